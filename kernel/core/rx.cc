@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Receive: a pull parser over one TCP stream. It says which octets it wants next, and glues the layers in the order of
+// RFC 5040 figure 1: MPA's length, pad and CRC (RFC 5044 4), DDP's header and placement checks (RFC 5041 4 and 7.1),
+// RDMAP's opcodes and messages (RFC 5040 4 and 5). What breaks a rule ends the stream in the Terminate that the specs name.
+//
+// Everything is checked before the first octet of payload is asked for, and nothing is delivered before the FPDU's CRC
+// was found good. Every FPDU is fed in steps: 16 octets, which the smallest ULPDU fills; 4 more of an untagged header;
+// payload, placed by the host (a Read Request or Terminate is gathered in buf instead); pad and CRC.
+#include "framing.hh"
+#include "terminate.hh"
+
+namespace srnic {
+namespace {
+
+enum class Phase : u8 { header, untagged_rest, payload, trailer };
+
+constexpr u32 ddp_offset = fpdu_header_len;
+constexpr u32 tagged_end = ddp_offset + sizeof(TaggedHeader);
+constexpr u32 untagged_end = ddp_offset + sizeof(UntaggedHeader);
+static_assert(sizeof(srnic_rx::buf) >= untagged_end + SRNIC_TERM_MAX + SRNIC_FPDU_MAX_TRAILER);
+static_assert(sizeof(srnic_rx::buf) >= untagged_end + SRNIC_READ_REQUEST_LEN + SRNIC_FPDU_MAX_TRAILER);
+
+u32 ulpdu_len(const srnic_rx &rx) { return load<FpduHeader>(rx.buf).ulpdu_length.host(); }
+DdpControl ddp_control(const srnic_rx &rx) { return {rx.buf[ddp_offset]}; }
+RdmapControl rdmap_control(const srnic_rx &rx) { return {rx.buf[ddp_offset + 1]}; }
+
+// ---- Errors ----
+
+// Captures the segment at fault, as far as figure 10 wants it sent back. Its headers are still in buf.
+[[gnu::cold, gnu::noinline]] srnic_rx_event fail(srnic_rx &rx, Error why)
+{
+	srnic_terminate &term = rx.term;
+
+	rx.over = 1;
+	term = {};
+	term.layer = why.layer;
+	term.etype = why.etype;
+	term.code = why.code;
+	if (why.included == Included::nothing)
+		return SRNIC_RX_ERROR;
+	term.has_ddp = 1;
+	term.ddp_len = rx.ulpdu_len;
+	term.ddp_header_len = ddp_header_len(ddp_control(rx).tagged());
+	__builtin_memcpy(term.ddp, rx.buf + ddp_offset, term.ddp_header_len);
+	if (why.included == Included::ddp)
+		return SRNIC_RX_ERROR;
+	term.has_rdmap = 1;
+	__builtin_memcpy(term.read_request, rx.buf + untagged_end, sizeof(term.read_request));
+	return SRNIC_RX_ERROR;
+}
+
+// Of all codes only MPA's third blames the ULPDU_Length: if it leaves no room for a DDP header, FPDUs do not start where
+// we believe. And like every LLP error it includes no header, of which there is none.
+[[gnu::cold, gnu::noinline]] srnic_rx_event fail_length(srnic_rx &rx) { return fail(rx, error(LlpError::framing)); }
+
+// ---- Steps ----
+
+srnic_rx_event want(srnic_rx &rx, Phase phase, u32 need)
+{
+	rx.phase = static_cast<u8>(phase);
+	rx.need = static_cast<u16>(need);
+	return SRNIC_RX_MORE;
+}
+
+void start_fpdu(srnic_rx &rx)
+{
+	rx.have = 0;
+	rx.summed = 0;
+	rx.crc = SRNIC_CRC_SEED;
+	want(rx, Phase::header, tagged_end);
+}
+
+// The CRC over what has been gathered in buf since it was last brought up to date.
+void sum_up_to(srnic_rx &rx, u32 end)
+{
+	if (end > rx.summed && rx.params.crc)
+		rx.crc = srnic_host_crc32c(rx.crc, rx.buf + rx.summed, end - rx.summed);
+	rx.summed = static_cast<u16>(end);
+}
+
+// gathered: octets of payload that come into buf, in front of the trailer.
+srnic_rx_event want_trailer(srnic_rx &rx, u32 gathered)
+{
+	return want(rx, Phase::trailer, rx.have + gathered + fpdu_trailer(rx.ulpdu_len));
+}
+
+srnic_rx_event want_payload(srnic_rx &rx, u32 len)
+{
+	if (!len)
+		return want_trailer(rx, 0);
+	sum_up_to(rx, rx.have);
+	rx.payload_left = len;
+	return want(rx, Phase::payload, rx.have);
+}
+
+// ---- Tagged messages (RFC 5041 5.1.1) ----
+
+// RFC 5040 5.1. Each segment is checked by itself: whose message it continues makes no difference to where it may land.
+srnic_rx_event begin_write(srnic_rx &rx, const TaggedHeader &header, u32 len)
+{
+	srnic_region_verdict verdict = SRNIC_REGION_INVALID;
+	srnic_region region;
+
+	if (!len)
+		return want_payload(rx, 0);
+	rx.place = {SRNIC_PLACE_REGION, header.stag.host(), header.to.host()};
+	if (srnic_host_region(rx.params.ctx, rx.place.stag, &region))
+		verdict = check_region(region, rx.params.pd, SRNIC_ACCESS_REMOTE_WRITE, rx.place.to, len);
+	if (verdict != SRNIC_REGION_OK) [[unlikely]]
+		return fail(rx, error(tagged_error(verdict)));
+	return want_payload(rx, len);
+}
+
+// Responses come in the order of their requests (RFC 5040 5.2.2) and their octets in order (5.5), so the next one has to
+// lie exactly where the oldest outstanding read has got to.
+srnic_region_verdict check_sink(const srnic_read_sink &sink, const TaggedHeader &header, u32 len)
+{
+	u64 to = header.to.host(), end = 0;
+
+	if (header.stag.host() != sink.stag)
+		return SRNIC_REGION_INVALID;
+	if (__builtin_add_overflow(to, u64{len}, &end))
+		return SRNIC_REGION_WRAP;
+	if (to != sink.to + sink.placed || len > sink.length - sink.placed)
+		return SRNIC_REGION_BOUNDS;
+	return SRNIC_REGION_OK;
+}
+
+// RFC 5040 5.2.2. Neither a response that ends early nor one that is whole and does not end has an error code of its own.
+srnic_rx_event begin_read_response(srnic_rx &rx, const TaggedHeader &header, u32 len)
+{
+	srnic_region_verdict verdict = SRNIC_REGION_OK;
+	srnic_read_sink sink;
+
+	if (!srnic_host_read_sink(rx.params.ctx, &sink)) [[unlikely]]
+		return fail(rx, len ? error(TaggedError::invalid_stag) : error(OperationError::unexpected_opcode));
+	if (len)
+		verdict = check_sink(sink, header, len);
+	if (verdict != SRNIC_REGION_OK) [[unlikely]]
+		return fail(rx, error(tagged_error(verdict)));
+	if (rx.last != (sink.placed + len == sink.length)) [[unlikely]]
+		return fail(rx, error(OperationError::unspecified));
+	rx.place = {SRNIC_PLACE_READ, sink.stag, sink.placed};
+	return want_payload(rx, len);
+}
+
+srnic_rx_event on_tagged(srnic_rx &rx)
+{
+	TaggedHeader header = load<TaggedHeader>(rx.buf + ddp_offset);
+	u32 len = rx.ulpdu_len - u32{sizeof(header)};
+
+	if (!header.control.version_ok()) [[unlikely]]
+		return fail(rx, error(TaggedError::version));
+	if (!rdmap_control(rx).version_ok()) [[unlikely]]
+		return fail(rx, error(OperationError::version));
+	if (rx.opcode == SRNIC_RDMAP_WRITE)
+		return begin_write(rx, header, len);
+	if (rx.opcode == SRNIC_RDMAP_READ_RESPONSE)
+		return begin_read_response(rx, header, len);
+	return fail(rx, error(OperationError::unexpected_opcode));
+}
+
+// ---- Untagged messages (RFC 5041 5.1.2) ----
+
+// RFC 6581 9.2: a zero-length Send in front of everything else tells that the initiator is ready. It belongs to nobody's
+// receive queue (4.4.2).
+bool is_rtr(const srnic_rx &rx, u32 len)
+{
+	return rx.fpdus == 0 && rx.params.rtr & SRNIC_RTR_SEND && rx.opcode == SRNIC_RDMAP_SEND && rx.last && !len;
+}
+
+srnic_rx_event take_receive(srnic_rx &rx)
+{
+	srnic_take taken = srnic_host_receive(rx.params.ctx, &rx.receive_room);
+
+	if (taken == SRNIC_TAKE_EMPTY) [[unlikely]]
+		return fail(rx, error(UntaggedError::no_buffer));
+	if (taken != SRNIC_TAKE_OK) [[unlikely]]
+		return fail(rx, local_catastrophic);
+	rx.receive_active = 1;
+	rx.receive_opcode = rx.opcode;
+	return SRNIC_RX_MORE;
+}
+
+// RFC 5040 5.3. TCP keeps order, so the only legal MSN is that of the oldest receive, and the only legal MO the next one.
+srnic_rx_event begin_send(srnic_rx &rx, const UntaggedHeader &header, u32 len)
+{
+	if (header.msn.host() != rx.send_msn) [[unlikely]]
+		return fail(rx, error(UntaggedError::msn_range));
+	if (header.mo.host() != rx.receive_len) [[unlikely]]
+		return fail(rx, error(UntaggedError::invalid_mo));
+	if (rx.receive_active && rx.opcode != rx.receive_opcode) [[unlikely]]
+		return fail(rx, error(OperationError::unexpected_opcode));
+	if (!rx.receive_active && !is_rtr(rx, len) && take_receive(rx) != SRNIC_RX_MORE) [[unlikely]]
+		return SRNIC_RX_ERROR;
+	if (len && len > rx.receive_room - rx.receive_len) [[unlikely]]
+		return fail(rx, error(UntaggedError::too_long));
+	rx.place = {SRNIC_PLACE_RECEIVE, 0, rx.receive_len};
+	rx.receive_len += len;
+	return want_payload(rx, len);
+}
+
+// A message that RDMAP itself consumes, from a buffer of max_len octets: one segment, gathered in buf. DDP can tell one
+// that is too long for the buffer; one that is cut short or spread over segments has no error code of its own.
+srnic_rx_event gather(srnic_rx &rx, const UntaggedHeader &header, u32 len, u32 msn, u32 min_len, u32 max_len)
+{
+	if (header.msn.host() != msn)
+		return fail(rx, error(UntaggedError::msn_range));
+	if (header.mo.host() != 0)
+		return fail(rx, error(UntaggedError::invalid_mo));
+	if (len > max_len)
+		return fail(rx, error(UntaggedError::too_long));
+	if (len < min_len || !rx.last)
+		return fail(rx, error(OperationError::unspecified));
+	return want_trailer(rx, len);
+}
+
+// RFC 5040 5.2.1: as many buffers as the IRD are available on queue 1.
+srnic_rx_event begin_read_request(srnic_rx &rx, const UntaggedHeader &header, u32 len)
+{
+	srnic_rx_event event = gather(rx, header, len, rx.read_msn, SRNIC_READ_REQUEST_LEN, SRNIC_READ_REQUEST_LEN);
+
+	if (event == SRNIC_RX_MORE && !srnic_host_read_room(rx.params.ctx)) [[unlikely]]
+		return fail(rx, error(UntaggedError::no_buffer));
+	return event;
+}
+
+// RFC 5040 5.4: a single one, the first and last of queue 2.
+srnic_rx_event begin_terminate(srnic_rx &rx, const UntaggedHeader &header, u32 len)
+{
+	return gather(rx, header, len, first_msn, sizeof(TerminateHeader), SRNIC_TERM_MAX);
+}
+
+// The control octets and the queue come first: they say which of the other rules apply.
+srnic_rx_event on_untagged(srnic_rx &rx)
+{
+	UntaggedHeader header = load<UntaggedHeader>(rx.buf + ddp_offset);
+	u32 len = rx.ulpdu_len - u32{sizeof(header)}, qn = header.qn.host();
+
+	if (!header.control.version_ok()) [[unlikely]]
+		return fail(rx, error(UntaggedError::version));
+	if (qn >= queues) [[unlikely]]
+		return fail(rx, error(UntaggedError::invalid_qn));
+	if (!rdmap_control(rx).version_ok()) [[unlikely]]
+		return fail(rx, error(OperationError::version));
+	if (static_cast<u32>(queue_of(rx.opcode)) != qn) [[unlikely]]
+		return fail(rx, error(OperationError::unexpected_opcode));
+	if (qn == static_cast<u32>(Queue::send))
+		return begin_send(rx, header, len);
+	if (qn == static_cast<u32>(Queue::read_request))
+		return begin_read_request(rx, header, len);
+	return begin_terminate(rx, header, len);
+}
+
+// ---- Headers ----
+
+// A length that leaves no room for the header it stands in front of, as soon as it can be known: a peer that sends no
+// more than such an FPDU gets its answer at once.
+bool length_too_short(const srnic_rx &rx)
+{
+	bool tagged = rx.have <= ddp_offset || ddp_control(rx).tagged();
+
+	return rx.have >= fpdu_header_len && ulpdu_len(rx) < ddp_header_len(tagged);
+}
+
+[[gnu::noinline]] srnic_rx_event on_partial(srnic_rx &rx)
+{
+	if (rx.phase == static_cast<u8>(Phase::header) && length_too_short(rx))
+		return fail_length(rx);
+	return SRNIC_RX_MORE;
+}
+
+srnic_rx_event on_header(srnic_rx &rx)
+{
+	rx.ulpdu_len = static_cast<u16>(ulpdu_len(rx));
+	rx.last = ddp_control(rx).last();
+	rx.opcode = rdmap_control(rx).opcode();
+	if (length_too_short(rx)) [[unlikely]]
+		return fail_length(rx);
+	if (ddp_control(rx).tagged())
+		return on_tagged(rx);
+	return want(rx, Phase::untagged_rest, untagged_end);
+}
+
+// ---- Delivery (RFC 5041 5.4) ----
+
+srnic_rx_event deliver_send(srnic_rx &rx)
+{
+	bool invalidate = is_invalidate(rx.opcode);
+	u32 inv_stag = invalidate ? load<UntaggedHeader>(rx.buf + ddp_offset).rsvd_ulp2.host() : 0;
+
+	rx.message = {is_solicited(rx.opcode), invalidate, !rx.receive_active, rx.receive_len, inv_stag};
+	rx.send_msn++;
+	rx.receive_active = 0;
+	rx.receive_len = 0;
+	return SRNIC_RX_SEND;
+}
+
+// RFC 5040 7.2, 4. With a zero length the source must not be looked at (5.2.1).
+srnic_region_verdict check_source(const srnic_rx &rx)
+{
+	const srnic_read_request &request = rx.read_request;
+	srnic_region region;
+
+	if (!request.length)
+		return SRNIC_REGION_OK;
+	if (!srnic_host_region(rx.params.ctx, request.source_stag, &region))
+		return SRNIC_REGION_INVALID;
+	return check_region(region, rx.params.pd, SRNIC_ACCESS_REMOTE_READ, request.source_to, request.length);
+}
+
+srnic_rx_event deliver_read_request(srnic_rx &rx)
+{
+	srnic_region_verdict verdict;
+
+	rx.read_request = decode(load<ReadRequestHeader>(rx.buf + untagged_end));
+	verdict = check_source(rx);
+	if (verdict != SRNIC_REGION_OK) [[unlikely]]
+		return fail(rx, error(protection_error(verdict), true));
+	rx.read_msn++;
+	return SRNIC_RX_READ_REQUEST;
+}
+
+srnic_rx_event deliver_terminate(srnic_rx &rx)
+{
+	if (!srnic_terminate_parse(rx.buf + untagged_end, rx.ulpdu_len - u32{sizeof(UntaggedHeader)}, &rx.term))
+		return fail(rx, error(OperationError::unspecified));
+	rx.over = 1;
+	return SRNIC_RX_TERMINATE;
+}
+
+srnic_rx_event deliver(srnic_rx &rx)
+{
+	switch (rx.opcode) {
+	case SRNIC_RDMAP_WRITE:
+		return SRNIC_RX_WRITE;
+	case SRNIC_RDMAP_READ_RESPONSE:
+		return SRNIC_RX_READ_RESPONSE;
+	case SRNIC_RDMAP_READ_REQUEST:
+		return deliver_read_request(rx);
+	case SRNIC_RDMAP_TERMINATE:
+		return deliver_terminate(rx);
+	default:
+		return deliver_send(rx);
+	}
+}
+
+bool crc_good(srnic_rx &rx)
+{
+	u32 field = rx.need - crc_field_len;
+
+	if (!rx.params.crc)
+		return true;
+	sum_up_to(rx, field);
+	return rx.crc == crc_from_field(rx.buf + field);
+}
+
+srnic_rx_event on_trailer(srnic_rx &rx)
+{
+	if (!crc_good(rx)) [[unlikely]]
+		return fail(rx, error(LlpError::crc));
+	rx.fpdus++;
+	start_fpdu(rx);
+	return rx.last ? deliver(rx) : SRNIC_RX_MORE;
+}
+
+srnic_rx_event took_payload(srnic_rx &rx, u32 n)
+{
+	rx.place.to += n;
+	rx.payload_left -= n;
+	return rx.payload_left ? SRNIC_RX_MORE : want_trailer(rx, 0);
+}
+
+} // namespace
+} // namespace srnic
+
+using namespace srnic;
+
+void srnic_rx_init(struct srnic_rx *rx, const struct srnic_rx_params *params)
+{
+	*rx = {};
+	rx->params = *params;
+	rx->send_msn = first_msn;
+	rx->read_msn = first_msn;
+	start_fpdu(*rx);
+}
+
+struct srnic_rx_step srnic_rx_next(struct srnic_rx *rx)
+{
+	if (rx->over) [[unlikely]]
+		return {SRNIC_RX_STOP, 0, nullptr};
+	if (rx->phase == static_cast<u8>(Phase::payload))
+		return {SRNIC_RX_PLACE, rx->payload_left, nullptr};
+	return {SRNIC_RX_BYTES, u32{rx->need} - rx->have, rx->buf + rx->have};
+}
+
+enum srnic_rx_event srnic_rx_took(struct srnic_rx *rx, u32 n)
+{
+	if (rx->phase == static_cast<u8>(Phase::payload))
+		return took_payload(*rx, n);
+	rx->have = static_cast<u16>(rx->have + n);
+	if (rx->have < rx->need)
+		return on_partial(*rx);
+	if (rx->phase == static_cast<u8>(Phase::header))
+		return on_header(*rx);
+	if (rx->phase == static_cast<u8>(Phase::untagged_rest))
+		return on_untagged(*rx);
+	return on_trailer(*rx);
+}
+
+// Receives and read sinks are this end's own memory: what keeps the host from using them is not the peer's fault, unless
+// the verdict says so.
+enum srnic_rx_event srnic_rx_fail(struct srnic_rx *rx, enum srnic_region_verdict verdict)
+{
+	if (verdict == SRNIC_REGION_OK || queue_of(rx->opcode) == Queue::send)
+		return fail(*rx, local_catastrophic);
+	if (is_tagged(rx->opcode))
+		return fail(*rx, error(tagged_error(verdict)));
+	return fail(*rx, error(protection_error(verdict), rx->opcode == SRNIC_RDMAP_READ_REQUEST));
+}
+
+// RFC 5040 5.3 names the code for an STag that is not the stream's; the same tells of one that may not be invalidated.
+enum srnic_rx_event srnic_rx_fail_invalidate(struct srnic_rx *rx, enum srnic_region_verdict verdict)
+{
+	if (verdict == SRNIC_REGION_OK)
+		return fail(*rx, local_catastrophic);
+	if (verdict == SRNIC_REGION_INVALID)
+		return fail(*rx, error(ProtectionError::invalid_stag, false));
+	return fail(*rx, error(ProtectionError::cannot_invalidate, false));
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the UAPI header wants of <linux/types.h>, for the freestanding build of the core, which sees no kernel header. */
+#ifndef SRNIC_SHIM_LINUX_TYPES_H
+#define SRNIC_SHIM_LINUX_TYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef __u64 __attribute__((aligned(8))) __aligned_u64;
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// CRC32C and the FPDU's CRC field (RFC 5044 4.4, which takes iSCSI's: RFC 3720 12.1 and B.4).
+#include "wire.hh"
+
+using wire::Bytes;
+
+static u32 crc_of(const Bytes &data) { return ~srnic_crc32c_table(SRNIC_CRC_SEED, data.data(), data.size()); }
+
+static Bytes counting(int from, int step)
+{
+	Bytes out(32);
+
+	for (int i = 0; i < 32; i++)
+		out[i] = static_cast<u8>(from + step * i);
+	return out;
+}
+
+TEST(Crc32c, CheckValue) { EXPECT_EQ(crc_of({'1', '2', '3', '4', '5', '6', '7', '8', '9'}), 0xe3069283); }
+
+// RFC 3720 B.4, there shown as the octets of the digest: aa 36 91 8a for 32 zeros.
+TEST(Crc32c, VectorsOfIscsi)
+{
+	EXPECT_EQ(crc_of(Bytes(32, 0)), 0x8a9136aa);
+	EXPECT_EQ(crc_of(Bytes(32, 0xff)), 0x62a8ab43);
+	EXPECT_EQ(crc_of(counting(0, 1)), 0x46dd794e);
+	EXPECT_EQ(crc_of(counting(31, -1)), 0x113fdb5c);
+	EXPECT_EQ(crc_of(wire::hex("01c00000 00000000 00000000 00000000 14000000 00000400 00000014 00000018"
+				   "28000000 00000000 02000000 00000000")),
+		  0xd9963a56);
+}
+
+TEST(Crc32c, NothingChangesNothing) { EXPECT_EQ(srnic_crc32c_table(0x12345678, nullptr, 0), 0x12345678); }
+
+TEST(Crc32c, AgreesBitByBitForEveryLengthAndAlignment)
+{
+	for (size_t offset = 0; offset < 8; offset++) {
+		for (size_t len = 0; len < 70; len++) {
+			Bytes data = wire::payload(offset + len), part(data.begin() + offset, data.end());
+			u32 crc = ~srnic_crc32c_table(SRNIC_CRC_SEED, data.data() + offset, len);
+
+			EXPECT_EQ(crc, wire::crc32c(part)) << offset << " " << len;
+		}
+	}
+}
+
+TEST(Crc32c, RunsOnAcrossPieces)
+{
+	Bytes data = wire::payload(1000);
+
+	for (size_t split = 0; split <= data.size(); split += 7) {
+		u32 crc = srnic_crc32c_table(SRNIC_CRC_SEED, data.data(), split);
+
+		crc = srnic_crc32c_table(crc, data.data() + split, data.size() - split);
+		EXPECT_EQ(~crc, wire::crc32c(data)) << split;
+	}
+}
+
+static Bytes field_for(const Bytes &covered)
+{
+	Bytes out(4);
+
+	srnic_crc_field(srnic_crc32c_table(SRNIC_CRC_SEED, covered.data(), covered.size()), out.data());
+	return out;
+}
+
+// RFC 5044 figure 5: marker, length, DDP header and 24 zeros; its CRC field is 52 23 99 83.
+TEST(FpduCrc, FigureFive)
+{
+	EXPECT_EQ(field_for(wire::hex("00000000 002a 4143 00000000 00000000 00000001 00000000") + Bytes(24)),
+		  wire::hex("52239983"));
+}
+
+// RFC 5044 figure 6: the second FPDU, with a marker between header and payload; 84 92 58 98.
+TEST(FpduCrc, FigureSix)
+{
+	EXPECT_EQ(field_for(wire::hex("002a 4143 00000000 00000000 00000002 00000000 00000014") + Bytes(24)),
+		  wire::hex("84925898"));
+}
+
+// The field's octet order is that of an iSCSI digest (RFC 3720 B.4).
+TEST(FpduCrc, LeastSignificantOctetFirst) { EXPECT_EQ(field_for(Bytes(32, 0)), wire::hex("aa36918a")); }

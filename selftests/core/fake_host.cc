@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What the core asks of its host, answered by the fake.
+#include "fake_host.hh"
+
+bool srnic_host_region(void *ctx, u32 stag, struct srnic_region *out)
+{
+	FakeHost &host = FakeHost::of(ctx);
+	auto found = host.regions.find(stag);
+
+	host.regions_asked++;
+	if (found == host.regions.end())
+		return false;
+	*out = found->second.grant;
+	return true;
+}
+
+enum srnic_take srnic_host_receive(void *ctx, u32 *room)
+{
+	FakeHost &host = FakeHost::of(ctx);
+
+	if (host.receives.empty())
+		return SRNIC_TAKE_EMPTY;
+	FakeHost::Receive taken = std::move(host.receives.front());
+	host.receives.pop_front();
+	if (taken.verdict != SRNIC_TAKE_OK)
+		return taken.verdict;
+	host.receives_taken++;
+	host.receiving = std::move(taken.memory);
+	*room = static_cast<u32>(host.receiving.size());
+	return SRNIC_TAKE_OK;
+}
+
+bool srnic_host_read_sink(void *ctx, struct srnic_read_sink *out)
+{
+	FakeHost &host = FakeHost::of(ctx);
+
+	if (host.reads.empty())
+		return false;
+	*out = host.reads.front().read;
+	return true;
+}
+
+bool srnic_host_read_room(void *ctx) { return FakeHost::of(ctx).read_room > 0; }
+u32 srnic_host_crc32c(u32 crc, const void *data, u64 len) { return srnic_crc32c_table(crc, data, len); }

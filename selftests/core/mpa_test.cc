@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// MPA startup: frames (RFC 5044 7.1.1, RFC 6581 6 and 9), negotiation (RFC 5044 7.1, RFC 6581 9 and 10), and MULPDU
+// (RFC 5044 4.5).
+#include "wire.hh"
+
+using wire::Bytes;
+using wire::hex;
+
+static const Bytes request_key = hex("4d504120494420526571204672616d65");
+static const Bytes reply_key = hex("4d504120494420526570204672616d65");
+constexpr u16 none = SRNIC_MPA_AUTO; // no negotiation wanted
+
+static srnic_mpa_result parse(const Bytes &header, bool expect_reply, srnic_mpa_frame *frame = nullptr)
+{
+	srnic_mpa_frame ignored;
+
+	EXPECT_EQ(header.size(), size_t{SRNIC_MPA_HEADER});
+	return srnic_mpa_parse(header.data(), expect_reply, frame ? frame : &ignored);
+}
+
+static Bytes build(const srnic_mpa_frame &frame)
+{
+	Bytes out(SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED, 0xee);
+
+	out.resize(srnic_mpa_build(&frame, out.data()));
+	return out;
+}
+
+// ---- Frames ----
+
+// RFC 5044 figure 8.
+TEST(MpaFrame, RequestOctets)
+{
+	srnic_mpa_frame frame{};
+
+	frame.revision = 1;
+	frame.crc = 1;
+	frame.private_len = 0x0102;
+	EXPECT_EQ(build(frame), request_key + hex("40 01 0102"));
+	frame.markers = 1;
+	frame.reject = 1; // RFC 5044 7.1.1: zero in a Request
+	EXPECT_EQ(build(frame), request_key + hex("c0 01 0102"));
+}
+
+// RFC 6581 6 and 9: S, then A B IRD and C D ORD.
+TEST(MpaFrame, ReplyOctets)
+{
+	srnic_mpa_frame frame{};
+
+	frame.reply = frame.reject = frame.crc = frame.enhanced = 1;
+	frame.revision = 2;
+	frame.private_len = 4;
+	frame.ird = 0x0123;
+	frame.ord = 0x3fff;
+	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 0123 3fff"));
+	frame.p2p = 1;
+	frame.rtr = SRNIC_RTR_SEND;
+	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 c123 3fff"));
+	frame.rtr = SRNIC_RTR_WRITE;
+	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 8123 bfff"));
+	frame.rtr = SRNIC_RTR_READ;
+	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 8123 7fff"));
+}
+
+// RFC 6581 9.2: with A zero, B, C and D are zero.
+TEST(MpaFrame, NoRtrWithoutPeerToPeer)
+{
+	srnic_mpa_frame frame{};
+
+	frame.revision = 2;
+	frame.enhanced = 1;
+	frame.rtr = SRNIC_RTR_ALL;
+	EXPECT_EQ(build(frame), request_key + hex("10 02 0000 0000 0000"));
+}
+
+TEST(MpaFrame, ParsesEveryFlag)
+{
+	srnic_mpa_frame frame;
+
+	ASSERT_EQ(parse(reply_key + hex("f0 02 0010"), true, &frame), SRNIC_MPA_OK);
+	EXPECT_TRUE(frame.reply && frame.markers && frame.crc && frame.reject && frame.enhanced);
+	EXPECT_EQ(frame.revision, 2);
+	EXPECT_EQ(frame.private_len, 16);
+	ASSERT_EQ(parse(request_key + hex("00 01 0000"), false, &frame), SRNIC_MPA_OK);
+	EXPECT_FALSE(frame.reply || frame.markers || frame.crc || frame.reject || frame.enhanced);
+}
+
+// RFC 5044 7.1.1: R is not checked in a Request, the reserved bits in neither; S is one of them in revision 1.
+TEST(MpaFrame, IgnoresWhatIsReserved)
+{
+	srnic_mpa_frame frame;
+
+	ASSERT_EQ(parse(request_key + hex("3f 01 0000"), false, &frame), SRNIC_MPA_OK);
+	EXPECT_FALSE(frame.reject || frame.enhanced);
+}
+
+// RFC 5044 7.1.1, 7.1.2 rules 5 and 8: the other end's key, and none but that.
+TEST(MpaFrame, Keys)
+{
+	EXPECT_EQ(parse(reply_key + hex("00 01 0000"), false), SRNIC_MPA_BAD_KEY);
+	EXPECT_EQ(parse(request_key + hex("00 01 0000"), true), SRNIC_MPA_BAD_KEY);
+	for (size_t at = 0; at < 16; at++) {
+		Bytes header = request_key + hex("00 01 0000");
+
+		header[at] ^= 0x20;
+		EXPECT_EQ(parse(header, false), SRNIC_MPA_BAD_KEY);
+	}
+}
+
+TEST(MpaFrame, Revisions)
+{
+	for (u32 revision = 0; revision < 256; revision++) {
+		Bytes header = request_key + Bytes{0, u8(revision), 0, 0};
+
+		EXPECT_EQ(parse(header, false),
+			  revision == 1 || revision == 2 ? SRNIC_MPA_OK : SRNIC_MPA_BAD_REVISION);
+	}
+}
+
+// RFC 5044 7.1.1: at most 512; RFC 6581 6: S means that there are four octets at least.
+TEST(MpaFrame, Lengths)
+{
+	EXPECT_EQ(parse(request_key + hex("00 01 0200"), false), SRNIC_MPA_OK);
+	EXPECT_EQ(parse(request_key + hex("00 01 0201"), false), SRNIC_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("00 01 ffff"), false), SRNIC_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("10 02 0003"), false), SRNIC_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("10 02 0004"), false), SRNIC_MPA_OK);
+	EXPECT_EQ(parse(request_key + hex("10 02 0201"), false), SRNIC_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("00 02 0000"), false), SRNIC_MPA_OK);
+	EXPECT_EQ(parse(request_key + hex("10 01 0000"), false), SRNIC_MPA_OK);
+}
+
+static srnic_mpa_frame enhanced_of(const char *octets)
+{
+	srnic_mpa_frame frame{};
+
+	srnic_mpa_parse_enhanced(hex(octets).data(), &frame);
+	return frame;
+}
+
+// RFC 6581 9.
+TEST(MpaEnhanced, Parses)
+{
+	srnic_mpa_frame frame = enhanced_of("c123 bfff");
+
+	EXPECT_EQ(frame.ird, 0x0123);
+	EXPECT_EQ(frame.ord, 0x3fff);
+	EXPECT_TRUE(frame.p2p);
+	EXPECT_EQ(frame.rtr, SRNIC_RTR_SEND | SRNIC_RTR_WRITE);
+	EXPECT_EQ(enhanced_of("8000 4000").rtr, SRNIC_RTR_READ);
+}
+
+// RFC 6581 9.2: with A zero, B, C and D are ignored.
+TEST(MpaEnhanced, FlagsCountOnlyWithA)
+{
+	srnic_mpa_frame frame = enhanced_of("4001 c002");
+
+	EXPECT_FALSE(frame.p2p);
+	EXPECT_EQ(frame.rtr, 0);
+	EXPECT_EQ(frame.ird, 1);
+	EXPECT_EQ(frame.ord, 2);
+}
+
+// ---- Negotiation ----
+
+static srnic_mpa_local end_with(u16 ird, u16 ord, u16 max_ird, u8 p2p = 0, u8 rtr = SRNIC_RTR_ALL)
+{
+	srnic_mpa_local local{};
+
+	local.ird = ird;
+	local.ord = ord;
+	local.max_ird = max_ird;
+	local.crc = 1;
+	local.revision = 2;
+	local.p2p = p2p;
+	local.rtr = rtr;
+	return local;
+}
+
+static srnic_mpa_frame request_of(const srnic_mpa_local &local, u16 private_len = 0)
+{
+	srnic_mpa_frame frame;
+
+	srnic_mpa_request(&local, private_len, &frame);
+	return frame;
+}
+
+struct Response {
+	srnic_mpa_frame reply;
+	srnic_mpa_agreed agreed;
+};
+
+static Response respond(const srnic_mpa_frame &request, const srnic_mpa_local &local, bool reject = false,
+			u16 private_len = 0)
+{
+	Response out;
+
+	srnic_mpa_respond(&request, &local, reject, private_len, &out.reply, &out.agreed);
+	return out;
+}
+
+static srnic_mpa_agreed conclude(const srnic_mpa_frame &request, const srnic_mpa_frame &reply,
+				 const srnic_mpa_local &local)
+{
+	srnic_mpa_agreed out;
+
+	srnic_mpa_conclude(&request, &reply, &local, &out);
+	return out;
+}
+
+TEST(MpaRequest, RevisionOneHasNoEnhancedData)
+{
+	srnic_mpa_local local = end_with(4, 5, 16, 1);
+
+	local.revision = 1;
+	srnic_mpa_frame frame = request_of(local, 100);
+
+	EXPECT_EQ(frame.revision, 1);
+	EXPECT_EQ(frame.private_len, 100);
+	EXPECT_FALSE(frame.enhanced || frame.p2p || frame.rtr || frame.reply);
+}
+
+// RFC 6581 6: PD_Length counts the enhanced data; 9.2: every RTR type that the initiator can generate.
+TEST(MpaRequest, RevisionTwo)
+{
+	srnic_mpa_frame frame = request_of(end_with(4, 5, 16, 1), 100), client = request_of(end_with(4, 5, 16, 0));
+
+	EXPECT_EQ(frame.private_len, 104);
+	EXPECT_EQ(frame.ird, 4);
+	EXPECT_EQ(frame.ord, 5);
+	EXPECT_TRUE(frame.enhanced && frame.p2p);
+	EXPECT_EQ(frame.rtr, SRNIC_RTR_ALL);
+	EXPECT_FALSE(client.p2p || client.rtr);
+}
+
+// RFC 6581 9.1: the IRD is what the initiator can support.
+TEST(MpaRequest, IrdIsNoMoreThanThereIsRoomFor) { EXPECT_EQ(request_of(end_with(100, 5, 16)).ird, 16); }
+
+// RFC 5044 7.1.1: CRCs are off only if neither end wants them; markers are for each end to ask of the other.
+TEST(MpaBasics, CrcAndMarkers)
+{
+	for (unsigned bits = 0; bits < 16; bits++) {
+		srnic_mpa_local initiator = end_with(1, 1, 1), responder = end_with(1, 1, 1);
+
+		initiator.crc = bits & 1;
+		responder.crc = bits >> 1 & 1;
+		initiator.markers = bits >> 2 & 1;
+		responder.markers = bits >> 3 & 1;
+		srnic_mpa_frame request = request_of(initiator);
+		Response response = respond(request, responder);
+		srnic_mpa_agreed agreed = conclude(request, response.reply, initiator);
+
+		EXPECT_EQ(agreed.crc, (bits & 3) != 0) << bits;
+		EXPECT_EQ(response.agreed.crc, agreed.crc);
+		EXPECT_EQ(agreed.send_markers, responder.markers);
+		EXPECT_EQ(agreed.recv_markers, initiator.markers);
+		EXPECT_EQ(response.agreed.send_markers, initiator.markers);
+		EXPECT_EQ(response.agreed.recv_markers, responder.markers);
+	}
+}
+
+// RFC 6581 10: unenhanced requests have unenhanced replies, of their revision.
+TEST(MpaRespond, Unenhanced)
+{
+	for (u8 revision : {1, 2}) {
+		srnic_mpa_frame request{};
+
+		request.revision = revision;
+		Response out = respond(request, end_with(4, 5, 16), false, 30);
+
+		EXPECT_TRUE(out.reply.reply);
+		EXPECT_FALSE(out.reply.enhanced || out.reply.reject);
+		EXPECT_EQ(out.reply.revision, revision);
+		EXPECT_EQ(out.reply.private_len, 30);
+		EXPECT_EQ(out.agreed.ird, 4);
+		EXPECT_EQ(out.agreed.ord, 5);
+		EXPECT_EQ(out.agreed.error, 0);
+	}
+}
+
+struct Depths {
+	u16 initiator_ird, initiator_ord; // in the Request
+	u16 ird, ord, max_ird;		  // what the responder brings
+	u16 reply_ird, reply_ord, set_ird, set_ord;
+};
+
+// RFC 6581 9.1.
+TEST(MpaRespond, Depths)
+{
+	const Depths table[] = {
+		{4, 4, 4, 4, 16, 4, 4, 4, 4},
+		{4, 8, 2, 2, 16, 8, 2, 8, 2},		   // grows to the initiator's ORD
+		{4, 32, 2, 2, 16, 16, 2, 16, 2},	   // as far as there is room
+		{4, 2, 8, 8, 16, 8, 4, 8, 4},		   // ORD at most the initiator's IRD
+		{0, 0, 8, 8, 16, 8, 0, 8, 0},		   // the initiator takes no reads
+		{0, 0, 0, 0, 0, 0, 0, 0, 0},		   //
+		{none, 4, 2, 2, 16, 4, none, 4, 2},	   // ORD unchanged, 0x3FFF in the reply
+		{4, none, 2, 8, 16, none, 4, 2, 4},	   // IRD unchanged, 0x3FFF in the reply
+		{none, none, 7, 9, 16, none, none, 7, 9}, // both
+		{4, 4, 100, 4, 16, 16, 4, 16, 4},	   // the ULP asked for more than there is
+	};
+
+	for (const Depths &d : table) {
+		SCOPED_TRACE(testing::Message() << &d - table);
+		srnic_mpa_frame request{};
+
+		request.revision = 2;
+		request.enhanced = 1;
+		request.ird = d.initiator_ird;
+		request.ord = d.initiator_ord;
+		Response out = respond(request, end_with(d.ird, d.ord, d.max_ird), false, 10);
+
+		EXPECT_TRUE(out.reply.enhanced);
+		EXPECT_EQ(out.reply.private_len, 14);
+		EXPECT_EQ(out.reply.ird, d.reply_ird);
+		EXPECT_EQ(out.reply.ord, d.reply_ord);
+		EXPECT_EQ(out.agreed.ird, d.set_ird);
+		EXPECT_EQ(out.agreed.ord, d.set_ord);
+		EXPECT_FALSE(out.reply.p2p || out.reply.rtr || out.agreed.p2p || out.agreed.rtr);
+	}
+}
+
+struct Conclusion {
+	u16 ird, ord, max_ird;	  // what the initiator brought
+	u16 reply_ird, reply_ord; // what came back
+	u16 set_ird, set_ord;
+	u8 error;
+};
+
+// RFC 6581 9.1: ORD at most the responder's IRD, IRD at least the responder's ORD, or error 6.
+TEST(MpaConclude, Depths)
+{
+	const Conclusion table[] = {
+		{4, 4, 16, 4, 4, 4, 4, 0},
+		{4, 4, 16, 2, 2, 4, 2, 0},	 // ORD lowered
+		{4, 4, 16, 8, 4, 4, 4, 0},	 // never raised
+		{4, 4, 16, 0, 4, 4, 0, 0},	 //
+		{4, 4, 16, 4, 9, 9, 4, 0},	 // IRD raised
+		{4, 4, 16, 4, 16, 16, 4, 0},	 //
+		{4, 4, 16, 4, 17, 4, 4, 6},	 // no room
+		{4, 4, 16, none, 4, 4, 4, 0},	 // ORD unchanged
+		{4, 4, 16, 2, none, 4, 2, 0},	 // IRD unchanged
+		{4, 4, 16, none, none, 4, 4, 0}, //
+	};
+
+	for (const Conclusion &c : table) {
+		SCOPED_TRACE(testing::Message() << &c - table);
+		srnic_mpa_local local = end_with(c.ird, c.ord, c.max_ird);
+		srnic_mpa_frame reply{};
+
+		reply.reply = reply.enhanced = 1;
+		reply.revision = 2;
+		reply.ird = c.reply_ird;
+		reply.ord = c.reply_ord;
+		srnic_mpa_agreed agreed = conclude(request_of(local), reply, local);
+
+		EXPECT_EQ(agreed.error, c.error);
+		EXPECT_EQ(agreed.ird, c.set_ird);
+		EXPECT_EQ(agreed.ord, c.set_ord);
+	}
+}
+
+// RFC 6581 9.1: after a successful negotiation no ORD is above the other end's IRD.
+TEST(MpaNegotiation, OrdNeverAboveTheOthersIrd)
+{
+	std::mt19937 random(6581);
+
+	for (int i = 0; i < 20000; i++) {
+		auto any = [&] { return static_cast<u16>(random() % 20); };
+		srnic_mpa_local initiator = end_with(any(), any(), any(), random() % 2, random() % 8);
+		srnic_mpa_local responder = end_with(any(), any(), any(), 0, 1 + random() % 7);
+		srnic_mpa_frame request = request_of(initiator);
+		Response response = respond(request, responder);
+		srnic_mpa_agreed agreed = conclude(request, response.reply, initiator);
+
+		EXPECT_LE(agreed.ord, response.agreed.ird);
+		EXPECT_LE(response.agreed.ord, agreed.ird);
+		EXPECT_LE(response.agreed.ird, responder.max_ird);
+		EXPECT_LE(agreed.ird, initiator.max_ird);
+		EXPECT_EQ(agreed.p2p, initiator.p2p);
+		if (agreed.rtr) {
+			EXPECT_TRUE(agreed.rtr & response.agreed.rtr & initiator.rtr);
+			EXPECT_EQ(agreed.rtr & (agreed.rtr - 1), 0) << "one type only";
+		} else {
+			EXPECT_EQ(agreed.error, initiator.p2p ? 7 : 0);
+		}
+	}
+}
+
+struct Rtr {
+	u8 initiator, responder;
+	u8 offered, chosen, error;
+};
+
+// RFC 6581 9.2: the responder offers what both know, or else what it knows; the initiator generates one, or error 7.
+TEST(MpaNegotiation, RtrSelection)
+{
+	constexpr u8 S = SRNIC_RTR_SEND, W = SRNIC_RTR_WRITE, R = SRNIC_RTR_READ;
+	const Rtr table[] = {
+		{S | W | R, S | W | R, S | W | R, W, 0}, {S | R, S | W | R, S | R, R, 0}, {S, S | W | R, S, S, 0},
+		{S | W | R, S, S, S, 0},		 {W, S | R, S | R, 0, 7},	  {0, W, W, 0, 7},
+		{R, R, R, R, 0},
+	};
+
+	for (const Rtr &r : table) {
+		SCOPED_TRACE(testing::Message() << &r - table);
+		srnic_mpa_local initiator = end_with(4, 4, 4, 1, r.initiator), responder = end_with(4, 4, 4, 0, r.responder);
+		srnic_mpa_frame request = request_of(initiator);
+		Response response = respond(request, responder);
+		srnic_mpa_agreed agreed = conclude(request, response.reply, initiator);
+
+		EXPECT_TRUE(response.reply.p2p && response.agreed.p2p && agreed.p2p);
+		EXPECT_EQ(response.reply.rtr, r.offered);
+		EXPECT_EQ(response.agreed.rtr, r.offered);
+		EXPECT_EQ(agreed.rtr, r.chosen);
+		EXPECT_EQ(agreed.error, r.error);
+	}
+}
+
+// RFC 6581 9.1: with an initiator ORD of zero, the responder's IRD is one for the sake of a read RTR.
+TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
+{
+	srnic_mpa_local initiator = end_with(0, 0, 0, 1, SRNIC_RTR_READ);
+	Response room = respond(request_of(initiator), end_with(0, 0, 4, 0, SRNIC_RTR_ALL));
+	Response no_room = respond(request_of(initiator), end_with(0, 0, 0, 0, SRNIC_RTR_ALL));
+
+	EXPECT_EQ(room.reply.ird, 1);
+	EXPECT_EQ(room.agreed.ird, 1);
+	EXPECT_EQ(room.reply.rtr, SRNIC_RTR_READ);
+	EXPECT_EQ(conclude(request_of(initiator), room.reply, initiator).rtr, SRNIC_RTR_READ);
+
+	EXPECT_EQ(no_room.reply.ird, 0);
+	EXPECT_EQ(no_room.reply.rtr, SRNIC_RTR_SEND | SRNIC_RTR_WRITE);
+	EXPECT_EQ(conclude(request_of(initiator), no_room.reply, initiator).error, 7);
+}
+
+// RFC 6581 9.1: with 0x3FFF the local IRD stays as it is, even if that leaves no room for a read RTR.
+TEST(MpaNegotiation, ReadRtrDoesNotTouchAnIrdThatIsNotNegotiated)
+{
+	srnic_mpa_local initiator = end_with(0, 0, 0, 1, SRNIC_RTR_ALL);
+	srnic_mpa_frame request = request_of(initiator);
+
+	request.ord = none;
+	Response out = respond(request, end_with(0, 0, 4, 0, SRNIC_RTR_ALL));
+
+	EXPECT_EQ(out.agreed.ird, 0);
+	EXPECT_EQ(out.reply.ird, none);
+	EXPECT_EQ(out.reply.rtr, SRNIC_RTR_SEND | SRNIC_RTR_WRITE);
+}
+
+// RFC 6581 9.2: a client-server request has a client-server reply.
+TEST(MpaNegotiation, ClientServer)
+{
+	srnic_mpa_local initiator = end_with(4, 4, 4);
+	srnic_mpa_frame request = request_of(initiator), reply = respond(request, end_with(4, 4, 4, 1)).reply;
+
+	EXPECT_FALSE(reply.p2p || reply.rtr);
+	reply.p2p = 1; // a responder that breaks the rule is not obeyed
+	reply.rtr = SRNIC_RTR_ALL;
+	EXPECT_FALSE(conclude(request, reply, initiator).p2p);
+	EXPECT_FALSE(conclude(request, reply, initiator).rtr);
+}
+
+TEST(MpaNegotiation, Reject)
+{
+	srnic_mpa_local initiator = end_with(4, 4, 4, 1, SRNIC_RTR_SEND);
+	srnic_mpa_frame request = request_of(initiator);
+	Response out = respond(request, end_with(4, 4, 4, 0, SRNIC_RTR_READ), true, 8);
+
+	EXPECT_TRUE(out.reply.reject);
+	EXPECT_EQ(out.reply.private_len, 12);
+	EXPECT_EQ(conclude(request, out.reply, initiator).error, 0); // there is nothing left to agree on
+}
+
+// RFC 6581 10: an enhanced request without an enhanced reply is no peer-to-peer connection, yet a client-server one.
+TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
+{
+	srnic_mpa_local client = end_with(4, 5, 16), peer = end_with(4, 5, 16, 1);
+	srnic_mpa_frame reply{};
+
+	reply.reply = reply.revision = 1;
+	EXPECT_EQ(conclude(request_of(client), reply, client).error, 0);
+	EXPECT_EQ(conclude(request_of(client), reply, client).ord, 5);
+	EXPECT_EQ(conclude(request_of(peer), reply, peer).error, 7);
+}
+
+// RFC 6581 10: and an enhanced reply that nobody asked for is an error that 8 has no other number for.
+TEST(MpaConclude, EnhancedReplyToAPlainRequest)
+{
+	srnic_mpa_local local = end_with(4, 5, 16);
+	srnic_mpa_frame reply{};
+
+	local.revision = 1;
+	reply.reply = reply.enhanced = 1;
+	reply.revision = 2;
+	EXPECT_EQ(conclude(request_of(local), reply, local).error, 5);
+}
+
+// ---- MULPDU (RFC 5044 4.5) ----
+
+TEST(Mulpdu, WithoutMarkers)
+{
+	EXPECT_EQ(srnic_mpa_mulpdu(1460, false), 1454u);
+	EXPECT_EQ(srnic_mpa_mulpdu(1448, false), 1442u);
+	EXPECT_EQ(srnic_mpa_mulpdu(1449, false), 1442u);
+	EXPECT_EQ(srnic_mpa_mulpdu(1451, false), 1442u);
+	EXPECT_EQ(srnic_mpa_mulpdu(8948, false), 8942u);
+}
+
+TEST(Mulpdu, WithMarkers)
+{
+	EXPECT_EQ(srnic_mpa_mulpdu(1460, true), 1460u - 6 - 12);
+	EXPECT_EQ(srnic_mpa_mulpdu(1024, true), 1024u - 6 - 8);
+	EXPECT_EQ(srnic_mpa_mulpdu(1025, true), 1025u - 6 - 12 - 1);
+}
+
+TEST(Mulpdu, NeverBelow128NorAboveTheLengthField)
+{
+	for (u32 emss : {0u, 1u, 5u, 128u, 133u, 134u})
+		EXPECT_EQ(srnic_mpa_mulpdu(emss, false), emss == 134 ? 126u + 2 : 128u) << emss;
+	EXPECT_EQ(srnic_mpa_mulpdu(0, true), 128u);
+	for (u32 emss : {65536u, 70000u, 0x7fffffffu, 0xffffffffu})
+		EXPECT_EQ(srnic_mpa_mulpdu(emss, false), 64768u) << emss;
+	EXPECT_EQ(srnic_mpa_mulpdu(0xffffffff, true), 64768u);
+}

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Receive, what is refused: every rule that a peer can break, and the Terminate that answers it: layer, error type, error
+// code (RFC 5041 7.2, RFC 5040 figure 9, RFC 5044 8), and the headers that go with it (RFC 5040 figure 10).
+#include "fake_host.hh"
+
+using namespace wire;
+
+// Figure 8's header control bits.
+constexpr u8 none = 0, md = 0xc0, mdr = 0xe0;
+
+struct Case {
+	const char *name;
+	Bytes before; // FPDUs that are fine
+	Bytes ulpdu;  // the one that is not
+	u8 layer, etype, code, headers;
+	std::function<void(FakeHost &)> prepare = {};
+};
+
+static void PrintTo(const Case &c, std::ostream *out) { *out << c.name; }
+static std::string name_of(const testing::TestParamInfo<Case> &tested) { return tested.param.name; }
+
+// Every case meets the same host: STag 0x100 is fine, the others each lack something; two receives of 100 octets, one
+// outstanding read of 50, room for an inbound one.
+static void furnish(FakeHost &host)
+{
+	host.grant(0x100, 0x1000, 0x100);
+	host.grant(0x101, 0x1000, 0x100, 8);
+	host.grant(0x102, 0x1000, 0x100, 7, SRNIC_ACCESS_LOCAL_WRITE);
+	host.grant(0x103, 0x1000, 0x100, 7, SRNIC_ACCESS_REMOTE_READ);
+	host.grant(0x104, 0x1000, 0x100, 7, SRNIC_ACCESS_REMOTE_WRITE);
+	host.grant(0x105, ~0ull - 0xff, 0x100);
+	host.post_receive(100);
+	host.post_receive(100);
+	host.post_read(0x900, 0x5000, 50);
+	host.read_room = 1;
+}
+
+// What the Terminate on the wire has to be, put together from RFC 5040 figures 7 and 8.
+static Bytes expected_terminate(const Case &c)
+{
+	Bytes out = {u8(c.layer << 4 | c.etype), c.code, c.headers, 0};
+	size_t header = c.ulpdu[0] & 0x80 ? 14 : 18;
+
+	if (c.headers & 0x80)
+		out = out + be16(c.ulpdu.size()) + Bytes(c.ulpdu.begin(), c.ulpdu.begin() + header);
+	if (c.headers & 0x20)
+		out = out + Bytes(c.ulpdu.begin() + 18, c.ulpdu.begin() + 46);
+	return out;
+}
+
+static void expect_refusal(const Case &c, Stream &s)
+{
+	Bytes sent(SRNIC_TERM_MAX);
+
+	ASSERT_FALSE(s.deliveries.empty());
+	ASSERT_EQ(s.deliveries.back().event, SRNIC_RX_ERROR);
+	EXPECT_TRUE(s.over());
+	EXPECT_EQ(srnic_rx_next(&s.rx).want, 0u);
+	EXPECT_EQ(s.rx.term.layer, c.layer);
+	EXPECT_EQ(s.rx.term.etype, c.etype);
+	EXPECT_EQ(s.rx.term.code, c.code);
+	sent.resize(srnic_terminate_build(&s.rx.term, sent.data()));
+	EXPECT_EQ(sent, expected_terminate(c));
+}
+
+class Refused : public testing::TestWithParam<Case> {};
+
+TEST_P(Refused, InEveryCut)
+{
+	const Case &c = GetParam();
+	Bytes stream = c.before + fpdu(c.ulpdu) + fpdu(Untagged{});
+
+	for (unsigned cut = 0; cut < 8; cut++) {
+		SCOPED_TRACE(testing::Message() << "cut " << cut);
+		Stream s;
+
+		furnish(s.host);
+		if (c.prepare)
+			c.prepare(s.host);
+		if (cut == 0)
+			s.feed(stream);
+		else if (cut == 1)
+			s.feed_octets(stream);
+		else
+			s.feed_pieces(stream, cut);
+		expect_refusal(c, s);
+	}
+}
+
+static std::vector<Case> tagged_cases()
+{
+	auto response = [](u8 ddp, u32 stag, u64 to, size_t len) {
+		return Tagged{.ddp = ddp, .rdmap = op_read_response, .stag = stag, .to = to, .data = payload(len)};
+	};
+	auto write = [](u32 stag, u64 to, size_t len) { return Tagged{.stag = stag, .to = to, .data = payload(len)}; };
+	auto no_read = [](FakeHost &host) { host.reads.clear(); };
+	Bytes half = fpdu(response(0x81, 0x900, 0x5000, 25));
+
+	return {
+		// RFC 5041 7.1, tagged checks 1 to 5
+		{"WriteToUnknownStag", {}, write(0x999, 0x1000, 1), 1, 1, 0x00, md},
+		{"WriteBelowTheRegion", {}, write(0x100, 0xfff, 4), 1, 1, 0x01, md},
+		{"WriteBehindTheRegion", {}, write(0x100, 0x10fd, 4), 1, 1, 0x01, md},
+		{"WriteLargerThanTheRegion", {}, write(0x100, 0x1000, 0x101), 1, 1, 0x01, md},
+		{"WriteToForeignStag", {}, write(0x101, 0x1000, 4), 1, 1, 0x02, md},
+		{"WriteThatWraps", {}, write(0x100, ~0ull, 4), 1, 1, 0x03, md},
+		{"WriteThatWrapsExactly", {}, write(0x105, ~0ull - 3, 4), 1, 1, 0x03, md},
+		{"WriteToWhatIsNotRemote", {}, write(0x102, 0x1000, 4), 1, 1, 0x00, md},
+		{"WriteToReadOnly", {}, write(0x103, 0x1000, 4), 1, 1, 0x00, md},
+		{"LaterSegmentOutside", fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x1000, .data = payload(200)}),
+		 write(0x100, 0x10c8, 57), 1, 1, 0x01, md},
+		// RFC 5041 7.2
+		{"TaggedVersion0", {}, Tagged{.ddp = 0xc0, .stag = 0x100}, 1, 1, 0x04, md},
+		{"TaggedVersion2", {}, Tagged{.ddp = 0xc2, .stag = 0x100}, 1, 1, 0x04, md},
+		{"TaggedVersion3", {}, Tagged{.ddp = 0xc3, .stag = 0x100}, 1, 1, 0x04, md},
+		// RFC 5040 5.2.2: the response is that to the oldest read
+		{"ResponseToNoRead", {}, response(0xc1, 0x900, 0x5000, 50), 1, 1, 0x00, md, no_read},
+		{"EmptyResponseToNoRead", {}, response(0xc1, 0x900, 0x5000, 0), 0, 2, 0x06, md, no_read},
+		{"ResponseToAnotherStag", {}, response(0xc1, 0x100, 0x5000, 50), 1, 1, 0x00, md},
+		{"ResponseElsewhere", {}, response(0xc1, 0x900, 0x5001, 49), 1, 1, 0x01, md},
+		{"ResponseBefore", {}, response(0xc1, 0x900, 0x4fff, 50), 1, 1, 0x01, md},
+		{"ResponseTooLong", {}, response(0xc1, 0x900, 0x5000, 51), 1, 1, 0x01, md},
+		{"ResponseThatWraps", {}, response(0xc1, 0x900, ~0ull - 1, 50), 1, 1, 0x03, md},
+		{"ResponseAgain", half, response(0x81, 0x900, 0x5000, 25), 1, 1, 0x01, md},
+		{"ResponseWithAGap", half, response(0x81, 0x900, 0x501a, 24), 1, 1, 0x01, md},
+		{"ResponseGrowsTooLong", half, response(0xc1, 0x900, 0x5019, 26), 1, 1, 0x01, md},
+		{"ResponseEndsEarly", {}, response(0xc1, 0x900, 0x5000, 49), 0, 2, 0xff, md},
+		{"ResponseEndsEmpty", half, response(0xc1, 0, 0, 0), 0, 2, 0xff, md},
+		{"ResponseDoesNotEnd", half, response(0x81, 0x900, 0x5019, 25), 0, 2, 0xff, md},
+		{"EmptyResponseDoesNotEnd", {}, response(0x81, 0, 0, 0), 0, 2, 0xff, md,
+		 [](FakeHost &host) { host.reads.front().read.length = 0; }},
+		// RFC 5040 7.2, 2 and 3
+		{"TaggedRdmapVersion2", {}, Tagged{.rdmap = 0x80, .stag = 0x100}, 0, 2, 0x05, md},
+		{"TaggedRdmapVersion3", {}, Tagged{.rdmap = 0xc0, .stag = 0x100}, 0, 2, 0x05, md},
+		{"TaggedSend", {}, Tagged{.rdmap = op_send, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedReadRequest", {}, Tagged{.rdmap = op_read_request, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedTerminate", {}, Tagged{.rdmap = op_terminate, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedReserved8", {}, Tagged{.rdmap = 0x48, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedReserved15", {}, Tagged{.rdmap = 0x4f, .stag = 0x100}, 0, 2, 0x06, md},
+	};
+}
+INSTANTIATE_TEST_SUITE_P(Tagged, Refused, testing::ValuesIn(tagged_cases()), name_of);
+
+static std::vector<Case> send_cases()
+{
+	auto send = [](u32 msn, u32 mo, size_t len) {
+		return Untagged{.msn = msn, .mo = mo, .data = payload(len)};
+	};
+	auto no_receive = [](FakeHost &host) { host.receives.clear(); };
+	auto broken = [](FakeHost &host) { host.receives.front().verdict = SRNIC_TAKE_BROKEN; };
+	Bytes half = fpdu(Untagged{.ddp = 0x01, .data = payload(60)});
+
+	return {
+		// RFC 5041 7.1, untagged checks 1 to 5
+		{"QueueNumber3", {}, Untagged{.qn = 3}, 1, 2, 0x01, md},
+		{"QueueNumberAllOnes", {}, Untagged{.qn = 0xffffffff}, 1, 2, 0x01, md},
+		{"QueueNumberAboveTheByte", {}, Untagged{.qn = 0x100}, 1, 2, 0x01, md},
+		{"NoReceive", {}, send(1, 0, 4), 1, 2, 0x02, md, no_receive},
+		{"NoReceiveForEmptySend", {}, send(1, 0, 0), 1, 2, 0x02, md, no_receive},
+		{"MsnZero", {}, send(0, 0, 4), 1, 2, 0x03, md},
+		{"MsnAhead", {}, send(2, 0, 4), 1, 2, 0x03, md},
+		{"MsnAgain", fpdu(send(1, 0, 4)), send(1, 0, 4), 1, 2, 0x03, md},
+		{"MsnChangesInside", half, send(2, 60, 4), 1, 2, 0x03, md},
+		{"MoNotZero", {}, send(1, 1, 4), 1, 2, 0x04, md},
+		{"MoAgain", half, send(1, 0, 4), 1, 2, 0x04, md},
+		{"MoWithAGap", half, send(1, 61, 4), 1, 2, 0x04, md},
+		{"MoAllOnes", half, send(1, 0xffffffff, 4), 1, 2, 0x04, md},
+		{"LongerThanTheReceive", {}, send(1, 0, 101), 1, 2, 0x05, md},
+		{"GrowsLongerThanTheReceive", half, send(1, 60, 41), 1, 2, 0x05, md},
+		{"UntaggedVersion0", {}, Untagged{.ddp = 0x40}, 1, 2, 0x06, md},
+		{"UntaggedVersion2", {}, Untagged{.ddp = 0x42}, 1, 2, 0x06, md},
+		{"UntaggedVersion3", {}, Untagged{.ddp = 0x43}, 1, 2, 0x06, md},
+		// RFC 5040 figure 9: nothing that the peer did
+		{"BrokenReceive", {}, send(1, 0, 4), 0, 0, 0x00, none, broken},
+		// RFC 5040 7.2
+		{"UntaggedRdmapVersion2", {}, Untagged{.rdmap = 0x83}, 0, 2, 0x05, md},
+		{"UntaggedRdmapVersion3", {}, Untagged{.rdmap = 0xc3}, 0, 2, 0x05, md},
+		{"UntaggedWrite", {}, Untagged{.rdmap = op_write}, 0, 2, 0x06, md},
+		{"UntaggedReadResponse", {}, Untagged{.rdmap = op_read_response}, 0, 2, 0x06, md},
+		{"UntaggedReserved8", {}, Untagged{.rdmap = 0x48}, 0, 2, 0x06, md},
+		{"UntaggedReserved15", {}, Untagged{.rdmap = 0x4f}, 0, 2, 0x06, md},
+		{"SendOnQueue1", {}, Untagged{.qn = 1}, 0, 2, 0x06, md},
+		{"SendOnQueue2", {}, Untagged{.qn = 2}, 0, 2, 0x06, md},
+		{"OpcodeChangesInside", half, Untagged{.rdmap = op_send_se, .mo = 60}, 0, 2, 0x06, md},
+		{"TerminateInsideOnQueue0", half, Untagged{.rdmap = op_terminate, .mo = 60}, 0, 2, 0x06, md},
+	};
+}
+INSTANTIATE_TEST_SUITE_P(Send, Refused, testing::ValuesIn(send_cases()), name_of);
+
+static std::vector<Case> read_request_cases()
+{
+	auto with = [](auto change) {
+		Untagged out = read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000});
+
+		change(out);
+		return out;
+	};
+	auto of = [](u32 stag, u64 to, u32 length) {
+		return read_request({.sink_stag = 1, .length = length, .source_stag = stag, .source_to = to});
+	};
+	auto full = [](FakeHost &host) { host.read_room = 0; };
+
+	return {
+		{"MsnAhead", {}, with([](Untagged &u) { u.msn = 2; }), 1, 2, 0x03, md},
+		{"MsnAgain", fpdu(with([](Untagged &) {})), with([](Untagged &) {}), 1, 2, 0x03, md},
+		{"MoNotZero", {}, with([](Untagged &u) { u.mo = 28; }), 1, 2, 0x04, md},
+		{"NoRoom", {}, with([](Untagged &) {}), 1, 2, 0x02, md, full},
+		{"TooLong", {}, with([](Untagged &u) { u.data.resize(29); }), 1, 2, 0x05, md},
+		{"MuchTooLong", {}, with([](Untagged &u) { u.data.resize(60000); }), 1, 2, 0x05, md},
+		{"TooShort", {}, with([](Untagged &u) { u.data.resize(27); }), 0, 2, 0xff, md},
+		{"Empty", {}, with([](Untagged &u) { u.data.clear(); }), 0, 2, 0xff, md},
+		{"NotLast", {}, with([](Untagged &u) { u.ddp = 0x01; }), 0, 2, 0xff, md},
+		{"OnQueue0", {}, with([](Untagged &u) { u.qn = 0; }), 0, 2, 0x06, md},
+		{"OnQueue2", {}, with([](Untagged &u) { u.qn = 2; }), 0, 2, 0x06, md},
+		// RFC 5040 7.2, 4
+		{"UnknownStag", {}, of(0x999, 0x1000, 4), 0, 1, 0x00, mdr},
+		{"BelowTheRegion", {}, of(0x100, 0xfff, 4), 0, 1, 0x01, mdr},
+		{"BehindTheRegion", {}, of(0x100, 0x10fd, 4), 0, 1, 0x01, mdr},
+		{"AllThereIs", {}, of(0x100, 0x1000, 0xffffffff), 0, 1, 0x01, mdr},
+		{"NotReadable", {}, of(0x104, 0x1000, 4), 0, 1, 0x02, mdr},
+		{"ForeignStag", {}, of(0x101, 0x1000, 4), 0, 1, 0x03, mdr},
+		{"Wraps", {}, of(0x100, ~0ull - 2, 4), 0, 1, 0x04, mdr},
+	};
+}
+INSTANTIATE_TEST_SUITE_P(ReadRequest, Refused, testing::ValuesIn(read_request_cases()), name_of);
+
+static std::vector<Case> terminate_cases()
+{
+	auto with = [](auto change) {
+		Untagged out = terminate(Bytes(4));
+
+		change(out);
+		return out;
+	};
+
+	return {
+		{"MsnAhead", {}, with([](Untagged &u) { u.msn = 2; }), 1, 2, 0x03, md},
+		{"MoNotZero", {}, with([](Untagged &u) { u.mo = 4; }), 1, 2, 0x04, md},
+		{"TooLong", {}, with([](Untagged &u) { u.data.resize(53); }), 1, 2, 0x05, md},
+		{"TooShort", {}, with([](Untagged &u) { u.data.resize(3); }), 0, 2, 0xff, md},
+		{"NotLast", {}, with([](Untagged &u) { u.ddp = 0x01; }), 0, 2, 0xff, md},
+		{"OnQueue0", {}, with([](Untagged &u) { u.qn = 0; }), 0, 2, 0x06, md},
+		{"AnnouncesMore", {}, with([](Untagged &u) { u.data = hex("0100c000 0020") + Bytes(17); }), 0, 2, 0xff, md},
+	};
+}
+INSTANTIATE_TEST_SUITE_P(Terminate, Refused, testing::ValuesIn(terminate_cases()), name_of);
+
+// RFC 5041 7.1: what is wrong is known before the first octet is placed.
+TEST(RefusedEarly, NothingIsPlaced)
+{
+	Stream s;
+
+	furnish(s.host);
+	s.feed(fpdu(Tagged{.stag = 0x100, .to = 0x1080, .data = payload(0x81)}));
+	EXPECT_EQ(s.host.regions[0x100].memory, Bytes(0x100));
+	EXPECT_TRUE(s.over());
+}
+
+// A Read Request of the wrong size is refused with its header, not when the rest has come.
+TEST(RefusedEarly, ReadRequestOfTheWrongSize)
+{
+	Stream s;
+	Bytes header = be16(60000) + read_request({}).header();
+
+	furnish(s.host);
+	EXPECT_EQ(s.feed(header), header.size());
+	EXPECT_TRUE(s.over());
+}
+
+// RFC 5041 7.1: everything behind the error is dropped.
+TEST(RefusedEarly, NothingIsTakenAfterwards)
+{
+	Stream s;
+
+	furnish(s.host);
+	s.feed(fpdu(Untagged{.qn = 9}));
+	EXPECT_EQ(s.feed(fpdu(Untagged{})), 0u);
+	EXPECT_EQ(s.deliveries.size(), 1u);
+	EXPECT_EQ(s.host.receives_taken, 0u);
+}
+
+// A ULPDU_Length that leaves no room for the header it announces: known with the length, or with the T bit behind it.
+TEST(BadLength, ShorterThanAnyHeader)
+{
+	for (u32 len = 0; len < 14; len++) {
+		Stream whole, octets;
+		Bytes stream = be16(len) + Bytes(30, 0xc1);
+
+		whole.feed(stream);
+		octets.feed_octets(Bytes(stream.begin(), stream.begin() + 2));
+		for (Stream *s : {&whole, &octets}) {
+			ASSERT_EQ(s->deliveries, std::vector{Delivery{SRNIC_RX_ERROR}}) << len;
+			EXPECT_TRUE(s->over());
+			EXPECT_EQ(s->rx.term.layer, SRNIC_LAYER_LLP);
+			EXPECT_EQ(s->rx.term.etype, 0);
+			EXPECT_EQ(s->rx.term.code, 3);
+			EXPECT_FALSE(s->rx.term.has_ddp || s->rx.term.has_rdmap);
+		}
+	}
+}
+
+TEST(BadLength, ShorterThanAnUntaggedHeader)
+{
+	for (u32 len = 14; len < 18; len++) {
+		Stream whole, octets;
+
+		whole.feed(be16(len) + Untagged{}.header());
+		octets.feed_octets(be16(len) + Bytes{0x41});
+		for (Stream *s : {&whole, &octets}) {
+			EXPECT_TRUE(s->over()) << len;
+			EXPECT_EQ(s->rx.term.layer, SRNIC_LAYER_LLP);
+			EXPECT_EQ(s->rx.term.code, 3);
+		}
+	}
+}
+
+TEST(BadLength, JustEnough)
+{
+	Stream tagged, untagged;
+
+	untagged.host.post_receive(0);
+	EXPECT_EQ(tagged.feed_fpdu(fpdu(Tagged{})), SRNIC_RX_WRITE);
+	EXPECT_EQ(untagged.feed_fpdu(fpdu(Untagged{})), SRNIC_RX_SEND);
+}
+
+static void expect_crc_error(Stream &s)
+{
+	ASSERT_FALSE(s.deliveries.empty());
+	EXPECT_EQ(s.deliveries.back().event, SRNIC_RX_ERROR);
+	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_LLP);
+	EXPECT_EQ(s.rx.term.etype, 0);
+	EXPECT_EQ(s.rx.term.code, 2);
+	EXPECT_FALSE(s.rx.term.has_ddp || s.rx.term.has_rdmap);
+	EXPECT_EQ(s.rx.fpdus, 0u);
+}
+
+// RFC 5044 8, code 2, for every message, wherever payload, pad or CRC was damaged.
+TEST(BadCrc, InPayloadPadAndField)
+{
+	const Bytes ulpdus[] = {
+		Tagged{.stag = 0x100, .to = 0x1000, .data = payload(33)},
+		Tagged{.rdmap = op_read_response, .stag = 0x900, .to = 0x5000, .data = payload(50)},
+		Tagged{},
+		Untagged{.data = payload(33)},
+		Untagged{},
+		read_request({}),
+		read_request({.length = 1, .source_stag = 0x999}), // would be refused, had it arrived
+		terminate(Bytes(5)),
+	};
+
+	for (const Bytes &ulpdu : ulpdus) {
+		Bytes good = fpdu(ulpdu);
+		size_t header = ulpdu[0] & 0x80 ? 16 : 20;
+
+		for (size_t at = header; at < good.size(); at++) {
+			SCOPED_TRACE(at);
+			Stream s;
+			Bytes bad = good;
+
+			bad[at] ^= 1 << at % 8;
+			furnish(s.host);
+			s.feed_pieces(bad, at);
+			expect_crc_error(s);
+		}
+	}
+}
+
+// RFC 5044 4.4: no bit of an FPDU can change without being noticed, and then nothing is delivered.
+TEST(BadCrc, NoBitErrorIsDelivered)
+{
+	const Bytes ulpdus[] = {Tagged{.stag = 0x100, .to = 0x1000, .data = payload(10)}, Untagged{.data = payload(7)},
+				read_request({.length = 8, .source_stag = 0x100, .source_to = 0x1000})};
+
+	for (const Bytes &ulpdu : ulpdus) {
+		Bytes good = fpdu(ulpdu);
+
+		for (size_t bit = 0; bit < good.size() * 8; bit++) {
+			Stream s;
+			Bytes bad = good;
+
+			bad[bit / 8] ^= 1 << bit % 8;
+			furnish(s.host);
+			s.feed(bad + Bytes(70000));
+			EXPECT_TRUE(s.over()) << bit;
+			EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}}) << bit;
+		}
+	}
+}
+
+// RFC 5041 5.4: a Send is whole only with its last segment; a damaged one leaves it undelivered.
+TEST(BadCrc, InALaterSegment)
+{
+	Stream s;
+	Bytes second = fpdu(Untagged{.mo = 60, .data = payload(4)});
+
+	furnish(s.host);
+	second.back() ^= 1;
+	s.feed(fpdu(Untagged{.ddp = 0x01, .data = payload(60)}) + second);
+	ASSERT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}});
+	EXPECT_EQ(s.rx.term.code, 2);
+	EXPECT_EQ(s.rx.fpdus, 1u);
+}
+
+// ---- What the host refuses ----
+
+static void until_placement(Stream &s, const Bytes &ulpdu)
+{
+	size_t header = ulpdu[0] & 0x80 ? 16 : 20;
+	Bytes whole = fpdu(ulpdu);
+
+	furnish(s.host);
+	s.feed(Bytes(whole.begin(), whole.begin() + header));
+	ASSERT_EQ(srnic_rx_next(&s.rx).kind, SRNIC_RX_PLACE);
+}
+
+struct HostCase {
+	srnic_region_verdict verdict;
+	u8 layer, etype, code, headers;
+};
+
+static void expect_term(const srnic_terminate &term, const HostCase &c)
+{
+	EXPECT_EQ(term.layer, c.layer) << c.verdict;
+	EXPECT_EQ(term.etype, c.etype) << c.verdict;
+	EXPECT_EQ(term.code, c.code) << c.verdict;
+	EXPECT_EQ(term.has_ddp, (c.headers & md) != 0) << c.verdict;
+	EXPECT_EQ(term.has_rdmap, (c.headers & 0x20) != 0) << c.verdict;
+}
+
+// The region went away between check and placement, or changed.
+TEST(HostCannotPlace, Write)
+{
+	const HostCase cases[] = {
+		{SRNIC_REGION_INVALID, 1, 1, 0, md}, {SRNIC_REGION_BOUNDS, 1, 1, 1, md},
+		{SRNIC_REGION_ACCESS, 1, 1, 0, md},  {SRNIC_REGION_FOREIGN, 1, 1, 2, md},
+		{SRNIC_REGION_WRAP, 1, 1, 3, md},    {SRNIC_REGION_OK, 0, 0, 0, none},
+	};
+
+	for (const HostCase &c : cases) {
+		Stream s;
+
+		until_placement(s, Tagged{.stag = 0x100, .to = 0x1000, .data = payload(9)});
+		EXPECT_EQ(srnic_rx_fail(&s.rx, c.verdict), SRNIC_RX_ERROR);
+		expect_term(s.rx.term, c);
+		EXPECT_TRUE(s.over());
+	}
+}
+
+// A receive that cannot be written to is this end's own fault.
+TEST(HostCannotPlace, Send)
+{
+	for (auto verdict : {SRNIC_REGION_OK, SRNIC_REGION_INVALID, SRNIC_REGION_BOUNDS}) {
+		Stream s;
+
+		until_placement(s, Untagged{.data = payload(9)});
+		EXPECT_EQ(srnic_rx_fail(&s.rx, verdict), SRNIC_RX_ERROR);
+		expect_term(s.rx.term, {verdict, 0, 0, 0, none});
+	}
+}
+
+TEST(HostCannotPlace, ReadResponse)
+{
+	Stream s;
+
+	until_placement(s, Tagged{.rdmap = op_read_response, .stag = 0x900, .to = 0x5000, .data = payload(50)});
+	EXPECT_EQ(srnic_rx_fail(&s.rx, SRNIC_REGION_OK), SRNIC_RX_ERROR);
+	expect_term(s.rx.term, {SRNIC_REGION_OK, 0, 0, 0, none});
+}
+
+// The source vanished when the request had just been delivered.
+TEST(HostCannotPlace, ReadRequest)
+{
+	Stream s;
+
+	furnish(s.host);
+	s.feed(fpdu(read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000})));
+	ASSERT_EQ(s.deliveries.at(0).event, SRNIC_RX_READ_REQUEST);
+	EXPECT_EQ(srnic_rx_fail(&s.rx, SRNIC_REGION_INVALID), SRNIC_RX_ERROR);
+	expect_term(s.rx.term, {SRNIC_REGION_INVALID, 0, 1, 0, mdr});
+	EXPECT_EQ(Bytes(s.rx.term.read_request, s.rx.term.read_request + 28),
+		  Bytes(ReadRequest{.length = 4, .source_stag = 0x100, .source_to = 0x1000}));
+}
+
+// RFC 5040 5.3: an STag that is not this stream's ends in "STag cannot be Invalidated"; 7.2, 4: it has to be valid. The
+// DDP header goes with it, and no RDMA header, which only a Read Request has (4.8).
+TEST(HostCannotInvalidate, EveryReason)
+{
+	const HostCase cases[] = {
+		{SRNIC_REGION_INVALID, 0, 1, 0x00, md},
+		{SRNIC_REGION_FOREIGN, 0, 1, 0x09, md},
+		{SRNIC_REGION_ACCESS, 0, 1, 0x09, md},
+		{SRNIC_REGION_OK, 0, 0, 0x00, none},
+	};
+
+	for (const HostCase &c : cases) {
+		Stream s;
+		Untagged send = {.rdmap = op_send_inv, .inv_stag = 0x101, .data = payload(5)};
+
+		furnish(s.host);
+		s.feed(fpdu(send));
+		ASSERT_EQ(s.deliveries.at(0).event, SRNIC_RX_SEND);
+		EXPECT_EQ(srnic_rx_fail_invalidate(&s.rx, c.verdict), SRNIC_RX_ERROR);
+		expect_term(s.rx.term, c);
+		EXPECT_TRUE(s.over());
+		if (c.headers) {
+			EXPECT_EQ(Bytes(s.rx.term.ddp, s.rx.term.ddp + 18), send.header());
+			EXPECT_EQ(s.rx.term.ddp_len, 18 + 5);
+		}
+	}
+}

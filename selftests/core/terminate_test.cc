@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The Terminate header (RFC 5040 4.8, figures 7 and 8).
+#include "wire.hh"
+
+using wire::Bytes;
+using wire::hex;
+
+static Bytes build(const srnic_terminate &term)
+{
+	Bytes out(SRNIC_TERM_MAX, 0xee);
+
+	out.resize(srnic_terminate_build(&term, out.data()));
+	return out;
+}
+
+static srnic_terminate parsed(const Bytes &data)
+{
+	srnic_terminate term{};
+
+	EXPECT_TRUE(srnic_terminate_parse(data.data(), static_cast<u32>(data.size()), &term));
+	return term;
+}
+
+static bool parses(const Bytes &data)
+{
+	srnic_terminate term;
+	Bytes exact = data; // nothing behind the last octet that could be read unnoticed
+
+	exact.shrink_to_fit();
+	return srnic_terminate_parse(exact.data(), static_cast<u32>(exact.size()), &term);
+}
+
+static const Bytes tagged_header = hex("c1 40 01020304 1112131415161718");
+static const Bytes untagged_header = hex("41 41 00000000 00000001 00000002 00000000");
+static const Bytes request = hex("01020304 1112131415161718 21222324 31323334 4142434445464748");
+
+static srnic_terminate term_with(u8 layer, u8 etype, u8 code, const Bytes &ddp, u16 ddp_len, const Bytes &rdmap)
+{
+	srnic_terminate term{};
+
+	term.layer = layer;
+	term.etype = etype;
+	term.code = code;
+	term.has_ddp = !ddp.empty();
+	term.ddp_len = ddp_len;
+	term.ddp_header_len = static_cast<u8>(ddp.size());
+	std::copy(ddp.begin(), ddp.end(), term.ddp);
+	term.has_rdmap = !rdmap.empty();
+	std::copy(rdmap.begin(), rdmap.end(), term.read_request);
+	return term;
+}
+
+// An LLP error includes no headers (figure 10).
+TEST(TerminateBuild, ControlAlone) { EXPECT_EQ(build(term_with(2, 0, 2, {}, 0, {})), hex("20 02 00 00")); }
+
+TEST(TerminateBuild, TaggedHeader)
+{
+	EXPECT_EQ(build(term_with(1, 1, 3, tagged_header, 0x1234, {})), hex("11 03 c0 00 1234") + tagged_header);
+}
+
+TEST(TerminateBuild, UntaggedHeader)
+{
+	EXPECT_EQ(build(term_with(1, 2, 5, untagged_header, 0x12, {})), hex("12 05 c0 00 0012") + untagged_header);
+}
+
+TEST(TerminateBuild, EverythingIsTheLongest)
+{
+	Bytes out = build(term_with(0, 1, 4, untagged_header, 46, request));
+
+	EXPECT_EQ(out, hex("01 04 e0 00 002e") + untagged_header + request);
+	EXPECT_EQ(out.size(), size_t{SRNIC_TERM_MAX});
+}
+
+TEST(TerminateParse, TakesBackWhatWasBuilt)
+{
+	for (const Bytes &ddp : {Bytes{}, tagged_header, untagged_header}) {
+		for (const Bytes &rdmap : {Bytes{}, request}) {
+			srnic_terminate term = term_with(1, 2, 0xff, ddp, ddp.empty() ? 0 : 99, rdmap);
+			srnic_terminate back = parsed(build(term));
+
+			EXPECT_EQ(memcmp(&back, &term, sizeof(term)), 0);
+		}
+	}
+}
+
+// 4.8: shorter than what the header control bits announce.
+TEST(TerminateParse, EveryShorterLengthIsRefused)
+{
+	for (const Bytes &whole : {build(term_with(0, 1, 4, untagged_header, 46, request)),
+				   build(term_with(1, 1, 0, tagged_header, 46, {})), hex("20020000"), hex("10000020") + request}) {
+		Bytes announced = whole;
+
+		if (announced[3] == 0x20) // R alone
+			std::swap(announced[2], announced[3]);
+		EXPECT_TRUE(parses(announced));
+		while (!announced.empty()) {
+			announced.pop_back();
+			EXPECT_FALSE(parses(announced)) << announced.size();
+		}
+	}
+}
+
+// 7.1: absent headers may be there as zeros; and the reserved bits are ignored.
+TEST(TerminateParse, MoreThanAnnouncedAndReservedBits)
+{
+	srnic_terminate term = parsed(hex("02 06 1f ff") + Bytes(48));
+
+	EXPECT_EQ(term.layer, 0);
+	EXPECT_EQ(term.etype, 2);
+	EXPECT_EQ(term.code, 6);
+	EXPECT_FALSE(term.has_ddp || term.has_rdmap);
+}
+
+// 4.8: the DDP Segment Length is present with D, but valid only with M; and M may come without D.
+TEST(TerminateParse, LengthAndHeaderByThemselves)
+{
+	srnic_terminate d = parsed(hex("11 00 40 00 1234") + tagged_header);
+	srnic_terminate m = parsed(hex("11 00 80 00 1234"));
+
+	EXPECT_TRUE(d.has_ddp);
+	EXPECT_EQ(d.ddp_len, 0);
+	EXPECT_EQ(d.ddp_header_len, 14);
+	EXPECT_FALSE(m.has_ddp);
+	EXPECT_EQ(m.ddp_len, 0x1234);
+}
