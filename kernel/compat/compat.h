@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What differs between the kernels that srnic builds for (6.1 and later), seen from 6.12. Nothing else lives here, and
+ * no other file asks for a kernel version.
+ */
+#ifndef SRNIC_COMPAT_H
+#define SRNIC_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/version.h>
+#include <rdma/ib_verbs.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
+
+static inline struct page *ib_virt_dma_to_page(u64 dma_addr)
+{
+	return virt_to_page((void *)(uintptr_t)dma_addr);
+}
+#endif
+
+/*
+ * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is free: a link-local one whose lower
+ * half is never zero, as rdma-core's tests want. Before, rdma_cm looks for the interface's hardware address.
+ */
+static inline void srnic_compat_gid(const struct ib_device *base, const struct net_device *netdev, union ib_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	gid->global.subnet_prefix = cpu_to_be64(0xfe80ULL << 48);
+	gid->global.interface_id = base->node_guid;
+#else
+	memcpy(gid->raw, netdev->dev_addr, min_t(size_t, netdev->addr_len, sizeof(gid->raw)));
+#endif
+}
+
+/*
+ * Between ib_alloc_device and ib_register_device: a new ib_device starts in the initial namespace. Where devices belong
+ * to one namespace each ("exclusive"), it has to be that of its interface; later kernels may do this themselves.
+ */
+static inline void srnic_compat_set_net(struct ib_device *base, struct net *net)
+{
+	if (!rdma_dev_access_netns(base, net))
+		write_pnet(&base->coredev.rdma_net, net);
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A socket that is written to by whoever comes along must not touch the page fragment of the running task. 6.2 has a flag
+ * for it; before, only an allocation mask without direct reclaim keeps TCP from it.
+ */
+#ifndef SRNIC_COMPAT_SOCK_H
+#define SRNIC_COMPAT_SOCK_H
+
+#include <linux/version.h>
+#include <net/sock.h>
+
+static inline void srnic_compat_own_frag(struct sock *sk)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	sk->sk_use_task_frag = false;
+	sk->sk_allocation = GFP_NOIO;
+#else
+	sk->sk_allocation = GFP_ATOMIC;
+#endif
+}
+
+#endif

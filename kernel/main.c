@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Module load and unload.
+ */
+#include <linux/module.h>
+#include <rdma/rdma_netlink.h>
+
+#include "crc.h"
+#include "srnic.h"
+#include "version.h"
+
+struct workqueue_struct *srnic_wq;
+
+static int __init srnic_init(void)
+{
+	int err;
+
+	err = srnic_crc_init();
+	if (err)
+		return err;
+	/* Storage and NFS write back dirty pages through us, so the queue must make progress without memory. */
+	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_SYSFS, 0);
+	if (!srnic_wq)
+		return -ENOMEM;
+	err = srnic_link_init();
+	if (err)
+		destroy_workqueue(srnic_wq);
+	return err;
+}
+
+static void __exit srnic_exit(void)
+{
+	srnic_link_exit();
+	destroy_workqueue(srnic_wq);
+	rcu_barrier();
+}
+
+module_init(srnic_init);
+module_exit(srnic_exit);
+
+MODULE_DESCRIPTION("Software RNIC: iWARP over kernel TCP");
+MODULE_AUTHOR("The srnic authors");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(SRNIC_VERSION);
+MODULE_ALIAS_RDMA_LINK("srnic");

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device: one ib_device on top of one net_device, and what every file of the module shares.
+ */
+#ifndef SRNIC_H
+#define SRNIC_H
+
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/srnic_core.h"
+
+/* Device limits, as query_device reports them. Those of the ring formats are in srnic-abi.h. */
+#define SRNIC_MAX_QP		65536
+#define SRNIC_MAX_QP_WR		16384
+#define SRNIC_MAX_CQ		65536
+#define SRNIC_MAX_CQE		(1 << 20)
+#define SRNIC_MAX_MR		(1 << 20)
+#define SRNIC_MAX_PD		65536
+#define SRNIC_MAX_SRQ		65536
+#define SRNIC_MAX_SRQ_WR	16384
+#define SRNIC_MAX_IRD		128
+#define SRNIC_MAX_ORD		128
+#define SRNIC_MAX_FAST_REG	1024	/* pages */
+#define SRNIC_MAX_MR_SIZE	(1ULL << 44)
+
+/**
+ * struct srnic_dev_connections - the connections of a device (connect.c)
+ * @lock: irqsave; protects @eps, @num, @dying and the QP of each ep. Innermost
+ * @eps: those that have not ended yet; one that ends leaves the list before it drops its own reference
+ * @num: eps whose memory exists; @idle is woken when it gets 0
+ * @dying: no new ones
+ * @announced: incoming connections that the consumer may still accept or reject, by the number that iw_cm keeps for us
+ */
+struct srnic_dev_connections {
+	spinlock_t lock;
+	struct list_head eps;
+	u32 num;
+	bool dying;
+	wait_queue_head_t idle;
+	struct xarray announced;
+	u32 next_announced;
+};
+
+/**
+ * struct srnic_dev - one RDMA device
+ * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
+ * @netdev: the interface below; the device holds a reference until dealloc_driver
+ * @qps: QPs by number. Entries are erased before a QP is freed; readers use RCU plus srnic_qp_hold()
+ * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use RCU
+ * @stag_key: key of the STag permutation, random per device
+ * @cq_ids: @srq_ids: numbers that rdma-resource and user space see
+ * @crc: administrator's wish: use CRCs (RFC 5044 4.4); read by connection setup
+ * @index: small number unique among the module's devices
+ */
+struct srnic_dev {
+	struct ib_device base;
+	struct net_device *netdev;
+	netdevice_tracker netdev_tracker;
+	struct xarray qps;
+	struct xarray mrs;
+	u32 next_qpn;
+	u32 next_mr;
+	u64 stag_key[2];
+	struct ida pd_ids;
+	struct ida cq_ids;
+	struct ida srq_ids;
+	bool crc;
+	int index;
+	struct srnic_dev_connections connections;
+};
+
+static inline struct srnic_dev *to_srnic_dev(struct ib_device *base)
+{
+	return container_of(base, struct srnic_dev, base);
+}
+
+struct srnic_pd {
+	struct ib_pd base;
+	u32 id;			/* what srnic_region.pd is compared with */
+};
+
+static inline struct srnic_pd *to_srnic_pd(struct ib_pd *base)
+{
+	return container_of(base, struct srnic_pd, base);
+}
+
+struct srnic_ucontext {
+	struct ib_ucontext base;
+};
+
+static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *base)
+{
+	return container_of(base, struct srnic_ucontext, base);
+}
+
+/* For everything that may not run where it is noticed: transmit passes, connection events. Lives as long as the module. */
+extern struct workqueue_struct *srnic_wq;
+
+/* link.c */
+int srnic_link_init(void);
+void srnic_link_exit(void);
+
+/* verbs.c */
+extern const struct ib_device_ops srnic_dev_ops;
+
+#endif

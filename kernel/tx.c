@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The transmit engine of a QP: drains its send queue and the peer's RDMA Reads into batches of FPDUs.
+ *
+ * One engine at a time (tx.mutex), wherever it is cheapest: in the doorbell's own system call for users, else on the
+ * workqueue. A pass is bounded; what remains is requeued. Inbound reads and local work alternate by message.
+ * Payload is copied once, into pages of the engine's own, so a request whose octets are built no longer needs its
+ * buffers; it completes when TCP has taken them all (RFC 5040 5.5 rule 14, RFC 5041 5.4).
+ */
+#include <linux/random.h>
+#include <net/tcp.h>
+
+#include "connect.h"
+#include "mr.h"
+#include "qp.h"
+
+/* Octets after which a pass gives way: enough to pay for itself, little enough not to hold up a doorbell's caller. */
+#define PASS_OCTETS	(1024 * 1024)
+#define RETRY_DELAY	msecs_to_jiffies(10)	/* after a failed allocation */
+
+enum pass {
+	PASS_IDLE,	/* nothing to do, or something else will kick: a post, socket space, a read, the first FPDU */
+	PASS_MORE,	/* out of budget */
+	PASS_RETRY,	/* out of memory */
+};
+
+static const struct srnic_send_wqe *wqe_of(const struct srnic_tx *tx)
+{
+	return (const struct srnic_send_wqe *)tx->wqe;
+}
+
+static const struct srnic_sge *sges_of(const struct srnic_tx *tx)
+{
+	return (const struct srnic_sge *)(wqe_of(tx) + 1);
+}
+
+/* ---- starting messages ---- */
+
+static void start_message(struct srnic_tx *tx, struct srnic_tx_msg msg, enum srnic_tx_source source)
+{
+	tx->msg = msg;
+	tx->source = source;
+	tx->cursor = (struct srnic_sge_cursor) { };
+	tx->msg_active = true;
+}
+
+static bool reads_outstanding(struct srnic_qp *qp)
+{
+	return qp->outbound_tail != smp_load_acquire(&qp->outbound_head);
+}
+
+static bool read_room(struct srnic_qp *qp)
+{
+	return qp->outbound_tail - smp_load_acquire(&qp->outbound_head) < qp->ord;
+}
+
+/* A Read Request on the wire carries an ephemeral STag and TO 0: local keys stay secret, sinks may be scattered. */
+static struct srnic_outbound_read *start_read(struct srnic_qp *qp, u32 length, u32 source_stag, u64 source_to)
+{
+	struct srnic_outbound_read *read = &qp->outbound[qp->outbound_tail % qp->outbound_size];
+	struct srnic_tx *tx = &qp->tx;
+
+	*read = (struct srnic_outbound_read) {
+		.sink = { .stag = get_random_u32() | 1, .length = length },
+	};
+	srnic_read_request_build(&(struct srnic_read_request) {
+		.sink_stag = read->sink.stag,
+		.length = length,
+		.source_stag = source_stag,
+		.source_to = source_to,
+	}, tx->control);
+	tx->bytes = tx->control;
+	start_message(tx, (struct srnic_tx_msg) {
+		.opcode = SRNIC_RDMAP_READ_REQUEST,
+		.length = SRNIC_READ_REQUEST_LEN,
+		.msn = ++tx->read_msn,
+	}, SRNIC_SOURCE_BYTES);
+	return read;
+}
+
+static void publish_read(struct srnic_qp *qp)
+{
+	smp_store_release(&qp->outbound_tail, qp->outbound_tail + 1);
+}
+
+/* RFC 6581 9.2: the initiator's first FPDU in peer-to-peer mode. */
+static void start_rtr(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	tx->want_rtr = false;
+	switch (tx->rtr) {
+	case SRNIC_RTR_READ:
+		/* Known hardware insists on STags that are not zero, also for no data. */
+		start_read(qp, 0, 1, 0)->rtr = true;
+		publish_read(qp);
+		break;
+	case SRNIC_RTR_WRITE:
+		start_message(tx, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .stag = 1 },
+			      SRNIC_SOURCE_BYTES);
+		break;
+	default:
+		start_message(tx, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_SEND, .msn = ++tx->send_msn },
+			      SRNIC_SOURCE_BYTES);
+		break;
+	}
+}
+
+static bool start_response(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	if (qp->inbound_head == smp_load_acquire(&qp->inbound_tail))
+		return false;
+	tx->response = qp->inbound[qp->inbound_head % qp->inbound_size];
+	start_message(tx, (struct srnic_tx_msg) {
+		.opcode = SRNIC_RDMAP_READ_RESPONSE,
+		.stag = tx->response.sink_stag,
+		.to = tx->response.sink_to,
+		.length = tx->response.length,
+	}, SRNIC_SOURCE_REGION);
+	return true;
+}
+
+static u8 send_opcode(const struct srnic_send_wqe *wqe)
+{
+	bool solicited = wqe->flags & SRNIC_WQE_SOLICITED;
+
+	if (wqe->opcode == SRNIC_OP_SEND_INV)
+		return solicited ? SRNIC_RDMAP_SEND_SE_INV : SRNIC_RDMAP_SEND_INV;
+	return solicited ? SRNIC_RDMAP_SEND_SE : SRNIC_RDMAP_SEND;
+}
+
+static void start_payload(struct srnic_qp *qp, struct srnic_tx_msg msg)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	tx->bytes = (const u8 *)(wqe_of(tx) + 1);
+	start_message(tx, msg, wqe_of(tx)->flags & SRNIC_WQE_INLINE ? SRNIC_SOURCE_BYTES : SRNIC_SOURCE_SGES);
+}
+
+static void start_wqe_read(struct srnic_qp *qp, u32 index, u32 length)
+{
+	const struct srnic_send_wqe *wqe = wqe_of(&qp->tx);
+	struct srnic_outbound_read *read = start_read(qp, length, wqe->rkey, wqe->remote_addr);
+
+	read->sq_index = index;
+	read->num_sge = wqe->num_sge;
+	memcpy(read->sge, sges_of(&qp->tx), wqe->num_sge * sizeof(read->sge[0]));
+	if (wqe->opcode == SRNIC_OP_READ_INV) {
+		read->invalidate = true;
+		read->inv_stag = read->sge[0].lkey;
+	}
+	publish_read(qp);
+}
+
+/* Requests that never reach the wire are done when their turn comes. */
+static u8 do_local(struct srnic_qp *qp)
+{
+	const struct srnic_send_wqe *wqe = wqe_of(&qp->tx);
+	struct srnic_mr *mr;
+
+	if (wqe->opcode == SRNIC_OP_LOCAL_INV)
+		return srnic_mr_invalidate(qp->dev, qp->pd, wqe->imm_inv, false) == SRNIC_REGION_OK ?
+		       SRNIC_WC_SUCCESS : SRNIC_WC_LOC_PROT_ERR;
+	mr = to_srnic_mr((struct ib_mr *)(uintptr_t)wqe->arg[0]);
+	return srnic_mr_register(mr, qp->pd, wqe->arg[1] >> 32, (u32)wqe->arg[1]) ?
+	       SRNIC_WC_LOC_PROT_ERR : SRNIC_WC_SUCCESS;
+}
+
+/* RFC 5040 7.1 case 1: an error found while creating a message; the Terminate goes out instead of it. */
+static void refuse_wqe(struct srnic_qp *qp, u32 index, u8 status)
+{
+	srnic_sq_complete(qp, index, status, 0);
+	srnic_qp_terminate(qp, &(struct srnic_terminate) { .layer = SRNIC_LAYER_RDMAP });
+}
+
+static u8 verify_wqe(struct srnic_qp *qp)
+{
+	const struct srnic_send_wqe *wqe = wqe_of(&qp->tx);
+	bool read = wqe->opcode == SRNIC_OP_READ || wqe->opcode == SRNIC_OP_READ_INV;
+
+	if (srnic_sges_verify(qp, sges_of(&qp->tx), wqe->num_sge, read ? SRNIC_ACCESS_LOCAL_WRITE : 0))
+		return SRNIC_WC_LOC_PROT_ERR;
+	return read && !qp->ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
+}
+
+static void start_wqe(struct srnic_qp *qp, u32 index, u32 length)
+{
+	struct srnic_tx *tx = &qp->tx;
+	const struct srnic_send_wqe *wqe = wqe_of(tx);
+	u8 status;
+
+	switch (wqe->opcode) {
+	case SRNIC_OP_WRITE:
+		start_payload(qp, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .stag = wqe->rkey,
+							  .to = wqe->remote_addr, .length = length });
+		return;
+	case SRNIC_OP_SEND:
+	case SRNIC_OP_SEND_INV:
+		start_payload(qp, (struct srnic_tx_msg) { .opcode = send_opcode(wqe), .msn = ++tx->send_msn,
+							  .inv_stag = wqe->imm_inv, .length = length });
+		return;
+	case SRNIC_OP_READ:
+	case SRNIC_OP_READ_INV:
+		start_wqe_read(qp, index, length);
+		return;
+	}
+	status = do_local(qp);
+	if (status == SRNIC_WC_SUCCESS)
+		srnic_sq_complete(qp, index, status, 0);
+	else
+		refuse_wqe(qp, index, status);
+	tx->built = qp->sq_taken;
+}
+
+/*
+ * Must the request that is next wait for a read to complete (ORD, fence)? The flag is set before the state is read once
+ * more, the receive half completes the read before it reads the flag: so one of them notices.
+ */
+static bool must_wait(struct srnic_qp *qp)
+{
+	const struct srnic_send_wqe *wqe = wqe_of(&qp->tx);
+	bool fence = wqe->flags & SRNIC_WQE_FENCE;
+	bool read = wqe->opcode == SRNIC_OP_READ || wqe->opcode == SRNIC_OP_READ_INV;
+
+	if (!qp->ord || (!fence && !read))
+		return false;
+	WRITE_ONCE(qp->tx.read_stall, true);
+	smp_mb();
+	if ((fence && reads_outstanding(qp)) || (read && !read_room(qp)))
+		return true;
+	WRITE_ONCE(qp->tx.read_stall, false);
+	return false;
+}
+
+static bool sq_pending(struct srnic_qp *qp)
+{
+	return srnic_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries);
+}
+
+/* Takes the next send queue slot: copies it once, validates the copy, uses the copy. False if there is none to take now. */
+static bool take_wqe(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u32 index = qp->sq_taken, length = 0;
+	u8 status;
+
+	if (!sq_pending(qp))
+		return false;
+	memcpy(tx->wqe, srnic_ring_slot(&qp->sq, index), qp->sq.slot_size);
+	if (must_wait(qp))
+		return false;
+	srnic_sq_track(qp, index, wqe_of(tx));
+	qp->sq_taken++;
+	if (srnic_send_wqe_check(wqe_of(tx), qp->sq.slot_size, !qp->user, &length) != SRNIC_WQE_OK)
+		status = SRNIC_WC_LOC_QP_OP_ERR;
+	else
+		status = verify_wqe(qp);
+	if (status == SRNIC_WC_SUCCESS)
+		start_wqe(qp, index, length);
+	else
+		refuse_wqe(qp, index, status);
+	return true;
+}
+
+/* Finds the next thing to do; true if something was taken (a message in progress, or a request done at once). */
+static bool next_message(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	if (tx->want_rtr) {
+		start_rtr(qp);
+		return true;
+	}
+	tx->respond_next = !tx->respond_next;
+	if (tx->respond_next)
+		return start_response(qp) || take_wqe(qp);
+	return take_wqe(qp) || start_response(qp);
+}
+
+static void finish_message(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	tx->msg_active = false;
+	if (tx->source == SRNIC_SOURCE_REGION)
+		smp_store_release(&qp->inbound_head, qp->inbound_head + 1);
+	else
+		tx->built = qp->sq_taken;
+}
+
+/* ---- building FPDUs ---- */
+
+static enum srnic_region_verdict fetch(struct srnic_qp *qp, u32 offset, void *dst, u32 n)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	switch (tx->source) {
+	case SRNIC_SOURCE_SGES:
+		return srnic_sges_gather(qp, sges_of(tx), wqe_of(tx)->num_sge, &tx->cursor, dst, n);
+	case SRNIC_SOURCE_REGION:
+		return srnic_region_read(qp->dev, qp->pd, false, tx->response.source_stag, SRNIC_ACCESS_REMOTE_READ,
+					 tx->response.source_to + offset, dst, n);
+	default:
+		memcpy(dst, tx->bytes + offset, n);
+		return SRNIC_REGION_OK;
+	}
+}
+
+static void put_bytes(struct srnic_batch *batch, const u8 *src, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		void *at = srnic_batch_room(batch, &n);
+
+		memcpy(at, src, n);
+		srnic_batch_commit(batch, n);
+		src += n;
+		len -= n;
+	}
+}
+
+/* Payload is read once, into the batch, and the CRC taken over the copy: it is right whatever the user does meanwhile. */
+static enum srnic_region_verdict put_payload(struct srnic_qp *qp, u32 offset, u32 len, u32 *crc)
+{
+	struct srnic_batch *batch = &qp->tx.batch;
+
+	while (len) {
+		u32 n = len;
+		void *at = srnic_batch_room(batch, &n);
+		enum srnic_region_verdict verdict = fetch(qp, offset, at, n);
+
+		if (verdict != SRNIC_REGION_OK)
+			return verdict;
+		if (qp->tx.crc)
+			*crc = srnic_host_crc32c(*crc, at, n);
+		srnic_batch_commit(batch, n);
+		offset += n;
+		len -= n;
+	}
+	return SRNIC_REGION_OK;
+}
+
+static void put_trailer(struct srnic_tx *tx, u32 pad, u32 crc)
+{
+	u8 trailer[SRNIC_FPDU_MAX_TRAILER] = { };
+
+	if (tx->crc) {
+		crc = srnic_host_crc32c(crc, trailer, pad);
+		srnic_crc_field(crc, trailer + pad);
+	}
+	put_bytes(&tx->batch, trailer, pad + 4);
+}
+
+/* Memory that was there when the message started and is not any more: RFC 5040 7.1 case 1, or 7.2 rule 4 for a read. */
+static void payload_gone(struct srnic_qp *qp, enum srnic_region_verdict verdict)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	tx->msg_active = false;
+	if (tx->source == SRNIC_SOURCE_REGION)
+		srnic_qp_terminate(qp, &(struct srnic_terminate) { .layer = SRNIC_LAYER_RDMAP, .etype = 1 });
+	else
+		refuse_wqe(qp, qp->sq_taken - 1, SRNIC_WC_LOC_PROT_ERR);
+}
+
+/* Adds one FPDU of the message in progress. The caller has reserved room for it. */
+static void build_fpdu(struct srnic_qp *qp, u32 mulpdu)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u8 header[SRNIC_FPDU_MAX_HEADER];
+	struct srnic_tx_seg seg = srnic_tx_next(&tx->msg, mulpdu, header);
+	u32 keep = tx->batch.len, crc = SRNIC_CRC_SEED;
+	enum srnic_region_verdict verdict;
+
+	if (tx->crc)
+		crc = srnic_host_crc32c(crc, header, seg.header_len);
+	put_bytes(&tx->batch, header, seg.header_len);
+	verdict = put_payload(qp, seg.offset, seg.payload, &crc);
+	if (verdict != SRNIC_REGION_OK) {
+		srnic_batch_truncate(&tx->batch, keep);
+		payload_gone(qp, verdict);
+		return;
+	}
+	put_trailer(tx, seg.pad, crc);
+	if (tx->msg.done)
+		finish_message(qp);
+}
+
+/*
+ * Fills the batch. Returns PASS_MORE if it stopped for want of room, PASS_RETRY for want of memory, PASS_IDLE if there is
+ * nothing left to build.
+ */
+static enum pass build_batch(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u32 mulpdu = srnic_mpa_mulpdu(tcp_sk(qp->sock->sk)->mss_cache, false);
+
+	while (READ_ONCE(qp->state) == SRNIC_QP_RTS && !READ_ONCE(tx->held)) {
+		u32 len;
+
+		if (!tx->msg_active) {
+			if (!next_message(qp))
+				return PASS_IDLE;
+			continue;
+		}
+		len = srnic_tx_next_len(&tx->msg, mulpdu);
+		if (!srnic_batch_takes(&tx->batch, len))
+			return PASS_MORE;
+		if (srnic_batch_reserve(&tx->batch, len))
+			return PASS_RETRY;
+		build_fpdu(qp, mulpdu);
+	}
+	return PASS_IDLE;
+}
+
+/* ---- passes ---- */
+
+/* Tells TCP. True when it has taken the whole batch; what was built is complete then. */
+static bool send_batch(struct srnic_qp *qp, bool more)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	while (tx->batch.len) {
+		int ret = srnic_batch_send(&tx->batch, qp->sock, more);
+
+		if (!ret)
+			return false;
+		if (ret < 0) {
+			srnic_qp_fail(qp);
+			srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
+			return false;
+		}
+	}
+	if (tx->completed != tx->built) {
+		srnic_sq_complete_sent(qp, tx->completed, tx->built);
+		tx->completed = tx->built;
+	}
+	return true;
+}
+
+/* srnic-abi.h, doorbell protocol. True if the engine may go idle. */
+static bool go_idle(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+	smp_mb();
+	if (READ_ONCE(qp->tx.read_stall) || READ_ONCE(qp->tx.held) || !sq_pending(qp))
+		return true;
+	WRITE_ONCE(qp->sq.hdr->state, 0);
+	return false;
+}
+
+static enum pass pass_connected(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u32 octets = 0;
+	enum pass built;
+
+	WRITE_ONCE(qp->sq.hdr->state, 0);
+	WRITE_ONCE(tx->read_stall, false);
+	do {
+		if (!send_batch(qp, false))
+			return PASS_IDLE;
+		built = build_batch(qp);
+		octets += tx->batch.len;
+		if (!send_batch(qp, built == PASS_MORE))
+			return PASS_IDLE;
+		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
+			return PASS_MORE;
+		if (built == PASS_RETRY)
+			return PASS_RETRY;
+	} while (octets < PASS_OCTETS && (built == PASS_MORE || !go_idle(qp)));
+	return built == PASS_MORE || octets >= PASS_OCTETS ? PASS_MORE : PASS_IDLE;
+}
+
+/* RFC 5040 5.4: one Terminate, at an FPDU boundary, then nothing more; then the LLP is closed gracefully (6.2.1). */
+static enum pass pass_terminating(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	if (tx->term_pending && send_batch(qp, true)) {
+		if (srnic_batch_reserve(&tx->batch, SRNIC_FPDU_MAX_HEADER + SRNIC_TERM_MAX + SRNIC_FPDU_MAX_TRAILER))
+			return PASS_RETRY;
+		tx->term_pending = false;
+		tx->bytes = tx->control;
+		start_message(tx, (struct srnic_tx_msg) {
+			.opcode = SRNIC_RDMAP_TERMINATE,
+			.length = srnic_terminate_build(&tx->term, tx->control),
+			.msn = 1,
+		}, SRNIC_SOURCE_BYTES);
+		build_fpdu(qp, srnic_mpa_mulpdu(0, false));
+	}
+	if (!tx->term_pending && send_batch(qp, false)) {
+		srnic_qp_fail(qp);
+		srnic_ep_over(qp->ep, SRNIC_OVER_TERMINATED);
+	}
+	return PASS_IDLE;
+}
+
+/* Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h, SRNIC_QUEUE_ERROR). */
+static void flush(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
+	if (qp->rq.hdr)
+		WRITE_ONCE(qp->rq.hdr->state, SRNIC_QUEUE_ERROR);
+	smp_mb();
+	srnic_sq_flush(qp);
+	srnic_rq_flush(qp);
+}
+
+static enum pass pass(struct srnic_qp *qp)
+{
+	switch (READ_ONCE(qp->state)) {
+	case SRNIC_QP_RTS:
+		return qp->sock ? pass_connected(qp) : PASS_IDLE;
+	case SRNIC_QP_TERMINATING:
+		flush(qp);
+		return qp->sock ? pass_terminating(qp) : PASS_IDLE;
+	case SRNIC_QP_ERROR:
+		flush(qp);
+		return PASS_IDLE;
+	default:
+		return PASS_IDLE;
+	}
+}
+
+/*
+ * Whoever has something for the engine sets `again` before it tries the mutex; the engine reads `again` after it has
+ * dropped the mutex: so either the newcomer gets the mutex or the engine sees the flag.
+ */
+static void run(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	enum pass result = PASS_IDLE;
+
+	while (result == PASS_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
+		clear_bit(0, &tx->again);
+		smp_mb__after_atomic();
+		result = pass(qp);
+		mutex_unlock(&tx->mutex);
+		smp_mb();
+	}
+	if (result != PASS_IDLE) {
+		set_bit(0, &tx->again);
+		mod_delayed_work(srnic_wq, &tx->work, result == PASS_RETRY ? RETRY_DELAY : 0);
+	}
+}
+
+void srnic_tx_run(struct srnic_qp *qp)
+{
+	set_bit(0, &qp->tx.again);
+	smp_mb__after_atomic();
+	run(qp);
+}
+
+void srnic_tx_kick(struct srnic_qp *qp)
+{
+	set_bit(0, &qp->tx.again);
+	smp_mb__after_atomic();
+	mod_delayed_work(srnic_wq, &qp->tx.work, 0);
+}
+
+static void tx_work(struct work_struct *work)
+{
+	run(container_of(to_delayed_work(work), struct srnic_qp, tx.work));
+}
+
+void srnic_tx_init(struct srnic_qp *qp)
+{
+	mutex_init(&qp->tx.mutex);
+	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
+	qp->sq.hdr->state = SRNIC_SQ_NEED_DOORBELL;
+}
+
+void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	tx->crc = start->agreed.crc;
+	tx->held = !start->initiator;
+	tx->rtr = start->agreed.rtr;
+	tx->want_rtr = start->initiator && start->agreed.p2p && start->agreed.rtr;
+	tx->send_msn = 0;
+	tx->read_msn = 0;
+	tx->read_stall = false;
+	tx->term_pending = false;
+	tx->msg_active = false;
+	tx->built = tx->completed = qp->sq_taken;
+}
+
+void srnic_tx_release(struct srnic_qp *qp)
+{
+	srnic_batch_release(&qp->tx.batch);
+}
