@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The kernel's side of the shared rings, in ordinary memory: what the provider's queues meet in these tests.
+#pragma once
+
+#include "queue.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace fake {
+
+// A ring as the kernel would map it. Its slots start out full of rubbish.
+class Ring {
+public:
+	Ring(uint32_t entries, uint16_t slot_size)
+		: mapped_(SRNIC_RING_SLOTS_OFFSET + uint64_t{entries} * slot_size),
+		  memory_(static_cast<uint8_t *>(std::aligned_alloc(64, (mapped_ + 63) / 64 * 64)))
+	{
+		std::memset(memory_.get(), 0xa5, mapped_);
+		hdr() = srnic_ring_hdr{};
+		hdr().magic = SRNIC_RING_MAGIC;
+		hdr().version = SRNIC_RING_VERSION;
+		hdr().entries = entries;
+		hdr().slot_size = slot_size;
+	}
+
+	srnic_ring_hdr &hdr() { return *reinterpret_cast<srnic_ring_hdr *>(memory_.get()); }
+	void *map() { return memory_.get(); }
+	uint64_t mapped() const { return mapped_; }
+
+	template <class T> T &slot(uint32_t index)
+	{
+		return *reinterpret_cast<T *>(memory_.get() + SRNIC_RING_SLOTS_OFFSET +
+					      size_t{index % hdr().entries} * hdr().slot_size);
+	}
+
+	// Both indices, before anything happened.
+	void start_at(uint32_t index) { hdr().prod = hdr().cons = index; }
+
+	uint32_t prod() { return __atomic_load_n(&hdr().prod, __ATOMIC_ACQUIRE); }
+	void complete(uint32_t n) { __atomic_store_n(&hdr().cons, hdr().cons + n, __ATOMIC_RELEASE); }
+
+private:
+	struct Free {
+		void operator()(uint8_t *p) const { std::free(p); }
+	};
+	uint64_t mapped_;
+	std::unique_ptr<uint8_t, Free> memory_;
+};
+
+inline void start_at(srnic_wq &wq, Ring &ring, uint32_t index)
+{
+	ring.start_at(index);
+	wq.prod = wq.next = wq.cons_seen = index;
+}
+
+constexpr uint16_t send_slot = sizeof(srnic_send_wqe) + SRNIC_MAX_INLINE;
+constexpr uint16_t recv_slot = sizeof(srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(srnic_sge);
+
+// A QP of 8 slots each way, of which the user was granted 6.
+struct Qp {
+	Ring sq{8, send_slot}, rq{8, recv_slot};
+	srnic_qp qp{};
+
+	Qp()
+	{
+		const ibv_qp_cap cap = {6, 6, 4, 4, 64}; // requests, entries, octets inline
+
+		srnic_ring_open(&qp.sq.ring, sq.map(), sq.mapped(), sizeof(srnic_send_wqe));
+		srnic_ring_open(&qp.rq.ring, rq.map(), rq.mapped(), sizeof(srnic_recv_wqe));
+		srnic_sq_init(&qp.sq, &cap);
+		srnic_rq_init(&qp.rq, cap.max_recv_wr, cap.max_recv_sge);
+		srnic_qp_ex_init(&qp);
+	}
+};
+
+struct Cq {
+	Ring ring;
+	srnic_cq cq{};
+
+	explicit Cq(uint32_t entries = 4) : ring(entries, sizeof(srnic_cqe))
+	{
+		srnic_ring_open(&cq.ring, ring.map(), ring.mapped(), sizeof(srnic_cqe));
+		srnic_cq_ex_init(&cq);
+	}
+
+	void start_at(uint32_t index)
+	{
+		ring.start_at(index);
+		cq.cons = cq.prod_seen = index;
+	}
+
+	bool room() { return ring.prod() - __atomic_load_n(&ring.hdr().cons, __ATOMIC_ACQUIRE) < ring.hdr().entries; }
+
+	// As the ABI header says: publish, full barrier, take the arming. True if an event is to be raised.
+	bool produce(const srnic_cqe &cqe, bool solicited = false)
+	{
+		ring.slot<srnic_cqe>(ring.hdr().prod) = cqe;
+		__atomic_store_n(&ring.hdr().prod, ring.hdr().prod + 1, __ATOMIC_RELEASE);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		uint32_t armed = __atomic_load_n(&ring.hdr().state, __ATOMIC_RELAXED);
+		if (armed == SRNIC_CQ_ARM_NONE || (armed == SRNIC_CQ_ARM_SOLICITED && !solicited))
+			return false;
+		return __atomic_exchange_n(&ring.hdr().state, SRNIC_CQ_ARM_NONE, __ATOMIC_RELAXED) != SRNIC_CQ_ARM_NONE;
+	}
+};
+
+} // namespace fake

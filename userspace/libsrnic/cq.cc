@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Polling and arming completion queues.
+#include "lock.hh"
+#include "shared.hh"
+
+#include <errno.h>
+
+namespace srnic {
+namespace {
+
+srnic_cq &to_cq(ibv_cq *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
+srnic_cq &to_cq(ibv_cq_ex *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
+
+// Marks, on this side only, a completion that nobody is to see: its QP is gone.
+constexpr u8 forgotten = 0;
+
+srnic_cqe &slot(const srnic_cq &cq, u32 index) { return *slot_at<srnic_cqe>(cq.ring, index); }
+
+bool empty(srnic_cq &cq)
+{
+	if (cq.cons == cq.prod_seen)
+		cq.prod_seen = load_acquire(cq.ring.hdr->prod);
+	return cq.cons == cq.prod_seen;
+}
+
+// Takes the oldest completion. Its slot is given back by the next release().
+bool take(srnic_cq &cq, srnic_cqe *out)
+{
+	while (!empty(cq)) {
+		*out = slot(cq, cq.cons++);
+		if (out->opcode != forgotten)
+			return true;
+	}
+	return false;
+}
+
+void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
+
+constexpr ibv_wc_opcode to_wc_opcode(u8 opcode)
+{
+	switch (opcode) {
+	case SRNIC_OP_WRITE:
+		return IBV_WC_RDMA_WRITE;
+	case SRNIC_OP_READ:
+	case SRNIC_OP_READ_INV:
+		return IBV_WC_RDMA_READ;
+	case SRNIC_OP_LOCAL_INV:
+		return IBV_WC_LOCAL_INV;
+	case SRNIC_OP_RECV:
+		return IBV_WC_RECV;
+	default:
+		return IBV_WC_SEND;
+	}
+}
+
+constexpr unsigned int to_wc_flags(u16 flags) { return flags & SRNIC_CQE_WITH_INV ? IBV_WC_WITH_INV : 0; }
+
+static_assert(int{SRNIC_WC_SUCCESS} == int{IBV_WC_SUCCESS} && int{SRNIC_WC_LOC_LEN_ERR} == int{IBV_WC_LOC_LEN_ERR} &&
+	      int{SRNIC_WC_LOC_QP_OP_ERR} == int{IBV_WC_LOC_QP_OP_ERR} &&
+	      int{SRNIC_WC_LOC_PROT_ERR} == int{IBV_WC_LOC_PROT_ERR} &&
+	      int{SRNIC_WC_FLUSH_ERR} == int{IBV_WC_WR_FLUSH_ERR} &&
+	      int{SRNIC_WC_REM_INV_REQ_ERR} == int{IBV_WC_REM_INV_REQ_ERR} &&
+	      int{SRNIC_WC_REM_ACCESS_ERR} == int{IBV_WC_REM_ACCESS_ERR} &&
+	      int{SRNIC_WC_GENERAL_ERR} == int{IBV_WC_GENERAL_ERR});
+
+void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
+{
+	*wc = ibv_wc{};
+	wc->wr_id = cqe.wr_id;
+	wc->status = static_cast<ibv_wc_status>(cqe.status);
+	wc->opcode = to_wc_opcode(cqe.opcode);
+	wc->vendor_err = cqe.vendor_err;
+	wc->byte_len = cqe.byte_len;
+	wc->invalidated_rkey = cqe.imm_inv;
+	wc->qp_num = cqe.qp_num;
+	wc->wc_flags = to_wc_flags(cqe.flags);
+}
+
+// Extended CQs: start_poll to end_poll holds the lock, and the read functions look at the completion taken last.
+
+bool take_now(srnic_cq &cq)
+{
+	if (!take(cq, &cq.now))
+		return false;
+	cq.ex.wr_id = cq.now.wr_id;
+	cq.ex.status = static_cast<ibv_wc_status>(cq.now.status);
+	return true;
+}
+
+int start_poll(ibv_cq_ex *ex, ibv_poll_cq_attr *attr)
+{
+	srnic_cq &cq = to_cq(ex);
+
+	if (attr && attr->comp_mask)
+		return EINVAL;
+	lock(cq.lock);
+	if (take_now(cq))
+		return 0;
+	release(cq);
+	unlock(cq.lock);
+	return ENOENT; // no end_poll follows
+}
+
+int next_poll(ibv_cq_ex *ex)
+{
+	srnic_cq &cq = to_cq(ex);
+
+	release(cq);
+	return take_now(cq) ? 0 : ENOENT;
+}
+
+void end_poll(ibv_cq_ex *ex)
+{
+	srnic_cq &cq = to_cq(ex);
+
+	release(cq);
+	unlock(cq.lock);
+}
+
+ibv_wc_opcode read_opcode(ibv_cq_ex *ex) { return to_wc_opcode(to_cq(ex).now.opcode); }
+uint32_t read_vendor_err(ibv_cq_ex *ex) { return to_cq(ex).now.vendor_err; }
+uint32_t read_byte_len(ibv_cq_ex *ex) { return to_cq(ex).now.byte_len; }
+__be32 read_imm_data(ibv_cq_ex *ex) { return to_cq(ex).now.imm_inv; } // ibv_wc_read_invalidated_rkey() too
+uint32_t read_qp_num(ibv_cq_ex *ex) { return to_cq(ex).now.qp_num; }
+unsigned int read_wc_flags(ibv_cq_ex *ex) { return to_wc_flags(to_cq(ex).now.flags); }
+// What iWARP has not.
+uint32_t read_src_qp(ibv_cq_ex *) { return 0; }
+uint32_t read_slid(ibv_cq_ex *) { return 0; }
+uint8_t read_sl(ibv_cq_ex *) { return 0; }
+uint8_t read_dlid_path_bits(ibv_cq_ex *) { return 0; }
+
+} // namespace
+} // namespace srnic
+
+using namespace srnic;
+
+int srnic_poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
+{
+	srnic_cq &cq = to_cq(ibcq);
+	locked hold(cq.lock);
+	const u32 before = cq.cons;
+	srnic_cqe cqe;
+	int n = 0;
+
+	while (n < num_entries && take(cq, &cqe))
+		to_wc(cqe, &wc[n++]);
+	if (cq.cons != before)
+		release(cq);
+	return n;
+}
+
+int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
+{
+	arm(to_cq(ibcq).ring.hdr->state, solicited_only);
+	return 0;
+}
+
+void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
+{
+	locked hold(cq->lock);
+	const u32 prod = load_acquire(cq->ring.hdr->prod);
+
+	for (u32 i = cq->cons; i != prod; i++)
+		if (srnic_cqe &cqe = slot(*cq, i); cqe.qp_num == qp_num)
+			cqe.opcode = forgotten;
+}
+
+void srnic_cq_ex_init(srnic_cq *cq)
+{
+	ibv_cq_ex &ex = cq->ex;
+
+	ex.start_poll = start_poll;
+	ex.next_poll = next_poll;
+	ex.end_poll = end_poll;
+	ex.read_opcode = read_opcode;
+	ex.read_vendor_err = read_vendor_err;
+	ex.read_byte_len = read_byte_len;
+	ex.read_imm_data = read_imm_data;
+	ex.read_qp_num = read_qp_num;
+	ex.read_src_qp = read_src_qp;
+	ex.read_wc_flags = read_wc_flags;
+	ex.read_slid = read_slid;
+	ex.read_sl = read_sl;
+	ex.read_dlid_path_bits = read_dlid_path_bits;
+}

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What libibverbs sees of srnic: how its devices are recognized, the ops tables, and every verb that goes to the
+ * kernel. The data path is in send.cc, recv.cc and cq.cc.
+ *
+ * A queue is created by its uverbs command, whose response says where to map its ring. It is destroyed in the opposite
+ * order, so that the kernel refusing (EBUSY) leaves everything as it was.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <infiniband/driver.h>
+#include <infiniband/kern-abi.h>
+
+#include "compat.h"
+#include "queue.h"
+
+/* uverbs' responses, each with srnic's part behind it. The commands have no part of ours. */
+struct get_context_resp {
+	struct ib_uverbs_get_context_resp core;
+	struct srnic_alloc_ucontext_resp srnic;
+};
+struct create_cq_resp {
+	struct ib_uverbs_ex_create_cq_resp core;
+	struct srnic_create_cq_resp srnic;
+};
+struct create_qp_resp {
+	struct ib_uverbs_create_qp_resp core;
+	struct srnic_create_qp_resp srnic;
+};
+struct create_srq_resp {
+	struct ib_uverbs_create_srq_resp core;
+	struct srnic_create_srq_resp srnic;
+};
+#define NO_GAP(resp) \
+	static_assert(offsetof(struct resp, srnic) == sizeof(((struct resp *)0)->core), "padding in struct " #resp)
+NO_GAP(get_context_resp);
+NO_GAP(create_cq_resp);
+NO_GAP(create_qp_resp);
+NO_GAP(create_srq_resp);
+
+/* queue.h repeats the heads of driver.h's objects for C++. */
+static_assert(sizeof(struct verbs_cq) == offsetof(struct srnic_cq, ring), "struct verbs_cq has changed");
+static_assert(offsetof(struct verbs_qp, comp_mask) == offsetof(struct srnic_qp, comp_mask) &&
+	      offsetof(struct verbs_qp, xrcd) == offsetof(struct srnic_qp, xrcd) &&
+	      sizeof(struct verbs_qp) == offsetof(struct srnic_qp, sq), "struct verbs_qp has changed");
+
+struct context {
+	struct verbs_context base;
+};
+
+static struct verbs_context *to_vctx(struct ibv_context *ctx)
+{
+	return container_of(ctx, struct verbs_context, context);
+}
+
+/* Returns NULL with errno set to @err, as verbs that return an object do. */
+static void *fail(int err)
+{
+	errno = err;
+	return NULL;
+}
+
+/* ---- Rings ---- */
+
+static void unmap_ring(struct srnic_ring *ring)
+{
+	if (ring->hdr)
+		munmap(ring->hdr, ring->mapped);
+}
+
+/* A child must not touch its parent's queues: they are not in it. */
+static int map_ring(struct ibv_context *ctx, const struct srnic_ring_map *where, uint32_t smallest_slot,
+		    struct srnic_ring *ring)
+{
+	void *map;
+
+	if (!where->size)
+		return 0;
+	map = mmap(NULL, where->size, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->cmd_fd, where->offset);
+	if (map == MAP_FAILED) {
+		verbs_err(to_vctx(ctx), "mapping a ring of %llu octets at %#llx failed: errno %d\n", where->size,
+			  where->offset, errno);
+		return errno;
+	}
+	if (!srnic_ring_open(ring, map, where->size, smallest_slot)) {
+		verbs_err(to_vctx(ctx), "the kernel's ring has a layout that this provider does not know\n");
+		munmap(map, where->size);
+		return EPROTO;
+	}
+	madvise(map, where->size, MADV_DONTFORK);
+	return 0;
+}
+
+/* ---- Device and port ---- */
+
+static int query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t fw;
+	int err;
+
+	err = ibv_cmd_query_device_any(ctx, input, attr, attr_size, &resp, &resp_size);
+	if (err)
+		return err;
+	fw = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver), "%u.%u.%u", (unsigned int)(fw >> 32),
+		 (unsigned int)(fw >> 16 & 0xffff), (unsigned int)(fw & 0xffff));
+	return 0;
+}
+
+static int query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd;
+
+	return ibv_cmd_query_port(ctx, port, attr, &cmd, sizeof(cmd));
+}
+
+/* ---- Protection domains and regions ---- */
+
+static struct ibv_pd *alloc_pd(struct ibv_context *ctx)
+{
+	struct ib_uverbs_alloc_pd_resp resp;
+	struct ibv_alloc_pd cmd;
+	struct ibv_pd *pd;
+	int err;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return fail(ENOMEM);
+	err = ibv_cmd_alloc_pd(ctx, pd, &cmd, sizeof(cmd), &resp, sizeof(resp));
+	if (err) {
+		free(pd);
+		return fail(err);
+	}
+	return pd;
+}
+
+static int dealloc_pd(struct ibv_pd *pd)
+{
+	int err = ibv_cmd_dealloc_pd(pd);
+
+	if (!err)
+		free(pd);
+	return err;
+}
+
+static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va, int access)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	struct ibv_reg_mr cmd;
+	struct verbs_mr *mr;
+	int err;
+
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return fail(ENOMEM);
+	err = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, mr, &cmd, sizeof(cmd), &resp, sizeof(resp));
+	if (err) {
+		free(mr);
+		return fail(err);
+	}
+	return &mr->ibv_mr;
+}
+
+static int rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp;
+	struct ibv_rereg_mr cmd;
+
+	return ibv_cmd_rereg_mr(mr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd, sizeof(cmd), &resp,
+				sizeof(resp));
+}
+
+static int dereg_mr(struct verbs_mr *mr)
+{
+	int err = ibv_cmd_dereg_mr(mr);
+
+	if (!err)
+		free(mr);
+	return err;
+}
+
+/* ---- Completion queues ---- */
+
+static struct srnic_cq *to_cq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct srnic_cq, base);
+}
+
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct create_cq_resp resp = {};
+	struct ibv_create_cq_ex cmd = {};
+	/* What is settled on this side is not the kernel's to know. */
+	struct ibv_cq_init_attr_ex kernel_attr = *attr;
+	struct srnic_cq *cq;
+	int err;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
+	    !check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS))
+		return fail(EOPNOTSUPP);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return fail(ENOMEM);
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) {
+		if (!check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) {
+			err = EOPNOTSUPP;
+			goto free_cq;
+		}
+		cq->lock.unused = attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	}
+	kernel_attr.comp_mask = 0;
+	kernel_attr.flags = 0;
+
+	err = srnic_cmd_create_cq(ctx, &kernel_attr, (struct verbs_cq *)cq, &cmd, sizeof(cmd), &resp.core,
+				  sizeof(resp));
+	if (err)
+		goto free_cq;
+	err = map_ring(ctx, &resp.srnic.ring, sizeof(struct srnic_cqe), &cq->ring);
+	if (!err && !cq->ring.hdr)
+		err = EPROTO;	/* a CQ always has a ring */
+	if (err)
+		goto destroy_cq;
+	srnic_cq_ex_init(cq);
+	return &cq->ex;
+
+destroy_cq:
+	ibv_cmd_destroy_cq(&cq->base);
+free_cq:
+	free(cq);
+	return fail(err);
+}
+
+static struct ibv_cq *create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+	};
+	struct ibv_cq_ex *cq = create_cq_ex(ctx, &attr);
+
+	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
+}
+
+static int destroy_cq(struct ibv_cq *ibcq)
+{
+	struct srnic_cq *cq = to_cq(ibcq);
+	int err = ibv_cmd_destroy_cq(ibcq);
+
+	if (err)
+		return err;
+	unmap_ring(&cq->ring);
+	free(cq);
+	return 0;
+}
+
+/* ---- Shared receive queues ---- */
+
+static struct srnic_srq *to_srq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct srnic_srq, base);
+}
+
+static struct ibv_srq *create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct create_srq_resp resp = {};
+	struct ibv_create_srq cmd = {};
+	struct srnic_srq *srq;
+	int err;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return fail(ENOMEM);
+	err = ibv_cmd_create_srq(pd, &srq->base, attr, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
+	if (err)
+		goto free_srq;
+	err = map_ring(pd->context, &resp.srnic.ring, sizeof(struct srnic_recv_wqe), &srq->wq.ring);
+	if (err)
+		goto destroy_srq;
+	srnic_rq_init(&srq->wq, attr->attr.max_wr, attr->attr.max_sge);
+	return &srq->base;
+
+destroy_srq:
+	ibv_cmd_destroy_srq(&srq->base);
+free_srq:
+	free(srq);
+	return fail(err);
+}
+
+static int modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	struct ibv_modify_srq cmd;
+
+	return ibv_cmd_modify_srq(srq, attr, mask, &cmd, sizeof(cmd));
+}
+
+static int query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
+}
+
+static int destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct srnic_srq *srq = to_srq(ibsrq);
+	int err = ibv_cmd_destroy_srq(ibsrq);
+
+	if (err)
+		return err;
+	unmap_ring(&srq->wq.ring);
+	free(srq);
+	return 0;
+}
+
+/* ---- Queue pairs ---- */
+
+static struct srnic_qp *to_qp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct srnic_qp, base);
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct create_qp_resp resp = {};
+	struct ibv_create_qp cmd = {};
+	struct verbs_qp *vqp;
+	struct srnic_qp *qp;
+	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	int err;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	    (extended && !check_comp_mask(attr->send_ops_flags, SRNIC_SEND_OPS)))
+		return fail(EOPNOTSUPP);
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return fail(ENOMEM);
+	vqp = (struct verbs_qp *)qp;
+	err = ibv_cmd_create_qp_ex(ctx, vqp, attr, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
+	if (err)
+		goto free_qp;
+	err = map_ring(ctx, &resp.srnic.sq, sizeof(struct srnic_send_wqe), &qp->sq.ring);
+	if (err)
+		goto destroy_qp;
+	err = map_ring(ctx, &resp.srnic.rq, sizeof(struct srnic_recv_wqe), &qp->rq.ring);
+	if (err)
+		goto unmap_sq;
+
+	srnic_sq_init(&qp->sq, &attr->cap);
+	srnic_rq_init(&qp->rq, attr->cap.max_recv_wr, attr->cap.max_recv_sge);
+	qp->sq_sig_all = attr->sq_sig_all;
+	if (extended) {
+		srnic_qp_ex_init(qp);
+		vqp->comp_mask |= VERBS_QP_EX;
+	}
+	return &qp->base;
+
+unmap_sq:
+	unmap_ring(&qp->sq.ring);
+destroy_qp:
+	ibv_cmd_destroy_qp(&qp->base);
+free_qp:
+	free(qp);
+	return fail(err);
+}
+
+static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp = create_qp_ex(pd->context, &attr_ex);
+
+	if (qp)
+		attr->cap = attr_ex.cap;
+	return qp;
+}
+
+static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_modify_qp cmd = {};
+
+	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
+}
+
+static int query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(qp, attr, mask, init_attr, &cmd, sizeof(cmd));
+}
+
+static int destroy_qp(struct ibv_qp *ibqp)
+{
+	struct srnic_qp *qp = to_qp(ibqp);
+	int err = ibv_cmd_destroy_qp(ibqp);
+
+	if (err)
+		return err;
+	srnic_cq_forget(to_cq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		srnic_cq_forget(to_cq(ibqp->recv_cq), ibqp->qp_num);
+	unmap_ring(&qp->sq.ring);
+	unmap_ring(&qp->rq.ring);
+	free(qp);
+	return 0;
+}
+
+/*
+ * The doorbell is uverbs' POST_SEND command without work requests. A plain write() is its cheapest form. uverbs refuses
+ * that to a process whose credentials have changed since it opened the device; ibv_cmd_post_send() has another way.
+ */
+int srnic_doorbell(struct srnic_qp *qp)
+{
+	struct ib_uverbs_post_send_resp resp;
+	struct ibv_post_send cmd = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_POST_SEND,
+			.in_words = sizeof(cmd) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.core_payload = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = qp->base.handle,
+			.wqe_size = sizeof(struct ib_uverbs_send_wr),
+		},
+	};
+	struct ibv_send_wr *none;
+
+	if (write(qp->base.context->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd))
+		return 0;
+	return errno == EACCES ? ibv_cmd_post_send(&qp->base, NULL, &none) : errno;
+}
+
+/* ---- Contexts and devices ---- */
+
+static void free_context(struct ibv_context *ibctx)
+{
+	struct context *ctx = container_of(ibctx, struct context, base.context);
+
+	verbs_uninit_context(&ctx->base);
+	free(ctx);
+}
+
+static const struct verbs_context_ops context_ops = {
+	.alloc_pd = alloc_pd,
+	.create_cq = create_cq,
+	.create_cq_ex = create_cq_ex,
+	.create_qp = create_qp,
+	.create_qp_ex = create_qp_ex,
+	.create_srq = create_srq,
+	.dealloc_pd = dealloc_pd,
+	.dereg_mr = dereg_mr,
+	.destroy_cq = destroy_cq,
+	.destroy_qp = destroy_qp,
+	.destroy_srq = destroy_srq,
+	.free_context = free_context,
+	.modify_qp = modify_qp,
+	.modify_srq = modify_srq,
+	.poll_cq = srnic_poll_cq,
+	.post_recv = srnic_post_recv,
+	.post_send = srnic_post_send,
+	.post_srq_recv = srnic_post_srq_recv,
+	.query_device_ex = query_device_ex,
+	.query_port = query_port,
+	.query_qp = query_qp,
+	.query_srq = query_srq,
+	.reg_mr = reg_mr,
+	.req_notify_cq = srnic_req_notify_cq,
+	.rereg_mr = rereg_mr,
+};
+
+static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd, void *private_data)
+{
+	struct get_context_resp resp = {};
+	struct ibv_get_context cmd = {};
+	struct context *ctx;
+	int err;
+
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, base, SRNIC_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+	err = srnic_cmd_get_context(&ctx->base, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
+	if (!err && resp.srnic.abi_version != SRNIC_ABI_VERSION) {
+		verbs_err(&ctx->base, "the module's ABI is %u, this provider's %u\n", resp.srnic.abi_version,
+			  SRNIC_ABI_VERSION);
+		err = EPROTO;
+	}
+	if (err) {
+		free_context(&ctx->base.context);
+		return fail(err);
+	}
+	verbs_set_ops(&ctx->base, &context_ops);
+	return &ctx->base;
+}
+
+static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void uninit_device(struct verbs_device *device)
+{
+	free(device);
+}
+
+/* Devices may be called anything: only the driver id, which RDMA netlink reports, tells. */
+static const struct verbs_match_ent match_table[] = {
+	VERBS_DRIVER_ID(SRNIC_DRIVER_ID),
+	{}
+};
+
+static const struct verbs_device_ops device_ops = {
+	.name = "srnic",
+	.match_min_abi_version = SRNIC_ABI_VERSION,
+	.match_max_abi_version = SRNIC_ABI_VERSION,
+	.match_table = match_table,
+	.alloc_device = alloc_device,
+	.uninit_device = uninit_device,
+	.alloc_context = alloc_context,
+};
+PROVIDER_DRIVER(srnic, device_ops);

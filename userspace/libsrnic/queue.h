@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The border between provider.c, which speaks libibverbs' private interface (C only: its command structs rely on empty
+ * structs having no size), and the queues, which are C++: the objects behind the verbs handles, and the functions of
+ * the data path. Nothing here makes a system call but srnic_doorbell().
+ */
+#ifndef SRNIC_QUEUE_H
+#define SRNIC_QUEUE_H
+
+#include <infiniband/verbs.h>
+#include <rdma/srnic-abi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct verbs_xrcd;
+
+/* A spin lock that costs nothing while the process has one thread. @unused: the application promised to serialize. */
+struct srnic_lock {
+	int held;
+	int unused;
+};
+
+/* A mapped ring, with private copies of what its header said at creation. All zero: the queue does not exist. */
+struct srnic_ring {
+	struct srnic_ring_hdr *hdr;
+	uint64_t mapped;	/* octets */
+	uint32_t entries;
+	uint32_t slot_size;
+};
+
+/*
+ * A work queue: send queue, receive queue or SRQ. Everything but @ring's shared part is this side's own and protected
+ * by @lock.
+ */
+struct srnic_wq {
+	struct srnic_ring ring;
+	struct srnic_lock lock;
+	uint32_t prod;		/* published */
+	uint32_t next;		/* written: from prod on, not published yet */
+	uint32_t cons_seen;	/* the kernel's index when last looked at */
+	uint32_t limit;		/* requests that may be outstanding: at most ring.entries */
+	uint32_t max_sge;
+	uint32_t max_inline;	/* send queues: octets */
+	int batch_error;	/* between wr_start and wr_complete: the first error */
+};
+
+/* The anonymous union is what driver.h calls struct verbs_cq. */
+struct srnic_cq {
+	union {
+		struct ibv_cq base;
+		struct ibv_cq_ex ex;
+	};
+	struct srnic_ring ring;
+	struct srnic_lock lock;
+	uint32_t cons;
+	uint32_t prod_seen;	/* the kernel's index when last looked at */
+	struct srnic_cqe now;	/* what start_poll and next_poll took */
+};
+
+/* The first three members are what driver.h calls struct verbs_qp. */
+struct srnic_qp {
+	union {
+		struct ibv_qp base;
+		struct ibv_qp_ex ex;
+	};
+	uint32_t comp_mask;
+	struct verbs_xrcd *xrcd;
+	struct srnic_wq sq;
+	struct srnic_wq rq;
+	int sq_sig_all;
+};
+
+struct srnic_srq {
+	struct ibv_srq base;
+	struct srnic_wq wq;
+};
+
+/*
+ * Takes over a fresh mapping of @mapped octets whose slots must hold @smallest_slot octets each. False, and *ring
+ * untouched, if the header is not one that this provider understands.
+ */
+bool srnic_ring_open(struct srnic_ring *ring, void *map, uint64_t mapped, uint32_t smallest_slot);
+/* Sets the limits of a new queue from the granted capacities; wq->ring is open or all zero. */
+void srnic_sq_init(struct srnic_wq *wq, const struct ibv_qp_cap *cap);
+void srnic_rq_init(struct srnic_wq *wq, uint32_t max_wr, uint32_t max_sge);
+
+/* The verbs of the data path. */
+int srnic_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int srnic_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int srnic_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int srnic_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+int srnic_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+
+/* The send operations that ibv_create_qp_ex() may ask for, and the ibv_wr_*() functions for them. */
+#define SRNIC_SEND_OPS	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV | \
+			 IBV_QP_EX_WITH_RDMA_READ)
+void srnic_qp_ex_init(struct srnic_qp *qp);
+/* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
+void srnic_cq_ex_init(struct srnic_cq *cq);
+
+/* Makes later polls pass over the completions of a QP that was destroyed. */
+void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
+
+/* Makes the kernel look at the QP's queues. 0 or an errno. The only system call of the data path; provider.c has it. */
+int srnic_doorbell(struct srnic_qp *qp);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

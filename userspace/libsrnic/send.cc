@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Posting to the send queue, by lists of work requests (ibv_post_send) or call by call (ibv_wr_*).
+#include "wq.hh"
+
+#include <errno.h>
+
+namespace srnic {
+namespace {
+
+srnic_qp &to_qp(ibv_qp *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
+srnic_qp &to_qp(ibv_qp_ex *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
+
+constexpr u8 no_opcode = 0;
+
+constexpr u8 to_opcode(ibv_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IBV_WR_RDMA_WRITE:
+		return SRNIC_OP_WRITE;
+	case IBV_WR_SEND:
+		return SRNIC_OP_SEND;
+	case IBV_WR_SEND_WITH_INV:
+		return SRNIC_OP_SEND_INV;
+	case IBV_WR_RDMA_READ:
+		return SRNIC_OP_READ;
+	default:
+		return no_opcode;
+	}
+}
+
+constexpr u8 to_flags(unsigned int send_flags, bool signal_all)
+{
+	return (signal_all || (send_flags & IBV_SEND_SIGNALED) ? SRNIC_WQE_SIGNALED : 0) |
+	       (send_flags & IBV_SEND_SOLICITED ? SRNIC_WQE_SOLICITED : 0) |
+	       (send_flags & IBV_SEND_FENCE ? SRNIC_WQE_FENCE : 0);
+}
+
+// Fills everything but the payload of a slot.
+void put_header(const srnic_qp &qp, srnic_send_wqe *wqe, u64 wr_id, u8 opcode, unsigned int send_flags)
+{
+	*wqe = srnic_send_wqe{};
+	wqe->wr_id = wr_id;
+	wqe->opcode = opcode;
+	wqe->flags = to_flags(send_flags, qp.sq_sig_all);
+}
+
+int put_sges(const srnic_wq &sq, srnic_send_wqe *wqe, size_t num_sge, const ibv_sge *sge)
+{
+	if (num_sge > sq.max_sge)
+		return EINVAL;
+	wqe->num_sge = num_sge;
+	if (num_sge)
+		memcpy(payload(wqe), sge, num_sge * sizeof(*sge));
+	return 0;
+}
+
+// Appends one piece of inline payload.
+int put_inline(const srnic_wq &sq, srnic_send_wqe *wqe, const void *data, size_t length)
+{
+	if (wqe->opcode == SRNIC_OP_READ || length > sq.max_inline - wqe->inline_len)
+		return EINVAL;
+	wqe->flags |= SRNIC_WQE_INLINE;
+	if (length)
+		memcpy(payload(wqe) + wqe->inline_len, data, length);
+	wqe->inline_len += length;
+	return 0;
+}
+
+int put(srnic_qp &qp, const ibv_send_wr &wr)
+{
+	srnic_wq &sq = qp.sq;
+	u8 opcode = to_opcode(wr.opcode);
+
+	if (opcode == no_opcode || wr.num_sge < 0)
+		return EINVAL;
+	auto *wqe = next_slot<srnic_send_wqe>(sq);
+	if (!wqe)
+		return ENOMEM;
+
+	put_header(qp, wqe, wr.wr_id, opcode, wr.send_flags);
+	if (opcode == SRNIC_OP_SEND_INV) {
+		wqe->imm_inv = wr.invalidate_rkey;
+	} else if (opcode != SRNIC_OP_SEND) {
+		wqe->remote_addr = wr.wr.rdma.remote_addr;
+		wqe->rkey = wr.wr.rdma.rkey;
+	}
+	if (!(wr.send_flags & IBV_SEND_INLINE)) {
+		if (int err = put_sges(sq, wqe, wr.num_sge, wr.sg_list))
+			return err;
+	} else {
+		if (int err = put_inline(sq, wqe, nullptr, 0)) // nothing is a valid inline payload
+			return err;
+		for (int i = 0; i < wr.num_sge; i++)
+			if (int err = put_inline(sq, wqe, reinterpret_cast<const void *>(wr.sg_list[i].addr),
+						 wr.sg_list[i].length))
+				return err;
+	}
+	sq.next++;
+	return 0;
+}
+
+// ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send and its like write a header and claim
+// the slot; the wr_set_*() that follows fills the slot claimed last.
+
+srnic_send_wqe *begin(ibv_qp_ex *ex, u8 opcode)
+{
+	srnic_qp &qp = to_qp(ex);
+
+	if (qp.sq.batch_error)
+		return nullptr;
+	auto *wqe = next_slot<srnic_send_wqe>(qp.sq);
+	if (!wqe) {
+		qp.sq.batch_error = ENOMEM;
+		return nullptr;
+	}
+	put_header(qp, wqe, ex->wr_id, opcode, ex->wr_flags);
+	qp.sq.next++;
+	return wqe;
+}
+
+srnic_send_wqe *current(srnic_wq &sq)
+{
+	if (sq.batch_error)
+		return nullptr;
+	if (sq.next == sq.prod) {
+		sq.batch_error = EINVAL;
+		return nullptr;
+	}
+	return slot_at<srnic_send_wqe>(sq.ring, sq.next - 1);
+}
+
+void begin_rdma(ibv_qp_ex *ex, u8 opcode, uint32_t rkey, uint64_t remote_addr)
+{
+	if (auto *wqe = begin(ex, opcode)) {
+		wqe->rkey = rkey;
+		wqe->remote_addr = remote_addr;
+	}
+}
+
+void wr_start(ibv_qp_ex *ex)
+{
+	srnic_wq &sq = to_qp(ex).sq;
+
+	lock(sq.lock);
+	sq.batch_error = 0;
+}
+
+void wr_send(ibv_qp_ex *ex) { begin(ex, SRNIC_OP_SEND); }
+
+void wr_send_inv(ibv_qp_ex *ex, uint32_t rkey)
+{
+	if (auto *wqe = begin(ex, SRNIC_OP_SEND_INV))
+		wqe->imm_inv = rkey;
+}
+
+void wr_rdma_write(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr) { begin_rdma(ex, SRNIC_OP_WRITE, rkey, addr); }
+void wr_rdma_read(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr) { begin_rdma(ex, SRNIC_OP_READ, rkey, addr); }
+
+void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)
+{
+	srnic_wq &sq = to_qp(ex).sq;
+
+	if (auto *wqe = current(sq))
+		sq.batch_error = put_sges(sq, wqe, num_sge, sge);
+}
+
+void wr_set_sge(ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	const ibv_sge sge = {addr, length, lkey};
+
+	wr_set_sge_list(ex, 1, &sge);
+}
+
+void wr_set_inline_data_list(ibv_qp_ex *ex, size_t num, const ibv_data_buf *buf)
+{
+	srnic_wq &sq = to_qp(ex).sq;
+	auto *wqe = current(sq);
+
+	if (!wqe)
+		return;
+	sq.batch_error = put_inline(sq, wqe, nullptr, 0);
+	for (size_t i = 0; i < num && !sq.batch_error; i++)
+		sq.batch_error = put_inline(sq, wqe, buf[i].addr, buf[i].length);
+}
+
+void wr_set_inline_data(ibv_qp_ex *ex, void *addr, size_t length)
+{
+	const ibv_data_buf buf = {addr, length};
+
+	wr_set_inline_data_list(ex, 1, &buf);
+}
+
+void wr_abort(ibv_qp_ex *ex)
+{
+	srnic_wq &sq = to_qp(ex).sq;
+
+	sq.next = sq.prod;
+	unlock(sq.lock);
+}
+
+// All of a batch is posted or nothing.
+int wr_complete(ibv_qp_ex *ex)
+{
+	srnic_qp &qp = to_qp(ex);
+
+	if (int err = qp.sq.batch_error) {
+		wr_abort(ex);
+		return err;
+	}
+	bool ring = publish(qp.sq);
+	unlock(qp.sq.lock);
+	return ring ? srnic_doorbell(&qp) : 0;
+}
+
+} // namespace
+} // namespace srnic
+
+using namespace srnic;
+
+int srnic_post_send(ibv_qp *ibqp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
+{
+	srnic_qp &qp = to_qp(ibqp);
+	ibv_send_wr *first = wr;
+	int err = 0;
+	bool ring;
+
+	{
+		locked hold(qp.sq.lock);
+
+		while (wr && !(err = put(qp, *wr)))
+			wr = wr->next;
+		ring = publish(qp.sq);
+	}
+	if (err)
+		*bad_wr = wr;
+	if (ring)
+		if (int gone = srnic_doorbell(&qp); gone && !err) {
+			*bad_wr = first;
+			err = gone;
+		}
+	return err;
+}
+
+void srnic_sq_init(srnic_wq *wq, const ibv_qp_cap *cap)
+{
+	if (!wq->ring.hdr)
+		return;
+	const u32 room = wq->ring.slot_size - u32{sizeof(srnic_send_wqe)};
+
+	wq->limit = min(cap->max_send_wr, wq->ring.entries);
+	wq->max_sge = min(cap->max_send_sge, room / u32{sizeof(srnic_sge)});
+	wq->max_inline = min(cap->max_inline_data, room);
+}
+
+void srnic_qp_ex_init(srnic_qp *qp)
+{
+	ibv_qp_ex &ex = qp->ex;
+
+	ex.wr_start = wr_start;
+	ex.wr_complete = wr_complete;
+	ex.wr_abort = wr_abort;
+	ex.wr_send = wr_send;
+	ex.wr_send_inv = wr_send_inv;
+	ex.wr_rdma_write = wr_rdma_write;
+	ex.wr_rdma_read = wr_rdma_read;
+	ex.wr_set_sge = wr_set_sge;
+	ex.wr_set_sge_list = wr_set_sge_list;
+	ex.wr_set_inline_data = wr_set_inline_data;
+	ex.wr_set_inline_data_list = wr_set_inline_data_list;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The producer's side of a work queue. The caller holds the queue's lock, or is its only user.
+#pragma once
+
+#include "lock.hh"
+#include "shared.hh"
+
+#include <string.h>
+
+namespace srnic {
+
+// SGEs go to the ring as they come.
+static_assert(sizeof(ibv_sge) == sizeof(srnic_sge));
+static_assert(__builtin_offsetof(ibv_sge, addr) == __builtin_offsetof(srnic_sge, addr));
+static_assert(__builtin_offsetof(ibv_sge, length) == __builtin_offsetof(srnic_sge, length));
+static_assert(__builtin_offsetof(ibv_sge, lkey) == __builtin_offsetof(srnic_sge, lkey));
+
+// What follows the header of a slot: SGEs or inline octets.
+template <class Wqe> auto *payload(Wqe *wqe) { return reinterpret_cast<uint8_t *>(wqe + 1); }
+
+// The slot after the last one written, or null if as many requests are outstanding as may be.
+template <class Wqe> Wqe *next_slot(srnic_wq &wq)
+{
+	if (!wq.limit)
+		return nullptr;
+	if (!ring_free(wq.next, wq.cons_seen, wq.limit)) {
+		wq.cons_seen = load_acquire(wq.ring.hdr->cons);
+		if (!ring_free(wq.next, wq.cons_seen, wq.limit))
+			return nullptr;
+	}
+	return slot_at<Wqe>(wq.ring, wq.next);
+}
+
+// Publishes all that was written. True if the doorbell is to be rung, which may well be done after unlocking.
+inline bool publish(srnic_wq &wq)
+{
+	if (wq.next == wq.prod)
+		return false;
+	wq.prod = wq.next;
+	store_release(wq.ring.hdr->prod, wq.prod);
+	full_barrier();
+	return wants_doorbell(load_relaxed(wq.ring.hdr->state));
+}
+
+} // namespace srnic
