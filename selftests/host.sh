@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What the scripts that start on the host share. Sourced.
+# shellcheck shell=bash
+
+say() { echo "=== $*" >&2; }
+
+# Installs those of these Debian packages that are missing.
+host_packages() {
+	local package missing=()
+	for package; do
+		dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "installing ${missing[*]}"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && return
+	echo "srnic: these packages could not be installed: ${missing[*]}; please install them" >&2
+	exit 1
+}

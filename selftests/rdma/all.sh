@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Runs every test of this folder (or those named), one after the other, and sums up.
+cd "$(dirname "$0")" || exit
+status=0
+for test in "${@:-rping.sh perftest.sh rcopy.sh lifecycle.sh siw.sh}"; do
+	for name in $test; do
+		echo "# $name"
+		./"$name" || status=1
+	done
+done
+exit $status

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What the tests in this folder share: two "hosts", and TAP output. Sourced by each of them, as root, on a machine where
+# srnic is installed.
+#
+#   namespace sr0                      namespace sr1
+#   ┌──────────────────────┐          ┌──────────────────────┐
+#   │ srnic0 on veth0      ├──────────┤ veth1, srnic1        │
+#   │ 10.99.0.1, fd99::1   │ MTU 1500 │ 10.99.0.2, fd99::2   │
+#   └──────────────────────┘          └──────────────────────┘
+# shellcheck shell=bash
+
+IP0=10.99.0.1 IP1=10.99.0.2
+IP60=fd99::1 IP61=fd99::2
+TESTS=0 FAILED=0
+LOGS=$(mktemp -d)
+
+# Commands in a namespace. nsenter and not `ip netns exec`: that would mount a /sys which shows no RDMA devices.
+ns0() { nsenter --net=/run/netns/sr0 "$@"; }
+ns1() { nsenter --net=/run/netns/sr1 "$@"; }
+
+hosts_up() {
+	ip netns add sr0 && ip netns add sr1 &&
+		ip link add veth0 netns sr0 type veth peer name veth1 netns sr1 || return
+	local n
+	for n in 0 1; do
+		ip -n sr$n link set lo up
+		ip -n sr$n addr add 10.99.0.$((n + 1))/24 dev veth$n
+		ip -n sr$n addr add fd99::$((n + 1))/64 dev veth$n nodad
+		ip -n sr$n link set veth$n up
+	done
+	ip netns exec sr0 ping -q -c 1 -W 5 "$IP1" >/dev/null
+}
+
+devices_up() {
+	modprobe rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
+		ns1 rdma link add srnic1 type srnic netdev veth1
+}
+
+everything_down() {
+	rdma link delete srnic0 2>/dev/null
+	rdma link delete srnic1 2>/dev/null
+	ip netns del sr0 2>/dev/null
+	ip netns del sr1 2>/dev/null
+	rm -rf "$LOGS"
+}
+
+# check NAME COMMAND...: one TAP line; what the command printed goes to the log, and to the output if it failed.
+check() {
+	local name=$1 log
+	shift
+	TESTS=$((TESTS + 1))
+	log=$LOGS/$TESTS
+	if "$@" >"$log" 2>&1; then
+		echo "ok $TESTS $name"
+		return 0
+	fi
+	FAILED=$((FAILED + 1))
+	echo "not ok $TESTS $name"
+	tail -n 30 "$log" | sed 's/^/# /'
+	return 1
+}
+
+# with_server SERVER-COMMAND -- CLIENT-COMMAND: both in full, the client as soon as the server listens. The status is
+# that of both. Commands are strings for `bash -c`, after a namespace: "sr0 rping -s ..." .
+in_ns() { # NS COMMAND-STRING
+	timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -c "$2"
+}
+
+with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
+	local server status=0 port=${5:-}
+	in_ns "$1" "exec $2" >"$LOGS/server" 2>&1 &
+	server=$!
+	wait_listening "$1" "$port" "$server"
+	in_ns "$3" "$4" || status=$?
+	[ "$status" = 0 ] || kill "$server" 2>/dev/null
+	wait "$server" || status=${status/#0/$?}
+	[ "$status" = 0 ] || sed 's/^/server: /' "$LOGS/server"
+	return "$status"
+}
+
+# Until somebody listens on the TCP port in the namespace (srnic's listeners are TCP sockets), or the server is gone.
+wait_listening() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		kill -0 "$3" 2>/dev/null || return
+		nsenter --net="/run/netns/$1" ss -Hltn | grep -q ":${2:-[0-9]}" && return
+		sleep 0.05
+	done
+}
+
+resources() { rdma resource show | sed 's/curr_comm//' | grep -E 'srnic' ; }
+
+finish() {
+	echo "1..$TESTS"
+	everything_down
+	[ "$FAILED" = 0 ]
+}

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# The kernel's source, of the very version that the guest root runs, as Debian's linux-source package has it.
+# Kept packed in the cache; whoever needs a part of it unpacks that part. Sourced.
+
+# shellcheck source=root.sh
+. "${BASH_SOURCE[0]%/*}/root.sh"
+
+fetch_linux_source() {
+	local out=$1 package=linux-source-$LINUX
+	in_root --writable --bind "$CACHE" /run/cache "$ROOT" sh -euc '
+		version=$(dpkg-query -W -f "\${source:Version}" linux-kbuild-"${3%-*}")
+		apt-get update -qq
+		cd /tmp
+		apt-get download -qq "$1=$version"
+		dpkg --fsys-tarfile "$1"_*.deb | tar -xO "./usr/src/$1.tar.xz" >"/run/cache/$2.new"
+		rm -rf /var/lib/apt/lists/*
+	' sh "$package" "${out##*/}" "$RELEASE_KERNEL"
+	mv "$out.new" "$out"
+}
+
+# Sets LINUX_SOURCE, the tarball.
+linux_source_ready() {
+	LINUX_SOURCE=$CACHE/linux-source-$RELEASE_KERNEL.tar.xz
+	touch -c "$LINUX_SOURCE"
+	[ -e "$LINUX_SOURCE" ] || step "fetching the source of Linux $RELEASE_KERNEL" fetch_linux_source "$LINUX_SOURCE"
+}
+
+# Unpacks the named paths of the source (default: all of it) into a directory.
+linux_source_unpack() {
+	local dir=$1 path members=()
+	shift
+	for path; do members+=("linux-source-$LINUX/$path"); done
+	mkdir -p "$dir"
+	tar -C "$dir" --strip-components=1 -xf "$LINUX_SOURCE" "${members[@]}"
+}

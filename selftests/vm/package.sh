@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# A guest root with further Debian packages: a copy of the usual one in which apt installed them, so that what a package
+# does on installation (a DKMS build, say) happens here and not in the slow guest. Sourced; package_root_ready is the entry.
+
+# shellcheck source=root.sh
+. "${BASH_SOURCE[0]%/*}/root.sh"
+
+make_package_root() {
+	local dir=$1 p names=()
+	shift
+	rm -rf "$dir.new"
+	cp -a --reflink=auto "$ROOT" "$dir.new" || return
+	mkdir "$dir.new/packages"
+	for p; do
+		if [ -f "$p" ]; then
+			cp -- "$p" "$dir.new/packages/"
+			names+=("/packages/${p##*/}")
+		else
+			names+=("$p")
+		fi
+	done
+	in_root --writable "$dir.new" sh -euc '
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq
+		apt-get install -y --no-install-recommends "$@"
+		rm -rf /var/lib/apt/lists/* /packages
+		apt-get clean
+	' sh "${names[@]}" || return
+	mv "$dir.new" "$dir"
+}
+
+# Sets GUEST_ROOT, and PACKAGED if the project itself comes by one of the packages ("$@": files and names).
+package_root_ready() {
+	local p
+	for p; do
+		[[ $p != *.deb ]] || PACKAGED=yes
+	done
+	GUEST_ROOT=$ROOT-with-$(for p; do echo "$p"; [[ $p != *.deb ]] || sha256sum <"$p"; done | key)
+	[ -d "$GUEST_ROOT" ] || step "installing $*" make_package_root "$GUEST_ROOT" "$@"
+	touch "$GUEST_ROOT"
+}

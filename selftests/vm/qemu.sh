@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# Boots a guest in QEMU: accelerated by KVM where that really works, emulated where not. Sourced; qemu_start is the entry.
+
+# shellcheck source=common.sh
+. "${BASH_SOURCE[0]%/*}/common.sh"
+
+KERNEL_LINE="console=ttyS0 loglevel=6 panic=-1 oops=panic sysrq_always_enabled reboot=t"
+
+# The part of the command line that all guests have.
+qemu_base() {
+	QEMU=(qemu-system-x86_64 -name srnic -nodefaults -no-user-config -display none -no-reboot -m 3072
+		-machine q35 -smp 2 -kernel "$KERNEL" -initrd "$INITRD")
+}
+
+# KVM may be present and yet hang every guest: it is believed only after a guest has got as far as its initrd. Asked once
+# per boot of this machine.
+kvm_works() {
+	local memo
+	memo=$CACHE/kvm-$(cat /proc/sys/kernel/random/boot_id)
+	[ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo || return 1
+	[ -e "$memo" ] || { rm -f "$CACHE"/kvm-*; kvm_probe >"$memo"; }
+	[ "$(cat "$memo")" = yes ]
+}
+
+kvm_probe() {
+	local log=$RUN/probe
+	qemu_base
+	say "trying whether KVM works here ..."
+	(timeout 30 "${QEMU[@]}" -accel kvm -cpu host -append "$KERNEL_LINE" -serial "file:$log" || :) </dev/null >/dev/null 2>&1
+	if grep -q '^lab: ' "$log"; then echo yes; else echo no; fi
+}
+
+# Starts the guest in the background and sets GUEST, its process. RUN is its directory; it finds its command in
+# payload.tar there and fills console.log, status and the pipe called output.
+qemu_start() {
+	qemu_base
+	if kvm_works; then
+		QEMU+=(-accel kvm -cpu host -append "$KERNEL_LINE")
+	else
+		QEMU+=(-accel "tcg,thread=multi" -cpu max -append "$KERNEL_LINE watchdog_thresh=30")
+	fi
+	QEMU+=(-drive "file=$IMAGE,format=raw,if=none,id=disk,snapshot=on,cache=unsafe"
+		-device virtio-blk-pci,drive=disk
+		-drive "file=$RUN/payload.tar,format=raw,if=none,id=payload,readonly=on"
+		-device virtio-blk-pci,drive=payload
+		-chardev "socket,id=console,path=$RUN/console,server=on,wait=off,logfile=$RUN/console.log"
+		-serial chardev:console
+		-monitor "unix:$RUN/monitor,server=on,wait=off"
+		-device virtio-serial-pci
+		-chardev "file,id=output,path=$RUN/output" -device virtserialport,chardev=output,name=output
+		-chardev "file,id=status,path=$RUN/status" -device virtserialport,chardev=status,name=status)
+	[ -z "$SHARE" ] || QEMU+=(-virtfs "local,path=$SHARE,mount_tag=share,security_model=none")
+	TMPDIR=$RUN "${QEMU[@]}" </dev/null >"$RUN/kernel.log" 2>&1 &
+	GUEST=$!
+}
+
+# Makes a guest that hangs say where all its tasks are: sysrq over the serial console's break.
+qemu_traces() { "$VM/sysrq" "$RUN/monitor" console "$RUN/console" t w l; }

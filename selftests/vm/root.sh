@@ -1,0 +1,126 @@
+# shellcheck shell=bash
+# The guest root: one directory with a minimal Debian, the kernel, its headers, compilers, the tools that tests use, and
+# rdma-core's source, configured. Programs are built in it by chroot, and the guest's disk is made from it.
+# Sourced; root_ready is the entry.
+
+# shellcheck source=common.sh
+. "${BASH_SOURCE[0]%/*}/common.sh"
+
+RDMA_CORE=/usr/src/rdma-core	# inside the root
+
+package_list() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$VM/packages"; }
+
+root_key() { { package_list; echo "$RELEASE"; declare -f bootstrap rdma_core_source; } | key; }
+
+# The Debian mirror that this machine's apt uses already; SRNIC_MIRROR overrides it.
+mirror() {
+	local uri=${SRNIC_MIRROR:-}
+	[ -n "$uri" ] || uri=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n 's/^Debian \([^ ]*\)$/\1/p' | head -n 1)
+	[ -n "$uri" ] || die "apt has no Debian mirror configured here: set SRNIC_MIRROR to the URL of one"
+	printf '%s\n' "$uri"
+}
+
+bootstrap() {
+	local dir=$1 uri keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	uri=$(mirror)
+	mmdebstrap --variant=minbase --include="$(package_list | paste -sd,)" \
+		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' \
+		"$RELEASE" "$dir" \
+		"deb [signed-by=$keyring] $uri $RELEASE main" \
+		"deb-src [signed-by=$keyring] $uri $RELEASE main"
+}
+
+# Sets IN_ROOT, a command that runs "$@" in a root with /proc, /sys, /dev, a /tmp of its own and the network's name
+# server, all in a mount namespace that disappears with it. The root is read-only unless --writable comes first;
+# --bind FROM TO adds to it.
+set_in_root() {
+	local dir writable=0 binds=() script
+	while :; do
+		case $1 in
+		--writable) writable=1; shift ;;
+		--bind) binds+=("$2" "$3"); shift 3 ;;
+		*) break ;;
+		esac
+	done
+	dir=$1
+	shift
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	script='
+		dir=$1 writable=$2 n=$3
+		shift 3
+		mount --bind "$dir" "$dir"
+		mount -t proc proc "$dir/proc"
+		mount --rbind /sys "$dir/sys"
+		mount --rbind /dev "$dir/dev"
+		mount -t tmpfs tmpfs "$dir/tmp"
+		mount -t tmpfs tmpfs "$dir/run"
+		if [ -s /etc/resolv.conf ] && [ -e "$dir/etc/resolv.conf" ]; then
+			cat /etc/resolv.conf >"$dir/run/resolv.conf"
+			mount --bind "$dir/run/resolv.conf" "$dir/etc/resolv.conf"
+		fi
+		while [ "$n" -gt 0 ]; do
+			mkdir -p "$dir$2"
+			mount --bind "$1" "$dir$2"
+			shift 2
+			n=$((n - 1))
+		done
+		[ "$writable" = 1 ] || mount -o remount,bind,ro "$dir"
+		exec chroot "$dir" /usr/bin/env -i HOME=/root LC_ALL=C TERM="${TERM:-dumb}" \
+			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" "$@"
+	'
+	IN_ROOT=(unshare --mount --propagation private bash -euc "$script" in_root
+		"$dir" "$writable" $((${#binds[@]} / 2)) "${binds[@]}" "$@")
+}
+
+in_root() {
+	set_in_root "$@"
+	"${IN_ROOT[@]}"
+}
+
+# rdma-core's source, of the very version that the root's packages have: a provider includes its private headers. Its own
+# cmake makes some of them.
+rdma_core_source() {
+	in_root --writable "$1" sh -euc '
+		cd /usr/src
+		version=$(dpkg-query -W -f "\${source:Version}" rdma-core)
+		apt-get update -qq
+		apt-get source -qq --tar-only "rdma-core=$version"
+		mkdir rdma-core
+		tar -C rdma-core --strip-components=1 -xf rdma-core_*.orig.tar.*
+		rm -f rdma-core_*
+		cmake -S rdma-core -B rdma-core/build -G Ninja -DNO_PYVERBS=1 -DNO_MAN_PAGES=1 -DENABLE_RESOLVE_NEIGH=1 \
+			-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=/usr \
+			-DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu
+		ninja -C rdma-core/build kern-abi ccan_pic rdma_util_pic
+		rm -rf /var/lib/apt/lists/*
+	'
+}
+
+make_root() {
+	local dir=$1 new=$1.new
+	mirror >/dev/null || exit
+	forget_old
+	rm -rf "$new"
+	step "making a Debian $RELEASE root" bootstrap "$new"
+	: >"$new/etc/resolv.conf"
+	step "fetching and configuring rdma-core's source" rdma_core_source "$new"
+	mv "$new" "$dir"
+}
+
+# What the cache holds and nobody has used for two weeks.
+forget_old() {
+	find "$CACHE" -mindepth 1 -maxdepth 1 -mtime +14 -name '*-*' ! -name '.*' -exec rm -rf {} +
+	find "$CACHE/build" "$CACHE/log" -mindepth 1 -maxdepth 1 -mtime +14 -exec rm -rf {} + 2>/dev/null || :
+}
+
+# Sets ROOT (the root's directory) and RELEASE_KERNEL (the version of its kernel), making the root if it is not there.
+root_ready() {
+	ROOT=$CACHE/root-$(root_key)
+	[ -d "$ROOT" ] || make_root "$ROOT"
+	touch "$ROOT"
+	ln -sfn "${ROOT##*/}" "$CACHE/root"
+	RELEASE_KERNEL=$(basename "$(echo "$ROOT"/lib/modules/*)")
+}
