@@ -113,8 +113,8 @@ struct srnic_startup {
  * The ep in turn holds @dev's count (srnic_connect_dev_exit() waits for it), @net, and where not NULL: @cm_id, @qp,
  * @listen, @sock. The memory may be freed in any context, since all of these but the count are gone when it is DEAD.
  *
- * @lock: everything without another rule. Taken in process context only; tx.mutex, socket locks, the listeners' lock and
- *	iw_cm's spinlocks nest inside
+ * @lock: everything without another rule. Taken in process context only; tx.mutex, socket locks, a listening id's lock
+ *	and iw_cm's spinlocks nest inside; listeners_lock does not
  * @work: runs the machine; also its timer (delayed until @deadline)
  * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
  * @hurry: an ABORT came; only ever set. @killed: the device goes: do not linger

@@ -43,13 +43,16 @@ struct srnic_listener {
 /*
  * struct srnic_listen - a listening id of iw_cm on one device
  * @ref: the id's provider_data until destroy_listen, membership in @listener until closed, each startup (srnic_ep.listen)
- * @listener: @link: @cm_id: valid, and @cm_id referenced, while @listener is not NULL; under listeners_lock
+ * @listener: @link: valid while @listener is not NULL; under listeners_lock
+ * @lock: innermost but for iw_cm's; protects @open: events may be delivered on @cm_id, which is referenced
  * @startups: accepted connections whose Request is not there yet; at most @backlog
  */
 struct srnic_listen {
 	struct kref ref;
 	struct srnic_listener *listener;
 	struct list_head link;
+	struct mutex lock;
+	bool open;
 	struct iw_cm_id *cm_id;
 	struct srnic_dev *dev;
 	int backlog;
@@ -58,7 +61,7 @@ struct srnic_listen {
 	u8 tos;
 };
 
-/* Outside of the sockets' locks and of iw_cm's spinlocks, inside of an ep's lock. */
+/* Outside of all other locks here: an accepted socket becomes an ep under it. Nobody who has an ep's lock may take it. */
 static DEFINE_MUTEX(listeners_lock);
 static LIST_HEAD(listeners);
 
@@ -221,10 +224,10 @@ int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event
 {
 	int ret = -ECONNABORTED;
 
-	mutex_lock(&listeners_lock);
-	if (listen->listener)
+	mutex_lock(&listen->lock);
+	if (listen->open)
 		ret = listen->cm_id->event_handler(listen->cm_id, event);
-	mutex_unlock(&listeners_lock);
+	mutex_unlock(&listen->lock);
 	return ret;
 }
 
@@ -326,6 +329,7 @@ static int join(struct srnic_listen *listen, struct net *net)
 		return PTR_ERR(listener);
 	list_add_tail(&listen->link, &listener->members);
 	listen->listener = listener;
+	listen->open = true;	/* nobody else knows it yet */
 	listen->cm_id->add_ref(listen->cm_id);
 	kref_get(&listen->ref);
 	return 0;
@@ -342,6 +346,9 @@ static void leave(struct srnic_listen *listen)
 	list_del(&listen->link);
 	if (list_empty(&listener->members))
 		close_listener(listener);
+	mutex_lock(&listen->lock);
+	listen->open = false;
+	mutex_unlock(&listen->lock);
 	listen->cm_id->rem_ref(listen->cm_id);
 	srnic_ep_end_startups(listen->dev, listen);
 	kref_put(&listen->ref, free_listen);
@@ -356,6 +363,7 @@ static struct srnic_listen *alloc_listen(struct iw_cm_id *id, int backlog)
 	if (!listen)
 		return NULL;
 	kref_init(&listen->ref);
+	mutex_init(&listen->lock);
 	listen->cm_id = id;
 	listen->dev = to_srnic_dev(id->device);
 	listen->backlog = max(backlog, 1);

@@ -302,7 +302,7 @@ struct rereg {
 static int rereg_backing(const struct srnic_mr *mr, int flags, u64 start, u64 length, int ib_access, struct rereg *new)
 {
 	struct ib_device *dev = mr->base.device;
-	int old_access = mr->umem && mr->umem->writable ? IB_ACCESS_LOCAL_WRITE : 0;
+	int old_access = mr->access & IB_ACCESS_LOCAL_WRITE;
 
 	if (flags & IB_MR_REREG_TRANS) {
 		new->translate = true;

@@ -4,6 +4,8 @@
  *
  * An exported ring's memory belongs to its mmap handle: srnic_ring_free() only takes the handle away, so that an mmap
  * in progress finishes on live memory. Page references of the mappings themselves keep the pages until the last munmap.
+ *
+ * Rings can be large and any user may create them, so they are charged to their creator's memory control group.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -30,7 +32,7 @@ int srnic_ring_alloc(struct srnic_ring *ring, u32 min_entries, u32 slot_size)
 	ring->slot_size = slot_size;
 	ring->size = PAGE_ALIGN(SRNIC_RING_SLOTS_OFFSET + (size_t)ring->entries * slot_size);
 	ring->entry = NULL;
-	ring->hdr = vmalloc_user(ring->size);
+	ring->hdr = __vmalloc(ring->size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!ring->hdr)
 		return -ENOMEM;
 	ring->hdr->magic = SRNIC_RING_MAGIC;
@@ -70,6 +72,18 @@ void srnic_ring_free(struct srnic_ring *ring)
 	ring->hdr = NULL;
 }
 
+static int map_pages(struct vm_area_struct *vma, void *memory)
+{
+	unsigned long at;
+	int err = 0;
+
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	vm_flags_clear(vma, VM_MAYEXEC);
+	for (at = vma->vm_start; at < vma->vm_end && !err; at += PAGE_SIZE, memory += PAGE_SIZE)
+		err = vm_insert_page(vma, at, vmalloc_to_page(memory));
+	return err;
+}
+
 /* Shared, of exactly the ring's size and offset (the lookup checks all three), and never executable. */
 int srnic_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 {
@@ -81,8 +95,7 @@ int srnic_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 	entry = rdma_user_mmap_entry_get(context, vma);
 	if (!entry)
 		return -EINVAL;
-	vm_flags_clear(vma, VM_MAYEXEC);
-	err = remap_vmalloc_range(vma, container_of(entry, struct srnic_mmap_entry, base)->memory, 0);
+	err = map_pages(vma, container_of(entry, struct srnic_mmap_entry, base)->memory);
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }

@@ -24,7 +24,7 @@
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
 #define SRNIC_MAX_FAST_REG	1024	/* pages */
-#define SRNIC_MAX_MR_SIZE	(1ULL << 44)
+#define SRNIC_MAX_MR_SIZE	(1ULL << 39)
 
 /**
  * struct srnic_dev_connections - the connections of a device (connect.c)

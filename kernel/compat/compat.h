@@ -16,6 +16,11 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 	vma->vm_flags &= ~flags;
 }
 
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+
 static inline struct page *ib_virt_dma_to_page(u64 dma_addr)
 {
 	return virt_to_page((void *)(uintptr_t)dma_addr);

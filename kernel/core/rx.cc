@@ -26,13 +26,15 @@ RdmapControl rdmap_control(const srnic_rx &rx) { return {rx.buf[ddp_offset + 1]}
 
 // ---- Errors ----
 
-// Captures the segment at fault, as far as figure 10 wants it sent back. Its headers are still in buf.
+// Captures the segment at fault, as far as figure 10 wants it sent back; its headers are still in buf. The first error is
+// the one to be told (RFC 5040 7.1, 4).
 [[gnu::cold, gnu::noinline]] srnic_rx_event fail(srnic_rx &rx, Error why)
 {
 	srnic_terminate &term = rx.term;
 
+	if (rx.over)
+		return SRNIC_RX_ERROR;
 	rx.over = 1;
-	term = {};
 	term.layer = why.layer;
 	term.etype = why.etype;
 	term.code = why.code;

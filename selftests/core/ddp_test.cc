@@ -61,7 +61,8 @@ TEST(Region, EveryRightAskedForIsNeeded)
 {
 	EXPECT_EQ(check(page, 0x10000, 1, 7, remote_read), SRNIC_REGION_ACCESS);
 	EXPECT_EQ(check(page, 0x10000, 1, 7, remote_read | remote_write), SRNIC_REGION_ACCESS);
-	EXPECT_EQ(check({0x10000, 1, 7, remote_read | remote_write}, 0x10000, 1, 7, remote_read | remote_write), SRNIC_REGION_OK);
+	EXPECT_EQ(check({0x10000, 1, 7, remote_read | remote_write}, 0x10000, 1, 7, remote_read | remote_write),
+		  SRNIC_REGION_OK);
 }
 
 // Against arithmetic that cannot overflow.

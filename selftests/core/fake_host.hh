@@ -40,6 +40,8 @@ struct FakeHost {
 	static FakeHost &of(void *ctx) { return *static_cast<FakeHost *>(ctx); }
 };
 
+inline u64 crcs_computed;
+
 // One thing that the parser reported, with what belongs to it.
 struct Delivery {
 	srnic_rx_event event;
@@ -135,7 +137,7 @@ struct Stream {
 		return deliveries.size() > before ? deliveries.back().event : SRNIC_RX_MORE;
 	}
 
-    private:
+private:
 	bool take(const srnic_rx_step &step, const u8 *from, u32 n)
 	{
 		if (step.kind == SRNIC_RX_PLACE)
@@ -183,8 +185,7 @@ struct Stream {
 			return nullptr;
 		const srnic_region &grant = found->second.grant;
 
-		if (grant.pd != rx.params.pd || !(grant.access & SRNIC_ACCESS_REMOTE_WRITE) ||
-		    rx.place.to < grant.base)
+		if (grant.pd != rx.params.pd || !(grant.access & SRNIC_ACCESS_REMOTE_WRITE) || rx.place.to < grant.base)
 			return nullptr;
 		return within(found->second.memory, rx.place.to - grant.base, n);
 	}

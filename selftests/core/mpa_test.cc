@@ -112,8 +112,7 @@ TEST(MpaFrame, Revisions)
 	for (u32 revision = 0; revision < 256; revision++) {
 		Bytes header = request_key + Bytes{0, u8(revision), 0, 0};
 
-		EXPECT_EQ(parse(header, false),
-			  revision == 1 || revision == 2 ? SRNIC_MPA_OK : SRNIC_MPA_BAD_REVISION);
+		EXPECT_EQ(parse(header, false), revision == 1 || revision == 2 ? SRNIC_MPA_OK : SRNIC_MPA_BAD_REVISION);
 	}
 }
 
@@ -289,15 +288,15 @@ TEST(MpaRespond, Depths)
 {
 	const Depths table[] = {
 		{4, 4, 4, 4, 16, 4, 4, 4, 4},
-		{4, 8, 2, 2, 16, 8, 2, 8, 2},		   // grows to the initiator's ORD
-		{4, 32, 2, 2, 16, 16, 2, 16, 2},	   // as far as there is room
-		{4, 2, 8, 8, 16, 8, 4, 8, 4},		   // ORD at most the initiator's IRD
-		{0, 0, 8, 8, 16, 8, 0, 8, 0},		   // the initiator takes no reads
-		{0, 0, 0, 0, 0, 0, 0, 0, 0},		   //
-		{none, 4, 2, 2, 16, 4, none, 4, 2},	   // ORD unchanged, 0x3FFF in the reply
-		{4, none, 2, 8, 16, none, 4, 2, 4},	   // IRD unchanged, 0x3FFF in the reply
+		{4, 8, 2, 2, 16, 8, 2, 8, 2},		  // grows to the initiator's ORD
+		{4, 32, 2, 2, 16, 16, 2, 16, 2},	  // as far as there is room
+		{4, 2, 8, 8, 16, 8, 4, 8, 4},		  // ORD at most the initiator's IRD
+		{0, 0, 8, 8, 16, 8, 0, 8, 0},		  // the initiator takes no reads
+		{0, 0, 0, 0, 0, 0, 0, 0, 0},		  //
+		{none, 4, 2, 2, 16, 4, none, 4, 2},	  // ORD unchanged, 0x3FFF in the reply
+		{4, none, 2, 8, 16, none, 4, 2, 4},	  // IRD unchanged, 0x3FFF in the reply
 		{none, none, 7, 9, 16, none, none, 7, 9}, // both
-		{4, 4, 100, 4, 16, 16, 4, 16, 4},	   // the ULP asked for more than there is
+		{4, 4, 100, 4, 16, 16, 4, 16, 4},	  // the ULP asked for more than there is
 	};
 
 	for (const Depths &d : table) {
@@ -331,16 +330,15 @@ struct Conclusion {
 TEST(MpaConclude, Depths)
 {
 	const Conclusion table[] = {
-		{4, 4, 16, 4, 4, 4, 4, 0},
-		{4, 4, 16, 2, 2, 4, 2, 0},	 // ORD lowered
-		{4, 4, 16, 8, 4, 4, 4, 0},	 // never raised
-		{4, 4, 16, 0, 4, 4, 0, 0},	 //
-		{4, 4, 16, 4, 9, 9, 4, 0},	 // IRD raised
-		{4, 4, 16, 4, 16, 16, 4, 0},	 //
-		{4, 4, 16, 4, 17, 4, 4, 6},	 // no room
-		{4, 4, 16, none, 4, 4, 4, 0},	 // ORD unchanged
-		{4, 4, 16, 2, none, 4, 2, 0},	 // IRD unchanged
-		{4, 4, 16, none, none, 4, 4, 0}, //
+		{4, 4, 16, 4, 4, 4, 4, 0},	 {4, 4, 16, 2, 2, 4, 2, 0}, // ORD lowered
+		{4, 4, 16, 8, 4, 4, 4, 0},				    // never raised
+		{4, 4, 16, 0, 4, 4, 0, 0},				    //
+		{4, 4, 16, 4, 9, 9, 4, 0},				    // IRD raised
+		{4, 4, 16, 4, 16, 16, 4, 0},				    //
+		{4, 4, 16, 4, 17, 4, 4, 6},				    // no room
+		{4, 4, 16, none, 4, 4, 4, 0},				    // ORD unchanged
+		{4, 4, 16, 2, none, 4, 2, 0},				    // IRD unchanged
+		{4, 4, 16, none, none, 4, 4, 0},			    //
 	};
 
 	for (const Conclusion &c : table) {
@@ -397,14 +395,19 @@ TEST(MpaNegotiation, RtrSelection)
 {
 	constexpr u8 S = SRNIC_RTR_SEND, W = SRNIC_RTR_WRITE, R = SRNIC_RTR_READ;
 	const Rtr table[] = {
-		{S | W | R, S | W | R, S | W | R, W, 0}, {S | R, S | W | R, S | R, R, 0}, {S, S | W | R, S, S, 0},
-		{S | W | R, S, S, S, 0},		 {W, S | R, S | R, 0, 7},	  {0, W, W, 0, 7},
+		{S | W | R, S | W | R, S | W | R, W, 0},
+		{S | R, S | W | R, S | R, R, 0},
+		{S, S | W | R, S, S, 0},
+		{S | W | R, S, S, S, 0},
+		{W, S | R, S | R, 0, 7},
+		{0, W, W, 0, 7},
 		{R, R, R, R, 0},
 	};
 
 	for (const Rtr &r : table) {
 		SCOPED_TRACE(testing::Message() << &r - table);
-		srnic_mpa_local initiator = end_with(4, 4, 4, 1, r.initiator), responder = end_with(4, 4, 4, 0, r.responder);
+		srnic_mpa_local initiator = end_with(4, 4, 4, 1, r.initiator),
+				responder = end_with(4, 4, 4, 0, r.responder);
 		srnic_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
 		srnic_mpa_agreed agreed = conclude(request, response.reply, initiator);

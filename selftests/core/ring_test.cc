@@ -14,7 +14,8 @@ template <class Wqe> struct Slot {
 	Wqe *operator->() { return reinterpret_cast<Wqe *>(memory.get()); }
 	void sge(u32 index, u32 length)
 	{
-		reinterpret_cast<srnic_sge *>(reinterpret_cast<u8 *>(memory.get()) + sizeof(Wqe))[index].length = length;
+		reinterpret_cast<srnic_sge *>(reinterpret_cast<u8 *>(memory.get()) + sizeof(Wqe))[index].length =
+			length;
 	}
 };
 
@@ -164,7 +165,8 @@ TEST(SendWqe, NothingToReadCanBeInline)
 TEST(SendWqe, ListsOfKernelOpcodes)
 {
 	for (u32 num_sge = 0; num_sge < 4; num_sge++) {
-		SendSlot read_inv(SRNIC_OP_READ_INV, 320), local_inv(SRNIC_OP_LOCAL_INV, 320), reg(SRNIC_OP_REG_MR, 320);
+		SendSlot read_inv(SRNIC_OP_READ_INV, 320), local_inv(SRNIC_OP_LOCAL_INV, 320),
+			reg(SRNIC_OP_REG_MR, 320);
 
 		read_inv->num_sge = local_inv->num_sge = reg->num_sge = static_cast<u8>(num_sge);
 		EXPECT_EQ(read_inv.check(true), num_sge == 1 ? SRNIC_WQE_OK : SRNIC_WQE_BAD_SGE);

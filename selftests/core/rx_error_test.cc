@@ -127,7 +127,13 @@ static std::vector<Case> tagged_cases()
 		{"ResponseEndsEarly", {}, response(0xc1, 0x900, 0x5000, 49), 0, 2, 0xff, md},
 		{"ResponseEndsEmpty", half, response(0xc1, 0, 0, 0), 0, 2, 0xff, md},
 		{"ResponseDoesNotEnd", half, response(0x81, 0x900, 0x5019, 25), 0, 2, 0xff, md},
-		{"EmptyResponseDoesNotEnd", {}, response(0x81, 0, 0, 0), 0, 2, 0xff, md,
+		{"EmptyResponseDoesNotEnd",
+		 {},
+		 response(0x81, 0, 0, 0),
+		 0,
+		 2,
+		 0xff,
+		 md,
 		 [](FakeHost &host) { host.reads.front().read.length = 0; }},
 		// RFC 5040 7.2, 2 and 3
 		{"TaggedRdmapVersion2", {}, Tagged{.rdmap = 0x80, .stag = 0x100}, 0, 2, 0x05, md},
@@ -143,9 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Tagged, Refused, testing::ValuesIn(tagged_cases()), nam
 
 static std::vector<Case> send_cases()
 {
-	auto send = [](u32 msn, u32 mo, size_t len) {
-		return Untagged{.msn = msn, .mo = mo, .data = payload(len)};
-	};
+	auto send = [](u32 msn, u32 mo, size_t len) { return Untagged{.msn = msn, .mo = mo, .data = payload(len)}; };
 	auto no_receive = [](FakeHost &host) { host.receives.clear(); };
 	auto broken = [](FakeHost &host) { host.receives.front().verdict = SRNIC_TAKE_BROKEN; };
 	Bytes half = fpdu(Untagged{.ddp = 0x01, .data = payload(60)});
@@ -240,7 +244,13 @@ static std::vector<Case> terminate_cases()
 		{"TooShort", {}, with([](Untagged &u) { u.data.resize(3); }), 0, 2, 0xff, md},
 		{"NotLast", {}, with([](Untagged &u) { u.ddp = 0x01; }), 0, 2, 0xff, md},
 		{"OnQueue0", {}, with([](Untagged &u) { u.qn = 0; }), 0, 2, 0x06, md},
-		{"AnnouncesMore", {}, with([](Untagged &u) { u.data = hex("0100c000 0020") + Bytes(17); }), 0, 2, 0xff, md},
+		{"AnnouncesMore",
+		 {},
+		 with([](Untagged &u) { u.data = hex("0100c000 0020") + Bytes(17); }),
+		 0,
+		 2,
+		 0xff,
+		 md},
 	};
 }
 INSTANTIATE_TEST_SUITE_P(Terminate, Refused, testing::ValuesIn(terminate_cases()), name_of);
@@ -399,6 +409,20 @@ TEST(BadCrc, InALaterSegment)
 	ASSERT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}});
 	EXPECT_EQ(s.rx.term.code, 2);
 	EXPECT_EQ(s.rx.fpdus, 1u);
+}
+
+// RFC 5040 7.1, 4: of several errors the first is the one that the Terminate captures.
+TEST(RefusedEarly, FirstErrorIsKept)
+{
+	Stream s;
+	Untagged first = {.qn = 9};
+
+	furnish(s.host);
+	s.feed(fpdu(first));
+	EXPECT_EQ(srnic_rx_fail(&s.rx, SRNIC_REGION_INVALID), SRNIC_RX_ERROR);
+	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_DDP);
+	EXPECT_EQ(s.rx.term.code, 1);
+	EXPECT_EQ(Bytes(s.rx.term.ddp, s.rx.term.ddp + 18), first.header());
 }
 
 // ---- What the host refuses ----

@@ -25,7 +25,8 @@ static Bytes fitting_ulpdu(std::mt19937 &random, Stream &s)
 
 	switch (random() % 4) {
 	case 0:
-		return Tagged{.ddp = u8(0x81 | l), .stag = 0x100, .to = 0x1000 + random() % 0x300, .data = payload(len)};
+		return Tagged{
+			.ddp = u8(0x81 | l), .stag = 0x100, .to = 0x1000 + random() % 0x300, .data = payload(len)};
 	case 1:
 		if (!s.host.reads.empty()) {
 			const srnic_read_sink &read = s.host.reads.front().read;
@@ -42,7 +43,8 @@ static Bytes fitting_ulpdu(std::mt19937 &random, Stream &s)
 		return read_request({.length = len, .source_stag = 0x100, .source_to = 0x1000}, s.rx.read_msn);
 	default:
 		len = s.rx.receive_active ? std::min(len, s.rx.receive_room - s.rx.receive_len) : 0;
-		return Untagged{.ddp = u8(0x01 | l), .msn = s.rx.send_msn, .mo = s.rx.receive_len, .data = payload(len)};
+		return Untagged{
+			.ddp = u8(0x01 | l), .msn = s.rx.send_msn, .mo = s.rx.receive_len, .data = payload(len)};
 	}
 }
 
@@ -83,7 +85,8 @@ TEST(RxHostile, DamagedStreams)
 		     fpdu(Tagged{.rdmap = op_read_response, .stag = 0x900, .to = 0, .data = payload(0x80)}) +
 		     fpdu(read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000})) +
 		     fpdu(Untagged{.ddp = 0x01, .msn = 2, .data = payload(20)}) +
-		     fpdu(Untagged{.msn = 2, .mo = 20, .data = payload(20)}) + fpdu(terminate(hex("1100c000") + Bytes(20)));
+		     fpdu(Untagged{.msn = 2, .mo = 20, .data = payload(20)}) +
+		     fpdu(terminate(hex("1100c000") + Bytes(20)));
 
 	for (unsigned seed = 0; seed < 10000; seed++) {
 		std::mt19937 random(seed);

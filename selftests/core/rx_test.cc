@@ -148,6 +148,7 @@ TEST(RxSend, ReservedBitsAndTheOlderVersion)
 	s.feed(fpdu(Untagged{.rdmap = op_send | 0x30, .msn = 2}));
 	s.feed(fpdu(Untagged{.rdmap = 0x03, .msn = 3}));
 	EXPECT_EQ(s.deliveries.size(), 3u);
+	EXPECT_TRUE(s.between_fpdus());
 }
 
 // RFC 5040 5.1: a Write is placed, segment by segment, and not delivered to anybody.
@@ -248,6 +249,7 @@ TEST(RxReadRequest, HasItsOwnSequence)
 	s.host.post_receive(1);
 	s.feed(fpdu(read_request({}, 1)) + fpdu(Untagged{.msn = 1}) + fpdu(read_request({}, 2)));
 	EXPECT_EQ(s.deliveries.size(), 3u);
+	EXPECT_TRUE(s.between_fpdus());
 }
 
 // RFC 5040 5.2.2.
@@ -355,9 +357,13 @@ TEST(RxCrcOff, AnyValueWillDo)
 	Bytes stream = fpdu(Untagged{.data = payload(11)});
 
 	stream[stream.size() - 1] ^= 0xff;
+	crcs_computed = 0;
 	in_every_cut(
 		stream, false, 0, [](FakeHost &host) { host.post_receive(11); },
-		[](Stream &s) { EXPECT_EQ(s.deliveries, std::vector{send_of(payload(11))}); });
+		[](Stream &s) {
+			EXPECT_EQ(s.deliveries, std::vector{send_of(payload(11))});
+			EXPECT_EQ(crcs_computed, 0u);
+		});
 }
 
 // RFC 6581 9.2 and 4.4.2: the RTR Send is nobody's message; the first message proper has the next MSN.

@@ -86,8 +86,9 @@ TEST(TerminateParse, TakesBackWhatWasBuilt)
 // 4.8: shorter than what the header control bits announce.
 TEST(TerminateParse, EveryShorterLengthIsRefused)
 {
-	for (const Bytes &whole : {build(term_with(0, 1, 4, untagged_header, 46, request)),
-				   build(term_with(1, 1, 0, tagged_header, 46, {})), hex("20020000"), hex("10000020") + request}) {
+	for (const Bytes &whole :
+	     {build(term_with(0, 1, 4, untagged_header, 46, request)), build(term_with(1, 1, 0, tagged_header, 46, {})),
+	      hex("20020000"), hex("10000020") + request}) {
 		Bytes announced = whole;
 
 		if (announced[3] == 0x20) // R alone

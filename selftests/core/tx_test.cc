@@ -178,7 +178,7 @@ TEST(Headers, Pad)
 }
 
 class RoundTrip : public testing::TestWithParam<std::tuple<u32, u32>> {
-    protected:
+protected:
 	u32 mulpdu = std::get<0>(GetParam()), length = std::get<1>(GetParam());
 	Bytes data = wire::payload(length);
 	Stream stream;

@@ -82,7 +82,7 @@ PY
 	devices_up
 }
 
-port_state() { rdma link show "$1/1" | grep -o 'state [A-Z]*'; }
+port_state() { rdma link show "$1/1" | awk '{print $3, $4}'; }
 
 port_follows_netdev() {
 	[ "$(port_state srnic0)" = "state ACTIVE" ] || return

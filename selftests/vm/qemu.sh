@@ -39,7 +39,7 @@ qemu_start() {
 	else
 		QEMU+=(-accel "tcg,thread=multi" -cpu max -append "$KERNEL_LINE watchdog_thresh=30")
 	fi
-	QEMU+=(-drive "file=$IMAGE,format=raw,if=none,id=disk,snapshot=on,cache=unsafe"
+	QEMU+=(-drive "file=$IMAGE,file.locking=off,format=raw,if=none,id=disk,snapshot=on,cache=unsafe"
 		-device virtio-blk-pci,drive=disk
 		-drive "file=$RUN/payload.tar,format=raw,if=none,id=payload,readonly=on"
 		-device virtio-blk-pci,drive=payload
