@@ -34,6 +34,27 @@ bool srnic_batch_takes(const struct srnic_batch *batch, u32 len)
 	       batch->num + batch->num_spare + DIV_ROUND_UP(len, PAGE_SIZE) + 2 <= SRNIC_BATCH_VECS;
 }
 
+/* A page of the pool that is all ours again, with a reference for the caller. */
+static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
+{
+	for (u32 i = 0; i < batch->num_pool; i++) {
+		if (page_ref_count(batch->pool[i].page) != 1)
+			continue;
+		*frag = batch->pool[i];
+		get_page(frag->page);
+		return true;
+	}
+	return false;
+}
+
+static void frag_remember(struct srnic_batch *batch, const struct page_frag *frag)
+{
+	if (batch->num_pool == SRNIC_BATCH_POOL)
+		return;
+	get_page(frag->page);
+	batch->pool[batch->num_pool++] = *frag;
+}
+
 /* The engine runs for file systems and block devices as well: no I/O from here, and no warning, as it tries again. */
 static bool frag_alloc(struct page_frag *frag)
 {
@@ -49,10 +70,20 @@ static bool frag_alloc(struct page_frag *frag)
 	return frag->page;
 }
 
+static bool frag_get(struct srnic_batch *batch, struct page_frag *frag)
+{
+	if (frag_reuse(batch, frag))
+		return true;
+	if (!frag_alloc(frag))
+		return false;
+	frag_remember(batch, frag);
+	return true;
+}
+
 int srnic_batch_reserve(struct srnic_batch *batch, u32 len)
 {
 	while (batch_room(batch) < len) {
-		if (batch->num_spare == SRNIC_BATCH_SPARES || !frag_alloc(&batch->spare[batch->num_spare]))
+		if (batch->num_spare == SRNIC_BATCH_SPARES || !frag_get(batch, &batch->spare[batch->num_spare]))
 			return -ENOMEM;
 		batch->num_spare++;
 	}
@@ -148,5 +179,7 @@ void srnic_batch_release(struct srnic_batch *batch)
 		put_page(batch->frag.page);
 	for (u32 i = 0; i < batch->num_spare; i++)
 		put_page(batch->spare[i].page);
+	for (u32 i = 0; i < batch->num_pool; i++)
+		put_page(batch->pool[i].page);
 	memset(batch, 0, sizeof(*batch));
 }

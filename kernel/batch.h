@@ -14,6 +14,7 @@ struct socket;
 
 #define SRNIC_BATCH_VECS	32
 #define SRNIC_BATCH_SPARES	20		/* single pages that hold one FPDU of the largest size, and some */
+#define SRNIC_BATCH_POOL	16		/* pages kept for use again */
 #define SRNIC_BATCH_MAX		(64 * 1024)	/* octets after which a batch goes out; one FPDU may exceed it */
 
 /**
@@ -22,6 +23,9 @@ struct socket;
  * @len: octets not taken yet
  * @frag: where the next octets go: the room behind .offset. Holds a reference of its own
  * @spare: @num_spare: pages reserved for the FPDU being built
+ * @pool: @num_pool: pages used before, a reference each. One that nobody else refers to any more, because its octets
+ *	were acknowledged and consumed, is used again: it is warm, and costs neither the allocator nor its zeroing.
+ *	An idle QP that never had much under way has one or two
  */
 struct srnic_batch {
 	struct bio_vec vec[SRNIC_BATCH_VECS];
@@ -30,6 +34,8 @@ struct srnic_batch {
 	struct page_frag frag;
 	struct page_frag spare[SRNIC_BATCH_SPARES];
 	u32 num_spare;
+	struct page_frag pool[SRNIC_BATCH_POOL];
+	u32 num_pool;
 };
 
 /* Is there room for one more FPDU of len octets before the batch should go out? An empty batch takes any. */

@@ -561,7 +561,7 @@ static int step_connecting(struct srnic_ep *ep)
 	struct sock *sk = ep->sock->sk;
 	int ret;
 
-	switch (smp_load_acquire(&sk->sk_state)) {
+	switch (inet_sk_state_load(sk)) {
 	case TCP_SYN_SENT:
 	case TCP_SYN_RECV:
 		return WAIT;

@@ -295,7 +295,6 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	ret = start_locked(qp, start);
 	if (!ret) {
 		lock_sock(sk);
-		sk->sk_use_task_frag = false;
 		install_callbacks(qp, sk);
 		srnic_rx_run(qp, sk);
 		if (sk->sk_err || sk->sk_state == TCP_CLOSE)

@@ -257,7 +257,7 @@ u32 srnic_sock_unacked(struct socket *sock)
 
 bool srnic_sock_closed(struct socket *sock)
 {
-	return smp_load_acquire(&sock->sk->sk_state) == TCP_CLOSE;
+	return inet_sk_state_load(sock->sk) == TCP_CLOSE;
 }
 
 bool srnic_sock_peer_gone(struct socket *sock)

@@ -106,4 +106,7 @@ void srnic_link_exit(void);
 /* verbs.c */
 extern const struct ib_device_ops srnic_dev_ops;
 
+/* sysfs.c */
+extern const struct attribute_group srnic_attr_group;
+
 #endif

@@ -157,6 +157,7 @@ static void disassociate_ucontext(struct ib_ucontext *base)
 
 const struct ib_device_ops srnic_dev_ops = {
 	.owner = THIS_MODULE,
+	.device_group = &srnic_attr_group,
 	.driver_id = (enum rdma_driver_id)SRNIC_DRIVER_ID,
 	.uverbs_abi_ver = SRNIC_ABI_VERSION,
 

@@ -120,7 +120,7 @@ MpaError conclude_enhanced(const srnic_mpa_frame &request, const srnic_mpa_frame
 		return MpaError::local_catastrophic;
 	if (reply.enhanced)
 		error = conclude_depths(reply, local, agreed);
-	if (error == MpaError::none && request.p2p)
+	if (error == MpaError::none && request.p2p && reply.enhanced)
 		error = conclude_rtr(reply, local, agreed);
 	return error;
 }

@@ -81,6 +81,8 @@ TEST(MpaFrame, ParsesEveryFlag)
 	EXPECT_TRUE(frame.reply && frame.markers && frame.crc && frame.reject && frame.enhanced);
 	EXPECT_EQ(frame.revision, 2);
 	EXPECT_EQ(frame.private_len, 16);
+	ASSERT_EQ(parse(reply_key + hex("d0 02 0010"), true, &frame), SRNIC_MPA_OK);
+	EXPECT_FALSE(frame.reject);
 	ASSERT_EQ(parse(request_key + hex("00 01 0000"), false, &frame), SRNIC_MPA_OK);
 	EXPECT_FALSE(frame.reply || frame.markers || frame.crc || frame.reject || frame.enhanced);
 }
@@ -133,6 +135,8 @@ static srnic_mpa_frame enhanced_of(const char *octets)
 {
 	srnic_mpa_frame frame{};
 
+	frame.p2p = 1; // whatever was there before
+	frame.rtr = SRNIC_RTR_ALL;
 	srnic_mpa_parse_enhanced(hex(octets).data(), &frame);
 	return frame;
 }
@@ -147,6 +151,7 @@ TEST(MpaEnhanced, Parses)
 	EXPECT_TRUE(frame.p2p);
 	EXPECT_EQ(frame.rtr, SRNIC_RTR_SEND | SRNIC_RTR_WRITE);
 	EXPECT_EQ(enhanced_of("8000 4000").rtr, SRNIC_RTR_READ);
+	EXPECT_EQ(enhanced_of("8000 0000").rtr, 0);
 }
 
 // RFC 6581 9.2: with A zero, B, C and D are ignored.
@@ -424,7 +429,7 @@ TEST(MpaNegotiation, RtrSelection)
 TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
 {
 	srnic_mpa_local initiator = end_with(0, 0, 0, 1, SRNIC_RTR_READ);
-	Response room = respond(request_of(initiator), end_with(0, 0, 4, 0, SRNIC_RTR_ALL));
+	Response room = respond(request_of(initiator), end_with(0, 0, 1, 0, SRNIC_RTR_ALL));
 	Response no_room = respond(request_of(initiator), end_with(0, 0, 0, 0, SRNIC_RTR_ALL));
 
 	EXPECT_EQ(room.reply.ird, 1);
@@ -475,7 +480,7 @@ TEST(MpaNegotiation, Reject)
 	EXPECT_EQ(conclude(request, out.reply, initiator).error, 0); // there is nothing left to agree on
 }
 
-// RFC 6581 10: an enhanced request without an enhanced reply is no peer-to-peer connection, yet a client-server one.
+// RFC 6581 9.2, 10: the RTR is owed to a Reply with control flag A; a plain Reply leaves a client-server connection.
 TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 {
 	srnic_mpa_local client = end_with(4, 5, 16), peer = end_with(4, 5, 16, 1);
@@ -484,7 +489,9 @@ TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 	reply.reply = reply.revision = 1;
 	EXPECT_EQ(conclude(request_of(client), reply, client).error, 0);
 	EXPECT_EQ(conclude(request_of(client), reply, client).ord, 5);
-	EXPECT_EQ(conclude(request_of(peer), reply, peer).error, 7);
+	EXPECT_EQ(conclude(request_of(peer), reply, peer).error, 0);
+	EXPECT_EQ(conclude(request_of(peer), reply, peer).p2p, 0);
+	EXPECT_EQ(conclude(request_of(peer), reply, peer).rtr, 0);
 }
 
 // RFC 6581 10: and an enhanced reply that nobody asked for is an error that 8 has no other number for.

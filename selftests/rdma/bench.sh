@@ -8,7 +8,10 @@ ADDRESS=10.77.0.1 RUNS=${RUNS:-5} ITERS=${ITERS:-1000}
 CASES=${CASES:-"ib_write_bw:65536 ib_read_bw:65536 ib_send_bw:65536 ib_write_bw:1048576 ib_write_bw:64 ib_send_lat:64 ib_write_lat:64"}
 
 # One device at a time: siw's wildcard listeners fail if anybody else listens on the port.
-device_up() { rdma link add "$1_b" type "$1" netdev dummy_b; }
+device_up() { # srnic, siw, or srnic-nocrc: siw's default is no CRC, RFC 5044's is CRC
+	rdma link add "$1_b" type "${1%-*}" netdev dummy_b || return
+	[ "$1" != srnic-nocrc ] || echo 0 >"/sys/class/infiniband/$1_b/mpa_crc"
+}
 
 one_run() { # TYPE PROGRAM SIZE: prints bandwidth in MiB/s or the median latency in us
 	local out server events=
@@ -29,12 +32,19 @@ median() { sort -n | awk '{v[NR] = $1} END {printf "%s (%s-%s)", v[int((NR + 1) 
 ip link set lo up
 modprobe -a srnic siw rdma_ucm && ip link add dummy_b type dummy && ip addr add $ADDRESS/24 dev dummy_b &&
 	ip link set dummy_b up || exit 1
-printf '%-24s %-28s %-28s\n' "MiB/s, or us for _lat" "srnic median (min-max)" "siw median (min-max)"
+printf '%-20s' "MiB/s, us for _lat"
+printf ' %-24s' "srnic" "srnic-nocrc" "siw (no CRC)"
+echo " median (min-max) of $RUNS"
 for case in $CASES; do
-	: >"$LOGS/srnic"; : >"$LOGS/siw"
+	rm -f "$LOGS"/bench-*
 	for ((run = 0; run < RUNS; run++)); do
-		one_run srnic "${case%:*}" "${case#*:}" >>"$LOGS/srnic"
-		one_run siw "${case%:*}" "${case#*:}" >>"$LOGS/siw"
+		for type in srnic srnic-nocrc siw; do
+			one_run $type "${case%:*}" "${case#*:}" >>"$LOGS/bench-$type"
+		done
 	done
-	printf '%-24s %-28s %-28s\n' "$case" "$(median <"$LOGS/srnic")" "$(median <"$LOGS/siw")"
+	printf '%-20s' "$case"
+	for type in srnic srnic-nocrc siw; do
+		printf ' %-24s' "$(median <"$LOGS/bench-$type")"
+	done
+	echo
 done
