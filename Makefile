@@ -5,6 +5,7 @@
 #   sudo make install        both, and the UAPI header; then modprobe srnic
 #   make demo                everything shown in a virtual machine
 #   make check               all tests
+#   make guest-tests         the programs that tests in the guest run; part of all where librdmacm-dev is installed
 #
 # KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual.
 
@@ -13,9 +14,9 @@ KVER = $(shell $(MAKE) -s -C $(KDIR) $(if $(ARCH),ARCH=$(ARCH)) kernelrelease 2>
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
-.PHONY: all module userspace install install-module install-userspace uninstall check demo bench clean
+.PHONY: all module userspace guest-tests install install-module install-userspace uninstall check demo bench clean
 
-all: module userspace
+all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
 
 module:
 	@test -e $(KDIR)/Makefile || { echo "srnic: no kernel headers at $(KDIR): install your kernel's header" \
@@ -24,6 +25,10 @@ module:
 
 userspace:
 	$(MAKE) -C userspace
+
+# Programs of the tests that run in a guest.
+guest-tests:
+	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) &&) true
 
 install: install-module install-userspace
 
@@ -50,3 +55,4 @@ clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean
 	$(MAKE) -C userspace clean
 	$(MAKE) -C selftests/core clean
+	$(MAKE) -C selftests/rdma/hostile clean

@@ -110,7 +110,8 @@ MpaError conclude_rtr(const srnic_mpa_frame &reply, const srnic_mpa_local &local
 }
 
 // What the responder's enhanced data means for this end. RFC 6581 10: enhanced requests, and only those, have enhanced
-// replies. Without one there is still a client-server connection to be had, but no peer-to-peer one.
+// replies. A responder that answers plainly all the same gets a client-server connection: it waits for the first FPDU,
+// whatever that is (RFC 5044 7.1.2, 4).
 MpaError conclude_enhanced(const srnic_mpa_frame &request, const srnic_mpa_frame &reply, const srnic_mpa_local &local,
 			   srnic_mpa_agreed &agreed)
 {

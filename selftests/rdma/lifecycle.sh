@@ -95,17 +95,36 @@ port_follows_netdev() {
 	[ "$(port_state srnic0)" = "state ACTIVE" ]
 }
 
-refused() { # COMMAND...: it fails, and the kernel log says why
-	local lines
-	lines=$(dmesg | wc -l)
-	! "$@" || return
-	dmesg | tail -n "+$((lines + 1))"
+# refused ERROR LOG-LINE COMMAND...: it fails with this error, and one line of the kernel log says why.
+refused() {
+	local error=$1 line=$2 marker="lifecycle $RANDOM$RANDOM" said
+	shift 2
+	echo "$marker" >/dev/kmsg
+	! said=$("$@" 2>&1) || return
+	echo "$said"
+	dmesg | sed "1,/$marker/d" | grep srnic
+	[[ $said = *"$error"* ]] && [ "$(dmesg | sed "1,/$marker/d" | grep -c "srnic: $line")" = 1 ]
+}
+
+no_such_netdev() { ! ns0 rdma link add other type srnic netdev nothere; }
+
+on_bridge_port() {
+	ip -n sr0 link add br0 type bridge && ip -n sr0 link add d0 type dummy && ip -n sr0 link set d0 master br0 || return
+	refused "not supported" "cannot add other on d0" ns0 rdma link add other type srnic netdev d0
+	local status=$?
+	ip -n sr0 link delete d0
+	ip -n sr0 link delete br0
+	return $status
 }
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
-check "a name that is taken is refused" refused ns1 rdma link add srnic0 type srnic netdev veth1
-check "a netdev that has a device is refused" refused ns0 rdma link add other type srnic netdev veth0
-check "a netdev that does not exist is refused" refused ns0 rdma link add other type srnic netdev nothere
+ip -n sr0 link add spare0 type dummy
+check "a name that is taken is refused, and the log says so" \
+	refused "exists" "cannot add srnic1 on spare0" ns0 rdma link add srnic1 type srnic netdev spare0
+check "a netdev that has a device is refused, and the log says so" \
+	refused "busy" "cannot add other on veth0" ns0 rdma link add other type srnic netdev veth0
+check "a bridge port is refused, and the log says so" on_bridge_port
+check "a netdev that does not exist is refused" no_such_netdev
 check "the port state follows the netdev" port_follows_netdev
 check "$CONNECTS connects and disconnects leave nothing behind" connects
 check "$RELOADS module reloads" reloads

@@ -83,7 +83,7 @@ merge_usr() {
 	done
 }
 
-build() { project_make && stage; }
+build() { project_make all guest-tests && stage; }
 
 # Trees and roots do not share a build.
 build_key() { echo "$TREE" "${ROOT##*/}" | key; }

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The hostile peer: goes through the tables, in both roles, each row in one piece and octet by octet. What comes back is
+// compared octet by octet; then the victim's program tells what it saw. Output is TAP.
+#include "case.hh"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+
+namespace hostile {
+namespace {
+
+constexpr unsigned victim_port = 7190, attacker_port = 7192;
+constexpr int short_while = 100, victim_timeout = 1000; // ms; hostile.sh sets the victim's
+
+struct Options {
+	const char *own = nullptr, *victim = nullptr, *only = "";
+	unsigned octets_every = 1; // which rows go octet by octet: each, every second, ..., 0: none
+};
+
+class Elapsed {
+	std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+public:
+	long ms() const
+	{
+		return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start)
+			.count();
+	}
+};
+
+void want_octets(const char *what, const Octets &is, const Octets &want)
+{
+	if (is != want)
+		fail(what, " is ", hex(is.slice(0, 200)), ", not ", hex(want.slice(0, 200)));
+}
+
+Octets joined(const std::vector<Octets> &pieces)
+{
+	Octets out;
+
+	for (const Octets &piece : pieces)
+		out.insert(out.end(), piece.begin(), piece.end());
+	return out;
+}
+
+std::string in_hex(u64 value)
+{
+	std::ostringstream out;
+
+	out << std::hex << value;
+	return out.str();
+}
+
+// The number of the async event that a QP has for its owner when it sends such a Terminate.
+int event_of(const Cause &cause)
+{
+	if ((cause.layer == 1 || cause.layer == 0) && cause.type == 1)
+		return 3; // QP_ACCESS_ERR
+	return cause.layer == 0 && cause.type == 2 ? 2 /* QP_REQ_ERR */ : 1 /* QP_FATAL */;
+}
+
+class Attacker {
+public:
+	Attacker(const Options &opts, VictimLink &link)
+		: options(opts), victim(link), listener(Socket::listen(opts.own, attacker_port))
+	{
+	}
+
+	int run()
+	{
+		for (const Startup &row : request_rows())
+			run_case("listener", row.name, [&](Pace pace) { run_request(row, pace); }, slow(row));
+		for (const Startup &row : reply_rows())
+			run_case("client", row.name, [&](Pace pace) { run_reply(row, pace); }, slow(row));
+		run_case("listener", "RFC 5044 7.1.2, 4: a responder sends nothing before the first FPDU",
+			 [&](Pace pace) { responder_waits(pace); });
+		run_case("listener", "RFC 5044 7.1.2, 4: nor if that is not valid, a Terminate included",
+			 [&](Pace pace) { responder_is_mute(pace); });
+		for (bool reset : {false, true})
+			run_case("listener",
+				 std::string("RFC 5044 8, 1: the connection is lost by ") + (reset ? "RST" : "FIN") +
+					 " before the Reply",
+				 [&](Pace pace) { lost_before_reply(pace, reset); });
+		for (const Row &row : segment_rows()) {
+			run_case("listener", row.name, [&](Pace pace) { attack_listener(row, pace); });
+			run_case("client", row.name, [&](Pace pace) { attack_client(row, pace); });
+		}
+		std::printf("1..%u\n", number);
+		return failed ? 1 : 0;
+	}
+
+private:
+	const Options &options;
+	VictimLink &victim;
+	Socket listener;
+	unsigned number = 0, failed = 0;
+
+	// ---- TAP ----
+
+	static bool slow(const Startup &row) { return row.then == Then::times_out; }
+
+	template <class F> void run_case(const char *role, const std::string &name, F run_paced, bool once = false)
+	{
+		std::string full = name + " (" + role + ")";
+
+		if (full.find(options.only) == std::string::npos)
+			return;
+		number++;
+		bool octets = !once && options.octets_every && number % options.octets_every == 0;
+		std::string trouble = attempt(run_paced, Pace::whole, "");
+
+		if (octets && trouble.empty())
+			trouble = attempt(run_paced, Pace::octets, "octet by octet: ");
+		std::printf("%sok %u - %s\n", trouble.empty() ? "" : "not ", number, full.c_str());
+		if (!trouble.empty())
+			std::printf("# %s\n", trouble.c_str());
+		failed += !trouble.empty();
+	}
+
+	// A case that failed half-way leaves a victim behind that has to be cleared up.
+	template <class F> std::string attempt(F run_paced, Pace pace, const char *how)
+	{
+		try {
+			run_paced(pace);
+			return "";
+		} catch (const Failure &e) {
+			victim.ask("verdict 0");
+			return how + std::string(e.what());
+		}
+	}
+
+	// ---- what the victim says ----
+
+	void want_verdict(const std::string &is, const std::string &want)
+	{
+		if (is != want)
+			fail("the victim saw ", is, ", not ", want);
+	}
+
+	// The program was never bothered, and nothing else happened to it.
+	void want_untouched() { want_aftermath(victim.ask("verdict 0")); }
+
+	void want_aftermath(const std::string &verdict)
+	{
+		if (verdict.find(" memory=ok good=ok") == std::string::npos)
+			fail("the victim saw ", verdict);
+	}
+
+	void want_result(const Row &row, const Attack &attack)
+	{
+		std::ostringstream ask, want;
+		const More &more = row.more;
+		size_t reads = more.reads.size();
+		int event = more.event >= 0 ? more.event : row.cause ? event_of(*row.cause) : 0;
+
+		ask << "verdict 1" << std::hex;
+		for (const Span &span : attack.may_change)
+			ask << " may " << span.at << ' ' << span.length;
+		for (const Change &change : attack.lands)
+			ask << " is " << change.at << ' ' << hex(change.octets);
+		want << "over=1 receives=" << more.delivered << '/' << more.receives - more.delivered - more.refused
+		     << '/' << more.refused << " sends=" << more.reads_done << '/' << reads - more.reads_done << "/0"
+		     << " event=" << (event ? std::to_string(event) : "none") << " memory=ok good=ok";
+		want_verdict(victim.ask(ask.str()), want.str());
+	}
+
+	// ---- FPDUs ----
+
+	void attack_listener(const Row &row, Pace pace)
+	{
+		Socket s = Socket::connect(options.victim, victim_port, row.more.window);
+
+		s.send(Frame{}.octets(), pace);
+		victim.demand("accept " + in_hex(row.more.receives));
+		want_octets("the Reply", s.receive(24), Frame{.key = reply_key}.octets());
+		attack(row, std::move(s), pace);
+	}
+
+	void attack_client(const Row &row, Pace pace)
+	{
+		victim.demand("connect " + in_hex(attacker_port) + " " + in_hex(row.more.receives));
+		Socket s = listener.accept();
+
+		take_request(s);
+		s.send(Frame{.key = reply_key, .data = {0x80, 0x04, 0x80, 0x04}}.octets(), pace);
+		victim.demand("connected");
+		Octets rtr = s.receive(20);
+
+		if (cut(rtr).good != 1 || rtr.slice(0, 4) != Octets{0x00, 0x0e, 0xc1, 0x40})
+			fail("the zero-length RDMA Write that is to come first is ", hex(rtr));
+		attack(row, std::move(s), pace);
+	}
+
+	void take_request(const Socket &s)
+	{
+		want_octets("the Request", s.receive(24), Frame{.data = {0xc0, 0x04, 0xc0, 0x04}}.octets());
+	}
+
+	void attack(const Row &row, Socket s, Pace pace)
+	{
+		Scene scene = {victim.regions, {}};
+
+		if (!row.more.first)
+			s.send(fpdu(Tagged{.stag = 0xbad, .to = ~u64{0}}), pace);
+		for (size_t i = 0; i < row.more.reads.size(); i++)
+			scene.reads.push_back(take_read(s, row.more.reads[i], static_cast<u32>(i) + 1));
+
+		Attack attack = row.build.make(scene);
+
+		s.send(joined(attack.fpdus), pace);
+		strike(row, attack, s);
+		s = Socket();
+		want_result(row, attack);
+	}
+
+	// Has the victim read from us, and looks at its Read Request.
+	Read take_read(const Socket &s, u32 length, u32 msn)
+	{
+		victim.demand("read " + in_hex(length));
+		Octets request = s.receive(2 + 18 + 28 + 4);
+		Octets header = be16(46) + Octets{0x41, 0x41} + be32(0) + be32(1) + be32(msn) + be32(0);
+		Read read = {static_cast<u32>(number_at(request, 20, 4)), number_at(request, 24, 8),
+			     static_cast<u32>(number_at(request, 32, 4))};
+
+		want_octets("the Read Request's header", request.slice(0, 20), header);
+		if (cut(request).good != 1 || read.length != length)
+			fail("the Read Request is ", hex(request));
+		return read;
+	}
+
+	static u64 number_at(const Octets &octets, size_t at, size_t len) { return hostile::number(octets, at, len); }
+
+	// What comes back, and how it ends.
+	void strike(const Row &row, const Attack &attack, Socket &s)
+	{
+		Octets want = attack.answer;
+		End end;
+
+		if (row.more.by_reset) {
+			s.reset();
+			return;
+		}
+		if (row.cause)
+			want = want + terminate(*row.cause, culprit(attack));
+		else
+			s.fin();
+
+		Octets came = s.rest(&end);
+
+		if (row.more.responses)
+			came = without_responses(came);
+		if (came != want && cut(came).all.size() > 1 && attack.answer.empty())
+			fail("more than one FPDU came: ", hex(came.slice(0, 300)));
+		want_octets(row.cause ? "the Terminate" : "the answer", came, want);
+		if (end != End::fin)
+			fail(end == End::open ? "the stream was not closed" : "the stream was reset");
+	}
+
+	static const Octets &culprit(const Attack &attack)
+	{
+		return attack.culprit == the_last ? attack.fpdus.back() : attack.fpdus.at(attack.culprit);
+	}
+
+	static Octets without_responses(const Octets &stream)
+	{
+		Fpdus fpdus = cut(stream);
+		Octets out;
+
+		if (fpdus.good != fpdus.all.size())
+			fail("an FPDU is damaged");
+		for (const Octets &one : fpdus.all)
+			if (one[3] != op_read_response)
+				out = out + one;
+		return out;
+	}
+
+	// ---- Startup ----
+
+	void want_end(const Socket &s, const Octets &want, bool late)
+	{
+		Elapsed elapsed;
+		End end;
+		Octets came = s.rest(&end, 4 * victim_timeout);
+
+		want_octets("what the victim said", came, want);
+		if (end == End::open)
+			fail("the connection was not closed");
+		if (!late && elapsed.ms() >= victim_timeout - 2 * short_while)
+			fail("the connection was closed late");
+		if (late && elapsed.ms() < victim_timeout / 2)
+			fail("the connection was closed early");
+	}
+
+	void run_request(const Startup &row, Pace pace)
+	{
+		Socket s = Socket::connect(options.victim, victim_port);
+
+		s.send(row.octets, pace);
+		if (row.then == Then::replies)
+			return in_operation(row, s);
+		if (row.then == Then::rejected)
+			return refused(s);
+		if (row.then == Then::reset)
+			s.reset();
+		else if (row.then == Then::fin)
+			s.fin();
+		if (row.then != Then::reset)
+			want_end(s, {}, row.then == Then::times_out);
+		victim.demand("quiet");
+		want_untouched();
+	}
+
+	void in_operation(const Startup &row, const Socket &s)
+	{
+		std::string private_data = victim.demand("accept 4").substr(3);
+
+		if (private_data != "=" + row.private_data)
+			fail("the private data is ", private_data);
+		want_octets("the Reply", s.receive(row.answer.size()), row.answer);
+		s.fin();
+		want_end(s, {}, false);
+		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+	}
+
+	void refused(const Socket &s)
+	{
+		victim.ask("accept 4");
+		Octets reply = s.receive(20);
+
+		if (!(reply[16] & 0x20))
+			fail("the connection was not refused: ", hex(reply));
+		want_untouched();
+	}
+
+	void run_reply(const Startup &row, Pace pace)
+	{
+		victim.demand("connect " + in_hex(attacker_port) + " 4");
+		Socket s = listener.accept();
+
+		take_request(s);
+		s.send(row.octets, pace);
+		if (row.then == Then::replies) {
+			victim.demand("connected");
+			want_octets("the RTR", s.receive(row.answer.size()), row.answer);
+			s.fin();
+			want_end(s, {}, false);
+			want_verdict(victim.ask("verdict 1"),
+				     "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+			return;
+		}
+		if (row.then == Then::reset)
+			s.reset();
+		else if (row.then == Then::fin)
+			s.fin();
+		if (row.then != Then::reset)
+			want_end(s, row.answer, row.then == Then::times_out);
+		want_no_connection(row);
+	}
+
+	void want_no_connection(const Startup &row)
+	{
+		std::string said = victim.ask("connected");
+		std::string rejected = "RDMA_CM_EVENT_REJECTED =" + row.private_data;
+
+		if (said == "ok" || said.rfind("nothing", 0) == 0 || (row.then == Then::rejected && said != rejected))
+			fail("the victim hears ", said);
+		want_untouched();
+	}
+
+	Socket accepted_by_victim(Pace pace)
+	{
+		Socket s = Socket::connect(options.victim, victim_port);
+
+		s.send(Frame{}.octets(), pace);
+		victim.demand("accept 4");
+		want_octets("the Reply", s.receive(24), Frame{.key = reply_key}.octets());
+		return s;
+	}
+
+	void responder_waits(Pace pace)
+	{
+		Socket s = accepted_by_victim(pace);
+		End end;
+
+		victim.demand("send 8");
+		if (!s.silent(short_while))
+			fail("it does");
+		s.send(fpdu(Tagged{}), pace);
+		Octets came = s.receive(2 + 18 + 8 + 4);
+
+		want_octets("the Send's header", came.slice(0, 20), be16(26) + Untagged{}.octets());
+		s.fin();
+		want_octets("what came then", s.rest(&end), {});
+		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=1/0/0 event=none memory=ok good=ok");
+	}
+
+	void responder_is_mute(Pace pace)
+	{
+		Socket s = accepted_by_victim(pace);
+
+		s.send(damaged(fpdu(Tagged{}), 17), pace);
+		want_end(s, {}, false);
+		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
+	}
+
+	void lost_before_reply(Pace pace, bool reset)
+	{
+		Socket s = Socket::connect(options.victim, victim_port);
+
+		s.send(Frame{}.octets(), pace);
+		victim.demand("request");
+		if (reset)
+			s.reset();
+		else
+			s.fin();
+		victim.ask("accept 4");
+		if (!reset)
+			want_end(s, {}, false);
+		want_untouched();
+	}
+};
+
+int usage()
+{
+	std::fprintf(stderr, "usage: attacker [--octets-every N] [--only TEXT] OWN-ADDRESS VICTIM-ADDRESS COMMAND...\n"
+			     "COMMAND starts the victim's program.\n");
+	return 2;
+}
+
+} // namespace
+} // namespace hostile
+
+int main(int argc, char **argv)
+{
+	hostile::Options options;
+	int i = 1;
+
+	for (; i + 1 < argc && !std::strncmp(argv[i], "--", 2); i += 2) {
+		if (!std::strcmp(argv[i], "--octets-every"))
+			options.octets_every = static_cast<unsigned>(std::atoi(argv[i + 1]));
+		else if (!std::strcmp(argv[i], "--only"))
+			options.only = argv[i + 1];
+		else
+			return hostile::usage();
+	}
+	if (argc - i < 3)
+		return hostile::usage();
+	options.own = argv[i];
+	options.victim = argv[i + 1];
+	setvbuf(stdout, nullptr, _IOLBF, 0);
+	try {
+		hostile::VictimLink victim(argv + i + 2);
+
+		return hostile::Attacker(options, victim).run();
+	} catch (const std::exception &e) {
+		std::printf("Bail out! %s\n", e.what());
+		return 1;
+	}
+}

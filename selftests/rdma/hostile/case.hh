@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// A case is a row of a table: what an RFC says, the octets that break it (or do not), and what has to come of that.
+#pragma once
+
+#include "peer.hh"
+
+#include <functional>
+#include <optional>
+
+namespace hostile {
+
+// ---- FPDUs, once a connection is there (segments.cc) ----
+
+struct Read { // an RDMA Read Request of the victim's, as it came
+	u32 stag = 0;
+	u64 to = 0;
+	u32 length = 0;
+};
+
+struct Scene { // what the attacker knows when it strikes
+	const std::map<std::string, Region> &regions;
+	std::vector<Read> reads;
+
+	const Region &operator[](const char *name) const { return regions.at(name); }
+};
+
+struct Change { // memory that has to have these octets afterwards
+	u64 at;
+	Octets octets;
+};
+
+struct Span { // memory that may have changed
+	u64 at, length;
+};
+
+inline constexpr size_t the_last = ~size_t{0};
+
+struct Attack {
+	std::vector<Octets> fpdus;
+	size_t culprit = the_last; // the FPDU to blame
+	std::vector<Change> lands = {};
+	std::vector<Span> may_change = {};
+	Octets answer = {}; // what the victim sends back, before a Terminate
+};
+
+// Either the same octets always, or something that depends on the scene.
+struct Build {
+	std::function<Attack(const Scene &)> make;
+
+	Build(Attack attack) : make([attack](const Scene &) { return attack; }) {}
+	Build(Octets one) : Build(Attack{{std::move(one)}}) {}
+	template <class F>
+		requires std::is_invocable_r_v<Attack, F, const Scene &>
+	Build(F f) : make(f)
+	{
+	}
+};
+
+struct More {
+	unsigned receives = 4; // what the victim posts
+	std::vector<u32> reads = {};
+	unsigned delivered = 0, refused = 0, reads_done = 0; // receives that complete well, or in error; reads
+	bool first = false;	// the attack is the first thing in the stream: no zero-length RDMA Write before
+	bool responses = false; // Read Responses may come before the Terminate
+	int window = 0;		// octets of receive buffer
+	int event = -1;		// of the victim's QP (-1: the one that belongs to the Terminate; 0: none)
+	bool by_reset = false;	// the attacker leaves by RST, not by FIN
+};
+
+inline constexpr std::optional<Cause> accepted = std::nullopt;
+
+struct Row {
+	std::string name;
+	std::optional<Cause> cause; // of the Terminate; accepted: none
+	Build build;
+	More more = {};
+};
+
+std::vector<Row> segment_rows();
+
+// ---- Request and Reply frames (startup.cc) ----
+
+enum class Then {
+	closed,	    // at once, with nothing said
+	times_out,  // the same, but not before the victim has waited
+	replies,    // `answer` comes, and the stream lives
+	terminates, // `answer` comes, and the stream ends
+	rejected,   // by us; the victim hears of it
+	fin,	    // we leave, by FIN or by RST; the victim closes
+	reset,
+};
+
+struct Startup {
+	std::string name;
+	Octets octets;
+	Then then;
+	Octets answer = {};
+	std::string private_data = ""; // as the victim's program sees it
+};
+
+std::vector<Startup> request_rows(); // we initiate
+std::vector<Startup> reply_rows();   // the victim does
+
+} // namespace hostile

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "peer.hh"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+namespace hostile {
+
+static sockaddr_in address(const std::string &host, unsigned port)
+{
+	sockaddr_in out = {};
+
+	out.sin_family = AF_INET;
+	out.sin_port = htons(static_cast<u16>(port));
+	if (inet_pton(AF_INET, host.c_str(), &out.sin_addr) != 1)
+		throw std::runtime_error("bad address " + host);
+	return out;
+}
+
+static int checked(int ret, const char *what)
+{
+	if (ret < 0)
+		fail(what, ": ", std::strerror(errno));
+	return ret;
+}
+
+static void set(int fd, int level, int option, int value)
+{
+	checked(setsockopt(fd, level, option, &value, sizeof(value)), "setsockopt");
+}
+
+static bool readable(int fd, int ms)
+{
+	pollfd p = {fd, POLLIN, 0};
+
+	return poll(&p, 1, ms) > 0;
+}
+
+// ---- TCP ----
+
+Socket::~Socket()
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+Socket Socket::connect(const std::string &host, unsigned port, int window)
+{
+	sockaddr_in addr = address(host, port);
+	Socket out(checked(socket(AF_INET, SOCK_STREAM, 0), "socket"));
+
+	if (window)
+		set(out.fd, SOL_SOCKET, SO_RCVBUF, window);
+	set(out.fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	checked(::connect(out.fd, reinterpret_cast<sockaddr *>(&addr), sizeof(addr)), "connect");
+	return out;
+}
+
+Socket Socket::listen(const std::string &host, unsigned port)
+{
+	sockaddr_in addr = address(host, port);
+	Socket out(checked(socket(AF_INET, SOCK_STREAM, 0), "socket"));
+
+	set(out.fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	checked(bind(out.fd, reinterpret_cast<sockaddr *>(&addr), sizeof(addr)), "bind");
+	checked(::listen(out.fd, 16), "listen");
+	return out;
+}
+
+Socket Socket::accept() const
+{
+	if (!readable(fd, 3000))
+		fail("nobody connected");
+	Socket out(checked(::accept(fd, nullptr, nullptr), "accept"));
+
+	set(out.fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	return out;
+}
+
+static bool send_all(int fd, const u8 *data, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return false;
+		data += n;
+		len -= static_cast<size_t>(n);
+	}
+	return true;
+}
+
+void Socket::send(const Octets &octets, Pace pace) const
+{
+	size_t step = pace == Pace::octets ? 1 : octets.size();
+
+	for (size_t at = 0; at < octets.size(); at += step)
+		if (!send_all(fd, &octets[at], step))
+			return;
+}
+
+Octets Socket::receive(size_t len, int ms) const
+{
+	Octets out(len);
+	size_t have = 0;
+
+	while (have < len) {
+		if (!readable(fd, ms))
+			fail("only ", hex(out.slice(0, have)), " came, and then nothing");
+		ssize_t n = recv(fd, &out[have], len - have, 0);
+
+		if (n <= 0)
+			fail("only ", hex(out.slice(0, have)), n ? " came before a reset" : " came before the end");
+		have += static_cast<size_t>(n);
+	}
+	return out;
+}
+
+Octets Socket::rest(End *end, int ms) const
+{
+	Octets out;
+	u8 piece[65536];
+
+	*end = End::open;
+	while (readable(fd, ms)) {
+		ssize_t n = recv(fd, piece, sizeof(piece), 0);
+
+		if (n <= 0) {
+			*end = n ? End::reset : End::fin;
+			break;
+		}
+		out.insert(out.end(), piece, piece + n);
+	}
+	return out;
+}
+
+bool Socket::silent(int ms) const { return !readable(fd, ms); }
+
+void Socket::fin() const { shutdown(fd, SHUT_WR); }
+
+void Socket::reset()
+{
+	linger now = {1, 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(fd);
+	fd = -1;
+}
+
+// ---- The victim's program ----
+
+VictimLink::VictimLink(char **command)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		throw std::runtime_error("socketpair");
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDIN_FILENO);
+		dup2(ends[1], STDOUT_FILENO);
+		execvp(command[0], command);
+		_exit(127);
+	}
+	close(ends[1]);
+	fd = ends[0];
+	for (std::string said = line(); said != "ready"; said = line()) {
+		std::istringstream in(said);
+		std::string word, name;
+		Region region;
+
+		in >> word >> name >> std::hex >> region.stag >> region.to >> region.length;
+		if (word != "region")
+			throw std::runtime_error("the victim: " + said);
+		regions[name] = region;
+	}
+}
+
+VictimLink::~VictimLink()
+{
+	close(fd);
+	waitpid(pid, nullptr, 0);
+}
+
+std::string VictimLink::line()
+{
+	char piece[4096];
+	size_t end;
+
+	while ((end = buffered.find('\n')) == std::string::npos) {
+		ssize_t n = readable(fd, 30000) ? read(fd, piece, sizeof(piece)) : -1;
+
+		if (n <= 0)
+			throw std::runtime_error("the victim says nothing any more");
+		buffered.append(piece, static_cast<size_t>(n));
+	}
+	std::string out = buffered.substr(0, end);
+
+	buffered.erase(0, end + 1);
+	return out;
+}
+
+std::string VictimLink::ask(const std::string &request)
+{
+	std::string whole = request + "\n";
+
+	if (!send_all(fd, reinterpret_cast<const u8 *>(whole.data()), whole.size()))
+		throw std::runtime_error("the victim is gone");
+	std::string said = line();
+
+	if (said.rfind("dead", 0) == 0)
+		throw std::runtime_error("the victim, asked to " + request.substr(0, 80) + ", is " + said);
+	return said;
+}
+
+std::string VictimLink::demand(const std::string &request)
+{
+	std::string said = ask(request);
+
+	if (said != "ok" && said.rfind("ok ", 0) != 0)
+		fail("the victim, asked to ", request.substr(0, 80), ", says ", said);
+	return said;
+}
+
+} // namespace hostile

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The attacker's two lines: its TCP connection to the victim's RNIC, and the one to the victim's program.
+#pragma once
+
+#include "wire.hh"
+
+#include <map>
+#include <stdexcept>
+
+namespace hostile {
+
+// A case that did not go as the specification has it. It ends the case, not the program.
+struct Failure : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+template <class... Words> [[noreturn]] void fail(const Words &...words)
+{
+	std::string text;
+
+	((text += words), ...);
+	throw Failure(text);
+}
+
+enum class End { open, fin, reset }; // how the peer left its direction of the stream
+
+enum class Pace { whole, octets }; // one write for all of it, or one for every octet
+
+class Socket {
+public:
+	explicit Socket(int number = -1) : fd(number) {}
+	Socket(Socket &&other) noexcept : fd(other.fd) { other.fd = -1; }
+	Socket &operator=(Socket &&other) noexcept
+	{
+		std::swap(fd, other.fd);
+		return *this;
+	}
+	~Socket();
+
+	// window: octets of receive buffer, 0: as usual
+	static Socket connect(const std::string &host, unsigned port, int window = 0);
+	static Socket listen(const std::string &host, unsigned port);
+	Socket accept() const;
+
+	// A peer that has gone away meanwhile is no failure: what it said is still to be read.
+	void send(const Octets &octets, Pace pace) const;
+	Octets receive(size_t len, int ms = 3000) const; // exactly so many, or a Failure
+	Octets rest(End *end, int ms = 3000) const;	 // until its end, or nothing has come for so long
+	bool silent(int ms) const;			 // nothing comes, not even the end
+
+	void fin() const;
+	void reset();
+
+private:
+	int fd;
+};
+
+struct Region {
+	u32 stag = 0;
+	u64 to = 0, length = 0;
+
+	u64 end() const { return to + length; }
+};
+
+class VictimLink {
+public:
+	std::map<std::string, Region> regions;
+
+	explicit VictimLink(char **command);
+	VictimLink(const VictimLink &) = delete;
+	~VictimLink();
+
+	std::string ask(const std::string &line);
+	// Asks what can only be answered by "ok", which may be followed by something.
+	std::string demand(const std::string &line);
+
+private:
+	int fd = -1, pid = -1;
+	std::string buffered;
+
+	std::string line();
+};
+
+} // namespace hostile

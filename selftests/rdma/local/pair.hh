@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Two connected QPs in one process, through rdma_cm, with a registered buffer each; and the rings that srnic mapped for
+// them, found the way an attacker would: in /proc/self/maps.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <rdma/rdma_cma.h>
+#include <rdma/srnic-abi.h>
+
+struct Failure : std::runtime_error {
+	using runtime_error::runtime_error;
+};
+
+// Throws with the place's own words if a condition does not hold.
+void require(bool condition, const std::string &what);
+
+// A ring that this process maps.
+struct Ring {
+	volatile srnic_ring_hdr *header;
+	uint8_t *slots;
+	size_t slots_len;
+	bool is_cq() const { return header->slot_size == sizeof(srnic_cqe); }
+};
+std::vector<Ring> mapped_rings();
+
+// One end of a connection.
+struct End {
+	rdma_cm_id *id = nullptr;
+	ibv_mr *mr = nullptr;
+	std::vector<uint8_t> buffer = std::vector<uint8_t>(1 << 16);
+
+	End() = default;
+	End(const End &) = delete;
+	~End();
+	void adopt(rdma_cm_id *connected);
+	ibv_sge sge(uint32_t len) const { return {reinterpret_cast<uintptr_t>(buffer.data()), len, mr->lkey}; }
+	int post_recv(uint64_t wr_id, uint32_t len, uint32_t lkey_flip = 0);
+	int post_send(uint64_t wr_id, uint32_t len, uint32_t lkey_flip = 0);
+	int post_write(uint64_t wr_id, uint32_t len, const End &peer);
+	int modify_to_error();
+	// The doorbell as it is: one more look by the kernel at whatever the rings say now.
+	void ring_doorbell();
+	// The next completion of either queue, if one comes within the time.
+	std::optional<ibv_wc> completion(bool receive, int timeout_ms = 2000);
+};
+
+struct Pair {
+	End client, server;
+	std::vector<Ring> rings; // of this process, which has one pair at a time
+
+	explicit Pair(const std::string &address);
+	// Moves octets both ways and compares them.
+	void exercise();
+};

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// MPA startup over the simulated stream, and the ends that a connection can come to.
+#include "endpoint.hh"
+
+namespace sim {
+
+Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
+	: side(side_), initiator(setup.initiator), user(setup.user), out(out_), witness(witness_), random(setup.seed),
+	  emss(setup.emss), mpa(setup.mpa), private_len(setup.private_len), octets(setup.memory), mrs(setup.regions),
+	  sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod), sq_done(prod), sq(sq_entries),
+	  tracks(sq_entries)
+{
+	if (initiator)
+		hello();
+}
+
+void Endpoint::hello()
+{
+	u8 frame[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED + 64] = {};
+
+	srnic_mpa_request(&mpa, static_cast<u16>(private_len), &request);
+	out.write(frame, srnic_mpa_build(&request, frame) + private_len);
+}
+
+// Gathers no more than the frame that is expected: what follows it belongs to the stream proper.
+void Endpoint::feed_startup(const u8 *&data, u32 &len)
+{
+	for (; len && now == State::startup; data++, len--) {
+		greeting.push_back(*data);
+		if (greeting.size() >= SRNIC_MPA_HEADER)
+			greeted();
+	}
+}
+
+void Endpoint::greeted()
+{
+	srnic_mpa_frame frame{}, reply{};
+	srnic_mpa_agreed agreed{};
+	u8 octets_out[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED + 64] = {};
+
+	if (srnic_mpa_parse(greeting.data(), initiator, &frame) != SRNIC_MPA_OK)
+		broken("side %u: a frame of the core's own does not parse", side);
+	if (greeting.size() < SRNIC_MPA_HEADER + size_t{frame.private_len})
+		return;
+	if (frame.enhanced)
+		srnic_mpa_parse_enhanced(greeting.data() + SRNIC_MPA_HEADER, &frame);
+	if (initiator) {
+		srnic_mpa_conclude(&request, &frame, &mpa, &agreed);
+	} else {
+		srnic_mpa_respond(&frame, &mpa, false, static_cast<u16>(private_len), &reply, &agreed);
+		out.write(octets_out, srnic_mpa_build(&reply, octets_out) + private_len);
+	}
+	if (agreed.error)
+		broken("side %u: MPA error %u", side, agreed.error);
+	start(agreed);
+}
+
+void Endpoint::start(const srnic_mpa_agreed &agreed)
+{
+	srnic_rx_params params{};
+
+	params.ctx = this;
+	params.pd = our_pd;
+	params.crc = agreed.crc;
+	params.rtr = initiator ? 0 : agreed.rtr;
+	srnic_rx_init(&rx, &params);
+	ird = agreed.ird;
+	ord = agreed.ord;
+	crc = agreed.crc;
+	is_held = !initiator;
+	rtr = agreed.rtr;
+	want_rtr = initiator && agreed.p2p && agreed.rtr;
+	built = completed = sq_taken;
+	stream_built = out.accepted();
+	now = State::rts;
+	witness.connected(side, agreed);
+}
+
+void Endpoint::fail(Cause cause)
+{
+	if (now == State::error)
+		return;
+	now = State::error;
+	out.close();
+	witness.failed(side, cause, cause == Cause::peer_terminated ? &rx.term : nullptr);
+}
+
+void Endpoint::terminate(Cause cause, const srnic_terminate &why)
+{
+	if (now != State::rts)
+		return;
+	now = State::terminating;
+	term = why;
+	term_pending = true;
+	witness.failed(side, cause, &term);
+}
+
+void Endpoint::hang_up()
+{
+	if (now != State::error)
+		fail(Cause::stream_over);
+}
+
+} // namespace sim

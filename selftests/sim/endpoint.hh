@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// One end of a connection: the real core, in a small model of the module's shell. What kernel/qp.c keeps is here, what
+// kernel/connect.c does is in connect.cc, kernel/sq.c, rq.c, sge.c and mr.c in queues.cc, kernel/rx.c in rx.cc and
+// kernel/tx.c in tx.cc: the same decisions in the same order, without sockets, locks and threads.
+#pragma once
+
+#include "stream.hh"
+
+namespace sim {
+
+struct Setup {
+	bool initiator, user;
+	srnic_mpa_local mpa;
+	u32 private_len;
+	u32 sq_entries;
+	u32 first_index; // free-running indices may start anywhere
+	u32 emss;
+	u64 seed;
+	std::vector<Mr> regions;
+	Bytes memory;
+};
+
+class Endpoint {
+public:
+	Endpoint(unsigned side, const Setup &setup, Stream &out, Witness &witness);
+	Endpoint(const Endpoint &) = delete;
+
+	// The consumer's calls.
+	bool post_send(const SendRequest &request); // false: the queue is full
+	void post_recv(const RecvRequest &request);
+	void store(u64 at, const Bytes &data);
+
+	// What the world does to it.
+	void run(); // the transmit engine gets to run: one pass
+	void feed(const u8 *data, u32 len);
+	void hang_up();
+
+	enum class State { startup, rts, terminating, error };
+	State state() const { return now; }
+	bool held() const { return is_held; }
+	u32 sq_room() const { return sq_entries - (prod - sq_done); }
+	bool sq_idle() const { return sq_done == prod; }
+	u32 max_ord() const { return ord; }
+	const Bytes &memory() const { return octets; }
+	const std::vector<Mr> &regions() const { return mrs; }
+	u64 fpdus() const { return rx.fpdus; }
+	void set_emss(u32 to) { emss = to; }
+
+	// For the core's questions.
+	bool find_region(u32 stag, srnic_region &out) const;
+	srnic_take take_receive(u32 &room);
+	const srnic_read_sink *oldest_read() const;
+	bool read_room() const { return inbound.size() < ird; }
+
+private:
+	struct Slot {
+		alignas(8) u8 octets[sizeof(srnic_send_wqe) + SRNIC_MAX_INLINE];
+	};
+	struct RecvSlot {
+		alignas(8) u8 octets[sizeof(srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(srnic_sge)];
+	};
+	struct Track {
+		u64 wr_id;
+		u32 byte_len;
+		u8 opcode, flags, status;
+		bool done;
+	};
+	struct Cursor {
+		u32 index, offset;
+	};
+	struct OutboundRead {
+		srnic_read_sink sink;
+		Cursor cursor;
+		std::vector<srnic_sge> sges;
+		u32 index;
+		bool rtr, invalidate;
+	};
+	enum class From { bytes, sges, region };
+
+	// connect.cc
+	void hello();
+	void feed_startup(const u8 *&data, u32 &len);
+	void greeted();
+	void start(const srnic_mpa_agreed &agreed);
+	void fail(Cause cause);
+	void terminate(Cause cause, const srnic_terminate &term);
+
+	// queues.cc
+	Mr *find(u32 stag);
+	bool copy(u32 stag, u32 access, u64 to, u8 *out, const u8 *in, u32 len, srnic_region_verdict &verdict);
+	srnic_region_verdict gather(const srnic_sge *sges, u32 num, Cursor &at, u8 *out, u32 len);
+	srnic_region_verdict scatter(const srnic_sge *sges, u32 num, Cursor &at, const u8 *in, u32 len);
+	srnic_region_verdict verify(const srnic_sge *sges, u32 num, u32 access);
+	srnic_region_verdict invalidate(u32 stag, bool remote);
+	bool register_mr(u64 index, u32 key, u32 access);
+	Track &track(u32 index) { return tracks[index & (sq_entries - 1)]; }
+	void complete(u32 index, u8 status, u32 byte_len);
+	void complete_sent(u32 from, u32 to);
+	void complete_done();
+	void complete_recv(const srnic_rx_message *message, u8 status);
+	void flush();
+
+	// rx.cc
+	srnic_rx_event place(const u8 *data, u32 n);
+	srnic_rx_event deliver_send();
+	void deliver_read_response();
+	void deliver(srnic_rx_event event);
+
+	// tx.cc
+	const srnic_send_wqe &wqe() const { return *reinterpret_cast<const srnic_send_wqe *>(current.octets); }
+	const srnic_sge *sges() const { return reinterpret_cast<const srnic_sge *>(&wqe() + 1); }
+	void start_message(const srnic_tx_msg &message, From from, Source source);
+	OutboundRead &start_read(u32 length, u32 source_stag, u64 source_to, bool is_rtr);
+	void start_rtr();
+	bool start_response();
+	bool must_wait() const;
+	bool take_wqe();
+	void start_wqe(u32 index, u32 length);
+	u8 do_local(u32 index);
+	u8 verify_wqe();
+	void refuse_wqe(u32 index, u8 status);
+	bool next_message();
+	srnic_region_verdict fetch(u32 offset, u8 *out, u32 n);
+	void build_fpdu(u32 mulpdu);
+	void build_batch();
+	bool send_batch();
+	void pass_terminating();
+
+	const unsigned side;
+	const bool initiator, user;
+	Stream &out;
+	Witness &witness;
+	Random random;
+	State now = State::startup;
+	u32 emss;
+
+	srnic_mpa_local mpa;
+	srnic_mpa_frame request{};
+	u32 private_len;
+	Bytes greeting;
+
+	Bytes octets;
+	std::vector<Mr> mrs;
+
+	u32 sq_entries, prod, sq_taken, sq_done;
+	std::vector<Slot> sq;
+	std::vector<Track> tracks;
+	std::deque<RecvSlot> rq;
+
+	u32 ird = 0, ord = 0;
+	std::deque<srnic_read_request> inbound;
+	std::deque<OutboundRead> outbound;
+
+	srnic_rx rx{};
+	bool receive_active = false;
+	Cursor receive_cursor{};
+	RecvSlot receive{};
+
+	bool is_held = false, want_rtr = false, term_pending = false, respond_next = false, crc = false;
+	u8 rtr = 0;
+	u32 send_msn = 0, read_msn = 0, built = 0, completed = 0;
+	srnic_terminate term{};
+	Bytes batch;
+	u64 stream_built = 0; // octets built so far, sent or not
+	bool msg_active = false;
+	From from = From::bytes;
+	srnic_tx_msg msg{};
+	const u8 *bytes = nullptr;
+	Cursor cursor{};
+	srnic_read_request response{};
+	u8 control[SRNIC_TERM_MAX] = {};
+	Slot current{};
+};
+
+} // namespace sim

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The simulator's vocabulary: regions and work requests, what an endpoint tells whoever watches it, and how a run fails.
+#pragma once
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <rdma/srnic-abi.h>
+#include "srnic_core.h"
+
+namespace sim {
+
+using Bytes = std::vector<u8>;
+using Random = std::mt19937_64;
+
+inline u64 below(Random &random, u64 n) { return n ? random() % n : 0; }
+inline bool one_in(Random &random, u64 n) { return below(random, n) == 0; }
+
+// Something is not as the specs, or the oracle, have it.
+struct Broken : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+[[noreturn, gnu::format(printf, 1, 2)]] inline void broken(const char *format, ...)
+{
+	char text[300];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	throw Broken(text);
+}
+
+// A memory region: octets [at, at + length) of its endpoint's memory, known to others as [base, base + length) of stag.
+struct Mr {
+	u32 stag;
+	u64 base, length;
+	u32 pd, access;
+	u64 at;
+	bool fast_reg, valid;
+};
+
+constexpr u32 our_pd = 7, foreign_pd = 8;
+
+// A region of fast registration under a new key keeps its index, the upper 24 bits.
+constexpr u32 with_key(u32 stag, u32 key) { return (stag & ~0xffu) | (key & 0xff); }
+
+struct SendRequest {
+	srnic_send_wqe wqe{};
+	std::vector<srnic_sge> sges;
+	Bytes data;		// with SRNIC_WQE_INLINE
+	bool malformed = false; // the generator's word for it: to be refused by what the slot says
+};
+
+struct RecvRequest {
+	u64 wr_id = 0;
+	std::vector<srnic_sge> sges;
+	bool malformed = false;
+};
+
+inline u32 length_of(const std::vector<srnic_sge> &sges)
+{
+	u32 length = 0;
+
+	for (const srnic_sge &sge : sges)
+		length += sge.length;
+	return length;
+}
+inline u32 length_of(const SendRequest &request)
+{
+	return static_cast<u32>(request.data.size()) + length_of(request.sges);
+}
+
+inline bool is_read(u8 op) { return op == SRNIC_OP_READ || op == SRNIC_OP_READ_INV; }
+inline bool is_send(u8 op) { return op == SRNIC_OP_SEND || op == SRNIC_OP_SEND_INV; }
+inline bool is_local(u8 op) { return op == SRNIC_OP_LOCAL_INV || op == SRNIC_OP_REG_MR; }
+
+// Where a message comes from.
+enum class Source { request, response, rtr, terminate };
+
+// Why an endpoint's connection is over.
+enum class Cause {
+	peer_error,	 // the core refused what came
+	local_error,	 // a work request that cannot be done
+	response_gone,	 // the source of a peer's read went away
+	peer_terminated, // a Terminate came
+	stream_over,	 // reset or closed
+};
+
+// What an endpoint tells. Everything happens on side 0 or 1.
+struct Witness {
+	virtual ~Witness() = default;
+	// A message, of the send queue entry `index` if it is a request's, is the next to go out.
+	virtual void started(unsigned, Source, const srnic_tx_msg &, u32 /*index*/) {}
+	// Octets of that message's payload were read from memory.
+	virtual void fetched(unsigned, u32 /*offset*/, u32 /*len*/) {}
+	// All of that message is built; it ends at this octet of the stream.
+	virtual void finished(unsigned, u64 /*stream_end*/) {}
+	// A request that never reaches the wire was done.
+	virtual void done_locally(unsigned, u32 /*index*/) {}
+	// Octets came in and were written to memory.
+	virtual void wrote(unsigned, u64 /*at*/, u32 /*len*/) {}
+	virtual void delivered(unsigned, srnic_rx_event) {}
+	virtual void completed(unsigned, const srnic_cqe &, bool /*solicited*/) {}
+	virtual void connected(unsigned, const srnic_mpa_agreed &) {}
+	virtual void failed(unsigned, Cause, const srnic_terminate *) {}
+};
+
+} // namespace sim

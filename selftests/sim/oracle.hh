@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What has to be, after RFC 5040 5.5 and verbs: a model of both memories and of all queues at the level of messages. It
+// knows nothing of segments, framing or the core's checks. It follows what the endpoints tell, believes none of it, and
+// throws at the first thing that is not as it must be.
+//
+// Exactness: an endpoint's memory is changed by its own consumer and by messages that come in one stream, so each octet
+// that comes in has one right place and one right value: the next of the oldest message that is not delivered. What a
+// message carries is taken from the model's memory at the moment when the sender reads it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "endpoint.hh"
+
+namespace sim {
+
+// How often everything happened, to show that a run reached it.
+using Tally = std::map<std::string, u64>;
+
+class Oracle : public Witness {
+public:
+	Oracle(const Setup setups[2], Tally &tally);
+
+	void attach(unsigned side, const Endpoint &endpoint, const Stream &out);
+
+	// The consumer's calls, before the endpoint hears of them.
+	void posted(unsigned side, const SendRequest &request);
+	void posted(unsigned side, const RecvRequest &request);
+	void stored(unsigned side, u64 at, const Bytes &data);
+
+	// All of an endpoint's memory is as it should be.
+	void compare(unsigned side) const;
+	// At the end: nothing is missing.
+	void expect_all_done() const;
+	void expect_all_flushed() const;
+
+	bool failed(unsigned side) const { return sides[side].failed; }
+	size_t unanswered(unsigned side) const { return sides[side].wire.size(); }
+	u64 completions() const { return completed_count; }
+
+	void started(unsigned, Source, const srnic_tx_msg &, u32) override;
+	void fetched(unsigned, u32, u32) override;
+	void finished(unsigned, u64) override;
+	void done_locally(unsigned, u32) override;
+	void wrote(unsigned, u64, u32) override;
+	void delivered(unsigned, srnic_rx_event) override;
+	void completed(unsigned, const srnic_cqe &, bool) override;
+	void connected(unsigned, const srnic_mpa_agreed &) override;
+	void failed(unsigned, Cause, const srnic_terminate *) override;
+
+private:
+	struct Op {
+		SendRequest request;
+		u32 length;
+		bool started, built, done;
+		u64 stream_end;
+	};
+	struct Message {
+		Source source;
+		u8 opcode;
+		u32 length;
+		u32 op; // of the sender's, for its requests; of the reader's, for responses
+		bool rtr;
+		bool built;
+		u64 stream_end;
+		u32 stag, inv_stag; // writes: at the receiver
+		u64 to;
+		Bytes content; // as far as the sender has read it
+		u32 placed;
+	};
+	struct InboundRead { // delivered, not yet answered
+		u32 stag;
+		u64 to;
+		u32 length, op;
+		bool rtr;
+	};
+	struct Side {
+		const Endpoint *endpoint = nullptr;
+		const Stream *out = nullptr;
+		Bytes memory;
+		std::vector<Mr> regions;
+		u32 first_index, next_start = 0, next_send = 0, next_recv = 0;
+		std::vector<Op> ops;
+		std::vector<RecvRequest> receives;
+		std::deque<Message> wire; // sent by this side, not yet delivered
+		std::deque<InboundRead> inbound;
+		std::deque<u32> reads; // issued, without their response: op numbers, or no_op for the RTR
+		std::optional<Message> arrived; // a Send delivered whose completion has not shown
+		bool failed = false, broke_receive = false, local_fault = false;
+		srnic_terminate sent_term{};
+		srnic_mpa_agreed agreed{};
+		bool is_connected = false;
+	};
+	static constexpr u32 no_op = ~0u;
+
+	const Mr *find(const Side &side, u32 stag) const;
+	// Why octets [to, to + len) of stag cannot be used so; SRNIC_REGION_OK if they can.
+	srnic_region_verdict usable(const Side &side, u32 stag, u32 access, u64 to, u64 len) const;
+	bool usable(const Side &side, const std::vector<srnic_sge> &sges, u32 access) const;
+	bool invalidate(Side &side, u32 stag, bool remote);
+
+	struct Spot {
+		u64 at;
+		u64 run; // octets from there on that belong together
+	};
+	std::optional<Spot> in_list(const Side &side, const std::vector<srnic_sge> &sges, u64 offset, u32 access) const;
+	std::optional<Spot> destination(const Side &side, const Message &message, u32 offset) const;
+	bool place_exactly(unsigned side, u64 at, u32 len);
+	void place_damaged(unsigned side, u64 at, u32 len);
+	std::optional<Spot> source(const Side &side, const Message &message, u32 offset) const;
+	bool damaged(unsigned to) const;
+
+	void check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe);
+	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe, bool solicited);
+	void check_refusal(unsigned side, const srnic_terminate &term);
+
+	Side sides[2];
+	Tally &tally;
+	u64 completed_count = 0;
+};
+
+} // namespace sim
