@@ -47,10 +47,15 @@ static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
 	return false;
 }
 
+/* Pages in the pools of all QPs, and how many they may be: 64 MiB. */
+#define POOLED_MAX 2048
+static atomic_t pooled;
+
 static void frag_remember(struct srnic_batch *batch, const struct page_frag *frag)
 {
-	if (batch->num_pool == SRNIC_BATCH_POOL)
+	if (batch->num_pool == SRNIC_BATCH_POOL || atomic_read(&pooled) >= POOLED_MAX)
 		return;
+	atomic_inc(&pooled);
 	get_page(frag->page);
 	batch->pool[batch->num_pool++] = *frag;
 }
@@ -181,5 +186,6 @@ void srnic_batch_release(struct srnic_batch *batch)
 		put_page(batch->spare[i].page);
 	for (u32 i = 0; i < batch->num_pool; i++)
 		put_page(batch->pool[i].page);
+	atomic_sub(batch->num_pool, &pooled);
 	memset(batch, 0, sizeof(*batch));
 }

@@ -4,6 +4,7 @@
  * and the end of a connection in whatever way it comes (RFC 5044 7.2). What a frame means is decided in the core; who
  * owns and references an ep, and its states, are told in connect.h.
  */
+#include <linux/sched/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
@@ -417,15 +418,19 @@ static void terminate(struct srnic_ep *ep)
 	struct srnic_startup *startup = ep->startup;
 	struct srnic_terminate term = { .layer = SRNIC_LAYER_LLP, .code = startup->agreed.error };
 	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_TERMINATE, .msn = 1 };
+	u32 marker = startup->agreed.send_markers ? 4 : 0;
 	u8 payload[SRNIC_TERM_MAX];
 	struct srnic_tx_seg seg;
 	u32 len;
 
+	/* RFC 5044 7.1.2 rule 7: the first marker is all zero. */
+	memset(startup->out, 0, marker);
 	msg.length = srnic_terminate_build(&term, payload);
-	seg = srnic_tx_next(&msg, srnic_mpa_mulpdu(0, false), startup->out);
-	memcpy(startup->out + seg.header_len, payload, seg.payload);
-	memset(startup->out + seg.header_len + seg.payload, 0, seg.pad);
-	len = seg.header_len + seg.payload + seg.pad;
+	seg = srnic_tx_next(&msg, srnic_mpa_mulpdu(0, false), startup->out + marker);
+	len = marker + seg.header_len;
+	memcpy(startup->out + len, payload, seg.payload);
+	memset(startup->out + len + seg.payload, 0, seg.pad);
+	len += seg.payload + seg.pad;
 	srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, startup->out, len), startup->out + len);
 	startup->out_len = len + 4;
 	startup->out_sent = 0;
@@ -751,11 +756,13 @@ static void run(struct srnic_ep *ep)
 static void ep_work(struct work_struct *work)
 {
 	struct srnic_ep *ep = container_of(to_delayed_work(work), struct srnic_ep, work);
+	unsigned int noio = memalloc_noio_save();	/* storage may wait for this very connection */
 
 	mutex_lock(&ep->lock);
 	run(ep);
 	mutex_unlock(&ep->lock);
 	srnic_ep_put(ep);
+	memalloc_noio_restore(noio);
 }
 
 /* ---- connect ---- */

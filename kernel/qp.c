@@ -48,7 +48,7 @@ void srnic_iw_rem_ref(struct ib_qp *qp)
 	srnic_qp_put(to_srnic_qp(qp));
 }
 
-/* iw_cm takes its reference by itself and only needs the pointer, which its consumer keeps valid. */
+/* iw_cm takes its reference by itself, with interrupts still off: destroy_qp waits for that between erasing and freeing. */
 struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 {
 	struct srnic_qp *qp = xa_load(&to_srnic_dev(dev)->qps, qpn);
@@ -57,6 +57,9 @@ struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 }
 
 /* ---- states ---- */
+
+/* How long a peer may leave us no room to send it a Terminate. */
+#define TERMINATE_TIMEOUT (5 * HZ)
 
 #define ANY_BUT(state) (~(1U << (state)))
 
@@ -72,8 +75,9 @@ static bool move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to, const st
 		if (term) {
 			qp->tx.term = *term;
 			qp->tx.term_pending = true;
+			qp->tx.term_deadline = jiffies + TERMINATE_TIMEOUT;
 		}
-		WRITE_ONCE(qp->state, to);
+		smp_store_release(&qp->state, to);	/* with term; the engine acquires */
 	}
 	spin_unlock_irqrestore(&qp->state_lock, flags);
 	return moved;
@@ -116,6 +120,17 @@ void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type)
 	qp->base.event_handler(&event, qp->base.qp_context);
 }
 
+void srnic_qp_last_wqe(struct srnic_qp *qp)
+{
+	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base,
+				  .event = IB_EVENT_QP_LAST_WQE_REACHED };
+
+	if (!qp->srq || !qp->base.event_handler || qp->tx.last_wqe)
+		return;
+	qp->tx.last_wqe = true;
+	qp->base.event_handler(&event, qp->base.qp_context);
+}
+
 /* The connection, referenced, or NULL. */
 static struct srnic_ep *get_ep(struct srnic_qp *qp)
 {
@@ -147,9 +162,9 @@ static void disconnect(struct srnic_qp *qp, enum srnic_over why)
 	if (ep) {
 		srnic_ep_over(ep, why);
 		srnic_ep_put(ep);
-	} else if (why == SRNIC_OVER_ABORT) {
-		srnic_connect_abandon(qp);
 	}
+	if (why == SRNIC_OVER_ABORT)
+		srnic_connect_abandon(qp);
 }
 
 /* ---- the socket's callbacks: sk_callback_lock keeps sk_user_data, qp->ep and the old callbacks in place ---- */
@@ -251,12 +266,13 @@ static int alloc_reads(struct srnic_qp *qp, const struct srnic_mpa_agreed *agree
 	qp->ord = min_t(u32, agreed->ord, SRNIC_MAX_ORD);
 	/* An RTR that is a read counts as one, also where the consumers want none. */
 	qp->ird = clamp_t(u32, agreed->ird, 1, SRNIC_MAX_IRD);
-	qp->inbound_size = qp->ird;
-	qp->outbound_size = qp->ord + 1;
+	/* Powers of two, so that the indices may wrap. */
+	qp->inbound_size = roundup_pow_of_two(qp->ird);
+	qp->outbound_size = roundup_pow_of_two(qp->ord + 1);
 	qp->inbound_head = qp->inbound_tail = 0;
 	qp->outbound_head = qp->outbound_tail = 0;
-	qp->inbound = kvcalloc(qp->inbound_size, sizeof(*qp->inbound), GFP_KERNEL);
-	qp->outbound = kvcalloc(qp->outbound_size, sizeof(*qp->outbound), GFP_KERNEL);
+	qp->inbound = kvcalloc(qp->inbound_size, sizeof(*qp->inbound), GFP_KERNEL_ACCOUNT);
+	qp->outbound = kvcalloc(qp->outbound_size, sizeof(*qp->outbound), GFP_KERNEL_ACCOUNT);
 	if (qp->inbound && qp->outbound)
 		return 0;
 	free_reads(qp);
@@ -302,10 +318,9 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		else if (sk->sk_shutdown & RCV_SHUTDOWN)
 			srnic_ep_over(start->ep, SRNIC_OVER_PEER_CLOSED);
 		release_sock(sk);
-	}
-	mutex_unlock(&qp->tx.mutex);
-	if (!ret)
 		srnic_tx_kick(qp);
+	}
+	srnic_tx_unlock(qp);
 	return ret;
 }
 
@@ -345,7 +360,7 @@ static bool tx_drained(struct srnic_qp *qp)
 	drained = READ_ONCE(qp->state) != SRNIC_QP_RTS ||
 		  (!qp->tx.batch.len && !qp->tx.msg_active &&
 		   !srnic_ring_pending(READ_ONCE(qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries));
-	mutex_unlock(&qp->tx.mutex);
+	srnic_tx_unlock(qp);
 	return drained;
 }
 
@@ -389,7 +404,7 @@ static int alloc_queues(struct srnic_qp *qp)
 			       ALIGN(sizeof(struct srnic_send_wqe) + list, 64));
 	if (ret)
 		return ret;
-	qp->track = kvcalloc(qp->sq.entries, sizeof(*qp->track), GFP_KERNEL);
+	qp->track = kvcalloc(qp->sq.entries, sizeof(*qp->track), GFP_KERNEL_ACCOUNT);
 	if (!qp->track)
 		return -ENOMEM;
 	if (qp->srq)
@@ -461,20 +476,30 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 	if (ret)
 		return ret;
 	init_qp(qp, attr, udata);
+	if (atomic_inc_return(&qp->dev->num_qps) > SRNIC_MAX_QP) {
+		atomic_dec(&qp->dev->num_qps);
+		return -ENOMEM;
+	}
 	ret = alloc_queues(qp);
 	if (ret)
 		goto free;
 	srnic_tx_init(qp);
-	ret = xa_alloc_cyclic(&qp->dev->qps, &base->qp_num, qp, XA_LIMIT(2, 0xffffff), &qp->dev->next_qpn, GFP_KERNEL);
+	/* The number is reserved first and found last: nobody may take a reference before creation has succeeded. */
+	ret = xa_alloc_cyclic(&qp->dev->qps, &base->qp_num, NULL, XA_LIMIT(2, 0xffffff), &qp->dev->next_qpn,
+			      GFP_KERNEL);
 	if (ret < 0)
 		goto free;
 	report_caps(qp, attr);
 	ret = udata ? export_queues(qp, udata) : 0;
-	if (!ret)
-		return 0;
-	xa_erase(&qp->dev->qps, base->qp_num);
+	if (ret)
+		goto release;
+	xa_store(&qp->dev->qps, base->qp_num, qp, GFP_KERNEL);
+	return 0;
+release:
+	xa_release(&qp->dev->qps, base->qp_num);
 free:
 	free_queues(qp);
+	atomic_dec(&qp->dev->num_qps);
 	return ret;
 }
 
@@ -486,10 +511,12 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp);
 	xa_erase(&qp->dev->qps, base->qp_num);
+	synchronize_rcu_expedited();	/* srnic_iw_get_qp() */
 	srnic_qp_put(qp);
 	wait_for_completion(&qp->freed);
 	cancel_delayed_work_sync(&qp->tx.work);
 	free_queues(qp);
+	atomic_dec(&qp->dev->num_qps);
 	return 0;
 }
 
@@ -506,7 +533,7 @@ static int reset(struct srnic_qp *qp)
 	if (qp->rq.hdr)
 		WRITE_ONCE(qp->rq.hdr->state, 0);
 	move(qp, BIT(SRNIC_QP_ERROR), SRNIC_QP_IDLE, NULL);
-	mutex_unlock(&qp->tx.mutex);
+	srnic_tx_unlock(qp);
 	return 0;
 }
 

@@ -88,7 +88,7 @@ struct srnic_tx {
 	bool read_stall;
 	bool want_rtr;
 	bool term_pending;
-	bool shutdown;
+	bool last_wqe;
 	bool respond_next;	/* alternation between inbound reads and local work */
 	bool crc;
 	u8 rtr;
@@ -96,6 +96,7 @@ struct srnic_tx {
 	u32 built;
 	u32 completed;
 	struct srnic_terminate term;
+	unsigned long term_deadline;
 	struct srnic_batch batch;
 
 	/* the message in progress, and where its payload comes from */
@@ -133,8 +134,8 @@ struct srnic_rx_half {
  * @done_lock: irqsave; @track, @sq_done, @sq_released: in-order completion. cq->lock nests inside
  * @rq: @rq_taken: ring and the kernel's own consumer index, under @rq_lock (irqsave; cq->lock does not nest inside).
  *	@rq_posted: kernel producer, under @rq_lock
- * @inbound: RDMA Read Requests of the peer (IRD of them); produced by the receive half, consumed by the engine
- * @outbound: reads issued here; produced by the engine, consumed by the receive half. One more than ORD, for the RTR
+ * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by the engine
+ * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the receive half
  */
 struct srnic_qp {
 	struct ib_qp base;
@@ -224,6 +225,8 @@ void srnic_qp_fail(struct srnic_qp *qp);
 void srnic_qp_terminate(struct srnic_qp *qp, const struct srnic_terminate *term);
 /* Raises an async event, once per connection. Any context. */
 void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
+/* Tells, once per connection, that a QP in error takes no more from its SRQ. The engine (tx.mutex held). */
+void srnic_qp_last_wqe(struct srnic_qp *qp);
 
 /* ---- sq.c: completion of send work requests ---- */
 
@@ -252,7 +255,7 @@ enum srnic_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct sr
 enum srnic_take srnic_rq_take(struct srnic_qp *qp, u32 *room);
 /* Completes the receive in qp->rx.wqe. */
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rx_message *message, u8 status);
-/* Completes in error all posted receives (not those of an SRQ). Any context. */
+/* Completes in error all posted receives (not those of an SRQ). The engine (tx.mutex held), the receive half silenced. */
 void srnic_rq_flush(struct srnic_qp *qp);
 
 /* ---- tx.c: the transmit engine ---- */
@@ -264,6 +267,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 void srnic_tx_run(struct srnic_qp *qp);
 /* Has the engine run soon. Any context. */
 void srnic_tx_kick(struct srnic_qp *qp);
+/* For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it taken. */
+void srnic_tx_unlock(struct srnic_qp *qp);
 /* Frees the batch (tx.mutex held, or QP being destroyed). */
 void srnic_tx_release(struct srnic_qp *qp);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Driver attributes of `rdma resource show -dd`. Snapshots without locks: figures of a running queue may not fit each
- * other exactly. Nothing here tells keys or kernel addresses.
+ * other exactly. Nothing here tells keys or kernel addresses, and nothing looks into a ring: the core still asks for an
+ * object's figures when its rings are gone.
  *
  * There is none for cm_ids: the core keeps an rdma_cm_id while it asks, but not the iw_cm_id behind it, which a failing
  * connect frees.
@@ -61,8 +62,6 @@ int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *base)
 		{ "id", cq->id },
 		{ "entries", cq->ring.entries },
 		{ "produced", READ_ONCE(cq->prod) },
-		{ "consumed", cq->user ? READ_ONCE(cq->ring.hdr->cons) : READ_ONCE(cq->cons) },
-		{ "armed", READ_ONCE(cq->ring.hdr->state) },
 		{ "overrun", READ_ONCE(cq->overrun) },
 	};
 
@@ -75,18 +74,11 @@ int srnic_fill_res_srq(struct sk_buff *msg, struct ib_srq *base)
 	const struct figure figures[] = {
 		{ "id", srq->id },
 		{ "entries", srq->ring.entries },
-		{ "posted", srq->user ? READ_ONCE(srq->ring.hdr->prod) : READ_ONCE(srq->posted) },
 		{ "taken", READ_ONCE(srq->taken) },
 		{ "limit", READ_ONCE(srq->limit) },
 	};
 
 	return put_attributes(msg, figures, ARRAY_SIZE(figures));
-}
-
-/* Posted work requests as their producer tells it: user space, or our own index. */
-static u32 posted(const struct srnic_ring *ring, bool user, u32 own)
-{
-	return user && ring->hdr ? READ_ONCE(ring->hdr->prod) : own;
 }
 
 int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
@@ -97,11 +89,9 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
 		{ "ird", READ_ONCE(qp->ird) },
 		{ "ord", READ_ONCE(qp->ord) },
 		{ "sq_entries", qp->sq.entries },
-		{ "sq_posted", posted(&qp->sq, qp->user, READ_ONCE(qp->sq_posted)) },
 		{ "sq_taken", READ_ONCE(qp->sq_taken) },
 		{ "sq_done", READ_ONCE(qp->sq_done) },
 		{ "rq_entries", qp->rq.entries },
-		{ "rq_posted", posted(&qp->rq, qp->user, READ_ONCE(qp->rq_posted)) },
 		{ "rq_taken", READ_ONCE(qp->rq_taken) },
 	};
 

@@ -105,8 +105,8 @@ int srnic_post_recv(struct ib_qp *base, const struct ib_recv_wr *wr, const struc
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
 	if (ret)
 		*bad = wr;
-	smp_mb();	/* either the flush that follows the move to ERROR sees the slot, or this sees ERROR */
-	if (READ_ONCE(qp->state) == SRNIC_QP_ERROR)
-		srnic_rq_flush(qp);
+	smp_mb();	/* either the flush that follows the move to an error state sees the slot, or this sees the state */
+	if (READ_ONCE(qp->state) >= SRNIC_QP_TERMINATING)
+		srnic_tx_kick(qp);
 	return ret;
 }

@@ -16,7 +16,7 @@ static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
 {
 	if (qp->outbound_head == smp_load_acquire(&qp->outbound_tail))
 		return NULL;
-	return &qp->outbound[qp->outbound_head % qp->outbound_size];
+	return &qp->outbound[qp->outbound_head & (qp->outbound_size - 1)];
 }
 
 /* ---- what the core asks ---- */
@@ -46,7 +46,7 @@ bool srnic_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	return qp->inbound_tail - smp_load_acquire(&qp->inbound_head) < qp->inbound_size;
+	return qp->inbound_tail - smp_load_acquire(&qp->inbound_head) < qp->ird;
 }
 
 /* ---- placement ---- */
@@ -121,7 +121,7 @@ static enum srnic_rx_event deliver_send(struct srnic_qp *qp)
 
 static void deliver_read_request(struct srnic_qp *qp)
 {
-	qp->inbound[qp->inbound_tail % qp->inbound_size] = qp->rx.core.read_request;
+	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] = qp->rx.core.read_request;
 	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
 	srnic_tx_kick(qp);
 }
@@ -155,6 +155,15 @@ static void deliver_terminate(struct srnic_qp *qp)
 	srnic_ep_over(qp->ep, SRNIC_OVER_TERMINATED);
 }
 
+/* RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU. */
+static void release_hold(struct srnic_qp *qp)
+{
+	if (likely(!READ_ONCE(qp->tx.held)) || !qp->rx.core.fpdus)
+		return;
+	WRITE_ONCE(qp->tx.held, false);
+	srnic_tx_kick(qp);
+}
+
 static void deliver(struct srnic_qp *qp, enum srnic_rx_event event)
 {
 	if (event == SRNIC_RX_SEND)
@@ -170,20 +179,12 @@ static void deliver(struct srnic_qp *qp, enum srnic_rx_event event)
 		deliver_terminate(qp);
 		break;
 	case SRNIC_RX_ERROR:
+		release_hold(qp);	/* what is refused may still be a valid FPDU */
 		srnic_qp_terminate(qp, &qp->rx.core.term);
 		break;
 	default:
 		break;
 	}
-}
-
-/* RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU. */
-static void release_hold(struct srnic_qp *qp)
-{
-	if (likely(!READ_ONCE(qp->tx.held)) || !qp->rx.core.fpdus)
-		return;
-	WRITE_ONCE(qp->tx.held, false);
-	srnic_tx_kick(qp);
 }
 
 /* Consumes a contiguous piece of the stream; after the stream's end it is dropped. */

@@ -23,19 +23,20 @@ void srnic_sq_track(struct srnic_qp *qp, u32 index, const struct srnic_send_wqe 
 /* The slot is given back before the completion shows, so that whoever polled it finds room to post. done_lock held. */
 static void complete_done(struct srnic_qp *qp)
 {
-	struct srnic_sq_track *track;
+	while (track_at(qp, qp->sq_done)->done) {
+		struct srnic_sq_track *slot = track_at(qp, qp->sq_done);
+		const struct srnic_sq_track track = *slot;	/* once given back, the engine may fill it anew */
 
-	while ((track = track_at(qp, qp->sq_done))->done) {
-		track->done = false;
-		WRITE_ONCE(qp->sq_done, qp->sq_done + 1);
+		slot->done = false;
+		smp_store_release(&qp->sq_done, qp->sq_done + 1);
 		smp_store_release(&qp->sq.hdr->cons, qp->sq_done);
-		if ((track->flags & SRNIC_WQE_SIGNALED) || track->status != SRNIC_WC_SUCCESS)
+		if ((track.flags & SRNIC_WQE_SIGNALED) || track.status != SRNIC_WC_SUCCESS)
 			srnic_cq_push(qp->send_cq, &(struct srnic_cqe) {
-				.wr_id = track->wr_id,
-				.byte_len = track->byte_len,
+				.wr_id = track.wr_id,
+				.byte_len = track.byte_len,
 				.qp_num = qp->base.qp_num,
-				.opcode = track->opcode,
-				.status = track->status,
+				.opcode = track.opcode,
+				.status = track.status,
 			}, false);
 	}
 }
@@ -199,7 +200,7 @@ static int fill_wqe(struct srnic_qp *qp, struct srnic_send_wqe *wqe, const struc
 
 static int post_one(struct srnic_qp *qp, const struct ib_send_wr *wr)
 {
-	if (qp->sq_posted - READ_ONCE(qp->sq_done) >= qp->cap.max_send_wr)
+	if (qp->sq_posted - smp_load_acquire(&qp->sq_done) >= qp->cap.max_send_wr)
 		return -ENOMEM;
 	return fill_wqe(qp, srnic_ring_slot(&qp->sq, qp->sq_posted), wr);
 }

@@ -49,6 +49,7 @@ struct srnic_dev_connections {
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
  * @qps: QPs by number. Entries are erased before a QP is freed; readers use RCU plus srnic_qp_hold()
+ * @num_qps: how many there are, at most SRNIC_MAX_QP
  * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use RCU
  * @stag_key: key of the STag permutation, random per device
  * @cq_ids: @srq_ids: numbers that rdma-resource and user space see
@@ -60,6 +61,7 @@ struct srnic_dev {
 	struct net_device *netdev;
 	netdevice_tracker netdev_tracker;
 	struct xarray qps;
+	atomic_t num_qps;
 	struct xarray mrs;
 	u32 next_qpn;
 	u32 next_mr;

@@ -17,11 +17,14 @@
 /* Octets after which a pass gives way: enough to pay for itself, little enough not to hold up a doorbell's caller. */
 #define PASS_OCTETS	(1024 * 1024)
 #define RETRY_DELAY	msecs_to_jiffies(10)	/* after a failed allocation */
+#define WAIT_DELAY	msecs_to_jiffies(500)
+#define MAX_ROUNDS	8			/* passes on behalf of others before the workqueue takes over */
 
 enum pass {
 	PASS_IDLE,	/* nothing to do, or something else will kick: a post, socket space, a read, the first FPDU */
 	PASS_MORE,	/* out of budget */
 	PASS_RETRY,	/* out of memory */
+	PASS_WAIT,	/* a Terminate waits for socket space, but not for ever */
 };
 
 static const struct srnic_send_wqe *wqe_of(const struct srnic_tx *tx)
@@ -57,7 +60,7 @@ static bool read_room(struct srnic_qp *qp)
 /* A Read Request on the wire carries an ephemeral STag and TO 0: local keys stay secret, sinks may be scattered. */
 static struct srnic_outbound_read *start_read(struct srnic_qp *qp, u32 length, u32 source_stag, u64 source_to)
 {
-	struct srnic_outbound_read *read = &qp->outbound[qp->outbound_tail % qp->outbound_size];
+	struct srnic_outbound_read *read = &qp->outbound[qp->outbound_tail & (qp->outbound_size - 1)];
 	struct srnic_tx *tx = &qp->tx;
 
 	*read = (struct srnic_outbound_read) {
@@ -112,7 +115,7 @@ static bool start_response(struct srnic_qp *qp)
 
 	if (qp->inbound_head == smp_load_acquire(&qp->inbound_tail))
 		return false;
-	tx->response = qp->inbound[qp->inbound_head % qp->inbound_size];
+	tx->response = qp->inbound[qp->inbound_head & (qp->inbound_size - 1)];
 	start_message(tx, (struct srnic_tx_msg) {
 		.opcode = SRNIC_RDMAP_READ_RESPONSE,
 		.stag = tx->response.sink_stag,
@@ -234,9 +237,14 @@ static bool must_wait(struct srnic_qp *qp)
 	return false;
 }
 
+/*
+ * Whoever counts right has seen a request completed before he posts another in its place; only a producer index that
+ * lies is held up by the second condition, which keeps the window of srnic_sq_track at one ring.
+ */
 static bool sq_pending(struct srnic_qp *qp)
 {
-	return srnic_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries);
+	return srnic_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries) &&
+	       qp->sq_taken - READ_ONCE(qp->sq_done) < qp->sq.entries;
 }
 
 /* Takes the next send queue slot: copies it once, validates the copy, uses the copy. False if there is none to take now. */
@@ -395,7 +403,7 @@ static void build_fpdu(struct srnic_qp *qp, u32 mulpdu)
 static enum pass build_batch(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
-	u32 mulpdu = srnic_mpa_mulpdu(tcp_sk(qp->sock->sk)->mss_cache, false);
+	u32 mulpdu = srnic_mpa_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), false);
 
 	while (READ_ONCE(qp->state) == SRNIC_QP_RTS && !READ_ONCE(tx->held)) {
 		u32 len;
@@ -474,11 +482,16 @@ static enum pass pass_connected(struct srnic_qp *qp)
 	return built == PASS_MORE || octets >= PASS_OCTETS ? PASS_MORE : PASS_IDLE;
 }
 
-/* RFC 5040 5.4: one Terminate, at an FPDU boundary, then nothing more; then the LLP is closed gracefully (6.2.1). */
+/*
+ * RFC 5040 5.4: one Terminate, at an FPDU boundary, then nothing more; then the LLP is closed gracefully (6.2.1). Even
+ * that FPDU is not a responder's to send before it has validated one (RFC 5044 7.1.2 rule 4).
+ */
 static enum pass pass_terminating(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 
+	if (READ_ONCE(tx->held))
+		tx->term_pending = false;
 	if (tx->term_pending && send_batch(qp, true)) {
 		if (srnic_batch_reserve(&tx->batch, SRNIC_FPDU_MAX_HEADER + SRNIC_TERM_MAX + SRNIC_FPDU_MAX_TRAILER))
 			return PASS_RETRY;
@@ -494,8 +507,25 @@ static enum pass pass_terminating(struct srnic_qp *qp)
 	if (!tx->term_pending && send_batch(qp, false)) {
 		srnic_qp_fail(qp);
 		srnic_ep_over(qp->ep, SRNIC_OVER_TERMINATED);
+		return PASS_IDLE;
 	}
+	if (time_before(jiffies, tx->term_deadline))
+		return PASS_WAIT;
+	srnic_qp_fail(qp);
+	srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
 	return PASS_IDLE;
+}
+
+/* From here on nothing lands any more and nothing completes well: only then may a flush say that all is over. */
+static void silence_rx(struct srnic_qp *qp)
+{
+	if (!qp->sock)
+		return;
+	lock_sock(qp->sock->sk);
+	qp->rx.core.over = true;
+	if (qp->rx.wqe_active)
+		srnic_rq_complete(qp, NULL, SRNIC_WC_FLUSH_ERR);
+	release_sock(qp->sock->sk);
 }
 
 /* Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h, SRNIC_QUEUE_ERROR). */
@@ -505,13 +535,15 @@ static void flush(struct srnic_qp *qp)
 	if (qp->rq.hdr)
 		WRITE_ONCE(qp->rq.hdr->state, SRNIC_QUEUE_ERROR);
 	smp_mb();
+	silence_rx(qp);
 	srnic_sq_flush(qp);
 	srnic_rq_flush(qp);
+	srnic_qp_last_wqe(qp);
 }
 
 static enum pass pass(struct srnic_qp *qp)
 {
-	switch (READ_ONCE(qp->state)) {
+	switch (smp_load_acquire(&qp->state)) {
 	case SRNIC_QP_RTS:
 		return qp->sock ? pass_connected(qp) : PASS_IDLE;
 	case SRNIC_QP_TERMINATING:
@@ -533,6 +565,7 @@ static void run(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	enum pass result = PASS_IDLE;
+	int rounds = 0;
 
 	while (result == PASS_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
 		clear_bit(0, &tx->again);
@@ -540,25 +573,44 @@ static void run(struct srnic_qp *qp)
 		result = pass(qp);
 		mutex_unlock(&tx->mutex);
 		smp_mb();
+		if (result == PASS_IDLE && ++rounds == MAX_ROUNDS)
+			result = PASS_MORE;
 	}
-	if (result != PASS_IDLE) {
-		set_bit(0, &tx->again);
-		mod_delayed_work(srnic_wq, &tx->work, result == PASS_RETRY ? RETRY_DELAY : 0);
-	}
+	if (result == PASS_IDLE)
+		return;
+	set_bit(0, &tx->again);
+	if (result == PASS_MORE)
+		mod_delayed_work(srnic_wq, &tx->work, 0);
+	else	/* a kick that is queued already goes first */
+		queue_delayed_work(srnic_wq, &tx->work, result == PASS_RETRY ? RETRY_DELAY : WAIT_DELAY);
+}
+
+/* What there is to do is visible before the flag: pairs with the engine, which clears the flag and then looks. */
+static void ask_again(struct srnic_tx *tx)
+{
+	smp_mb__before_atomic();
+	set_bit(0, &tx->again);
+	smp_mb__after_atomic();
 }
 
 void srnic_tx_run(struct srnic_qp *qp)
 {
-	set_bit(0, &qp->tx.again);
-	smp_mb__after_atomic();
+	ask_again(&qp->tx);
 	run(qp);
 }
 
 void srnic_tx_kick(struct srnic_qp *qp)
 {
-	set_bit(0, &qp->tx.again);
-	smp_mb__after_atomic();
+	ask_again(&qp->tx);
 	mod_delayed_work(srnic_wq, &qp->tx.work, 0);
+}
+
+void srnic_tx_unlock(struct srnic_qp *qp)
+{
+	mutex_unlock(&qp->tx.mutex);
+	smp_mb();
+	if (test_bit(0, &qp->tx.again))
+		srnic_tx_kick(qp);
 }
 
 static void tx_work(struct work_struct *work)
@@ -585,6 +637,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->read_msn = 0;
 	tx->read_stall = false;
 	tx->term_pending = false;
+	tx->last_wqe = false;
 	tx->msg_active = false;
 	tx->built = tx->completed = qp->sq_taken;
 }

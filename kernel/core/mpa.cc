@@ -37,7 +37,8 @@ MpaEnhanced encode_enhanced(const srnic_mpa_frame &frame)
 
 constexpr u16 own_ird(const srnic_mpa_local &local) { return min(local.ird, local.max_ird); }
 
-// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end says which markers it needs to receive.
+// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end says which markers it needs to receive. Markers
+// that the peer requires MUST be there; transmit makes none yet (tx.cc), so that there is no connection then.
 srnic_mpa_agreed agree_basics(const srnic_mpa_frame &peer, bool own_crc, bool own_markers, const srnic_mpa_local &local)
 {
 	srnic_mpa_agreed agreed{};
@@ -47,6 +48,7 @@ srnic_mpa_agreed agree_basics(const srnic_mpa_frame &peer, bool own_crc, bool ow
 	agreed.crc = own_crc || peer.crc;
 	agreed.send_markers = peer.markers;
 	agreed.recv_markers = own_markers;
+	agreed.error = static_cast<u8>(peer.markers ? MpaError::local_catastrophic : MpaError::none);
 	return agreed;
 }
 
@@ -221,7 +223,7 @@ void srnic_mpa_conclude(const struct srnic_mpa_frame *request, const struct srni
 			const struct srnic_mpa_local *local, struct srnic_mpa_agreed *out)
 {
 	*out = agree_basics(*reply, request->crc, request->markers, *local);
-	if (!reply->reject)
+	if (!reply->reject && !out->error)
 		out->error = static_cast<u8>(conclude_enhanced(*request, *reply, *local, *out));
 }
 

@@ -3,16 +3,17 @@
 // RFC 5040 figure 1: MPA's length, pad and CRC (RFC 5044 4), DDP's header and placement checks (RFC 5041 4 and 7.1),
 // RDMAP's opcodes and messages (RFC 5040 4 and 5). What breaks a rule ends the stream in the Terminate that the specs name.
 //
-// Everything is checked before the first octet of payload is asked for, and nothing is delivered before the FPDU's CRC
-// was found good. Every FPDU is fed in steps: 16 octets, which the smallest ULPDU fills; 4 more of an untagged header;
-// payload, placed by the host (a Read Request or Terminate is gathered in buf instead); pad and CRC.
+// Everything is checked before the first octet of payload is asked for. Nothing is delivered before the FPDU's CRC was
+// found good, and no error of its header told: the CRC comes first (RFC 5044 4.4). Every FPDU is fed in steps: 16 octets,
+// which the smallest ULPDU fills; 4 more of an untagged header; payload, placed by the host (a Read Request or Terminate
+// is gathered in buf instead, and what was refused is skipped); pad and CRC.
 #include "framing.hh"
 #include "terminate.hh"
 
 namespace srnic {
 namespace {
 
-enum class Phase : u8 { header, untagged_rest, payload, trailer };
+enum class Phase : u8 { header, untagged_rest, payload, skipped, trailer };
 
 constexpr u32 ddp_offset = fpdu_header_len;
 constexpr u32 tagged_end = ddp_offset + sizeof(TaggedHeader);
@@ -26,34 +27,35 @@ RdmapControl rdmap_control(const srnic_rx &rx) { return {rx.buf[ddp_offset + 1]}
 
 // ---- Errors ----
 
-// Captures the segment at fault, as far as figure 10 wants it sent back; its headers are still in buf. The first error is
-// the one to be told (RFC 5040 7.1, 4).
-[[gnu::cold, gnu::noinline]] srnic_rx_event fail(srnic_rx &rx, Error why)
+// Captures the segment at fault, as far as figure 10 wants it sent back; its headers are still in buf.
+[[gnu::cold, gnu::noinline]] void capture(srnic_rx &rx, Error why)
 {
 	srnic_terminate &term = rx.term;
 
-	if (rx.over)
-		return SRNIC_RX_ERROR;
-	rx.over = 1;
+	term = {};
 	term.layer = why.layer;
 	term.etype = why.etype;
 	term.code = why.code;
 	if (why.included == Included::nothing)
-		return SRNIC_RX_ERROR;
+		return;
 	term.has_ddp = 1;
 	term.ddp_len = rx.ulpdu_len;
 	term.ddp_header_len = ddp_header_len(ddp_control(rx).tagged());
 	__builtin_memcpy(term.ddp, rx.buf + ddp_offset, term.ddp_header_len);
 	if (why.included == Included::ddp)
-		return SRNIC_RX_ERROR;
+		return;
 	term.has_rdmap = 1;
 	__builtin_memcpy(term.read_request, rx.buf + untagged_end, sizeof(term.read_request));
-	return SRNIC_RX_ERROR;
 }
 
-// Of all codes only MPA's third blames the ULPDU_Length: if it leaves no room for a DDP header, FPDUs do not start where
-// we believe. And like every LLP error it includes no header, of which there is none.
-[[gnu::cold, gnu::noinline]] srnic_rx_event fail_length(srnic_rx &rx) { return fail(rx, error(LlpError::framing)); }
+// Ends the stream. The first error is the one to be told (RFC 5040 7.1, 4).
+[[gnu::cold, gnu::noinline]] srnic_rx_event fail(srnic_rx &rx, Error why)
+{
+	if (!rx.over)
+		capture(rx, why);
+	rx.over = 1;
+	return SRNIC_RX_ERROR;
+}
 
 // ---- Steps ----
 
@@ -68,6 +70,7 @@ void start_fpdu(srnic_rx &rx)
 {
 	rx.have = 0;
 	rx.summed = 0;
+	rx.refused = 0;
 	rx.crc = SRNIC_CRC_SEED;
 	want(rx, Phase::header, tagged_end);
 }
@@ -95,6 +98,27 @@ srnic_rx_event want_payload(srnic_rx &rx, u32 len)
 	return want(rx, Phase::payload, rx.have);
 }
 
+// The CRC field of an FPDU whose other octets are of no interest any more.
+srnic_rx_event want_field(srnic_rx &rx)
+{
+	rx.have = 0;
+	rx.summed = 0;
+	return want(rx, Phase::trailer, crc_field_len);
+}
+
+// What the header at hand gets wrong. With CRCs it is told when the FPDU is whole and its CRC is good: RFC 5044 4.4, "the
+// receiver MUST first". What is left of the FPDU until then is skipped.
+[[gnu::cold, gnu::noinline]] srnic_rx_event refuse(srnic_rx &rx, Error why)
+{
+	if (!rx.params.crc)
+		return fail(rx, why);
+	capture(rx, why);
+	rx.refused = 1;
+	sum_up_to(rx, rx.have);
+	rx.payload_left = fpdu_header_len + rx.ulpdu_len + fpdu_pad(rx.ulpdu_len) - rx.have;
+	return rx.payload_left ? want(rx, Phase::skipped, rx.have) : want_field(rx);
+}
+
 // ---- Tagged messages (RFC 5041 5.1.1) ----
 
 // RFC 5040 5.1. Each segment is checked by itself: whose message it continues makes no difference to where it may land.
@@ -109,7 +133,7 @@ srnic_rx_event begin_write(srnic_rx &rx, const TaggedHeader &header, u32 len)
 	if (srnic_host_region(rx.params.ctx, rx.place.stag, &region))
 		verdict = check_region(region, rx.params.pd, SRNIC_ACCESS_REMOTE_WRITE, rx.place.to, len);
 	if (verdict != SRNIC_REGION_OK) [[unlikely]]
-		return fail(rx, error(tagged_error(verdict)));
+		return refuse(rx, error(tagged_error(verdict)));
 	return want_payload(rx, len);
 }
 
@@ -135,13 +159,13 @@ srnic_rx_event begin_read_response(srnic_rx &rx, const TaggedHeader &header, u32
 	srnic_read_sink sink;
 
 	if (!srnic_host_read_sink(rx.params.ctx, &sink)) [[unlikely]]
-		return fail(rx, len ? error(TaggedError::invalid_stag) : error(OperationError::unexpected_opcode));
+		return refuse(rx, len ? error(TaggedError::invalid_stag) : error(OperationError::unexpected_opcode));
 	if (len)
 		verdict = check_sink(sink, header, len);
 	if (verdict != SRNIC_REGION_OK) [[unlikely]]
-		return fail(rx, error(tagged_error(verdict)));
+		return refuse(rx, error(tagged_error(verdict)));
 	if (rx.last != (sink.placed + len == sink.length)) [[unlikely]]
-		return fail(rx, error(OperationError::unspecified));
+		return refuse(rx, error(OperationError::unspecified));
 	rx.place = {SRNIC_PLACE_READ, sink.stag, sink.placed};
 	return want_payload(rx, len);
 }
@@ -152,14 +176,14 @@ srnic_rx_event on_tagged(srnic_rx &rx)
 	u32 len = rx.ulpdu_len - u32{sizeof(header)};
 
 	if (!header.control.version_ok()) [[unlikely]]
-		return fail(rx, error(TaggedError::version));
+		return refuse(rx, error(TaggedError::version));
 	if (!rdmap_control(rx).version_ok()) [[unlikely]]
-		return fail(rx, error(OperationError::version));
+		return refuse(rx, error(OperationError::version));
 	if (rx.opcode == SRNIC_RDMAP_WRITE)
 		return begin_write(rx, header, len);
 	if (rx.opcode == SRNIC_RDMAP_READ_RESPONSE)
 		return begin_read_response(rx, header, len);
-	return fail(rx, error(OperationError::unexpected_opcode));
+	return refuse(rx, error(OperationError::unexpected_opcode));
 }
 
 // ---- Untagged messages (RFC 5041 5.1.2) ----
@@ -171,32 +195,36 @@ bool is_rtr(const srnic_rx &rx, u32 len)
 	return rx.fpdus == 0 && rx.params.rtr & SRNIC_RTR_SEND && rx.opcode == SRNIC_RDMAP_SEND && rx.last && !len;
 }
 
-srnic_rx_event take_receive(srnic_rx &rx)
+srnic_take take_receive(srnic_rx &rx)
 {
 	srnic_take taken = srnic_host_receive(rx.params.ctx, &rx.receive_room);
 
-	if (taken == SRNIC_TAKE_EMPTY) [[unlikely]]
-		return fail(rx, error(UntaggedError::no_buffer));
-	if (taken != SRNIC_TAKE_OK) [[unlikely]]
-		return fail(rx, local_catastrophic);
-	rx.receive_active = 1;
-	rx.receive_opcode = rx.opcode;
-	return SRNIC_RX_MORE;
+	if (taken == SRNIC_TAKE_OK) [[likely]] {
+		rx.receive_active = 1;
+		rx.receive_opcode = rx.opcode;
+	}
+	return taken;
 }
 
 // RFC 5040 5.3. TCP keeps order, so the only legal MSN is that of the oldest receive, and the only legal MO the next one.
 srnic_rx_event begin_send(srnic_rx &rx, const UntaggedHeader &header, u32 len)
 {
+	srnic_take taken = SRNIC_TAKE_OK;
+
 	if (header.msn.host() != rx.send_msn) [[unlikely]]
-		return fail(rx, error(UntaggedError::msn_range));
+		return refuse(rx, error(UntaggedError::msn_range));
 	if (header.mo.host() != rx.receive_len) [[unlikely]]
-		return fail(rx, error(UntaggedError::invalid_mo));
+		return refuse(rx, error(UntaggedError::invalid_mo));
 	if (rx.receive_active && rx.opcode != rx.receive_opcode) [[unlikely]]
-		return fail(rx, error(OperationError::unexpected_opcode));
-	if (!rx.receive_active && !is_rtr(rx, len) && take_receive(rx) != SRNIC_RX_MORE) [[unlikely]]
-		return SRNIC_RX_ERROR;
+		return refuse(rx, error(OperationError::unexpected_opcode));
+	if (!rx.receive_active && !is_rtr(rx, len))
+		taken = take_receive(rx);
+	if (taken == SRNIC_TAKE_EMPTY) [[unlikely]]
+		return refuse(rx, error(UntaggedError::no_buffer));
+	if (taken != SRNIC_TAKE_OK) [[unlikely]]
+		return fail(rx, local_catastrophic);
 	if (len && len > rx.receive_room - rx.receive_len) [[unlikely]]
-		return fail(rx, error(UntaggedError::too_long));
+		return refuse(rx, error(UntaggedError::too_long));
 	rx.place = {SRNIC_PLACE_RECEIVE, 0, rx.receive_len};
 	rx.receive_len += len;
 	return want_payload(rx, len);
@@ -207,13 +235,13 @@ srnic_rx_event begin_send(srnic_rx &rx, const UntaggedHeader &header, u32 len)
 srnic_rx_event gather(srnic_rx &rx, const UntaggedHeader &header, u32 len, u32 msn, u32 min_len, u32 max_len)
 {
 	if (header.msn.host() != msn)
-		return fail(rx, error(UntaggedError::msn_range));
+		return refuse(rx, error(UntaggedError::msn_range));
 	if (header.mo.host() != 0)
-		return fail(rx, error(UntaggedError::invalid_mo));
+		return refuse(rx, error(UntaggedError::invalid_mo));
 	if (len > max_len)
-		return fail(rx, error(UntaggedError::too_long));
+		return refuse(rx, error(UntaggedError::too_long));
 	if (len < min_len || !rx.last)
-		return fail(rx, error(OperationError::unspecified));
+		return refuse(rx, error(OperationError::unspecified));
 	return want_trailer(rx, len);
 }
 
@@ -222,8 +250,8 @@ srnic_rx_event begin_read_request(srnic_rx &rx, const UntaggedHeader &header, u3
 {
 	srnic_rx_event event = gather(rx, header, len, rx.read_msn, SRNIC_READ_REQUEST_LEN, SRNIC_READ_REQUEST_LEN);
 
-	if (event == SRNIC_RX_MORE && !srnic_host_read_room(rx.params.ctx)) [[unlikely]]
-		return fail(rx, error(UntaggedError::no_buffer));
+	if (event == SRNIC_RX_MORE && !rx.refused && !srnic_host_read_room(rx.params.ctx)) [[unlikely]]
+		return refuse(rx, error(UntaggedError::no_buffer));
 	return event;
 }
 
@@ -240,13 +268,13 @@ srnic_rx_event on_untagged(srnic_rx &rx)
 	u32 len = rx.ulpdu_len - u32{sizeof(header)}, qn = header.qn.host();
 
 	if (!header.control.version_ok()) [[unlikely]]
-		return fail(rx, error(UntaggedError::version));
+		return refuse(rx, error(UntaggedError::version));
 	if (qn >= queues) [[unlikely]]
-		return fail(rx, error(UntaggedError::invalid_qn));
+		return refuse(rx, error(UntaggedError::invalid_qn));
 	if (!rdmap_control(rx).version_ok()) [[unlikely]]
-		return fail(rx, error(OperationError::version));
+		return refuse(rx, error(OperationError::version));
 	if (static_cast<u32>(queue_of(rx.opcode)) != qn) [[unlikely]]
-		return fail(rx, error(OperationError::unexpected_opcode));
+		return refuse(rx, error(OperationError::unexpected_opcode));
 	if (qn == static_cast<u32>(Queue::send))
 		return begin_send(rx, header, len);
 	if (qn == static_cast<u32>(Queue::read_request))
@@ -256,8 +284,10 @@ srnic_rx_event on_untagged(srnic_rx &rx)
 
 // ---- Headers ----
 
-// A length that leaves no room for the header it stands in front of, as soon as it can be known: a peer that sends no
-// more than such an FPDU gets its answer at once.
+srnic_rx_event on_trailer(srnic_rx &rx);
+
+// A length that leaves no room for the header it stands in front of, as soon as it can be known: FPDUs as short as that
+// end before a header would.
 bool length_too_short(const srnic_rx &rx)
 {
 	bool tagged = rx.have <= ddp_offset || ddp_control(rx).tagged();
@@ -265,10 +295,23 @@ bool length_too_short(const srnic_rx &rx)
 	return rx.have >= fpdu_header_len && ulpdu_len(rx) < ddp_header_len(tagged);
 }
 
+// Of all codes only MPA's third blames the ULPDU_Length: if it leaves no room for a DDP header, FPDUs do not start where
+// we believe. Like every LLP error it includes no header, of which there is none. "In the event that the CRC is valid"
+// (RFC 5044 8): all of the FPDU fits buf, and may be there already.
+[[gnu::cold, gnu::noinline]] srnic_rx_event refuse_length(srnic_rx &rx)
+{
+	if (!rx.params.crc)
+		return fail(rx, error(LlpError::framing));
+	capture(rx, error(LlpError::framing));
+	rx.refused = 1;
+	want(rx, Phase::trailer, fpdu_len(ulpdu_len(rx)));
+	return rx.have < rx.need ? SRNIC_RX_MORE : on_trailer(rx);
+}
+
 [[gnu::noinline]] srnic_rx_event on_partial(srnic_rx &rx)
 {
 	if (rx.phase == static_cast<u8>(Phase::header) && length_too_short(rx))
-		return fail_length(rx);
+		return refuse_length(rx);
 	return SRNIC_RX_MORE;
 }
 
@@ -278,7 +321,7 @@ srnic_rx_event on_header(srnic_rx &rx)
 	rx.last = ddp_control(rx).last();
 	rx.opcode = rdmap_control(rx).opcode();
 	if (length_too_short(rx)) [[unlikely]]
-		return fail_length(rx);
+		return refuse_length(rx);
 	if (ddp_control(rx).tagged())
 		return on_tagged(rx);
 	return want(rx, Phase::untagged_rest, untagged_end);
@@ -362,8 +405,19 @@ srnic_rx_event on_trailer(srnic_rx &rx)
 	if (!crc_good(rx)) [[unlikely]]
 		return fail(rx, error(LlpError::crc));
 	rx.fpdus++;
+	if (rx.refused) [[unlikely]] {
+		rx.over = 1;
+		return SRNIC_RX_ERROR;
+	}
 	start_fpdu(rx);
 	return rx.last ? deliver(rx) : SRNIC_RX_MORE;
+}
+
+[[gnu::cold, gnu::noinline]] srnic_rx_event took_skipped(srnic_rx &rx, u32 n)
+{
+	rx.crc = srnic_host_crc32c(rx.crc, rx.buf, n);
+	rx.payload_left -= n;
+	return rx.payload_left ? SRNIC_RX_MORE : want_field(rx);
 }
 
 srnic_rx_event took_payload(srnic_rx &rx, u32 n)
@@ -393,6 +447,8 @@ struct srnic_rx_step srnic_rx_next(struct srnic_rx *rx)
 		return {SRNIC_RX_STOP, 0, nullptr};
 	if (rx->phase == static_cast<u8>(Phase::payload))
 		return {SRNIC_RX_PLACE, rx->payload_left, nullptr};
+	if (rx->phase == static_cast<u8>(Phase::skipped)) [[unlikely]]
+		return {SRNIC_RX_BYTES, min(rx->payload_left, u32{sizeof(rx->buf)}), rx->buf};
 	return {SRNIC_RX_BYTES, u32{rx->need} - rx->have, rx->buf + rx->have};
 }
 
@@ -400,6 +456,8 @@ enum srnic_rx_event srnic_rx_took(struct srnic_rx *rx, u32 n)
 {
 	if (rx->phase == static_cast<u8>(Phase::payload))
 		return took_payload(*rx, n);
+	if (rx->phase == static_cast<u8>(Phase::skipped)) [[unlikely]]
+		return took_skipped(*rx, n);
 	rx->have = static_cast<u16>(rx->have + n);
 	if (rx->have < rx->need)
 		return on_partial(*rx);

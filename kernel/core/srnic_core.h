@@ -277,6 +277,7 @@ struct srnic_rx {
 	/* the core's */
 	struct srnic_rx_params params;
 	u8 phase, over, last, opcode;
+	u8 refused;			/* term tells why, if the CRC of this FPDU turns out to be good */
 	u16 ulpdu_len;
 	u16 have, need;			/* octets of buf filled, wanted */
 	u16 summed;			/* octets of buf that crc covers */

@@ -263,6 +263,23 @@ TEST(MpaBasics, CrcAndMarkers)
 	}
 }
 
+// RFC 5044 4.3, 7.1.1: who asks for markers MUST get them. This end cannot make any, so there is no connection.
+TEST(MpaBasics, MarkersThatCannotBeMade)
+{
+	srnic_mpa_local plain = end_with(1, 1, 1), with_markers = plain;
+
+	with_markers.markers = 1;
+	for (u8 revision : {1, 2}) {
+		plain.revision = with_markers.revision = revision;
+		EXPECT_EQ(respond(request_of(with_markers), plain).agreed.error, 5);
+		EXPECT_EQ(respond(request_of(plain), with_markers).agreed.error, 0);
+		srnic_mpa_frame reply = respond(request_of(plain), with_markers).reply;
+		EXPECT_EQ(conclude(request_of(plain), reply, plain).error, 5);
+		reply = respond(request_of(with_markers), plain).reply;
+		EXPECT_EQ(conclude(request_of(with_markers), reply, with_markers).error, 0);
+	}
+}
+
 // RFC 6581 10: unenhanced requests have unenhanced replies, of their revision.
 TEST(MpaRespond, Unenhanced)
 {

@@ -266,15 +266,35 @@ TEST(RefusedEarly, NothingIsPlaced)
 	EXPECT_TRUE(s.over());
 }
 
-// A Read Request of the wrong size is refused with its header, not when the rest has come.
+// Where there are no CRCs, what is wrong with a header is told when the header is there, not when the rest has come.
 TEST(RefusedEarly, ReadRequestOfTheWrongSize)
 {
-	Stream s;
+	Stream s(false);
 	Bytes header = be16(60000) + read_request({}).header();
 
 	furnish(s.host);
 	EXPECT_EQ(s.feed(header), header.size());
 	EXPECT_TRUE(s.over());
+}
+
+// RFC 5044 4.4: with CRCs "the receiver MUST first" verify the FPDU's, so the header's error waits for it. The FPDU counts
+// as received and validated (7.1.2, 4).
+TEST(RefusedLate, AfterTheCrc)
+{
+	for (size_t len : {0, 1, 2, 3, 59, 60, 61, 79, 80, 81, 60000}) {
+		Stream s;
+		Bytes whole = fpdu(Tagged{.stag = 0x999, .data = payload(len)} + Bytes{0});
+		Bytes all_but_one(whole.begin(), whole.end() - 1);
+
+		furnish(s.host);
+		EXPECT_EQ(s.feed(all_but_one), all_but_one.size()) << len;
+		EXPECT_TRUE(s.deliveries.empty()) << len;
+		EXPECT_EQ(s.feed({whole.back(), 0x00}), 1u) << len;
+		EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}}) << len;
+		EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_DDP);
+		EXPECT_EQ(s.rx.fpdus, 1u);
+		EXPECT_TRUE(s.over());
+	}
 }
 
 // RFC 5041 7.1: everything behind the error is dropped.
@@ -289,37 +309,48 @@ TEST(RefusedEarly, NothingIsTakenAfterwards)
 	EXPECT_EQ(s.host.receives_taken, 0u);
 }
 
-// A ULPDU_Length that leaves no room for the header it announces: known with the length, or with the T bit behind it.
+static void expect_framing_error(Stream &s, u8 code)
+{
+	ASSERT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}});
+	EXPECT_TRUE(s.over());
+	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_LLP);
+	EXPECT_EQ(s.rx.term.etype, 0);
+	EXPECT_EQ(s.rx.term.code, code);
+	EXPECT_FALSE(s.rx.term.has_ddp || s.rx.term.has_rdmap);
+}
+
+// A ULPDU_Length that leaves no room for the header it announces. Without CRCs it is told when it is known: with the
+// length, or with the T bit behind it.
 TEST(BadLength, ShorterThanAnyHeader)
 {
-	for (u32 len = 0; len < 14; len++) {
-		Stream whole, octets;
-		Bytes stream = be16(len) + Bytes(30, 0xc1);
+	for (u32 len = 0; len < 18; len++) {
+		SCOPED_TRACE(len);
+		Stream whole(false), octets(false);
+		Bytes stream = be16(len) + Bytes(30, len < 14 ? 0xc1 : 0x41);
 
 		whole.feed(stream);
-		octets.feed_octets(Bytes(stream.begin(), stream.begin() + 2));
-		for (Stream *s : {&whole, &octets}) {
-			ASSERT_EQ(s->deliveries, std::vector{Delivery{SRNIC_RX_ERROR}}) << len;
-			EXPECT_TRUE(s->over());
-			EXPECT_EQ(s->rx.term.layer, SRNIC_LAYER_LLP);
-			EXPECT_EQ(s->rx.term.etype, 0);
-			EXPECT_EQ(s->rx.term.code, 3);
-			EXPECT_FALSE(s->rx.term.has_ddp || s->rx.term.has_rdmap);
-		}
+		octets.feed_octets(Bytes(stream.begin(), stream.begin() + (len < 14 ? 2 : 3)));
+		expect_framing_error(whole, 3);
+		expect_framing_error(octets, 3);
 	}
 }
 
-TEST(BadLength, ShorterThanAnUntaggedHeader)
+// RFC 5044 8, 3: "In the event that the CRC is valid".
+TEST(BadLength, ShorterThanAnyHeaderButWhole)
 {
-	for (u32 len = 14; len < 18; len++) {
-		Stream whole, octets;
+	for (u32 len = 0; len < 18; len++) {
+		for (bool damaged : {false, true}) {
+			SCOPED_TRACE(testing::Message() << len << (damaged ? " damaged" : ""));
+			Stream whole, octets, part;
+			Bytes stream = fpdu(Bytes(len, len < 14 ? 0xc1 : 0x41));
 
-		whole.feed(be16(len) + Untagged{}.header());
-		octets.feed_octets(be16(len) + Bytes{0x41});
-		for (Stream *s : {&whole, &octets}) {
-			EXPECT_TRUE(s->over()) << len;
-			EXPECT_EQ(s->rx.term.layer, SRNIC_LAYER_LLP);
-			EXPECT_EQ(s->rx.term.code, 3);
+			stream.back() ^= damaged;
+			part.feed(Bytes(stream.begin(), stream.end() - 1));
+			EXPECT_TRUE(part.deliveries.empty() && !part.over());
+			whole.feed(stream + Bytes(20));
+			octets.feed_octets(stream);
+			expect_framing_error(whole, damaged ? 2 : 3);
+			expect_framing_error(octets, damaged ? 2 : 3);
 		}
 	}
 }
@@ -344,8 +375,9 @@ static void expect_crc_error(Stream &s)
 	EXPECT_EQ(s.rx.fpdus, 0u);
 }
 
-// RFC 5044 8, code 2, for every message, wherever payload, pad or CRC was damaged.
-TEST(BadCrc, InPayloadPadAndField)
+// RFC 5044 8, code 2, for every message, wherever header, payload, pad or CRC was damaged: whatever the header says, the
+// CRC comes first (4.4).
+TEST(BadCrc, AnywhereBehindTheLength)
 {
 	const Bytes ulpdus[] = {
 		Tagged{.stag = 0x100, .to = 0x1000, .data = payload(33)},
@@ -360,16 +392,15 @@ TEST(BadCrc, InPayloadPadAndField)
 
 	for (const Bytes &ulpdu : ulpdus) {
 		Bytes good = fpdu(ulpdu);
-		size_t header = ulpdu[0] & 0x80 ? 16 : 20;
 
-		for (size_t at = header; at < good.size(); at++) {
-			SCOPED_TRACE(at);
+		for (size_t bit = 16; bit < good.size() * 8; bit++) {
+			SCOPED_TRACE(bit);
 			Stream s;
 			Bytes bad = good;
 
-			bad[at] ^= 1 << at % 8;
+			bad[bit / 8] ^= 1 << bit % 8;
 			furnish(s.host);
-			s.feed_pieces(bad, at);
+			s.feed_pieces(bad, bit);
 			expect_crc_error(s);
 		}
 	}

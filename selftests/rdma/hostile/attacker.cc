@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The hostile peer: goes through the tables, in both roles, each row in one piece and octet by octet. What comes back is
-// compared octet by octet; then the victim's program tells what it saw. Output is TAP.
+// The hostile peer: goes through the tables, in both roles, each row in one piece and octet by octet. What comes back
+// is compared in full; then the victim's program tells what it saw. Output is TAP.
 #include "case.hh"
 
 #include <chrono>
@@ -73,13 +73,20 @@ public:
 	int run()
 	{
 		for (const Startup &row : request_rows())
-			run_case("listener", row.name, [&](Pace pace) { run_request(row, pace); }, slow(row));
+			run_case(
+				"listener", row.name, [&](Pace pace) { run_request(row, pace); }, slow(row));
 		for (const Startup &row : reply_rows())
-			run_case("client", row.name, [&](Pace pace) { run_reply(row, pace); }, slow(row));
+			run_case(
+				"client", row.name, [&](Pace pace) { run_reply(row, pace); }, slow(row));
 		run_case("listener", "RFC 5044 7.1.2, 4: a responder sends nothing before the first FPDU",
 			 [&](Pace pace) { responder_waits(pace); });
 		run_case("listener", "RFC 5044 7.1.2, 4: nor if that is not valid, a Terminate included",
 			 [&](Pace pace) { responder_is_mute(pace); });
+		run_case("listener", "RFC 5044 7.1.1: CRCs that only the responder wants are checked",
+			 [&](Pace pace) { crc_of_one_side(pace); });
+		run_case(
+			"listener", "RFC 5044 7.1.2, 10: startups that stall keep others out for a while only",
+			[&](Pace) { stalled_crowd(); }, true);
 		for (bool reset : {false, true})
 			run_case("listener",
 				 std::string("RFC 5044 8, 1: the connection is lost by ") + (reset ? "RST" : "FIN") +
@@ -183,7 +190,7 @@ private:
 	void attack_client(const Row &row, Pace pace)
 	{
 		victim.demand("connect " + in_hex(attacker_port) + " " + in_hex(row.more.receives));
-		Socket s = listener.accept();
+		Socket s = listener.accept(row.more.window);
 
 		take_request(s);
 		s.send(Frame{.key = reply_key, .data = {0x80, 0x04, 0x80, 0x04}}.octets(), pace);
@@ -237,19 +244,20 @@ private:
 	// What comes back, and how it ends.
 	void strike(const Row &row, const Attack &attack, Socket &s)
 	{
-		Octets want = attack.answer;
+		Octets want = attack.answer, came;
 		End end;
 
 		if (row.more.by_reset) {
 			s.reset();
 			return;
 		}
-		if (row.cause)
+		if (row.cause) {
 			want = want + terminate(*row.cause, culprit(attack));
-		else
+		} else {
+			came = s.receive(want.size()); // who leaves is not answered any more
 			s.fin();
-
-		Octets came = s.rest(&end);
+		}
+		came = came + s.rest(&end);
 
 		if (row.more.responses)
 			came = without_responses(came);
@@ -279,6 +287,16 @@ private:
 	}
 
 	// ---- Startup ----
+
+	// Whatever is said before.
+	void want_closed(const Socket &s)
+	{
+		End end;
+
+		s.rest(&end);
+		if (end == End::open)
+			fail("the connection was not closed");
+	}
 
 	void want_end(const Socket &s, const Octets &want, bool late)
 	{
@@ -407,6 +425,44 @@ private:
 		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
 	}
 
+	void crc_of_one_side(Pace pace)
+	{
+		Socket s = Socket::connect(options.victim, victim_port);
+		Octets second = damaged(fpdu(Untagged{.payload = filler(8)}), 28);
+
+		s.send(Frame{.flags = 0x00, .rev = 1, .data = {}}.octets(), pace);
+		victim.demand("accept 4");
+		want_octets("the Reply", s.receive(20),
+			    Frame{.key = reply_key, .flags = 0x40, .rev = 1, .data = {}}.octets());
+		s.send(fpdu(Tagged{}) + second, pace);
+		want_end(s, terminate(bad_crc), false);
+		want_verdict(victim.ask("verdict 1 may " + in_hex(victim.regions.at("receive0").to) + " 40"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
+	}
+
+	// More than the victim's backlog, all in the middle of their Request.
+	void stalled_crowd()
+	{
+		std::vector<Socket> crowd;
+
+		for (int i = 0; i < 100; i++) {
+			try {
+				crowd.push_back(Socket::connect(options.victim, victim_port));
+				crowd.back().send(Frame{}.octets().slice(0, 10), Pace::whole);
+			} catch (const Failure &) {
+				// turned away at once, which is fair
+			}
+		}
+		for (const Socket &s : crowd)
+			want_closed(s);
+		victim.demand("quiet");
+		Socket s = accepted_by_victim(Pace::whole);
+
+		s.fin();
+		want_end(s, {}, false);
+		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+	}
+
 	void lost_before_reply(Pace pace, bool reset)
 	{
 		Socket s = Socket::connect(options.victim, victim_port);
@@ -419,7 +475,7 @@ private:
 			s.fin();
 		victim.ask("accept 4");
 		if (!reset)
-			want_end(s, {}, false);
+			want_closed(s);
 		want_untouched();
 	}
 };

@@ -50,10 +50,7 @@ struct Build {
 	Build(Attack attack) : make([attack](const Scene &) { return attack; }) {}
 	Build(Octets one) : Build(Attack{{std::move(one)}}) {}
 	template <class F>
-		requires std::is_invocable_r_v<Attack, F, const Scene &>
-	Build(F f) : make(f)
-	{
-	}
+	requires std::is_invocable_r_v<Attack, F, const Scene &> Build(F f) : make(f) {}
 };
 
 struct More {

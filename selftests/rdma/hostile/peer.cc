@@ -76,12 +76,14 @@ Socket Socket::listen(const std::string &host, unsigned port)
 	return out;
 }
 
-Socket Socket::accept() const
+Socket Socket::accept(int window) const
 {
 	if (!readable(fd, 3000))
 		fail("nobody connected");
 	Socket out(checked(::accept(fd, nullptr, nullptr), "accept"));
 
+	if (window)
+		set(out.fd, SOL_SOCKET, SO_RCVBUF, window);
 	set(out.fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	return out;
 }

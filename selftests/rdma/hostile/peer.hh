@@ -40,7 +40,7 @@ public:
 	// window: octets of receive buffer, 0: as usual
 	static Socket connect(const std::string &host, unsigned port, int window = 0);
 	static Socket listen(const std::string &host, unsigned port);
-	Socket accept() const;
+	Socket accept(int window = 0) const;
 
 	// A peer that has gone away meanwhile is no failure: what it said is still to be read.
 	void send(const Octets &octets, Pace pace) const;

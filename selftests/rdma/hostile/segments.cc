@@ -7,8 +7,8 @@
 namespace hostile {
 namespace {
 
-constexpr u32 nobody = 0xdeadbe00;  // an STag that was never given out
-constexpr u64 nowhere = ~u64{0} - 3; // a TO that wraps with the fifth octet
+constexpr u32 nobody = 0xdeadbe00;		       // an STag that was never given out
+constexpr u64 nowhere = ~u64{0} - 3;		       // a TO that wraps with the fifth octet
 constexpr u8 more_tagged = 0x81, more_untagged = 0x01; // L is not set
 
 void add(std::vector<Row> &to, std::vector<Row> rows)
@@ -38,9 +38,7 @@ std::vector<Change> in_receive(const Scene &s, const Octets &octets, const char 
 
 Build delivered(const Untagged &segment, u8 pad = 0)
 {
-	return [=](const Scene &s) {
-		return Attack{{fpdu(segment, pad)}, the_last, in_receive(s, segment.payload)};
-	};
+	return [=](const Scene &s) { return Attack{{fpdu(segment, pad)}, the_last, in_receive(s, segment.payload)}; };
 }
 
 Untagged with(Untagged segment, auto change)
@@ -71,15 +69,10 @@ std::vector<Row> framing_rows()
 		{"RFC 5044 4.4: the CRC is verified first: damaged in the opcode", bad_crc, damaged_send(3, 0x08)},
 		{"RFC 5044 4.4: the CRC is verified first: damaged in the QN", bad_crc, damaged_send(8, 0x40)},
 		{"RFC 5044 4.4: the CRC is verified first: damaged in an STag", bad_crc,
-		 [](const Scene &s) {
-			 return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 4, 0x10)}};
-		 }},
+		 [](const Scene &s) { return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 4, 0x10)}}; }},
 		{"RFC 5044 4.4: the CRC is verified: of a RDMA Write", bad_crc,
 		 [](const Scene &s) {
-			 return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 27)},
-				       the_last,
-				       {},
-				       {{s["both"].to, 8}}};
+			 return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 27)}, the_last, {}, {{s["both"].to, 8}}};
 		 }},
 		{"RFC 5044 4.4: the CRC is verified: of a RDMA Read Request", bad_crc,
 		 [](const Scene &s) {
@@ -94,7 +87,8 @@ std::vector<Row> framing_rows()
 		 [](const Scene &s) {
 			 return Attack{{damaged(send(4), 20), send(4)}, 0, {}, {{s["receive0"].to, 64}}};
 		 }},
-		{"RFC 5044 8: what came before the damaged FPDU is delivered", bad_crc,
+		{"RFC 5044 8: what came before the damaged FPDU is delivered",
+		 bad_crc,
 		 [](const Scene &s) {
 			 return Attack{{send(4), damaged(send(4, 2), 20)},
 				       1,
@@ -102,8 +96,10 @@ std::vector<Row> framing_rows()
 				       {{s["receive1"].to, 64}}};
 		 },
 		 {.delivered = 1}},
-		{"RFC 5044 4.1: the pad is ignored but for the CRC", accepted,
-		 delivered({.payload = filler(5)}, 0xa5), {.delivered = 1}},
+		{"RFC 5044 4.1: the pad is ignored but for the CRC",
+		 accepted,
+		 delivered({.payload = filler(5)}, 0xa5),
+		 {.delivered = 1}},
 		{"RFC 5044 4.1: ULPDU_Length 65535 is a length like others", accepted,
 		 [](const Scene &s) {
 			 return Attack{{fpdu(write(s["both"], 0, 65535 - 14))},
@@ -117,12 +113,10 @@ std::vector<Row> framing_rows()
 
 	// RFC 5041 4.1: a ULPDU has a DDP header. Of all codes only MPA's third blames the length.
 	for (u16 length : {0, 1, 2, 13})
-		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) +
-					" is no tagged segment's",
+		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) + " is no tagged segment's",
 				bad_framing, fpdu_that_says(length, Octets(length, 0xc1))});
 	for (u16 length : {14, 17})
-		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) +
-					" is no untagged segment's",
+		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) + " is no untagged segment's",
 				bad_framing, fpdu(Untagged{}.octets().slice(0, length))});
 	return rows;
 }
@@ -132,13 +126,16 @@ std::vector<Row> framing_rows()
 std::vector<Row> first_rows()
 {
 	return {
-		{"RFC 5041 5.2: a RDMA Write that is the first FPDU is written", accepted,
+		{"RFC 5041 5.2: a RDMA Write that is the first FPDU is written",
+		 accepted,
 		 [](const Scene &s) {
 			 return Attack{{fpdu(write(s["both"], 0, 8))}, the_last, {{s["both"].to, filler(8)}}};
 		 },
 		 {.first = true}},
-		{"RFC 5041 7.1: the first FPDU of all is refused like any other", untagged(1),
-		 fpdu(Untagged{.qn = 3, .payload = filler(4)}), {.first = true}},
+		{"RFC 5041 7.1: the first FPDU of all is refused like any other",
+		 untagged(1),
+		 fpdu(Untagged{.qn = 3, .payload = filler(4)}),
+		 {.first = true}},
 	};
 }
 
@@ -160,9 +157,7 @@ Build to_both(u8 ddp, u8 rdmap = op_write)
 
 Build to_both_lands(u8 ddp, u8 rdmap = op_write)
 {
-	return [=](const Scene &s) {
-		return Attack{{to_both(s, ddp, rdmap)}, the_last, {{s["both"].to, filler(8)}}};
-	};
+	return [=](const Scene &s) { return Attack{{to_both(s, ddp, rdmap)}, the_last, {{s["both"].to, filler(8)}}}; };
 }
 
 std::vector<Row> tagged_rows()
@@ -195,18 +190,15 @@ std::vector<Row> tagged_rows()
 		{"RFC 5041 7.1, 3: the TO is in the range: one below its base", tagged(1),
 		 write_to("both", ~u64{0}, 8)},
 		{"RFC 5041 7.1, 3: the TO is in the range: 0", tagged(1),
-		 [](const Scene &s) {
-			 return Attack{{fpdu(Tagged{.stag = s["both"].stag, .payload = filler(8)})}};
-		 }},
+		 [](const Scene &s) { return Attack{{fpdu(Tagged{.stag = s["both"].stag, .payload = filler(8)})}}; }},
 		{"RFC 5041 7.1, 3: the TO is in the range: at its end", tagged(1),
 		 [](const Scene &s) { return Attack{{fpdu(write(s["both"], s["both"].length, 1))}}; }},
 		{"RFC 5041 7.1, 4: TO and length are in the range: up to its end", accepted,
 		 [](const Scene &s) {
 			 const Region &both = s["both"];
 
-			 return Attack{{fpdu(write(both, both.length - 8, 8))},
-				       the_last,
-				       {{both.end() - 8, filler(8)}}};
+			 return Attack{
+				 {fpdu(write(both, both.length - 8, 8))}, the_last, {{both.end() - 8, filler(8)}}};
 		 }},
 		{"RFC 5041 7.1, 4: TO and length are in the range: one more", tagged(1),
 		 [](const Scene &s) { return Attack{{fpdu(write(s["both"], s["both"].length - 8, 9))}}; }},
@@ -231,10 +223,10 @@ std::vector<Row> tagged_rows()
 		 fpdu(Tagged{.stag = nobody, .to = nowhere})},
 		{"RFC 5041 5.2: nor those of a zero-length segment inside a message", accepted,
 		 [](const Scene &s) {
-			 return Attack{{fpdu(Tagged{.ddp = more_tagged, .stag = nobody, .to = nowhere}),
-					to_both(s, 0xc1)},
-				       the_last,
-				       {{s["both"].to, filler(8)}}};
+			 return Attack{
+				 {fpdu(Tagged{.ddp = more_tagged, .stag = nobody, .to = nowhere}), to_both(s, 0xc1)},
+				 the_last,
+				 {{s["both"].to, filler(8)}}};
 		 }},
 		{"RFC 5041 7.1: subsequent segments are dropped silently", tagged(0),
 		 [](const Scene &s) {
@@ -242,7 +234,8 @@ std::vector<Row> tagged_rows()
 				       0};
 		 }},
 		{"RFC 5040 7.1, 4: of two errors the first one is told", tagged(0),
-		 Attack{{fpdu(Tagged{.stag = nobody, .payload = filler(8)}), fpdu(Untagged{.qn = 3, .payload = filler(8)})},
+		 Attack{{fpdu(Tagged{.stag = nobody, .payload = filler(8)}),
+			 fpdu(Untagged{.qn = 3, .payload = filler(8)})},
 			0}},
 		{"RFC 5041 5.2: a RDMA Write of many segments is placed", accepted,
 		 [](const Scene &s) {
@@ -289,11 +282,16 @@ std::vector<Row> untagged_rows()
 		 fpdu(with(plain, [](Untagged &u) { u.qn = 256; }))},
 		{"RFC 5041 7.1, 1: the QN is valid for this stream: all ones", untagged(1),
 		 fpdu(with(plain, [](Untagged &u) { u.qn = ~u32{0}; }))},
-		{"RFC 5041 7.1, 2: QN and MSN have a buffer: no receive is posted", untagged(2), fpdu(plain),
+		{"RFC 5041 7.1, 2: QN and MSN have a buffer: no receive is posted",
+		 untagged(2),
+		 fpdu(plain),
 		 {.receives = 0}},
-		{"RFC 5041 7.1, 2: QN and MSN have a buffer: none for a zero-length Send", untagged(2), send(0),
+		{"RFC 5041 7.1, 2: QN and MSN have a buffer: none for a zero-length Send",
+		 untagged(2),
+		 send(0),
 		 {.receives = 0}},
-		{"RFC 5041 7.1, 2: QN and MSN have a buffer: one Send too many", untagged(2),
+		{"RFC 5041 7.1, 2: QN and MSN have a buffer: one Send too many",
+		 untagged(2),
 		 [](const Scene &s) {
 			 return Attack{{send(4), send(4, 2)}, 1, in_receive(s, filler(4))};
 		 },
@@ -302,7 +300,8 @@ std::vector<Row> untagged_rows()
 		{"RFC 5041 7.1, 5: the MSN is in the range: one was left out", untagged(3), send(4, 2)},
 		{"RFC 5041 7.1, 5: the MSN is in the range: above all receives", untagged(3), send(4, 5)},
 		{"RFC 5041 7.1, 5: the MSN is in the range: far above", untagged(3), send(4, 0x80000001)},
-		{"RFC 5041 7.1, 5: the MSN is in the range: had been there", untagged(3),
+		{"RFC 5041 7.1, 5: the MSN is in the range: had been there",
+		 untagged(3),
 		 [](const Scene &s) {
 			 return Attack{{send(4), send(4)}, 1, in_receive(s, filler(4))};
 		 },
@@ -322,9 +321,12 @@ std::vector<Row> untagged_rows()
 		{"RFC 5041 7.1, 4: length and MO are in the range: one octet too long", untagged(5), send(65)},
 		{"RFC 5041 7.1, 4: length and MO are in the range: grown one octet too long", untagged(5),
 		 two_segments({.mo = 32, .payload = filler(33)})},
-		{"RFC 5041 7.1, 4: length and MO are in the range: the whole receive", accepted,
-		 delivered({.payload = filler(64)}), {.delivered = 1}},
-		{"RFC 5041 5.2: a Send of two segments is one message", accepted,
+		{"RFC 5041 7.1, 4: length and MO are in the range: the whole receive",
+		 accepted,
+		 delivered({.payload = filler(64)}),
+		 {.delivered = 1}},
+		{"RFC 5041 5.2: a Send of two segments is one message",
+		 accepted,
 		 [](const Scene &s) {
 			 return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(32)}),
 					fpdu(Untagged{.mo = 32, .payload = filler(32, 2)})},
@@ -332,10 +334,14 @@ std::vector<Row> untagged_rows()
 				       in_receive(s, filler(32) + filler(32, 2))};
 		 },
 		 {.delivered = 1}},
-		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked (untagged)", accepted,
-		 delivered({.ddp = 0x7d, .payload = filler(4)}), {.delivered = 1}},
-		{"RFC 5040 4.1: the Invalidate STag is ignored but where it is valid", accepted,
-		 delivered({.invalidate = 0xffffffff, .payload = filler(4)}), {.delivered = 1}},
+		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked (untagged)",
+		 accepted,
+		 delivered({.ddp = 0x7d, .payload = filler(4)}),
+		 {.delivered = 1}},
+		{"RFC 5040 4.1: the Invalidate STag is ignored but where it is valid",
+		 accepted,
+		 delivered({.invalidate = 0xffffffff, .payload = filler(4)}),
+		 {.delivered = 1}},
 		{"RFC 5040 5.3: a zero-length Send consumes a receive", accepted, send(0), {.delivered = 1}},
 		{"RFC 5041 5.3: a message without end is not delivered", accepted,
 		 [](const Scene &s) {
@@ -358,10 +364,14 @@ std::vector<Row> control_rows()
 		 fpdu(Untagged{.rdmap = 0xc3, .payload = filler(4)})},
 		{"RFC 5040 7.2, 3: the RDMAP version is valid: 10b in a tagged message", operation(5),
 		 to_both(0xc1, 0x80)},
-		{"RFC 5040 4.1: the RDMAP version 00b is valid as well", accepted,
-		 delivered({.rdmap = 0x03, .payload = filler(4)}), {.delivered = 1}},
-		{"RFC 5040 4.1: the reserved bits of the RDMAP control field are ignored", accepted,
-		 delivered({.rdmap = 0x73, .payload = filler(4)}), {.delivered = 1}},
+		{"RFC 5040 4.1: the RDMAP version 00b is valid as well",
+		 accepted,
+		 delivered({.rdmap = 0x03, .payload = filler(4)}),
+		 {.delivered = 1}},
+		{"RFC 5040 4.1: the reserved bits of the RDMAP control field are ignored",
+		 accepted,
+		 delivered({.rdmap = 0x73, .payload = filler(4)}),
+		 {.delivered = 1}},
 		{"RFC 5040 4.1: the reserved bits of the RDMAP control field are ignored (tagged)", accepted,
 		 to_both_lands(0xc1, 0x70)},
 		{"RFC 5040 figure 4: a Send is not tagged", operation(6), to_both(0xc1, op_send)},
@@ -387,8 +397,8 @@ std::vector<Row> control_rows()
 		std::string name = "RFC 5040 7.2, 2: the opcode is valid: " + std::to_string(opcode);
 		u8 rdmap = 0x40 | opcode;
 
-		rows.push_back({name + ", untagged", operation(6),
-				fpdu(Untagged{.rdmap = rdmap, .payload = filler(28)})});
+		rows.push_back(
+			{name + ", untagged", operation(6), fpdu(Untagged{.rdmap = rdmap, .payload = filler(28)})});
 		rows.push_back({name + ", tagged", operation(6), to_both(0xc1, rdmap)});
 	}
 	return rows;
@@ -486,13 +496,14 @@ std::vector<Row> read_request_rows()
 			{},
 			{},
 			empty_response(0x5151, 0x1000)}},
-		{"RFC 5041 7.1, 2: as many Read Requests as the IRD have a buffer, and no more", untagged(2), beyond_ird,
+		{"RFC 5041 7.1, 2: as many Read Requests as the IRD have a buffer, and no more",
+		 untagged(2),
+		 beyond_ird,
 		 {.responses = true, .window = 4096}},
 	};
 	Octets source = filler(8, 7);
 
-	rows.push_back({"RFC 5040 5.5, 12: what was written can be read back", accepted,
-			[source](const Scene &s) {
+	rows.push_back({"RFC 5040 5.5, 12: what was written can be read back", accepted, [source](const Scene &s) {
 				const Region &both = s["both"];
 				ReadRequest read = {.length = 8, .source_stag = both.stag, .source_to = both.end() - 8};
 				Octets response = fpdu(Tagged{
@@ -587,7 +598,8 @@ std::vector<Row> read_response_rows()
 			 return Attack{{fpdu(segment)}};
 		 },
 		 reading},
-		{"RFC 5040 5.2.2: the length is the request's: one octet too long", tagged(1), responds(0, 65), reading},
+		{"RFC 5040 5.2.2: the length is the request's: one octet too long", tagged(1), responds(0, 65),
+		 reading},
 		{"RFC 5040 5.2.2: the length is the request's: grown too long", tagged(1), then_responds(32, 33),
 		 reading},
 		{"RFC 5040 5.2.2: the octets come in their order: the same once more", tagged(1), then_responds(0, 32),
@@ -602,14 +614,15 @@ std::vector<Row> read_response_rows()
 		 responds(0, 64, more_tagged), reading},
 		{"RFC 5040 5.2.2: the response ends with the last octet: L is set too early in the second segment",
 		 operation(0xff), then_responds(32, 31), reading},
-		{"RFC 5040 5.2.2: a read is answered once", tagged(0),
+		{"RFC 5040 5.2.2: a read is answered once",
+		 tagged(0),
 		 [](const Scene &s) {
-			 return Attack{{fpdu(response(s, 0, 64)), fpdu(response(s, 0, 64))},
-				       1,
-				       {{s["sink"].to, filler(64)}}};
+			 return Attack{
+				 {fpdu(response(s, 0, 64)), fpdu(response(s, 0, 64))}, 1, {{s["sink"].to, filler(64)}}};
 		 },
 		 {.reads = {64}, .reads_done = 1}},
-		{"RFC 5040 5.2.2: responses come in the order of their requests", tagged(0),
+		{"RFC 5040 5.2.2: responses come in the order of their requests",
+		 tagged(0),
 		 [](const Scene &s) {
 			 Tagged segment = response(s, 0, 64);
 
@@ -618,7 +631,8 @@ std::vector<Row> read_response_rows()
 			 return Attack{{fpdu(segment)}};
 		 },
 		 {.reads = {64, 64}}},
-		{"RFC 5040 5.2.2: a valid response is delivered, whatever comes in between", accepted,
+		{"RFC 5040 5.2.2: a valid response is delivered, whatever comes in between",
+		 accepted,
 		 [](const Scene &s) {
 			 Octets half = filler(32);
 
@@ -630,7 +644,8 @@ std::vector<Row> read_response_rows()
 					{s["both"].to, filler(8)}}};
 		 },
 		 {.reads = {64}, .delivered = 1, .reads_done = 1}},
-		{"RFC 5040 5.4: a read that a Terminate overtakes is flushed", accepted,
+		{"RFC 5040 5.4: a read that a Terminate overtakes is flushed",
+		 accepted,
 		 [](const Scene &s) {
 			 return Attack{{fpdu(response(s, 0, 32, more_tagged)),
 					fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)})},
@@ -697,21 +712,29 @@ std::vector<Row> terminate_rows()
 	auto nothing = [](Untagged &) {};
 
 	return {
-		{"RFC 5040 5.4: a Terminate is not answered, and ends the stream", accepted, terminates(nothing),
+		{"RFC 5040 5.4: a Terminate is not answered, and ends the stream",
+		 accepted,
+		 terminates(nothing),
 		 {.event = 1}},
-		{"RFC 5040 4.8: a Terminate may include what it is about", accepted,
+		{"RFC 5040 4.8: a Terminate may include what it is about",
+		 accepted,
 		 terminates([](Untagged &u) {
 			 u.payload = Octets{0x01, 0x01, 0xe0, 0x00, 0x00, 0x2e} + ReadRequest{}.segment().octets();
 		 }),
 		 {.event = 1}},
-		{"RFC 5040 4.8: the reserved bits of a Terminate are ignored", accepted,
-		 terminates([](Untagged &u) { u.payload = {0x02, 0xff, 0x1f, 0xff}; }), {.event = 1}},
+		{"RFC 5040 4.8: the reserved bits of a Terminate are ignored",
+		 accepted,
+		 terminates([](Untagged &u) {
+			 u.payload = {0x02, 0xff, 0x1f, 0xff};
+		 }),
+		 {.event = 1}},
 		{"RFC 5040 4.8: a Terminate has a control field: 3 octets", operation(0xff),
 		 terminates([](Untagged &u) { u.payload.pop_back(); })},
 		{"RFC 5040 4.8: a Terminate has a control field: 0 octets", operation(0xff),
 		 terminates([](Untagged &u) { u.payload.clear(); })},
-		{"RFC 5040 4.8: the DDP Segment Length is present with M", operation(0xff),
-		 terminates([](Untagged &u) { u.payload = {0x11, 0x00, 0x80, 0x00, 0x00}; })},
+		{"RFC 5040 4.8: the DDP Segment Length is present with M", operation(0xff), terminates([](Untagged &u) {
+			 u.payload = {0x11, 0x00, 0x80, 0x00, 0x00};
+		 })},
 		{"RFC 5040 4.8: the Terminated DDP Header is present with D", operation(0xff),
 		 terminates([](Untagged &u) {
 			 u.payload = Octets{0x11, 0x00, 0xc0, 0x00, 0x00, 0x20, 0xc1} + Octets(12);
@@ -729,7 +752,8 @@ std::vector<Row> terminate_rows()
 		 terminates([](Untagged &u) { u.mo = 4; })},
 		{"RFC 5040 5.4: a Terminate is one segment: L is not set", operation(0xff),
 		 terminates([](Untagged &u) { u.ddp = more_untagged; })},
-		{"RFC 5040 5.4: nothing is taken after a Terminate", accepted,
+		{"RFC 5040 5.4: nothing is taken after a Terminate",
+		 accepted,
 		 Attack{{fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}), send(4),
 			 fpdu(Untagged{.qn = 3, .payload = filler(4)})}},
 		 {.event = 1}},
@@ -747,10 +771,10 @@ std::vector<Row> cut_rows()
 	};
 
 	for (bool reset : {false, true})
-		for (Place place : {Place{"before the first octet", 0}, Place{"inside the length", 1},
-				    Place{"inside the header", 9}, Place{"in front of the payload", 20},
-				    Place{"inside the payload", 24}, Place{"in front of the CRC", 28},
-				    Place{"inside the CRC", 30}})
+		for (Place place :
+		     {Place{"before the first octet", 0}, Place{"inside the length", 1}, Place{"inside the header", 9},
+		      Place{"in front of the payload", 20}, Place{"inside the payload", 24},
+		      Place{"in front of the CRC", 28}, Place{"inside the CRC", 30}})
 			rows.push_back({std::string("RFC 5044 8, 1: the connection is lost by ") +
 						(reset ? "RST " : "FIN ") + place.name,
 					accepted,

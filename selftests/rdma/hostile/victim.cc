@@ -9,9 +9,10 @@
 //	connected		how that ended: "ok", or the event's name
 //	read LENGTH		post an RDMA Read, whose source does not matter: "ok"
 //	send LENGTH		post a Send: "ok"
-//	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it never got far), take it down and tell what
-//				became of it. CHANGE: "may ADDRESS LENGTH", memory that may have changed, or "is ADDRESS
-//				HEX", memory that must have changed to this. Numbers are hexadecimal.
+//	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it never got far), take it down and
+//				tell what became of it. CHANGE: "may ADDRESS LENGTH", memory that may have
+//				changed, or "is ADDRESS HEX", memory that must have changed to this. Numbers
+//				are hexadecimal.
 //
 // All memory that anybody could reach lies in one arena, full of canaries: it is compared octet by octet. And a good
 // connection of this very process is used again after each case.
@@ -77,8 +78,8 @@ struct Region {
 
 class Arena {
 public:
-	u8 *memory = static_cast<u8 *>(mmap(nullptr, arena_size, PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	u8 *memory = static_cast<u8 *>(
+		mmap(nullptr, arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	ibv_mr *local = nullptr; // all of it, for nobody else
 	u8 *sink = nullptr, *receive = nullptr;
 	std::vector<Region> regions;
@@ -311,8 +312,8 @@ Event want_event(rdma_event_channel *channel, rdma_cm_event_type type)
 	Event event = next_event(channel, patience);
 
 	if (!event.there || event.type != type)
-		throw std::runtime_error("wanted " + std::string(rdma_event_str(type)) + ", got " + event.name() +
-					 " " + std::to_string(event.status));
+		throw std::runtime_error("wanted " + std::string(rdma_event_str(type)) + ", got " + event.name() + " " +
+					 std::to_string(event.status));
 	return event;
 }
 
@@ -638,10 +639,11 @@ private:
 		std::string out;
 
 		while (!ibv_get_async_event(verbs, &event)) {
-			bool about_qp = event.event_type <= IBV_EVENT_PATH_MIG_ERR && event.element.qp == id->qp;
+			bool own = event.element.qp == id->qp;
 
-			out += std::string(out.empty() ? "" : "+") + (about_qp ? "" : "stray-") +
-			       std::to_string(event.event_type);
+			if (event.event_type <= IBV_EVENT_PATH_MIG_ERR) // the others tell of ports and the like
+				out += std::string(out.empty() ? "" : "+") + (own ? "" : "stray-") +
+				       std::to_string(event.event_type);
 			ibv_ack_async_event(&event);
 		}
 		return out.empty() ? "none" : out;

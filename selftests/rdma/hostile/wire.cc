@@ -27,7 +27,8 @@ Octets crc_of(const Octets &octets)
 			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
 	}
 	crc = ~crc;
-	return {static_cast<u8>(crc), static_cast<u8>(crc >> 8), static_cast<u8>(crc >> 16), static_cast<u8>(crc >> 24)};
+	return {static_cast<u8>(crc), static_cast<u8>(crc >> 8), static_cast<u8>(crc >> 16),
+		static_cast<u8>(crc >> 24)};
 }
 
 static Octets framed(u16 length, const Octets &ulpdu, u8 pad)

@@ -158,11 +158,8 @@ struct ReadRequest { // RFC 5040 figure 6
 };
 
 template <class Segment>
-	requires requires(const Segment &s) { s.octets(); }
-Octets fpdu(const Segment &segment, u8 pad = 0)
-{
-	return fpdu(segment.octets(), pad);
-}
+requires requires(const Segment &s) { s.octets(); }
+Octets fpdu(const Segment &segment, u8 pad = 0) { return fpdu(segment.octets(), pad); }
 
 // ---- Terminate (RFC 5040 4.8) ----
 
