@@ -28,7 +28,7 @@ show_rping() {
 show_rcopy() {
 	title "rcopy: a file of 64 MiB"
 	head -c $((64 << 20)) /dev/urandom >"$LOGS/from"
-	in_ns sr1 "exec rcopy" >"$LOGS/server" 2>&1 &
+	become_in_ns sr1 "exec rcopy" >"$LOGS/server" 2>&1 &
 	local server=$!
 	wait_listening sr1 7427 $server
 	in_ns sr0 "rcopy $LOGS/from $IP1:$LOGS/to" || give_up "rcopy failed"

@@ -60,15 +60,18 @@ check() {
 	return 1
 }
 
-# with_server SERVER-COMMAND -- CLIENT-COMMAND: both in full, the client as soon as the server listens. The status is
-# that of both. Commands are strings for `bash -c`, after a namespace: "sr0 rping -s ..." .
+# A command, as a string for `bash -c`, in a namespace, for LIMIT seconds at most.
 in_ns() { # NS COMMAND-STRING
 	timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -c "$2"
 }
 
+# The same as the last thing of a subshell, that is with `&`: $! is the command then, and killing it ends the command.
+become_in_ns() { exec timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -c "$2"; }
+
+# Runs both, the client as soon as the server listens (on PORT, if given). The status is that of both.
 with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
 	local server status=0 port=${5:-}
-	in_ns "$1" "exec $2" >"$LOGS/server" 2>&1 &
+	become_in_ns "$1" "exec $2" >"$LOGS/server" 2>&1 &
 	server=$!
 	wait_listening "$1" "$port" "$server"
 	in_ns "$3" "$4" || status=$?

@@ -40,10 +40,10 @@ reloads() {
 
 # An endless rping in the background, once it moves data.
 start_traffic() {
-	in_ns sr1 "exec rping -s -a $IP1 -S 4096 -p 7180" >"$LOGS/traffic-server" 2>&1 &
+	become_in_ns sr1 "exec rping -s -a $IP1 -S 4096 -p 7180" >"$LOGS/traffic-server" 2>&1 &
 	SERVER=$!
 	wait_listening sr1 7180 $SERVER
-	in_ns sr0 "exec rping -c -a $IP1 -S 4096 -p 7180" >"$LOGS/traffic-client" 2>&1 &
+	become_in_ns sr0 "exec rping -c -a $IP1 -S 4096 -p 7180" >"$LOGS/traffic-client" 2>&1 &
 	CLIENT=$!
 	sleep 0.5
 	kill -0 $CLIENT

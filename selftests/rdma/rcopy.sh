@@ -8,7 +8,7 @@ MIB=${MIB:-64}
 copy() {
 	head -c "$((MIB * 1024 * 1024))" /dev/urandom >"$LOGS/from"
 	rm -f "$LOGS/to"
-	in_ns sr1 "exec rcopy" >"$LOGS/server" 2>&1 &
+	become_in_ns sr1 "exec rcopy" >"$LOGS/server" 2>&1 &
 	local server=$!
 	wait_listening sr1 7427 $server
 	in_ns sr0 "rcopy $LOGS/from $IP1:$LOGS/to"
