@@ -517,6 +517,16 @@ TEST(Completion, OnlyForgottenOnesAreGivenBackToo)
 	EXPECT_EQ(c.ring.hdr().cons, 2u);
 }
 
+// A program that scribbled over its own rings can still destroy what it made.
+TEST(Completion, ForgettingEndsWhateverTheProducerIndexSays)
+{
+	fake::Cq c;
+
+	c.ring.hdr().prod = 0x80000000;
+	srnic_cq_forget(&c.cq, 5);
+	EXPECT_EQ(c.ring.hdr().cons, 0u);
+}
+
 TEST(Completion, LazyPolling)
 {
 	fake::Cq c;

@@ -158,10 +158,11 @@ int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
 void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 {
 	locked hold(cq->lock);
-	const u32 prod = load_acquire(cq->ring.hdr->prod);
+	/* Whatever has become of the shared index: no more than the ring holds. */
+	const u32 left = ring_pending(load_acquire(cq->ring.hdr->prod), cq->cons, cq->ring.entries);
 
-	for (u32 i = cq->cons; i != prod; i++)
-		if (srnic_cqe &cqe = slot(*cq, i); cqe.qp_num == qp_num)
+	for (u32 i = 0; i < left; i++)
+		if (srnic_cqe &cqe = slot(*cq, cq->cons + i); cqe.qp_num == qp_num)
 			cqe.opcode = forgotten;
 }
 
