@@ -104,6 +104,7 @@ private:
 	srnic_rx_event place(const u8 *data, u32 n);
 	srnic_rx_event deliver_send();
 	void deliver_read_response();
+	void release_hold();
 	void deliver(srnic_rx_event event);
 
 	// tx.cc

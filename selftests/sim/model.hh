@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The simulator's vocabulary: regions and work requests, what an endpoint tells whoever watches it, and how a run fails.
+// The simulator's vocabulary: regions and work requests, what an endpoint tells its watcher, and how a run fails.
 #pragma once
 
 #include <cstdarg>
 #include <cstdio>
+#include <algorithm>
 #include <cstring>
 #include <deque>
-#include <random>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,7 +19,21 @@
 namespace sim {
 
 using Bytes = std::vector<u8>;
-using Random = std::mt19937_64;
+
+// Small and fast, and good enough to choose with: a counter, mixed.
+struct Random {
+	u64 state;
+
+	explicit Random(u64 seed) : state(seed) {}
+	u64 operator()()
+	{
+		u64 v = state += 0x9e3779b97f4a7c15;
+
+		v = (v ^ v >> 32) * 0xd6e8feb86659fd93;
+		v = (v ^ v >> 32) * 0xd6e8feb86659fd93;
+		return v ^ v >> 32;
+	}
+};
 
 inline u64 below(Random &random, u64 n) { return n ? random() % n : 0; }
 inline bool one_in(Random &random, u64 n) { return below(random, n) == 0; }

@@ -56,6 +56,36 @@ bool Oracle::usable(const Side &side, const std::vector<srnic_sge> &sges, u32 ac
 	return true;
 }
 
+bool Oracle::can_invalidate(const Side &side, u32 stag) const
+{
+	for (const Mr &mr : side.regions)
+		if (mr.stag == stag)
+			return mr.pd == our_pd && mr.fast_reg;
+	return false;
+}
+
+bool Oracle::impossible(const Side &side, const Op &op) const
+{
+	const srnic_send_wqe &wqe = op.request.wqe;
+
+	if (op.request.malformed || (is_read(wqe.opcode) && !side.agreed.ord))
+		return true;
+	if (wqe.opcode == SRNIC_OP_LOCAL_INV)
+		return !can_invalidate(side, wqe.imm_inv);
+	if (wqe.opcode == SRNIC_OP_REG_MR)
+		return side.regions.at(wqe.arg[0]).valid || !side.regions[wqe.arg[0]].fast_reg;
+	return !usable(side, op.request.sges, is_read(wqe.opcode) ? SRNIC_ACCESS_LOCAL_WRITE : 0);
+}
+
+// Would a peer that invalidates this STag, and may not, hit a region all the same?
+bool Oracle::is_known(const Side &side, u32 stag) const
+{
+	for (const Mr &mr : side.regions)
+		if (mr.stag == stag)
+			return mr.pd != our_pd || !mr.fast_reg;
+	return false;
+}
+
 bool Oracle::invalidate(Side &side, u32 stag, bool remote)
 {
 	for (Mr &mr : side.regions) {
@@ -164,7 +194,7 @@ void Oracle::started(unsigned side, Source source, const srnic_tx_msg &msg, u32 
 	us.wire.push_back(std::move(message));
 }
 
-std::optional<Oracle::Spot> Oracle::in_list(const Side &side, const std::vector<srnic_sge> &sges, u64 offset,
+std::optional<Oracle::Spot> Oracle::in_list(const Side &side, const std::vector<srnic_sge> &sges, u32 offset, u32 len,
 					    u32 access) const
 {
 	for (const srnic_sge &sge : sges) {
@@ -172,26 +202,29 @@ std::optional<Oracle::Spot> Oracle::in_list(const Side &side, const std::vector<
 			offset -= sge.length;
 			continue;
 		}
-		if (usable(side, sge.lkey, access, sge.addr + offset, sge.length - offset) != SRNIC_REGION_OK)
+		len = std::min(len, sge.length - offset);
+		if (usable(side, sge.lkey, access, sge.addr + offset, len) != SRNIC_REGION_OK)
 			return {};
 		const Mr *mr = find(side, sge.lkey);
 
-		return Spot{mr->at + (sge.addr + offset - mr->base), sge.length - offset};
+		return Spot{mr->at + (sge.addr + offset - mr->base), len};
 	}
 	return {};
 }
 
-std::optional<Oracle::Spot> Oracle::source(const Side &side, const Message &message, u32 offset) const
+std::optional<Oracle::Spot> Oracle::source(const Side &side, const Message &message, u32 len) const
 {
+	u32 offset = static_cast<u32>(message.content.size());
+
 	if (message.source == Source::request)
-		return in_list(side, side.ops[message.op].request.sges, offset, 0);
+		return in_list(side, side.ops[message.op].request.sges, offset, len, 0);
 	const InboundRead &read = side.inbound.front();
 
-	if (usable(side, read.stag, SRNIC_ACCESS_REMOTE_READ, read.to + offset, read.length - offset) != SRNIC_REGION_OK)
+	if (usable(side, read.stag, SRNIC_ACCESS_REMOTE_READ, read.to + offset, len) != SRNIC_REGION_OK)
 		return {};
 	const Mr *mr = find(side, read.stag);
 
-	return Spot{mr->at + (read.to + offset - mr->base), read.length - offset};
+	return Spot{mr->at + (read.to + offset - mr->base), len};
 }
 
 void Oracle::fetched(unsigned side, u32 offset, u32 len)
@@ -202,15 +235,14 @@ void Oracle::fetched(unsigned side, u32 offset, u32 len)
 	if (message.built || offset != message.content.size() || offset + u64{len} > message.length)
 		broken("side %u reads octets %u+%u of a message out of order", side, offset, len);
 	while (len) {
-		std::optional<Spot> spot = source(us, message, static_cast<u32>(message.content.size()));
+		std::optional<Spot> spot = source(us, message, len);
 
 		if (!spot)
 			broken("side %u reads what it must not read", side);
-		u32 n = static_cast<u32>(std::min<u64>(len, spot->run));
 		auto at = us.memory.begin() + static_cast<ptrdiff_t>(spot->at);
 
-		message.content.insert(message.content.end(), at, at + n);
-		len -= n;
+		message.content.insert(message.content.end(), at, at + spot->run);
+		len -= spot->run;
 	}
 }
 
@@ -267,26 +299,25 @@ void Oracle::done_locally(unsigned side, u32 index)
 // Octets that came by may be wrong from the damaged one on.
 bool Oracle::damaged(unsigned to) const { return sides[!to].out->damaged(); }
 
-std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message &message, u32 offset) const
+std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message &message, u32 len) const
 {
-	if (message.opcode == SRNIC_RDMAP_WRITE) {
-		u32 left = message.length - offset;
+	u32 offset = message.placed;
 
-		// All of it need not be within: segments before the first bad one are placed.
-		if (usable(side, message.stag, SRNIC_ACCESS_REMOTE_WRITE, message.to + offset, 1) != SRNIC_REGION_OK)
+	if (message.opcode == SRNIC_RDMAP_WRITE) {
+		if (usable(side, message.stag, SRNIC_ACCESS_REMOTE_WRITE, message.to + offset, len) != SRNIC_REGION_OK)
 			return {};
 		const Mr *mr = find(side, message.stag);
 
-		return Spot{mr->at + (message.to + offset - mr->base), left};
+		return Spot{mr->at + (message.to + offset - mr->base), len};
 	}
 	if (message.opcode == SRNIC_RDMAP_READ_RESPONSE) {
 		if (side.reads.empty() || side.reads.front() == no_op)
 			return {};
-		return in_list(side, side.ops[side.reads.front()].request.sges, offset, SRNIC_ACCESS_LOCAL_WRITE);
+		return in_list(side, side.ops[side.reads.front()].request.sges, offset, len, SRNIC_ACCESS_LOCAL_WRITE);
 	}
 	if (side.next_recv >= side.receives.size())
 		return {};
-	return in_list(side, side.receives[side.next_recv].sges, offset, SRNIC_ACCESS_LOCAL_WRITE);
+	return in_list(side, side.receives[side.next_recv].sges, offset, len, SRNIC_ACCESS_LOCAL_WRITE);
 }
 
 bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
@@ -299,14 +330,16 @@ bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
 
 	if (message.opcode == SRNIC_RDMAP_TERMINATE || message.opcode == SRNIC_RDMAP_READ_REQUEST)
 		return false;
-	std::optional<Spot> spot = destination(us, message, message.placed);
+	std::optional<Spot> spot = destination(us, message, len);
 
-	if (!spot || spot->at != at || len > spot->run || message.placed + u64{len} > message.content.size())
+	if (!spot || spot->at != at || spot->run != len || message.placed + u64{len} > message.content.size())
 		return false;
 	if (memcmp(us.endpoint->memory().data() + at, message.content.data() + message.placed, len) != 0)
 		return false;
 	memcpy(us.memory.data() + at, message.content.data() + message.placed, len);
 	message.placed += len;
+	us.due.clear();
+	foresee(side);
 	return true;
 }
 
@@ -411,6 +444,8 @@ void Oracle::delivered(unsigned side, srnic_rx_event event)
 	default:
 		broken("side %u: event %d", side, event);
 	}
+	us.due.clear();
+	foresee(side);
 	tally["event " + std::to_string(event)]++;
 }
 
@@ -421,9 +456,8 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 {
 	const Side &us = sides[side];
 	const srnic_send_wqe &wqe = op.request.wqe;
-	u32 access = is_read(wqe.opcode) ? SRNIC_ACCESS_LOCAL_WRITE : 0;
 	bool sent = op.built && us.out->accepted() >= op.stream_end;
-	bool faulty = !usable(us, op.request.sges, access);
+	bool in_slot = op.request.malformed || (is_read(wqe.opcode) && !us.agreed.ord);
 
 	switch (cqe.status) {
 	case SRNIC_WC_SUCCESS:
@@ -437,16 +471,12 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 			broken("side %u: request %llu is flushed while all is well", side, cqe.wr_id);
 		break;
 	case SRNIC_WC_LOC_PROT_ERR:
-		faulty |= is_local(wqe.opcode) && !op.done;
-		faulty |= wqe.opcode == SRNIC_OP_READ_INV && !op.done;
-		if (!faulty)
-			broken("side %u: request %llu has no protection error", side, cqe.wr_id);
-		sides[side].local_fault = true;
-		break;
 	case SRNIC_WC_LOC_QP_OP_ERR:
-		if (!op.request.malformed && !(is_read(wqe.opcode) && !us.agreed.ord))
-			broken("side %u: request %llu is not malformed", side, cqe.wr_id);
-		sides[side].local_fault = true;
+		if (in_slot != (cqe.status == SRNIC_WC_LOC_QP_OP_ERR))
+			broken("side %u: request %llu completes with the wrong error", side, cqe.wr_id);
+		if (!op.refused && !impossible(us, op) && !(wqe.opcode == SRNIC_OP_READ_INV && !op.done))
+			broken("side %u: request %llu could have been done", side, cqe.wr_id);
+		op.refused = true;
 		break;
 	default:
 		broken("side %u: request %llu completes with status %u", side, cqe.wr_id, cqe.status);
@@ -476,8 +506,7 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_REM_INV_REQ_ERR:
 		if (!message || invalidate(us, message->inv_stag, true))
 			broken("side %u: an invalidation is refused without reason", side);
-		us.wire.size();
-		us.broke_receive = true;
+		us.owed = is_known(us, message->inv_stag) ? 0x0109 : 0x0100;
 		break;
 	case SRNIC_WC_FLUSH_ERR:
 		if (!us.failed)
@@ -486,12 +515,12 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_LOC_PROT_ERR:
 		if (usable(us, receive.sges, SRNIC_ACCESS_LOCAL_WRITE))
 			broken("side %u: receive %llu has no protection error", side, cqe.wr_id);
-		us.broke_receive = true;
+		us.owed = 0;
 		break;
 	case SRNIC_WC_LOC_QP_OP_ERR:
 		if (!receive.malformed)
 			broken("side %u: receive %llu is not malformed", side, cqe.wr_id);
-		us.broke_receive = true;
+		us.owed = 0;
 		break;
 	default:
 		broken("side %u: receive %llu completes with status %u", side, cqe.wr_id, cqe.status);
@@ -509,6 +538,7 @@ void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
 			broken("side %u: receive %llu completes, %u is next", side, cqe.wr_id, us.next_recv);
 		check_recv_completion(side, us.receives[us.next_recv], cqe, solicited);
 		us.next_recv++;
+		foresee(side);
 		return;
 	}
 	if (cqe.wr_id < us.next_send || cqe.wr_id >= us.ops.size())
@@ -531,45 +561,77 @@ void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
 
 // ---- ends ----
 
-// RFC 5041 7.2 and RFC 5040 figure 9: the code that the first undelivered message deserves.
-void Oracle::check_refusal(unsigned side, const srnic_terminate &term)
+// The request that is being worked on, or is next.
+Oracle::Op *Oracle::at_hand(Side &side)
 {
+	if (!side.wire.empty() && side.wire.back().source == Source::request && !side.wire.back().built)
+		return &side.ops[side.wire.back().op];
+	while (side.next_start < side.ops.size() && side.ops[side.next_start].started)
+		side.next_start++;
+	return side.next_start < side.ops.size() ? &side.ops[side.next_start] : nullptr;
+}
+
+// RFC 5041 7.2 and RFC 5040 figure 9: the codes that the first undelivered message deserves.
+void Oracle::foresee(unsigned side)
+{
+	static const u32 ddp_codes[] = {0, 0x1100, 0x1101, 0x1100, 0x1102, 0x1103};
+	static const u32 rdmap_codes[] = {0, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104};
 	Side &us = sides[side];
 	const Side &peer = sides[!side];
-	u32 told = u32{term.layer} << 12 | u32{term.etype} << 8 | term.code, due = ~0u, also = ~0u;
 
-	tally["refused " + std::to_string(term.layer) + " " + std::to_string(term.etype) + " " +
-	      std::to_string(term.code)]++;
-	if (damaged(side) || us.broke_receive)
-		return; // a damaged stream deserves anything; a broken receive has told by its completion
-	if (us.local_fault && told == 0)
-		return;
 	if (peer.wire.empty())
-		broken("side %u refuses nothing", side);
+		return;
 	const Message &message = peer.wire.front();
-	static const u32 ddp_codes[] = {~0u, 0x1100, 0x1101, 0x1100, 0x1102, 0x1103};
-	static const u32 rdmap_codes[] = {~0u, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104};
 
 	if (message.opcode == SRNIC_RDMAP_WRITE) {
 		srnic_region_verdict verdict = usable(us, message.stag, SRNIC_ACCESS_REMOTE_WRITE,
 						      message.to + message.placed, message.length - message.placed);
 
+		if (verdict != SRNIC_REGION_OK)
+			us.due.insert(ddp_codes[verdict]);
 		// Which segment leaves the region first, and how far it goes, is not known here.
-		due = ddp_codes[verdict];
-		also = verdict == SRNIC_REGION_WRAP ? ddp_codes[SRNIC_REGION_BOUNDS] : due;
+		if (verdict == SRNIC_REGION_WRAP)
+			us.due.insert(ddp_codes[SRNIC_REGION_BOUNDS]);
 	} else if (message.opcode == SRNIC_RDMAP_READ_REQUEST && message.op != no_op) {
 		const Op &op = peer.ops[message.op];
+		srnic_region_verdict verdict = usable(us, op.request.wqe.rkey, SRNIC_ACCESS_REMOTE_READ,
+						      op.request.wqe.remote_addr, op.length);
 
-		due = rdmap_codes[usable(us, op.request.wqe.rkey, SRNIC_ACCESS_REMOTE_READ, op.request.wqe.remote_addr,
-					 op.length)];
-	} else if (message.opcode >= SRNIC_RDMAP_SEND && message.opcode <= SRNIC_RDMAP_SEND_SE_INV) {
+		if (verdict != SRNIC_REGION_OK)
+			us.due.insert(rdmap_codes[verdict]);
+	} else if (message.opcode >= SRNIC_RDMAP_SEND && message.opcode <= SRNIC_RDMAP_SEND_SE_INV && !message.rtr) {
 		if (us.next_recv == us.receives.size())
-			due = 0x1202;
+			us.due.insert(0x1202);
 		else if (length_of(us.receives[us.next_recv].sges) < message.length)
-			due = 0x1205;
+			us.due.insert(0x1205);
 	}
-	if (told != due && told != also)
-		broken("side %u: Terminate %04x where %04x is due, for opcode %u", side, told, due, message.opcode);
+}
+
+void Oracle::check_refusal(unsigned side, const srnic_terminate &term)
+{
+	Side &us = sides[side];
+	u32 told = u32{term.layer} << 12 | u32{term.etype} << 8 | term.code;
+
+	tally["refused " + std::to_string(term.layer) + " " + std::to_string(term.etype) + " " +
+	      std::to_string(term.code)]++;
+	if (damaged(side)) // deserves anything
+		return;
+	if (us.owed) {
+		if (told != *us.owed)
+			broken("side %u: Terminate %04x where %04x is due", side, told, *us.owed);
+		return;
+	}
+	if (told == 0 && !us.reads.empty() && us.reads.front() != no_op) {
+		Op &reader = us.ops[us.reads.front()];
+
+		if (!reader.refused && !impossible(us, reader))
+			broken("side %u: the sink of a read is given up without reason", side);
+		reader.refused = true;
+		return;
+	}
+	foresee(side);
+	if (!us.due.count(told))
+		broken("side %u: Terminate %04x, which nothing deserves", side, told);
 }
 
 void Oracle::failed(unsigned side, Cause cause, const srnic_terminate *term)
@@ -582,13 +644,18 @@ void Oracle::failed(unsigned side, Cause cause, const srnic_terminate *term)
 		us.sent_term = *term;
 		break;
 	case Cause::local_error:
-		if (!us.failed && !us.local_fault)
+		if (us.failed)
+			break; // the Terminate is out
+		if (Op *op = at_hand(us); op && (op->refused || impossible(us, *op)))
+			op->refused = true;
+		else
 			broken("side %u fails without reason", side);
-		if (term)
-			us.sent_term = *term;
+		us.sent_term = *term;
+		tally["refused locally"]++;
 		break;
 	case Cause::response_gone:
-		if (us.inbound.empty() || source(us, us.wire.back(), static_cast<u32>(us.wire.back().content.size())))
+		if (us.inbound.empty() ||
+		    source(us, us.wire.back(), us.wire.back().length - static_cast<u32>(us.wire.back().content.size())))
 			broken("side %u does not answer a read that it could answer", side);
 		us.sent_term = *term;
 		tally["read source gone"]++;

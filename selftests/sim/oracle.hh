@@ -30,6 +30,9 @@ public:
 	void posted(unsigned side, const RecvRequest &request);
 	void stored(unsigned side, u64 at, const Bytes &data);
 
+	// Octets are about to reach this side.
+	void receiving(unsigned side) { foresee(side); }
+
 	// All of an endpoint's memory is as it should be.
 	void compare(unsigned side) const;
 	// At the end: nothing is missing.
@@ -55,6 +58,7 @@ private:
 		SendRequest request;
 		u32 length;
 		bool started, built, done;
+		bool refused; // seen to be impossible
 		u64 stream_end;
 	};
 	struct Message {
@@ -86,9 +90,13 @@ private:
 		std::vector<RecvRequest> receives;
 		std::deque<Message> wire; // sent by this side, not yet delivered
 		std::deque<InboundRead> inbound;
-		std::deque<u32> reads; // issued, without their response: op numbers, or no_op for the RTR
+		std::deque<u32> reads;		// issued, without their response: op numbers, or no_op for the RTR
 		std::optional<Message> arrived; // a Send delivered whose completion has not shown
-		bool failed = false, broke_receive = false, local_fault = false;
+		bool failed = false;
+		std::optional<u32> owed; // the Terminate that a completion just told of: layer, type, code
+		// Terminates that the first undelivered message has deserved at some time since its last octet came: an
+		// error of its header is told later, when the CRC has been found good.
+		std::set<u32> due;
 		srnic_terminate sent_term{};
 		srnic_mpa_agreed agreed{};
 		bool is_connected = false;
@@ -99,21 +107,29 @@ private:
 	// Why octets [to, to + len) of stag cannot be used so; SRNIC_REGION_OK if they can.
 	srnic_region_verdict usable(const Side &side, u32 stag, u32 access, u64 to, u64 len) const;
 	bool usable(const Side &side, const std::vector<srnic_sge> &sges, u32 access) const;
+	// Can this request not be done, as things are?
+	bool impossible(const Side &side, const Op &op) const;
+	bool can_invalidate(const Side &side, u32 stag) const;
+	bool is_known(const Side &side, u32 stag) const;
 	bool invalidate(Side &side, u32 stag, bool remote);
 
+	// Where up to len octets have to lie: as many as lie together. Nothing, if they must not be used.
 	struct Spot {
 		u64 at;
-		u64 run; // octets from there on that belong together
+		u32 run;
 	};
-	std::optional<Spot> in_list(const Side &side, const std::vector<srnic_sge> &sges, u64 offset, u32 access) const;
-	std::optional<Spot> destination(const Side &side, const Message &message, u32 offset) const;
+	std::optional<Spot> in_list(const Side &side, const std::vector<srnic_sge> &sges, u32 offset, u32 len,
+				    u32 access) const;
+	std::optional<Spot> destination(const Side &side, const Message &message, u32 len) const;
 	bool place_exactly(unsigned side, u64 at, u32 len);
 	void place_damaged(unsigned side, u64 at, u32 len);
-	std::optional<Spot> source(const Side &side, const Message &message, u32 offset) const;
+	std::optional<Spot> source(const Side &side, const Message &message, u32 len) const;
 	bool damaged(unsigned to) const;
 
 	void check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe);
 	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe, bool solicited);
+	Op *at_hand(Side &side);
+	void foresee(unsigned side);
 	void check_refusal(unsigned side, const srnic_terminate &term);
 
 	Side sides[2];

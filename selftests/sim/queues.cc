@@ -94,7 +94,8 @@ srnic_region_verdict Endpoint::verify(const srnic_sge *list, u32 num, u32 access
 	srnic_region_verdict verdict = SRNIC_REGION_OK;
 
 	for (u32 i = 0; i < num; i++)
-		if (list[i].length && !copy(list[i].lkey, access, list[i].addr, nullptr, nullptr, list[i].length, verdict))
+		if (list[i].length &&
+		    !copy(list[i].lkey, access, list[i].addr, nullptr, nullptr, list[i].length, verdict))
 			return verdict;
 	return SRNIC_REGION_OK;
 }
@@ -242,8 +243,7 @@ void Endpoint::flush()
 	}
 	complete_done();
 	for (; pending; pending--) {
-		const auto *slot =
-			reinterpret_cast<const srnic_send_wqe *>(sq[sq_taken & (sq_entries - 1)].octets);
+		const auto *slot = reinterpret_cast<const srnic_send_wqe *>(sq[sq_taken & (sq_entries - 1)].octets);
 
 		track(sq_taken++) = {slot->wr_id, 0, slot->opcode, 0, SRNIC_WC_FLUSH_ERR, true};
 		complete_done();

@@ -89,6 +89,13 @@ void Endpoint::deliver_read_response()
 		complete(read.index, status, read.sink.length);
 }
 
+// RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU.
+void Endpoint::release_hold()
+{
+	if (rx.fpdus)
+		is_held = false;
+}
+
 void Endpoint::deliver(srnic_rx_event event)
 {
 	if (event == SRNIC_RX_SEND)
@@ -109,6 +116,7 @@ void Endpoint::deliver(srnic_rx_event event)
 		fail(Cause::peer_terminated);
 		break;
 	case SRNIC_RX_ERROR:
+		release_hold(); // what is refused may still be a valid FPDU
 		terminate(Cause::peer_error, rx.term);
 		break;
 	default:
@@ -142,8 +150,7 @@ void Endpoint::feed(const u8 *data, u32 len)
 		data += n;
 		len -= n;
 	}
-	if (is_held && rx.fpdus)
-		is_held = false;
+	release_hold();
 }
 
 } // namespace sim

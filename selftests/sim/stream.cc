@@ -4,17 +4,18 @@
 namespace sim {
 
 Stream::Stream(u32 capacity_, Cut cut_, u32 segment_, u64 seed)
-	: capacity(capacity_), segment(segment_), cut(cut_), random(seed)
+	: capacity(capacity_), segment(std::max(segment_, 1u)), cut(cut_), random(seed)
 {
 }
 
 u32 Stream::write(const u8 *data, u32 len)
 {
 	u32 n = std::min(len, capacity - std::min(capacity, queued()));
-	u64 start = accepted();
+	u64 start = given;
 
 	if (is_reset || closed)
 		return 0;
+	given += n;
 	octets.insert(octets.end(), data, data + n);
 	if (flip_at >= start && flip_at < start + n)
 		octets[octets.size() - n + (flip_at - start)] ^= flip_bit;
@@ -30,7 +31,7 @@ void Stream::do_reset()
 
 void Stream::damage(u64 at, u8 bit)
 {
-	flip_at = std::max(at, accepted());
+	flip_at = std::max(at, given);
 	flip_bit = bit;
 }
 

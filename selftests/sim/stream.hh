@@ -9,7 +9,6 @@ namespace sim {
 
 // How a receiver gets to see the stream.
 enum class Cut { all, octets, crumbs, segments, mixed };
-constexpr unsigned cuts = 5;
 
 class Stream {
 public:
@@ -31,12 +30,13 @@ public:
 	// Nothing will come any more.
 	bool over() const { return is_reset || (closed && !queued()); }
 
-	u64 accepted() const { return taken + queued(); }
+	u64 accepted() const { return given; }
 	u64 consumed() const { return taken; }
 	u32 queued() const { return static_cast<u32>(octets.size() - head); }
 
-	// Flips a bit of the octet at this place in the stream, once it comes by.
+	// Flips a bit of the octet at this place in the stream, once it comes by. Once only.
 	void damage(u64 at, u8 bit);
+	bool to_be_damaged() const { return flip_at != ~0ull; }
 	bool damaged() const { return flip_at < taken; }
 	u64 damaged_at() const { return flip_at; }
 
@@ -45,7 +45,7 @@ private:
 
 	Bytes octets;
 	size_t head = 0;
-	u64 taken = 0;
+	u64 given = 0, taken = 0;
 	u64 flip_at = ~0ull;
 	u8 flip_bit = 0;
 	u32 capacity, segment;

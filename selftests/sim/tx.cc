@@ -83,9 +83,9 @@ static u8 send_opcode(const srnic_send_wqe &wqe)
 
 u8 Endpoint::do_local(u32 index)
 {
-	bool good = wqe().opcode == SRNIC_OP_LOCAL_INV ?
-			    invalidate(wqe().imm_inv, false) == SRNIC_REGION_OK :
-			    register_mr(wqe().arg[0], static_cast<u32>(wqe().arg[1] >> 32), static_cast<u32>(wqe().arg[1]));
+	bool good = wqe().opcode == SRNIC_OP_LOCAL_INV ? invalidate(wqe().imm_inv, false) == SRNIC_REGION_OK
+						       : register_mr(wqe().arg[0], static_cast<u32>(wqe().arg[1] >> 32),
+								     static_cast<u32>(wqe().arg[1]));
 
 	if (good)
 		witness.done_locally(side, index);
@@ -280,6 +280,8 @@ void Endpoint::pass_terminating()
 {
 	srnic_tx_msg message{};
 
+	if (is_held)
+		term_pending = false;
 	if (term_pending && send_batch()) {
 		term_pending = false;
 		bytes = control;

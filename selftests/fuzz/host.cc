@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "host.hh"
+
+static Host &host(void *ctx) { return *static_cast<Host *>(ctx); }
+
+bool srnic_host_region(void *ctx, u32 stag, struct srnic_region *out) { return host(ctx).find(stag, *out); }
+enum srnic_take srnic_host_receive(void *ctx, u32 *room) { return host(ctx).take_receive(*room); }
+bool srnic_host_read_room(void *ctx) { return host(ctx).read_room(); }
+u32 srnic_host_crc32c(u32 crc, const void *data, u64 len) { return srnic_crc32c_table(crc, data, len); }
+
+bool srnic_host_read_sink(void *ctx, struct srnic_read_sink *out)
+{
+	const srnic_read_sink *sink = host(ctx).oldest_read();
+
+	if (sink)
+		*out = *sink;
+	return sink;
+}
+
+// ---- what there is ----
+
+void Host::furnish(Input &input)
+{
+	static const u64 bases[] = {0, 0x1000, 0xffffffff, ~0ull - 0xff, ~0ull, 1ull << 63};
+
+	for (u32 i = input.octet() % 4; i; i--) {
+		Region region{};
+
+		region.stag = 0x100 * i + input.octet() % 2;
+		region.grant.base = bases[input.octet() % 6];
+		region.grant.length = input.octet();
+		region.grant.pd = pd + input.octet() % 2;
+		region.grant.access = input.octet() % 8;
+		regions.push_back(region);
+	}
+	for (u32 i = input.octet() % 5; i; i--)
+		rooms.push_back(static_cast<u16>(input.octet() % 16 ? input.octet() : 0xffff));
+	for (u32 i = input.octet() % 4; i; i--) {
+		srnic_read_sink sink{};
+
+		sink.stag = 0x900 + i;
+		sink.to = input.octet() % 4 ? 0 : bases[input.octet() % 6];
+		sink.length = input.octet();
+		reads.push_back(sink);
+	}
+	ird = input.octet() % 4;
+	refuse_after = input.octet() % 8 ? 0 : 1 + input.octet() % 4;
+	refuses_some = refuse_after;
+	refuse_verdict = input.octet() % (SRNIC_REGION_WRAP + 1);
+}
+
+bool Host::find(u32 stag, srnic_region &grant) const
+{
+	for (const Region &region : regions)
+		if (region.stag == stag) {
+			grant = region.grant;
+			return true;
+		}
+	return false;
+}
+
+srnic_take Host::take_receive(u32 &room)
+{
+	REQUIRE(!receive_active);
+	if (rooms.empty())
+		return SRNIC_TAKE_EMPTY;
+	room = rooms.front();
+	rooms.pop_front();
+	if (room == 0xffff)
+		return SRNIC_TAKE_BROKEN;
+	receive_active = true;
+	filled = 0;
+	receiving.assign(room, 0);
+	return SRNIC_TAKE_OK;
+}
+
+// ---- what the parser does ----
+
+void Host::place(srnic_rx &rx, const u8 *data, u32 n)
+{
+	using Wide = unsigned __int128;
+	srnic_region grant{};
+
+	switch (rx.place.kind) {
+	case SRNIC_PLACE_REGION:
+		REQUIRE(find(rx.place.stag, grant));
+		REQUIRE(grant.pd == pd && grant.access & SRNIC_ACCESS_REMOTE_WRITE);
+		REQUIRE(rx.place.to >= grant.base && Wide{rx.place.to} + n <= Wide{grant.base} + grant.length);
+		REQUIRE(Wide{rx.place.to} + n <= Wide{1} << 64);
+		for (u32 i = 0; i < n; i++)
+			memory[(rx.place.stag + (rx.place.to - grant.base) + i) % memory_size] = data[i];
+		break;
+	case SRNIC_PLACE_RECEIVE:
+		REQUIRE(receive_active);
+		REQUIRE(rx.place.to == filled && Wide{filled} + n <= receiving.size());
+		filled += n;
+		memcpy(receiving.data() + rx.place.to, data, n);
+		break;
+	case SRNIC_PLACE_READ:
+		REQUIRE(!reads.empty() && rx.place.stag == reads.front().stag);
+		REQUIRE(rx.place.to == reads.front().placed && Wide{rx.place.to} + n <= reads.front().length);
+		reads.front().placed += n;
+		read.insert(read.end(), data, data + n);
+		break;
+	default:
+		REQUIRE(false);
+	}
+	if (rx.params.crc)
+		rx.crc = srnic_host_crc32c(rx.crc, data, n);
+}
+
+void Host::deliver(srnic_rx &rx, srnic_rx_event event)
+{
+	Happened what{event, 0, 0};
+
+	switch (event) {
+	case SRNIC_RX_SEND:
+		REQUIRE(rx.message.rtr != receive_active);
+		REQUIRE(!rx.message.rtr || (!rx.message.length && fpdus == 0));
+		REQUIRE(rx.message.rtr || rx.message.length == filled);
+		what.a = rx.message.length << 3 | rx.message.solicited << 2 | rx.message.invalidate << 1 |
+			 rx.message.rtr;
+		what.b = rx.message.inv_stag;
+		received.insert(received.end(), receiving.begin(),
+				receiving.begin() + (rx.message.rtr ? 0 : rx.message.length));
+		receive_active = false;
+		break;
+	case SRNIC_RX_READ_REQUEST: {
+		const srnic_read_request &request = rx.read_request;
+		srnic_region grant{};
+
+		REQUIRE(inbound < ird);
+		inbound++;
+		if (request.length) {
+			REQUIRE(find(request.source_stag, grant));
+			REQUIRE(grant.pd == pd && grant.access & SRNIC_ACCESS_REMOTE_READ);
+			REQUIRE(request.source_to >= grant.base && request.length <= grant.length &&
+				request.source_to - grant.base <= grant.length - request.length);
+		}
+		what.a = request.source_to ^ u64 { request.sink_stag } << 32;
+		what.b = u64{request.length} << 32 | request.source_stag;
+		break;
+	}
+	case SRNIC_RX_READ_RESPONSE:
+		REQUIRE(!reads.empty() && reads.front().placed == reads.front().length);
+		what.a = reads.front().stag;
+		reads.pop_front();
+		break;
+	case SRNIC_RX_TERMINATE:
+	case SRNIC_RX_ERROR:
+		REQUIRE(srnic_rx_next(&rx).kind == SRNIC_RX_STOP);
+		break;
+	default:
+		break;
+	}
+	happened.push_back(what);
+	// The host may turn down an invalidation.
+	if (event == SRNIC_RX_SEND && rx.message.invalidate && rx.message.inv_stag % 4 == 1) {
+		REQUIRE(srnic_rx_fail_invalidate(&rx, static_cast<srnic_region_verdict>(refuse_verdict)) ==
+			SRNIC_RX_ERROR);
+		happened.push_back({SRNIC_RX_ERROR, 1, 0});
+	}
+}
+
+// The Terminate that would be sent: it can be written, and read back.
+void Host::finish(srnic_rx &rx)
+{
+	auto wire = std::make_unique<u8[]>(SRNIC_TERM_MAX);
+	srnic_terminate again{};
+	u32 len;
+
+	fpdus = rx.fpdus;
+	if (happened.empty() || happened.back().event < SRNIC_RX_TERMINATE)
+		return;
+	term = rx.term;
+	len = srnic_terminate_build(&term, wire.get());
+	REQUIRE(len >= 4 && len <= SRNIC_TERM_MAX);
+	REQUIRE(srnic_terminate_parse(wire.get(), len, &again));
+	REQUIRE(again.layer == term.layer && again.etype == term.etype && again.code == term.code);
+	REQUIRE(again.has_ddp == term.has_ddp && again.has_rdmap == term.has_rdmap);
+	REQUIRE(memcmp(again.ddp, term.ddp, sizeof(term.ddp)) == 0);
+	REQUIRE(memcmp(again.read_request, term.read_request, sizeof(term.read_request)) == 0);
+}
+
+// 1 stays 1; anything else wanders.
+static size_t next_piece(u32 &cut)
+{
+	if (cut == 1)
+		return 1;
+	cut = cut * 0x9e3779b1 + 12345;
+	return 1 + (cut >> 8) % (cut >> 30 ? 9 : 200);
+}
+
+void Host::run(const srnic_rx_params &params, const Octets &stream, u32 cut)
+{
+	auto rx = std::make_unique<srnic_rx>();
+	u64 ended = 0, room = 0;
+	size_t done = 0;
+
+	srnic_rx_init(rx.get(), &params);
+	for (size_t piece, end = 0; done < stream.size();) {
+		if (done == end) {
+			piece = cut ? next_piece(cut) : stream.size();
+			end = std::min(stream.size(), done + piece);
+		}
+		srnic_rx_step step = srnic_rx_next(rx.get());
+		u32 n = static_cast<u32>(std::min<size_t>(step.want, end - done));
+		srnic_rx_event event;
+
+		if (step.kind == SRNIC_RX_STOP) {
+			REQUIRE(step.want == 0);
+			break;
+		}
+		// Nothing of a later FPDU is asked for: two octets of length, then no more than they announce.
+		if (rx->fpdus != ended || done == 0) {
+			ended = rx->fpdus;
+			room = stream.size() - done >= 2 ? 2u + (stream[done] << 8 | stream[done + 1]) : ~0u;
+			room = (std::max<u64>(room, 16) + 3) / 4 * 4 + 4;
+		}
+		REQUIRE(step.want > 0 && step.want <= room);
+		room -= n;
+		if (step.kind == SRNIC_RX_PLACE) {
+			if (refuse_after && !--refuse_after) {
+				event = srnic_rx_fail(rx.get(), static_cast<srnic_region_verdict>(refuse_verdict));
+				REQUIRE(event == SRNIC_RX_ERROR);
+			} else {
+				place(*rx, stream.data() + done, n);
+				event = srnic_rx_took(rx.get(), n);
+			}
+		} else {
+			REQUIRE(step.into >= rx->buf && step.into + step.want <= rx->buf + sizeof(rx->buf));
+			memcpy(step.into, stream.data() + done, n);
+			event = srnic_rx_took(rx.get(), n);
+		}
+		done += n;
+		if (event != SRNIC_RX_MORE)
+			deliver(*rx, event);
+		fpdus = rx->fpdus;
+	}
+	finish(*rx);
+}

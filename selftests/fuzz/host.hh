@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What the fuzz targets share: how input is read, and a host for the core that trusts it in nothing. Whatever is not as
+// it must be ends the process, as a sanitizer would.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "srnic_core.h"
+
+using Octets = std::vector<u8>;
+
+#define REQUIRE(condition)                                                                                             \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                        \
+			abort();                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+// The fuzzer's octets, from the front; zeros behind the end.
+struct Input {
+	const u8 *data;
+	size_t left;
+
+	u8 octet()
+	{
+		if (!left)
+			return 0;
+		left--;
+		return *data++;
+	}
+	u32 number(u32 octets)
+	{
+		u32 value = 0;
+
+		while (octets--)
+			value = value << 8 | octet();
+		return value;
+	}
+	Octets take(size_t len)
+	{
+		Octets out(data, data + std::min(len, left));
+
+		data += out.size();
+		left -= out.size();
+		return out;
+	}
+};
+
+// What happened to a stream: enough to tell whether two ways to feed it differ.
+struct Happened {
+	srnic_rx_event event;
+	u64 a, b;
+
+	bool operator==(const Happened &) const = default;
+};
+
+class Host {
+public:
+	struct Region {
+		u32 stag;
+		srnic_region grant;
+	};
+
+	static constexpr u32 pd = 7, memory_size = 1024;
+
+	// Regions, receives, reads and rights out of the input.
+	void furnish(Input &input);
+	// Feeds octets in pieces that `cut` chooses (0: whole, 1: single octets), to a parser in a block of its exact size.
+	void run(const srnic_rx_params &params, const Octets &stream, u32 cut);
+
+	std::vector<Happened> happened;
+	srnic_terminate term{};
+	Octets memory = Octets(memory_size), received, read;
+	u64 fpdus = 0;
+
+	const std::vector<Region> &all_regions() const { return regions; }
+	const std::deque<srnic_read_sink> &all_reads() const { return reads; }
+	bool find(u32 stag, srnic_region &grant) const;
+	srnic_take take_receive(u32 &room);
+	const srnic_read_sink *oldest_read() const { return reads.empty() ? nullptr : &reads.front(); }
+	bool read_room() const { return inbound < ird; }
+	bool refuses() const { return refuses_some; }
+
+private:
+	void place(srnic_rx &rx, const u8 *data, u32 n);
+	void deliver(srnic_rx &rx, srnic_rx_event event);
+	void finish(srnic_rx &rx);
+
+	std::vector<Region> regions;
+	std::deque<u16> rooms; // receives; 0xffff: a broken one
+	std::deque<srnic_read_sink> reads;
+	Octets receiving;
+	u32 inbound = 0, ird = 0;
+	bool receive_active = false;
+	u32 filled = 0;	      // octets of the receive in progress
+	u32 refuse_after = 0; // placements until the host itself refuses one; 0: never
+	u32 refuse_verdict = 0;
+	bool refuses_some = false;
+};

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Slots of send and receive queues, and ring indices, as a hostile user may write them: what is accepted lies within
+// its slot and its limits, and can be sent: the message's segments are whole, in order and no larger than they may be.
+#include <rdma/srnic-abi.h>
+
+#include "host.hh"
+
+namespace {
+
+// A slot of exactly this size, so that a look behind it shows.
+std::unique_ptr<u64[]> make_slot(Input &input, u32 size)
+{
+	auto slot = std::make_unique<u64[]>(size / 8);
+	Octets octets = input.take(size);
+
+	std::copy(octets.begin(), octets.end(), reinterpret_cast<u8 *>(slot.get()));
+	return slot;
+}
+
+void require_segments(u8 opcode, u32 length, u32 mulpdu)
+{
+	srnic_tx_msg msg{};
+	auto header = std::make_unique<u8[]>(SRNIC_FPDU_MAX_HEADER);
+	u32 next = 0;
+
+	msg.opcode = opcode;
+	msg.length = length;
+	// Long messages: only their last part, which is where the arithmetic ends.
+	if (length > 1 << 20)
+		msg.sent = next = length - 1 - length % 5000;
+	do {
+		u32 expected = srnic_tx_next_len(&msg, mulpdu);
+		srnic_tx_seg seg = srnic_tx_next(&msg, mulpdu, header.get());
+
+		REQUIRE(seg.offset == next && seg.header_len <= SRNIC_FPDU_MAX_HEADER && seg.pad < 4);
+		REQUIRE(seg.header_len - 2 + seg.payload <= mulpdu);
+		REQUIRE(expected == seg.header_len + seg.payload + seg.pad + 4 && expected % 4 == 0);
+		REQUIRE((header[0] << 8 | header[1]) == static_cast<int>(seg.header_len - 2 + seg.payload));
+		REQUIRE(seg.payload || (!length && msg.done));
+		REQUIRE((header[2] >> 6 & 1) == msg.done);
+		next += seg.payload;
+	} while (!msg.done);
+	REQUIRE(next == length);
+}
+
+void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
+{
+	static const u8 on_the_wire[] = {0, SRNIC_RDMAP_WRITE, SRNIC_RDMAP_SEND, SRNIC_RDMAP_SEND_INV};
+	auto slot = make_slot(input, slot_size);
+	const auto *wqe = reinterpret_cast<const srnic_send_wqe *>(slot.get());
+	const auto *sges = reinterpret_cast<const srnic_sge *>(wqe + 1);
+	u32 length = 0xeeeeeeee;
+	u64 total = 0;
+
+	if (srnic_send_wqe_check(wqe, slot_size, kernel, &length) != SRNIC_WQE_OK)
+		return;
+	REQUIRE(wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR);
+	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ);
+	REQUIRE(!(wqe->flags & ~15));
+	if (wqe->flags & SRNIC_WQE_INLINE) {
+		REQUIRE(wqe->opcode < SRNIC_OP_READ && !wqe->num_sge);
+		REQUIRE(length == wqe->inline_len && length <= SRNIC_MAX_INLINE && sizeof(*wqe) + length <= slot_size);
+	} else {
+		REQUIRE(wqe->num_sge <= SRNIC_MAX_SGE && sizeof(*wqe) + wqe->num_sge * sizeof(*sges) <= slot_size);
+		for (u32 i = 0; i < wqe->num_sge; i++)
+			total += sges[i].length;
+		REQUIRE(total == length);
+	}
+	if (wqe->opcode < sizeof(on_the_wire))
+		require_segments(on_the_wire[wqe->opcode], length, mulpdu);
+}
+
+void check_recv(Input &input, u32 slot_size)
+{
+	auto slot = make_slot(input, slot_size);
+	const auto *wqe = reinterpret_cast<const srnic_recv_wqe *>(slot.get());
+	const auto *sges = reinterpret_cast<const srnic_sge *>(wqe + 1);
+	u32 room = 0xeeeeeeee;
+	u64 total = 0;
+
+	if (srnic_recv_wqe_check(wqe, slot_size, &room) != SRNIC_WQE_OK)
+		return;
+	REQUIRE(wqe->num_sge <= SRNIC_MAX_SGE && sizeof(*wqe) + wqe->num_sge * sizeof(*sges) <= slot_size);
+	for (u32 i = 0; i < wqe->num_sge; i++)
+		total += sges[i].length;
+	REQUIRE(total == room);
+}
+
+void check_ring(Input &input)
+{
+	u32 entries = 1u << input.octet() % 16, taken = input.number(4), prod = input.number(4);
+	u32 pending = srnic_ring_pending(prod, taken, entries);
+
+	REQUIRE(pending <= entries && (pending == 0 || taken + pending == prod));
+	REQUIRE(srnic_ring_pending(taken + entries, taken, entries) == entries);
+	REQUIRE(srnic_ring_pending(taken + entries + 1, taken, entries) == 0);
+	REQUIRE(srnic_ring_pending(taken, taken, entries) == 0);
+}
+
+void check_stag(Input &input)
+{
+	u64 key[2] = {u64{input.number(4)} << 32 | input.number(4), u64{input.number(4)} << 32 | input.number(4)};
+	u32 index = input.number(3), stag = srnic_stag_scramble(index, key);
+
+	REQUIRE(stag < 1u << SRNIC_STAG_INDEX_BITS && srnic_stag_unscramble(stag, key) == index);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	Input input{data, size};
+	u32 send_size = sizeof(srnic_send_wqe) + 32 * (input.octet() % 9);
+	u32 recv_size = sizeof(srnic_recv_wqe) + 32 * (input.octet() % 9);
+	u8 flags = input.octet();
+
+	check_ring(input);
+	check_stag(input);
+	check_send(input, send_size, flags & 1, srnic_mpa_mulpdu(input.number(2), flags & 2));
+	check_recv(input, recv_size);
+	return 0;
+}

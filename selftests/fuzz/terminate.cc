@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The Terminate parser: any octets of any length. What it accepts, it can build, and reads back as the same.
+#include "host.hh"
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	auto exact = std::make_unique<u8[]>(size);
+	auto built = std::make_unique<u8[]>(SRNIC_TERM_MAX);
+	srnic_terminate term{}, again{};
+	u32 len, needed = 4;
+
+	if (size)
+		memcpy(exact.get(), data, size);
+	if (!srnic_terminate_parse(exact.get(), static_cast<u32>(size), &term))
+		return 0;
+	REQUIRE(size >= 4);
+	needed += data[2] & 0xc0 ? 2 : 0;
+	needed += data[2] & 0x40 ? (data[needed] & 0x80 ? 14 : 18) : 0;
+	needed += data[2] & 0x20 ? 28 : 0;
+	REQUIRE(size >= needed);
+	REQUIRE(term.layer == data[0] >> 4 && term.etype == (data[0] & 15) && term.code == data[1]);
+	REQUIRE(term.has_ddp == (data[2] >> 6 & 1) && term.has_rdmap == (data[2] >> 5 & 1));
+	REQUIRE(term.ddp_header_len == 0 || term.ddp_header_len == 14 || term.ddp_header_len == 18);
+
+	len = srnic_terminate_build(&term, built.get());
+	REQUIRE(len <= SRNIC_TERM_MAX);
+	REQUIRE(srnic_terminate_parse(built.get(), len, &again));
+	REQUIRE(term.layer == again.layer && term.etype == again.etype && term.code == again.code);
+	REQUIRE(term.has_ddp == again.has_ddp && term.has_rdmap == again.has_rdmap);
+	REQUIRE(memcmp(term.ddp, again.ddp, sizeof(term.ddp)) == 0);
+	REQUIRE(memcmp(term.read_request, again.read_request, sizeof(term.read_request)) == 0);
+	return 0;
+}

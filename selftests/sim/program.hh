@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// A random program: from a seed come two endpoints, the streams between them, work for both and the order in which
+// everything happens. Clean programs break no rule, and all of their work has to succeed. In wild ones either side does
+// anything, the stream may be damaged or reset, and the oracle has to agree with every end that they come to.
+#pragma once
+
+#include "oracle.hh"
+
+namespace sim {
+
+class Program {
+public:
+	Program(u64 seed, Tally &tally, bool paranoid);
+	// The number of operations posted. Throws Broken.
+	u64 run();
+
+private:
+	enum class Scale { small, medium, large };
+	// The regions of each side, by place in its table.
+	enum Place { mine, shared, readable, writable, foreign, window, window_too, top, places };
+	// A window's owner lets its peer use it, until the peer invalidates it.
+	enum class Window { closed, open, closing, opening };
+
+	u32 buffer_size();
+	Cut pick_cut();
+	Setup make_setup(bool initiator);
+	std::vector<Mr> make_regions();
+	u64 pick(u64 n) { return below(random, n); }
+	u32 pick_length(u64 max);
+
+	void step();
+	void post(unsigned side);
+	void post_wild(unsigned side);
+	void post_receive(unsigned side, u32 room);
+	SendRequest begin(unsigned side, u8 opcode);
+	void submit(unsigned side, SendRequest request);
+	void add_payload(unsigned side, SendRequest &request, u32 length, bool sink);
+	std::vector<srnic_sge> make_sges(unsigned side, u32 length, bool sink);
+	void aim(unsigned side, SendRequest &request, bool read, u32 length);
+	void post_send_op(unsigned side, bool invalidate);
+	void post_window_op(unsigned side);
+	u64 spot(const Mr &mr, u32 length);
+	void deliver(unsigned to);
+	void store(unsigned side);
+	void spoil();
+	void look();
+	void watch_windows();
+	void drain();
+	void finish();
+
+	Random random;
+	const u64 seed;
+	const bool paranoid, wild;
+	const Scale scale;
+	u64 region_size, target, posted = 0, steps = 0;
+	Setup setups[2];
+	Oracle oracle;
+	Stream streams[2]; // out of side 0, out of side 1
+	Endpoint ends[2];
+	std::deque<u32> rooms[2]; // receives posted that no Send was aimed at yet
+	Window windows[2][2] = {};
+	u64 window_op[2][2] = {}; // the request that changes it
+	u32 requests[2] = {}, receives[2] = {};
+	Tally &tally;
+};
+
+} // namespace sim
