@@ -54,5 +54,5 @@ demo:
 clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean
 	$(MAKE) -C userspace clean
-	$(MAKE) -C selftests/core clean
+	$(foreach dir,core provider sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
 	$(MAKE) -C selftests/rdma/hostile clean
