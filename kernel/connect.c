@@ -14,6 +14,7 @@
 
 #include "connect.h"
 #include "qp.h"
+#include "stats.h"
 
 static unsigned int startup_timeout = 10;
 module_param(startup_timeout, uint, 0644);
@@ -475,6 +476,8 @@ static void finish(struct srnic_ep *ep, enum srnic_over why)
 {
 	bool local = why == SRNIC_OVER_ABORT || why == SRNIC_OVER_CLOSE;
 
+	if (why == SRNIC_OVER_RESET)
+		srnic_count(ep->dev, SRNIC_RESETS, 1);
 	if (ep->up && !local)
 		notify(ep, IW_CM_EVENT_DISCONNECT, 0);
 	stop_qp(ep, why);
@@ -487,6 +490,8 @@ static void finish(struct srnic_ep *ep, enum srnic_over why)
 /* A state could not be left as it wanted: the events that are owed, then the end. */
 static void fail(struct srnic_ep *ep, int err)
 {
+	if (ep->state < SRNIC_EP_OPERATION)
+		srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
 	switch (ep->state) {
 	case SRNIC_EP_CONNECTING:
 	case SRNIC_EP_REQUESTING:
@@ -524,6 +529,7 @@ static int start_qp(struct srnic_ep *ep, bool initiator)
 
 static void enter_operation(struct srnic_ep *ep)
 {
+	srnic_count(ep->dev, SRNIC_CONNECTS, 1);
 	ep->state = SRNIC_EP_OPERATION;
 	ep->timed = false;
 	kfree(ep->startup);

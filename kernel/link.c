@@ -20,6 +20,7 @@
 #include "link.h"
 #include "mr.h"
 #include "place.h"
+#include "stats.h"
 
 static DEFINE_IDA(indices);
 /* Makes "no srnic on this interface yet" and registering one step. Taken before rtnl, never inside a notifier. */
@@ -66,10 +67,11 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	if (index < 0)
 		return ERR_PTR(index);
 	dev = ib_alloc_device(srnic_dev, base);
-	if (!dev) {
-		ida_free(&indices, index);
-		return ERR_PTR(-ENOMEM);
-	}
+	if (!dev)
+		goto free_index;
+	dev->stats = alloc_percpu(struct srnic_stats);
+	if (!dev->stats)
+		goto free_device;
 	dev->index = index;
 	dev->crc = true;
 	dev->netdev = netdev;
@@ -82,6 +84,11 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	srnic_connect_dev_init(dev);
 	init_base(&dev->base, netdev);
 	return dev;
+free_device:
+	ib_dealloc_device(&dev->base);	/* which knows no dealloc_driver yet */
+free_index:
+	ida_free(&indices, index);
+	return ERR_PTR(-ENOMEM);
 }
 
 void srnic_dealloc_driver(struct ib_device *base)
@@ -96,6 +103,7 @@ void srnic_dealloc_driver(struct ib_device *base)
 	ida_destroy(&dev->cq_ids);
 	ida_destroy(&dev->pd_ids);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
+	free_percpu(dev->stats);
 	ida_free(&indices, dev->index);
 }
 

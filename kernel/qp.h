@@ -79,6 +79,7 @@ enum srnic_tx_source {
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive half kicks the engine
  * @built: send queue index up to which all octets are in the batch or sent: complete once the batch is empty
  * @completed: send queue index up to which that was done
+ * @fpdus: built, but not counted yet
  */
 struct srnic_tx {
 	struct mutex mutex;
@@ -95,6 +96,7 @@ struct srnic_tx {
 	u32 send_msn, read_msn;
 	u32 built;
 	u32 completed;
+	u32 fpdus;
 	struct srnic_terminate term;
 	unsigned long term_deadline;
 	struct srnic_batch batch;

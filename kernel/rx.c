@@ -11,6 +11,7 @@
 #include "connect.h"
 #include "mr.h"
 #include "qp.h"
+#include "stats.h"
 
 static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
 {
@@ -150,6 +151,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 
 	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n", qp->base.qp_num,
 		  term->layer, term->etype, term->code);
+	srnic_count(qp->dev, SRNIC_RX_TERMINATES, 1);
 	srnic_qp_fail(qp);
 	srnic_qp_event(qp, IB_EVENT_QP_FATAL);
 	srnic_ep_over(qp->ep, SRNIC_OVER_TERMINATED);
@@ -162,6 +164,13 @@ static void release_hold(struct srnic_qp *qp)
 		return;
 	WRITE_ONCE(qp->tx.held, false);
 	srnic_tx_kick(qp);
+}
+
+static void count_error(struct srnic_qp *qp, const struct srnic_terminate *term)
+{
+	srnic_count(qp->dev, SRNIC_RX_ERRORS, 1);
+	if (term->layer == SRNIC_LAYER_LLP && term->code == SRNIC_LLP_CRC_ERROR)
+		srnic_count(qp->dev, SRNIC_RX_CRC_ERRORS, 1);
 }
 
 static void deliver(struct srnic_qp *qp, enum srnic_rx_event event)
@@ -180,6 +189,7 @@ static void deliver(struct srnic_qp *qp, enum srnic_rx_event event)
 		break;
 	case SRNIC_RX_ERROR:
 		release_hold(qp);	/* what is refused may still be a valid FPDU */
+		count_error(qp, &qp->rx.core.term);
 		srnic_qp_terminate(qp, &qp->rx.core.term);
 		break;
 	default:
@@ -232,11 +242,17 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 {
 	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
+	u64 fpdus = qp->rx.core.fpdus;
+	int octets;
 
 	/* A QP in error takes no more octets; it still empties the queue, so that closing sends FIN and not RST. */
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		qp->rx.core.over = true;
-	tcp_read_sock(sk, &desc, rx_actor);
+	octets = tcp_read_sock(sk, &desc, rx_actor);
+	if (octets <= 0)
+		return;
+	srnic_count(qp->dev, SRNIC_RX_OCTETS, octets);
+	srnic_count(qp->dev, SRNIC_RX_FPDUS, qp->rx.core.fpdus - fpdus);
 }
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)

@@ -26,6 +26,8 @@
 #define SRNIC_MAX_FAST_REG	1024	/* pages */
 #define SRNIC_MAX_MR_SIZE	(1ULL << 39)
 
+struct srnic_stats;
+
 /**
  * struct srnic_dev_connections - the connections of a device (connect.c)
  * @lock: irqsave; protects @eps, @num, @dying and the QP of each ep. Innermost
@@ -53,6 +55,7 @@ struct srnic_dev_connections {
  * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use RCU
  * @stag_key: key of the STag permutation, random per device
  * @cq_ids: @srq_ids: numbers that rdma-resource and user space see
+ * @stats: counters, per CPU (stats.h)
  * @crc: administrator's wish: use CRCs (RFC 5044 4.4); read by connection setup
  * @index: small number unique among the module's devices
  */
@@ -66,6 +69,7 @@ struct srnic_dev {
 	u32 next_qpn;
 	u32 next_mr;
 	u64 stag_key[2];
+	struct srnic_stats __percpu *stats;
 	struct ida pd_ids;
 	struct ida cq_ids;
 	struct ida srq_ids;

@@ -13,6 +13,7 @@
 #include "connect.h"
 #include "mr.h"
 #include "qp.h"
+#include "stats.h"
 
 /* Octets after which a pass gives way: enough to pay for itself, little enough not to hold up a doorbell's caller. */
 #define PASS_OCTETS	(1024 * 1024)
@@ -419,6 +420,7 @@ static enum pass build_batch(struct srnic_qp *qp)
 		if (srnic_batch_reserve(&tx->batch, len))
 			return PASS_RETRY;
 		build_fpdu(qp, mulpdu);
+		tx->fpdus++;
 	}
 	return PASS_IDLE;
 }
@@ -440,6 +442,11 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 			srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
 			return false;
 		}
+		srnic_count(qp->dev, SRNIC_TX_OCTETS, ret);
+	}
+	if (tx->fpdus) {
+		srnic_count(qp->dev, SRNIC_TX_FPDUS, tx->fpdus);
+		tx->fpdus = 0;
 	}
 	if (tx->completed != tx->built) {
 		srnic_sq_complete_sent(qp, tx->completed, tx->built);
@@ -503,6 +510,8 @@ static enum pass pass_terminating(struct srnic_qp *qp)
 			.msn = 1,
 		}, SRNIC_SOURCE_BYTES);
 		build_fpdu(qp, srnic_mpa_mulpdu(0, false));
+		tx->fpdus++;
+		srnic_count(qp->dev, SRNIC_TX_TERMINATES, 1);
 	}
 	if (!tx->term_pending && send_batch(qp, false)) {
 		srnic_qp_fail(qp);
@@ -639,6 +648,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->term_pending = false;
 	tx->last_wqe = false;
 	tx->msg_active = false;
+	tx->fpdus = 0;
 	tx->built = tx->completed = qp->sq_taken;
 }
 

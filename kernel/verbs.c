@@ -14,6 +14,7 @@
 #include "res.h"
 #include "ring.h"
 #include "srq.h"
+#include "stats.h"
 #include "version.h"
 
 #define VENDOR_ID	0x53524e	/* "SRN": there is no OUI of ours */
@@ -161,6 +162,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.driver_id = (enum rdma_driver_id)SRNIC_DRIVER_ID,
 	.uverbs_abi_ver = SRNIC_ABI_VERSION,
 
+	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
 	.alloc_mr = srnic_alloc_mr,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
@@ -181,6 +183,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.fill_res_srq_entry = srnic_fill_res_srq,
 	.get_dev_fw_str = get_dev_fw_str,
 	.get_dma_mr = srnic_get_dma_mr,
+	.get_hw_stats = srnic_get_hw_stats,
 	.get_port_immutable = get_port_immutable,
 	.iw_accept = srnic_accept,
 	.iw_add_ref = srnic_iw_add_ref,

@@ -107,6 +107,8 @@ u32 srnic_mpa_mulpdu(u32 emss, bool markers);
 
 enum srnic_layer { SRNIC_LAYER_RDMAP = 0, SRNIC_LAYER_DDP = 1, SRNIC_LAYER_LLP = 2 };
 
+#define SRNIC_LLP_CRC_ERROR	2	/* error code of layer LLP (RFC 5044 8) */
+
 /**
  * struct srnic_terminate - a Terminate message, to be sent or as received
  * @layer: @etype: @code: figure 9 (4, 4 and 8 bits)

@@ -39,7 +39,7 @@ constexpr Error error(OperationError code) { return {SRNIC_LAYER_RDMAP, 2, stati
 constexpr Error error(TaggedError code) { return {SRNIC_LAYER_DDP, 1, static_cast<u8>(code), Included::ddp}; }
 constexpr Error error(UntaggedError code) { return {SRNIC_LAYER_DDP, 2, static_cast<u8>(code), Included::ddp}; }
 
-enum class LlpError : u8 { crc = 2, framing = 3 }; // RFC 5044 8
+enum class LlpError : u8 { crc = SRNIC_LLP_CRC_ERROR, framing = 3 }; // RFC 5044 8
 constexpr Error error(LlpError code) { return {SRNIC_LAYER_LLP, 0, static_cast<u8>(code), Included::nothing}; }
 
 } // namespace srnic
