@@ -5,6 +5,7 @@
  * owns and references an ep, and its states, are told in connect.h.
  */
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
@@ -12,6 +13,7 @@
 #include <net/sock.h>
 #include <net/tcp_states.h>
 
+#include "compat/iwcm-net.h"
 #include "connect.h"
 #include "qp.h"
 #include "stats.h"
@@ -33,7 +35,9 @@ module_param(mpa_revision, uint, 0644);
 MODULE_PARM_DESC(mpa_revision, "MPA revision to ask for as initiator: 2, or 1 for peers that close on what RFC 6581 added");
 
 #define MAX_SECONDS		3600U
-#define DRAIN_MS		1000
+#define DRAIN_SECONDS		1
+#define DRAIN_MAX_SECONDS	60
+#define DRAIN_POLL		msecs_to_jiffies(4)
 #define LINGER_SECONDS		3
 #define LINGER_EXTENSIONS	20
 
@@ -450,41 +454,49 @@ static void linger(struct srnic_ep *ep)
 	set_deadline(ep, LINGER_SECONDS);
 }
 
-/* Is the QP still on this connection? Its user may have stopped it, and even connected it again. */
-static bool has_qp_still(const struct srnic_ep *ep)
-{
-	bool ret;
-
-	spin_lock_irq(&ep->qp->state_lock);
-	ret = ep->qp->ep == ep;
-	spin_unlock_irq(&ep->qp->state_lock);
-	return ret;
-}
-
-static void stop_qp(struct srnic_ep *ep, enum srnic_over why)
-{
-	if (!has_qp_still(ep))
-		return;
-	if (why == SRNIC_OVER_CLOSE && !READ_ONCE(ep->hurry) && !READ_ONCE(ep->killed))
-		srnic_qp_drain(ep->qp, DRAIN_MS);
-	else
-		srnic_qp_stop(ep->qp);
-}
-
 /* The QP's stream is over. Its consumer hears of it before the socket has come to its end. */
 static void finish(struct srnic_ep *ep, enum srnic_over why)
 {
-	bool local = why == SRNIC_OVER_ABORT || why == SRNIC_OVER_CLOSE;
-
 	if (why == SRNIC_OVER_RESET)
 		srnic_count(ep->dev, SRNIC_RESETS, 1);
-	if (ep->up && !local)
-		notify(ep, IW_CM_EVENT_DISCONNECT, 0);
-	stop_qp(ep, why);
+	srnic_qp_stop(ep->qp, ep);
 	if (ep->up)
 		notify(ep, IW_CM_EVENT_CLOSE, why == SRNIC_OVER_RESET ? -ECONNRESET : 0);
 	ep->up = false;
 	linger(ep);
+}
+
+/* No time may be lost: the QP, the consumer or the device goes. */
+static bool hurried(const struct srnic_ep *ep)
+{
+	return READ_ONCE(ep->hurry) || READ_ONCE(ep->killed);
+}
+
+/* A local close gets more time while octets of ours still get through. */
+static void extend_drain(struct srnic_ep *ep)
+{
+	u32 unacked = srnic_sock_unacked(ep->sock);
+
+	if (unacked != ep->unacked && time_before(jiffies, ep->drain_start + DRAIN_MAX_SECONDS * HZ))
+		ep->drain_end = jiffies + DRAIN_SECONDS * HZ;
+	ep->unacked = unacked;
+}
+
+static bool drained(struct srnic_ep *ep, enum srnic_over why)
+{
+	if (why == SRNIC_OVER_CLOSE)
+		extend_drain(ep);
+	return hurried(ep) || time_after_eq(jiffies, ep->drain_end) || srnic_sock_closed(ep->sock) ||
+	       srnic_qp_closed(ep->qp, ep);
+}
+
+static void drain(struct srnic_ep *ep, enum srnic_over why)
+{
+	srnic_qp_close(ep->qp, ep, why == SRNIC_OVER_PEER_CLOSED);
+	ep->unacked = srnic_sock_unacked(ep->sock);
+	ep->drain_start = jiffies;
+	ep->drain_end = jiffies + DRAIN_SECONDS * HZ;
+	ep->state = SRNIC_EP_DRAINING;
 }
 
 /* A state could not be left as it wanted: the events that are owed, then the end. */
@@ -501,7 +513,7 @@ static void fail(struct srnic_ep *ep, int err)
 	case SRNIC_EP_REPLYING:
 		/* accept() said that it works: only so can iw_cm be told that it did not. */
 		if (READ_ONCE(ep->qp->state) == SRNIC_QP_IDLE)
-			srnic_qp_stop(ep->qp);
+			srnic_qp_stop(ep->qp, NULL);
 		notify(ep, IW_CM_EVENT_ESTABLISHED, err);
 		notify(ep, IW_CM_EVENT_CLOSE, err);
 		break;
@@ -691,11 +703,31 @@ static int step_closing(struct srnic_ep *ep)
 static int step_operation(struct srnic_ep *ep)
 {
 	int over = atomic_read(&ep->over);
+	enum srnic_over why;
 
 	if (!over)
 		return WAIT;
-	finish(ep, over - 1);
+	why = over - 1;
+	if (ep->up && why != SRNIC_OVER_ABORT && why != SRNIC_OVER_CLOSE)
+		notify(ep, IW_CM_EVENT_DISCONNECT, 0);
+	if (!hurried(ep) && (why == SRNIC_OVER_PEER_CLOSED || why == SRNIC_OVER_CLOSE))
+		drain(ep, why);
+	else
+		finish(ep, why);
 	return ONWARD;
+}
+
+static int step_draining(struct srnic_ep *ep)
+{
+	enum srnic_over why = atomic_read(&ep->over) - 1;
+
+	if (drained(ep, why)) {
+		finish(ep, why);
+		return ONWARD;
+	}
+	ep->timed = true;
+	ep->deadline = jiffies + DRAIN_POLL;
+	return WAIT;
 }
 
 /* While octets of ours still get through, they get more time. */
@@ -735,6 +767,7 @@ static int (*const steps[])(struct srnic_ep *ep) = {
 	[SRNIC_EP_REPLYING] = step_replying,
 	[SRNIC_EP_CLOSING] = step_closing,
 	[SRNIC_EP_OPERATION] = step_operation,
+	[SRNIC_EP_DRAINING] = step_draining,
 	[SRNIC_EP_LINGER] = step_linger,
 	[SRNIC_EP_DEAD] = step_dead,
 };
@@ -773,13 +806,28 @@ static void ep_work(struct work_struct *work)
 
 /* ---- connect ---- */
 
+/*
+ * A QP number is no secret, and iw_cm asks for no more: a user's QP is connected by the process that created it, a kernel
+ * consumer's by way of the id that has it.
+ */
+static bool may_connect(const struct iw_cm_id *id, const struct srnic_qp *qp)
+{
+	if (!qp->user)
+		return srnic_iwcm_qp(id) == &qp->base;
+	return same_thread_group(qp->base.res.task, current);
+}
+
 /* The consumer's QP, referenced and set, if it can still be connected. */
-static int take_qp(struct srnic_ep *ep, u32 qpn)
+static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 {
 	struct srnic_qp *qp = srnic_qp_find(ep->dev, qpn);
 
 	if (!qp)
 		return -EINVAL;
+	if (!may_connect(id, qp)) {
+		srnic_qp_put(qp);
+		return -EPERM;
+	}
 	/* In this order: a QP that fails in between is seen here, or sees the ep in srnic_connect_abandon(). */
 	set_qp(ep, qp);
 	return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : -EINVAL;
@@ -815,7 +863,7 @@ static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
 static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id, const struct iw_cm_conn_param *param)
 {
 	struct srnic_startup *startup = ep->startup;
-	int ret = take_qp(ep, param->qpn);
+	int ret = take_qp(ep, id, param->qpn);
 
 	if (ret)
 		return ret;
@@ -909,7 +957,7 @@ static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id, const struct 
 
 	if (srnic_sock_peer_gone(ep->sock))
 		return -ECONNRESET;
-	ret = take_qp(ep, param->qpn) ?: build_reply(ep, param);
+	ret = take_qp(ep, id, param->qpn) ?: build_reply(ep, param);
 	if (ret)
 		return ret;
 	id->add_ref(id);

@@ -66,7 +66,8 @@ int srnic_destroy_listen(struct iw_cm_id *id);
  *	ANNOUNCED	accept or reject		REPLYING, CLOSING	DEAD (a later accept fails)
  *	REPLYING	TCP to take the Reply		OPERATION		ESTABLISHED with status, CLOSE, DEAD
  *	CLOSING		TCP to take our last frame	LINGER			DEAD
- *	OPERATION	srnic_ep_over()			CLOSE, LINGER
+ *	OPERATION	srnic_ep_over()			DRAINING or CLOSE, LINGER
+ *	DRAINING	what is posted to be sent	CLOSE, LINGER
  *	LINGER		the peer's FIN, all acked	DEAD			DEAD (reset)
  *	DEAD		its last reference
  *
@@ -83,6 +84,7 @@ enum srnic_ep_state {
 	SRNIC_EP_REPLYING,
 	SRNIC_EP_CLOSING,
 	SRNIC_EP_OPERATION,
+	SRNIC_EP_DRAINING,
 	SRNIC_EP_LINGER,
 	SRNIC_EP_DEAD,
 };
@@ -121,7 +123,9 @@ struct srnic_startup {
  * @qp: changes under @lock and dev->connections.lock
  * @up: the consumer believes itself connected: it is owed a CLOSE
  * @announced_id: 0, or its number in dev->connections.announced
- * @extensions: how often LINGER's deadline was moved because octets still flowed; @unacked: as of then
+ * @drain_start: @drain_end: jiffies; DRAINING ends at the latter at the latest
+ * @extensions: how often LINGER's deadline was moved because octets still flowed; @unacked: as of the last
+ *	look, in LINGER and DRAINING
  */
 struct srnic_ep {
 	struct kref ref;
@@ -143,6 +147,7 @@ struct srnic_ep {
 	struct srnic_qp *qp;
 	struct srnic_listen *listen;
 	u32 announced_id;
+	unsigned long drain_start, drain_end;
 	u32 extensions;
 	u32 unacked;
 	struct srnic_startup *startup;

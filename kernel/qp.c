@@ -332,11 +332,15 @@ static void stop_receiving(struct srnic_qp *qp, struct sock *sk)
 	release_sock(sk);
 }
 
-void srnic_qp_stop(struct srnic_qp *qp)
+void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *only)
 {
 	struct srnic_ep *ep = NULL;
 
 	mutex_lock(&qp->tx.mutex);
+	if (only && qp->ep != only) {
+		srnic_tx_unlock(qp);
+		return;
+	}
 	if (qp->sock) {
 		stop_receiving(qp, qp->sock->sk);
 		qp->sock = NULL;
@@ -352,26 +356,45 @@ void srnic_qp_stop(struct srnic_qp *qp)
 		srnic_ep_put(ep);
 }
 
-static bool tx_drained(struct srnic_qp *qp)
+/* The peer has closed its half: takes what came before, and tells whether that leaves anything unfinished. */
+static bool cut_short(struct srnic_qp *qp)
 {
-	bool drained;
+	bool cut;
 
-	mutex_lock(&qp->tx.mutex);
-	drained = READ_ONCE(qp->state) != SRNIC_QP_RTS ||
-		  (!qp->tx.batch.len && !qp->tx.msg_active &&
-		   !srnic_ring_pending(READ_ONCE(qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries));
-	srnic_tx_unlock(qp);
-	return drained;
+	lock_sock(qp->sock->sk);
+	srnic_rx_run(qp, qp->sock->sk);
+	cut = !srnic_rx_between(&qp->rx.core) || qp->outbound_head != READ_ONCE(qp->outbound_tail);
+	release_sock(qp->sock->sk);
+	return cut;
 }
 
-void srnic_qp_drain(struct srnic_qp *qp, unsigned int timeout_ms)
+void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	struct srnic_tx *tx = &qp->tx;
+	bool cut = false;
 
+	mutex_lock(&tx->mutex);
+	if (qp->ep == ep) {
+		tx->closing = true;
+		tx->peer_closed = peer;
+		tx->close_at = qp->sq_taken + srnic_ring_pending(READ_ONCE(qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries);
+		cut = peer && cut_short(qp);
+	}
+	srnic_tx_unlock(qp);
+	if (cut)
+		srnic_qp_terminate(qp, &(struct srnic_terminate) { .layer = SRNIC_LAYER_LLP,
+								   .code = SRNIC_LLP_CLOSED });
 	srnic_tx_run(qp);
-	while (!tx_drained(qp) && time_before(jiffies, end))
-		msleep(1);
-	srnic_qp_stop(qp);
+}
+
+bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep)
+{
+	bool closed;
+
+	mutex_lock(&qp->tx.mutex);
+	closed = qp->ep != ep || srnic_tx_closed(qp);
+	srnic_tx_unlock(qp);
+	return closed;
 }
 
 /* ---- creation ---- */
@@ -509,7 +532,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 
 	srnic_qp_fail(qp);
 	disconnect(qp, SRNIC_OVER_ABORT);
-	srnic_qp_stop(qp);
+	srnic_qp_stop(qp, NULL);
 	xa_erase(&qp->dev->qps, base->qp_num);
 	synchronize_rcu_expedited();	/* srnic_iw_get_qp() */
 	srnic_qp_put(qp);
@@ -527,7 +550,7 @@ static int reset(struct srnic_qp *qp)
 {
 	srnic_qp_fail(qp);
 	disconnect(qp, SRNIC_OVER_ABORT);
-	srnic_qp_stop(qp);
+	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
 	WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 	if (qp->rq.hdr)

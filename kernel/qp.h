@@ -80,6 +80,7 @@ enum srnic_tx_source {
  * @built: send queue index up to which all octets are in the batch or sent: complete once the batch is empty
  * @completed: send queue index up to which that was done
  * @fpdus: built, but not counted yet
+ * @closing: send requests are taken up to @close_at only; @peer_closed: nothing will come any more
  */
 struct srnic_tx {
 	struct mutex mutex;
@@ -97,6 +98,8 @@ struct srnic_tx {
 	u32 built;
 	u32 completed;
 	u32 fpdus;
+	bool closing, peer_closed;
+	u32 close_at;
 	struct srnic_terminate term;
 	unsigned long term_deadline;
 	struct srnic_batch batch;
@@ -214,12 +217,20 @@ struct srnic_qp_start {
  */
 int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /*
+ * The stream comes to a graceful end (RFC 5041 6.2.1): what was posted and what the peer has asked to read still goes out;
+ * what is posted from now on will be flushed. peer: it has closed its half. If that cut a message short or left a read
+ * without its response, it is the error that RFC 5044 8 has as number 1. Does nothing if the QP is not on this ep any
+ * more. Process context.
+ */
+void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer);
+/* Is all that done, or the QP not on this ep any more? Process context. */
+bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep);
+/*
  * Ends the QP's use of its socket: state ERROR, callbacks restored, everything flushed; when it returns neither half runs
  * or will. Idempotent; process context; never with a socket lock held. The socket itself stays the ep's to shut and release.
+ * Does nothing if the QP is not on this ep any more; ep NULL: on whatever it is.
  */
-void srnic_qp_stop(struct srnic_qp *qp);
-/* Graceful: waits (bounded) until TCP has taken what is already built, then as srnic_qp_stop(). For SQD. */
-void srnic_qp_drain(struct srnic_qp *qp, unsigned int timeout_ms);
+void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *ep);
 
 /* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
 void srnic_qp_fail(struct srnic_qp *qp);
@@ -271,6 +282,8 @@ void srnic_tx_run(struct srnic_qp *qp);
 void srnic_tx_kick(struct srnic_qp *qp);
 /* For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it taken. */
 void srnic_tx_unlock(struct srnic_qp *qp);
+/* Is everything out that there was when tx.closing was set? (tx.mutex held) */
+bool srnic_tx_closed(struct srnic_qp *qp);
 /* Frees the batch (tx.mutex held, or QP being destroyed). */
 void srnic_tx_release(struct srnic_qp *qp);
 

@@ -244,6 +244,8 @@ static bool must_wait(struct srnic_qp *qp)
  */
 static bool sq_pending(struct srnic_qp *qp)
 {
+	if (qp->tx.closing && qp->sq_taken == qp->tx.close_at)
+		return false;
 	return srnic_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries) &&
 	       qp->sq_taken - READ_ONCE(qp->sq_done) < qp->sq.entries;
 }
@@ -647,9 +649,23 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->read_stall = false;
 	tx->term_pending = false;
 	tx->last_wqe = false;
+	tx->closing = tx->peer_closed = false;
 	tx->msg_active = false;
 	tx->fpdus = 0;
 	tx->built = tx->completed = qp->sq_taken;
+}
+
+bool srnic_tx_closed(struct srnic_qp *qp)
+{
+	const struct srnic_tx *tx = &qp->tx;
+	enum srnic_qp_state state = READ_ONCE(qp->state);
+
+	if (state != SRNIC_QP_RTS)
+		return state != SRNIC_QP_TERMINATING;
+	if (tx->peer_closed ? READ_ONCE(tx->held) : reads_outstanding(qp))
+		return tx->peer_closed;
+	return !tx->batch.len && !tx->msg_active && qp->sq_taken == tx->close_at &&
+	       qp->inbound_head == smp_load_acquire(&qp->inbound_tail);
 }
 
 void srnic_tx_release(struct srnic_qp *qp)

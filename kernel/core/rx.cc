@@ -441,6 +441,11 @@ void srnic_rx_init(struct srnic_rx *rx, const struct srnic_rx_params *params)
 	start_fpdu(*rx);
 }
 
+bool srnic_rx_between(const struct srnic_rx *rx)
+{
+	return rx->over || (rx->phase == static_cast<u8>(Phase::header) && !rx->have && !rx->receive_active);
+}
+
 struct srnic_rx_step srnic_rx_next(struct srnic_rx *rx)
 {
 	if (rx->over) [[unlikely]]

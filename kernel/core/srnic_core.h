@@ -107,7 +107,9 @@ u32 srnic_mpa_mulpdu(u32 emss, bool markers);
 
 enum srnic_layer { SRNIC_LAYER_RDMAP = 0, SRNIC_LAYER_DDP = 1, SRNIC_LAYER_LLP = 2 };
 
-#define SRNIC_LLP_CRC_ERROR	2	/* error code of layer LLP (RFC 5044 8) */
+/* Error codes of layer LLP (RFC 5044 8) that the host tells or counts. */
+#define SRNIC_LLP_CLOSED	1
+#define SRNIC_LLP_CRC_ERROR	2
 
 /**
  * struct srnic_terminate - a Terminate message, to be sent or as received
@@ -293,6 +295,8 @@ struct srnic_rx {
 };
 
 void srnic_rx_init(struct srnic_rx *rx, const struct srnic_rx_params *params);
+/* Is the stream, as far as it was seen, at an end of an FPDU, and of an untagged message? */
+bool srnic_rx_between(const struct srnic_rx *rx);
 /* What to do with the next octets of the stream. */
 struct srnic_rx_step srnic_rx_next(struct srnic_rx *rx);
 /* n octets (1..want of the last step) were taken. */

@@ -251,11 +251,14 @@ private:
 			s.reset();
 			return;
 		}
+		if (row.more.by_fin)
+			s.fin();
 		if (row.cause) {
 			want = want + terminate(*row.cause, culprit(attack));
 		} else {
 			came = s.receive(want.size()); // who leaves is not answered any more
-			s.fin();
+			if (!row.more.by_fin)
+				s.fin();
 		}
 		came = came + s.rest(&end);
 

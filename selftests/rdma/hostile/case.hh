@@ -62,6 +62,7 @@ struct More {
 	int window = 0;		// octets of receive buffer
 	int event = -1;		// of the victim's QP (-1: the one that belongs to the Terminate; 0: none)
 	bool by_reset = false;	// the attacker leaves by RST, not by FIN
+	bool by_fin = false;	// the attacker closes its half before the Terminate comes
 };
 
 inline constexpr std::optional<Cause> accepted = std::nullopt;
@@ -74,6 +75,7 @@ struct Row {
 };
 
 std::vector<Row> segment_rows();
+std::vector<Row> closing_rows(); // closing.cc; part of the former
 
 // ---- Request and Reply frames (startup.cc) ----
 

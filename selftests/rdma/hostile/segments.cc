@@ -343,13 +343,6 @@ std::vector<Row> untagged_rows()
 		 delivered({.invalidate = 0xffffffff, .payload = filler(4)}),
 		 {.delivered = 1}},
 		{"RFC 5040 5.3: a zero-length Send consumes a receive", accepted, send(0), {.delivered = 1}},
-		{"RFC 5041 5.3: a message without end is not delivered", accepted,
-		 [](const Scene &s) {
-			 return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(8)})},
-				       the_last,
-				       {},
-				       {{s["receive0"].to, 64}}};
-		 }},
 	};
 }
 
@@ -760,34 +753,6 @@ std::vector<Row> terminate_rows()
 	};
 }
 
-// ---- The stream ends inside an FPDU (RFC 5044 8, 1) ----
-
-std::vector<Row> cut_rows()
-{
-	std::vector<Row> rows;
-	struct Place {
-		const char *name;
-		size_t octets;
-	};
-
-	for (bool reset : {false, true})
-		for (Place place :
-		     {Place{"before the first octet", 0}, Place{"inside the length", 1}, Place{"inside the header", 9},
-		      Place{"in front of the payload", 20}, Place{"inside the payload", 24},
-		      Place{"in front of the CRC", 28}, Place{"inside the CRC", 30}})
-			rows.push_back({std::string("RFC 5044 8, 1: the connection is lost by ") +
-						(reset ? "RST " : "FIN ") + place.name,
-					accepted,
-					[place](const Scene &s) {
-						return Attack{{send(8).slice(0, place.octets)},
-							      the_last,
-							      {},
-							      {{s["receive0"].to, 64}}};
-					},
-					{.by_reset = reset}});
-	return rows;
-}
-
 } // namespace
 
 std::vector<Row> segment_rows()
@@ -803,7 +768,7 @@ std::vector<Row> segment_rows()
 	add(rows, read_response_rows());
 	add(rows, invalidate_rows());
 	add(rows, terminate_rows());
-	add(rows, cut_rows());
+	add(rows, closing_rows());
 	return rows;
 }
 

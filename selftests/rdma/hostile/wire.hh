@@ -170,6 +170,7 @@ struct Cause {
 	Includes includes;
 };
 
+inline constexpr Cause lost = {2, 0, 1, Includes::nothing};    // RFC 5044 8
 inline constexpr Cause bad_crc = {2, 0, 2, Includes::nothing}; // RFC 5044 8
 inline constexpr Cause bad_framing = {2, 0, 3, Includes::nothing};
 constexpr Cause mpa(u8 code) { return {2, 0, code, Includes::nothing}; }	 // RFC 6581 8
