@@ -391,6 +391,7 @@ static void init_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param
 		.ord = min_t(u32, param->ord, SRNIC_MAX_ORD),
 		.max_ird = SRNIC_MAX_IRD,
 		.crc = READ_ONCE(ep->dev->crc),
+		.markers = READ_ONCE(ep->dev->markers),
 		.revision = READ_ONCE(mpa_revision) == 1 ? 1 : 2,
 		.p2p = true,
 		.rtr = SRNIC_RTR_ALL,
@@ -428,6 +429,7 @@ static void terminate(struct srnic_ep *ep)
 	struct srnic_tx_seg seg;
 	u32 len;
 
+	srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
 	/* RFC 5044 7.1.2 rule 7: the first marker is all zero. */
 	memset(startup->out, 0, marker);
 	msg.length = srnic_terminate_build(&term, payload);
@@ -552,8 +554,12 @@ static int operate_initiator(struct srnic_ep *ep)
 {
 	int ret = start_qp(ep, true);
 
-	if (ret)
-		return ret;
+	if (ret) {
+		ep->startup->agreed.error = SRNIC_MPA_LOCAL_CATASTROPHIC;
+		report_failure(ep, ret);
+		terminate(ep);
+		return ONWARD;
+	}
 	ret = report_reply(ep, 0);
 	ep->up = !ret;
 	if (ret) {

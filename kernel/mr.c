@@ -410,7 +410,7 @@ int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsig
 }
 
 /* The consumer may have changed the upper part of base.iova since it mapped (NFS does), so it is read here. */
-int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 key, u32 ib_access)
+int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_access)
 {
 	u32 access;
 
@@ -426,6 +426,7 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 key, u32 ib_access)
 	mr->iova = mr->base.iova;
 	mr->length = mr->base.length;
 	mr->access = access;
+	mr->qpn = qpn;
 	enable(mr);
 	return 0;
 }
@@ -434,7 +435,7 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 key, u32 ib_access)
  * Counted in by the caller, so a registration under a new key cannot complete between the look at the STag and the
  * change of state. Consumers may invalidate what is invalid already; peers may not.
  */
-static enum srnic_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, bool remote)
+static enum srnic_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)
 {
 	if (READ_ONCE(mr->stag) != stag)
 		return SRNIC_REGION_INVALID;
@@ -442,12 +443,14 @@ static enum srnic_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 sta
 		return SRNIC_REGION_FOREIGN;
 	if (!mr->fast_reg)
 		return SRNIC_REGION_ACCESS;
-	if (cmpxchg(&mr->state, SRNIC_MR_VALID, SRNIC_MR_INVALID) != SRNIC_MR_VALID && remote)
+	if (peer_qpn && mr->qpn != peer_qpn)
+		return SRNIC_REGION_FOREIGN;
+	if (cmpxchg(&mr->state, SRNIC_MR_VALID, SRNIC_MR_INVALID) != SRNIC_MR_VALID && peer_qpn)
 		return SRNIC_REGION_INVALID;
 	return SRNIC_REGION_OK;
 }
 
-enum srnic_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, bool remote)
+enum srnic_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn)
 {
 	enum srnic_region_verdict verdict = SRNIC_REGION_INVALID;
 	struct srnic_mr *mr;
@@ -456,7 +459,7 @@ enum srnic_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32
 	rcu_read_lock(); /* keeps mr allocated beyond mr_put() */
 	mr = mr_get(dev, stag);
 	if (mr) {
-		verdict = invalidate(mr, pd, stag, remote);
+		verdict = invalidate(mr, pd, stag, peer_qpn);
 		mr_put(mr);
 		if (verdict == SRNIC_REGION_OK)
 			wait_holders(mr);

@@ -25,6 +25,7 @@ enum srnic_mr_state {
  * @freed: completed when @users reaches 0; dereg waits for it
  * @state: enum srnic_mr_state; written with a release, so that fields below are stable while VALID
  * @stag: @iova: @length: @access: what is granted; change only while INVALID with no holder
+ * @qpn: the QP that registered it (fast registration), likewise
  * @dma: the whole of kernel memory: TOs are kernel virtual addresses, @pages is unused
  * @pages: one per PAGE_SIZE piece; @page_offset: octets into pages[0] where @iova lies
  */
@@ -38,6 +39,7 @@ struct srnic_mr {
 	u32 state;
 	u32 pd;
 	u32 access;
+	u32 qpn;
 	bool dma;
 	bool fast_reg;
 	u64 iova;
@@ -73,10 +75,11 @@ bool srnic_region_snapshot(struct srnic_dev *dev, u32 stag, struct srnic_region 
 /*
  * REG_MR and invalidation (kernel consumers). After srnic_mr_invalidate() returns SRNIC_REGION_OK no octet lands in the
  * region under this STag. Any context; spins while another CPU finishes its piece.
- * remote: by a peer (refused for anything but a fast-registration region: SRNIC_REGION_ACCESS).
+ * peer_qpn: 0 for the consumer itself; else the QP whose peer asks. A peer has no say over anything but fast-registration
+ * regions (SRNIC_REGION_ACCESS) that this very QP registered (RFC 5040 8.1.1 rule 7; SRNIC_REGION_FOREIGN).
  */
-enum srnic_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, bool remote);
-int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 key, u32 access);
+enum srnic_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);
+int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 access);
 
 /* verbs */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access);

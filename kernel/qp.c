@@ -264,10 +264,9 @@ static int alloc_reads(struct srnic_qp *qp, const struct srnic_mpa_agreed *agree
 {
 	free_reads(qp);
 	qp->ord = min_t(u32, agreed->ord, SRNIC_MAX_ORD);
-	/* An RTR that is a read counts as one, also where the consumers want none. */
-	qp->ird = clamp_t(u32, agreed->ird, 1, SRNIC_MAX_IRD);
+	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
 	/* Powers of two, so that the indices may wrap. */
-	qp->inbound_size = roundup_pow_of_two(qp->ird);
+	qp->inbound_size = roundup_pow_of_two(max(qp->ird, 1U));
 	qp->outbound_size = roundup_pow_of_two(qp->ord + 1);
 	qp->inbound_head = qp->inbound_tail = 0;
 	qp->outbound_head = qp->outbound_tail = 0;

@@ -94,6 +94,7 @@ struct srnic_tx {
 	bool respond_next;	/* alternation between inbound reads and local work */
 	bool crc;
 	u8 rtr;
+	struct srnic_markers markers;
 	u32 send_msn, read_msn;
 	u32 built;
 	u32 completed;

@@ -110,7 +110,7 @@ static enum srnic_rx_event deliver_send(struct srnic_qp *qp)
 	if (core->message.rtr)
 		return SRNIC_RX_MORE;
 	if (core->message.invalidate) {
-		verdict = srnic_mr_invalidate(qp->dev, qp->pd, core->message.inv_stag, true);
+		verdict = srnic_mr_invalidate(qp->dev, qp->pd, core->message.inv_stag, qp->base.qp_num);
 		if (verdict != SRNIC_REGION_OK) {
 			srnic_rq_complete(qp, NULL, SRNIC_WC_REM_INV_REQ_ERR);
 			return srnic_rx_fail_invalidate(core, verdict);
@@ -134,11 +134,13 @@ static void deliver_read_response(struct srnic_qp *qp)
 	bool rtr = read->rtr;
 	u8 status = SRNIC_WC_SUCCESS;
 
-	if (read->invalidate && srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, false) != SRNIC_REGION_OK)
+	if (read->invalidate && srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != SRNIC_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
 	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
 	if (!rtr)
 		srnic_sq_complete(qp, index, status, len);
+	if (status != SRNIC_WC_SUCCESS)
+		srnic_qp_terminate(qp, &(struct srnic_terminate) { .layer = SRNIC_LAYER_RDMAP });
 	smp_mb();	/* pairs with the engine's stalling on a read */
 	if (READ_ONCE(qp->tx.read_stall))
 		srnic_tx_kick(qp);
@@ -261,6 +263,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.ctx = qp,
 		.pd = qp->pd,
 		.crc = start->agreed.crc,
+		.markers = start->agreed.recv_markers,
 		.rtr = start->initiator ? 0 : start->agreed.rtr,
 	};
 

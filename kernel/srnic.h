@@ -57,6 +57,7 @@ struct srnic_dev_connections {
  * @cq_ids: @srq_ids: numbers that rdma-resource and user space see
  * @stats: counters, per CPU (stats.h)
  * @crc: administrator's wish: use CRCs (RFC 5044 4.4); read by connection setup
+ * @markers: administrator's wish: receive markers (RFC 5044 4.3); read by connection setup
  * @index: small number unique among the module's devices
  */
 struct srnic_dev {
@@ -74,6 +75,7 @@ struct srnic_dev {
 	struct ida cq_ids;
 	struct ida srq_ids;
 	bool crc;
+	bool markers;
 	int index;
 	struct srnic_dev_connections connections;
 };

@@ -4,6 +4,9 @@
  *
  * mpa_crc (default 1): 0 asks that connections made from now on do without CRCs. They do only if both ends ask
  * (RFC 5044 4.4, 7.1.1).
+ *
+ * mpa_markers (default 0): 1 asks the peers of connections made from now on to send markers (RFC 5044 4.3, 7.1.1), which
+ * are checked. Markers that a peer asks for it gets whatever this says.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
@@ -20,20 +23,37 @@ static ssize_t mpa_crc_show(struct device *dev, struct device_attribute *attr, c
 	return sysfs_emit(buf, "%d\n", READ_ONCE(dev_of(dev)->crc));
 }
 
-static ssize_t mpa_crc_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t len)
+static ssize_t store_flag(bool *flag, const char *buf, size_t len)
 {
-	bool crc;
-	int ret = kstrtobool(buf, &crc);
+	bool value;
+	int ret = kstrtobool(buf, &value);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(dev_of(dev)->crc, crc);
+	WRITE_ONCE(*flag, value);
 	return len;
+}
+
+static ssize_t mpa_crc_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t len)
+{
+	return store_flag(&dev_of(dev)->crc, buf, len);
 }
 static DEVICE_ATTR_RW(mpa_crc);
 
+static ssize_t mpa_markers_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(dev_of(dev)->markers));
+}
+
+static ssize_t mpa_markers_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t len)
+{
+	return store_flag(&dev_of(dev)->markers, buf, len);
+}
+static DEVICE_ATTR_RW(mpa_markers);
+
 static struct attribute *attrs[] = {
 	&dev_attr_mpa_crc.attr,
+	&dev_attr_mpa_markers.attr,
 	NULL,
 };
 

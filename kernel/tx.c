@@ -21,6 +21,9 @@
 #define WAIT_DELAY	msecs_to_jiffies(500)
 #define MAX_ROUNDS	8			/* passes on behalf of others before the workqueue takes over */
 
+/* A Terminate at its longest: so short an FPDU has one marker at most. */
+#define TERMINATE_OCTETS (SRNIC_FPDU_MAX_HEADER + SRNIC_TERM_MAX + SRNIC_FPDU_MAX_TRAILER + SRNIC_MARKER_LEN)
+
 enum pass {
 	PASS_IDLE,	/* nothing to do, or something else will kick: a post, socket space, a read, the first FPDU */
 	PASS_MORE,	/* out of budget */
@@ -165,10 +168,10 @@ static u8 do_local(struct srnic_qp *qp)
 	struct srnic_mr *mr;
 
 	if (wqe->opcode == SRNIC_OP_LOCAL_INV)
-		return srnic_mr_invalidate(qp->dev, qp->pd, wqe->imm_inv, false) == SRNIC_REGION_OK ?
+		return srnic_mr_invalidate(qp->dev, qp->pd, wqe->imm_inv, 0) == SRNIC_REGION_OK ?
 		       SRNIC_WC_SUCCESS : SRNIC_WC_LOC_PROT_ERR;
 	mr = to_srnic_mr((struct ib_mr *)(uintptr_t)wqe->arg[0]);
-	return srnic_mr_register(mr, qp->pd, wqe->arg[1] >> 32, (u32)wqe->arg[1]) ?
+	return srnic_mr_register(mr, qp->pd, qp->base.qp_num, wqe->arg[1] >> 32, (u32)wqe->arg[1]) ?
 	       SRNIC_WC_LOC_PROT_ERR : SRNIC_WC_SUCCESS;
 }
 
@@ -332,8 +335,46 @@ static void put_bytes(struct srnic_batch *batch, const u8 *src, u32 len)
 	}
 }
 
-/* Payload is read once, into the batch, and the CRC taken over the copy: it is right whatever the user does meanwhile. */
-static enum srnic_region_verdict put_payload(struct srnic_qp *qp, u32 offset, u32 len, u32 *crc)
+/*
+ * RFC 5044 4.3: puts the marker that comes now, if there is one. Of the next len octets of the FPDU returns how many may
+ * follow before another one.
+ */
+static u32 up_to_marker(struct srnic_tx *tx, u32 len, u32 *crc)
+{
+	u8 marker[SRNIC_MARKER_LEN];
+
+	if (likely(!tx->markers.on))
+		return len;
+	if (!tx->markers.left) {
+		srnic_markers_build(&tx->markers, marker);
+		if (tx->crc)
+			*crc = srnic_host_crc32c(*crc, marker, sizeof(marker));
+		put_bytes(&tx->batch, marker, sizeof(marker));
+	}
+	len = min_t(u32, len, tx->markers.left);
+	srnic_markers_pass(&tx->markers, len);
+	return len;
+}
+
+/* Octets of the FPDU that its CRC covers, from the kernel's memory. */
+static void put_covered(struct srnic_tx *tx, const u8 *src, u32 len, u32 *crc)
+{
+	while (len) {
+		u32 n = up_to_marker(tx, len, crc);
+
+		if (tx->crc)
+			*crc = srnic_host_crc32c(*crc, src, n);
+		put_bytes(&tx->batch, src, n);
+		src += n;
+		len -= n;
+	}
+}
+
+/*
+ * Payload between two markers. It is read once, into the batch, and the CRC taken over the copy: it is right whatever the
+ * user does meanwhile.
+ */
+static enum srnic_region_verdict put_span(struct srnic_qp *qp, u32 offset, u32 len, u32 *crc)
 {
 	struct srnic_batch *batch = &qp->tx.batch;
 
@@ -353,27 +394,47 @@ static enum srnic_region_verdict put_payload(struct srnic_qp *qp, u32 offset, u3
 	return SRNIC_REGION_OK;
 }
 
+static enum srnic_region_verdict put_payload(struct srnic_qp *qp, u32 offset, u32 len, u32 *crc)
+{
+	enum srnic_region_verdict verdict = SRNIC_REGION_OK;
+
+	while (len && verdict == SRNIC_REGION_OK) {
+		u32 n = up_to_marker(&qp->tx, len, crc);
+
+		verdict = put_span(qp, offset, n, crc);
+		offset += n;
+		len -= n;
+	}
+	return verdict;
+}
+
+/* No marker splits the pad, or the CRC field; one between the two belongs to this FPDU (RFC 5044 4.4). */
 static void put_trailer(struct srnic_tx *tx, u32 pad, u32 crc)
 {
 	u8 trailer[SRNIC_FPDU_MAX_TRAILER] = { };
 
-	if (tx->crc) {
-		crc = srnic_host_crc32c(crc, trailer, pad);
-		srnic_crc_field(crc, trailer + pad);
-	}
-	put_bytes(&tx->batch, trailer, pad + 4);
+	put_covered(tx, trailer, pad, &crc);
+	up_to_marker(tx, 4, &crc);
+	if (tx->crc)
+		srnic_crc_field(crc, trailer);
+	put_bytes(&tx->batch, trailer, 4);
+	srnic_markers_end_fpdu(&tx->markers);
 }
 
 /* Memory that was there when the message started and is not any more: RFC 5040 7.1 case 1, or 7.2 rule 4 for a read. */
-static void payload_gone(struct srnic_qp *qp, enum srnic_region_verdict verdict)
+static void payload_gone(struct srnic_qp *qp, u32 offset, enum srnic_region_verdict verdict)
 {
 	struct srnic_tx *tx = &qp->tx;
+	struct srnic_terminate term;
 
 	tx->msg_active = false;
-	if (tx->source == SRNIC_SOURCE_REGION)
-		srnic_qp_terminate(qp, &(struct srnic_terminate) { .layer = SRNIC_LAYER_RDMAP, .etype = 1 });
-	else
+	if (tx->source != SRNIC_SOURCE_REGION) {
 		refuse_wqe(qp, qp->sq_taken - 1, SRNIC_WC_LOC_PROT_ERR);
+		return;
+	}
+	/* The MSN: requests are counted from 1, inbound_head from 0. */
+	srnic_terminate_read(&tx->response, qp->inbound_head + 1, offset, verdict, &term);
+	srnic_qp_terminate(qp, &term);
 }
 
 /* Adds one FPDU of the message in progress. The caller has reserved room for it. */
@@ -382,16 +443,16 @@ static void build_fpdu(struct srnic_qp *qp, u32 mulpdu)
 	struct srnic_tx *tx = &qp->tx;
 	u8 header[SRNIC_FPDU_MAX_HEADER];
 	struct srnic_tx_seg seg = srnic_tx_next(&tx->msg, mulpdu, header);
+	struct srnic_markers markers = tx->markers;
 	u32 keep = tx->batch.len, crc = SRNIC_CRC_SEED;
 	enum srnic_region_verdict verdict;
 
-	if (tx->crc)
-		crc = srnic_host_crc32c(crc, header, seg.header_len);
-	put_bytes(&tx->batch, header, seg.header_len);
+	put_covered(tx, header, seg.header_len, &crc);
 	verdict = put_payload(qp, seg.offset, seg.payload, &crc);
 	if (verdict != SRNIC_REGION_OK) {
 		srnic_batch_truncate(&tx->batch, keep);
-		payload_gone(qp, verdict);
+		tx->markers = markers;
+		payload_gone(qp, seg.offset, verdict);
 		return;
 	}
 	put_trailer(tx, seg.pad, crc);
@@ -406,7 +467,7 @@ static void build_fpdu(struct srnic_qp *qp, u32 mulpdu)
 static enum pass build_batch(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
-	u32 mulpdu = srnic_mpa_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), false);
+	u32 mulpdu = srnic_mpa_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), tx->markers.on);
 
 	while (READ_ONCE(qp->state) == SRNIC_QP_RTS && !READ_ONCE(tx->held)) {
 		u32 len;
@@ -416,7 +477,7 @@ static enum pass build_batch(struct srnic_qp *qp)
 				return PASS_IDLE;
 			continue;
 		}
-		len = srnic_tx_next_len(&tx->msg, mulpdu);
+		len = srnic_markers_len(&tx->markers, srnic_tx_next_len(&tx->msg, mulpdu));
 		if (!srnic_batch_takes(&tx->batch, len))
 			return PASS_MORE;
 		if (srnic_batch_reserve(&tx->batch, len))
@@ -502,7 +563,7 @@ static enum pass pass_terminating(struct srnic_qp *qp)
 	if (READ_ONCE(tx->held))
 		tx->term_pending = false;
 	if (tx->term_pending && send_batch(qp, true)) {
-		if (srnic_batch_reserve(&tx->batch, SRNIC_FPDU_MAX_HEADER + SRNIC_TERM_MAX + SRNIC_FPDU_MAX_TRAILER))
+		if (srnic_batch_reserve(&tx->batch, TERMINATE_OCTETS))
 			return PASS_RETRY;
 		tx->term_pending = false;
 		tx->bytes = tx->control;
@@ -641,6 +702,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	struct srnic_tx *tx = &qp->tx;
 
 	tx->crc = start->agreed.crc;
+	srnic_markers_start(&tx->markers, start->agreed.send_markers);
 	tx->held = !start->initiator;
 	tx->rtr = start->agreed.rtr;
 	tx->want_rtr = start->initiator && start->agreed.p2p && start->agreed.rtr;

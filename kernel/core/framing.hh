@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // MPA framing (RFC 5044 section 4): how one DDP segment, the ULPDU, lies in the TCP stream. An FPDU is a length, the
-// ULPDU, zeros up to a multiple of four octets, and a CRC32C over all of it.
+// ULPDU, zeros up to a multiple of four octets, and a CRC32C over all of it. If the receiver wants them there are markers
+// as well: four octets wherever the stream's length is a multiple of 512. The octets of an FPDU never count them.
 //
 // This is a border: DDP and RDMAP see a ULPDU and its length, and nothing else of what is here.
 #pragma once
@@ -25,6 +26,21 @@ constexpr u32 fpdu_len(u32 ulpdu_len) { return fpdu_header_len + ulpdu_len + fpd
 static_assert(fpdu_pad(14) == 0 && fpdu_pad(15) == 3 && fpdu_pad(16) == 2 && fpdu_pad(17) == 1);
 static_assert(fpdu_len(42) == 48); // RFC 5044 figure 5, less its marker
 static_assert(SRNIC_FPDU_MAX_TRAILER == 3 + crc_field_len);
+
+struct Marker { // RFC 5044 figure 3
+	be<u16> reserved;
+	be<u16> fpduptr;
+};
+static_assert(sizeof(Marker) == SRNIC_MARKER_LEN);
+
+constexpr u32 marker_gap = SRNIC_MARKER_INTERVAL - SRNIC_MARKER_LEN; // octets of FPDUs between two markers
+
+// FPDUs and markers are multiples of four, so that no marker splits a length or CRC field.
+static_assert(marker_gap % 4 == 0);
+
+// RFC 5044 4.2: the two low bits count as zero, and what is reserved is ignored. FPDUPTR is too narrow for an FPDU that
+// reaches back 64 KiB; no ULPDU of 64768 octets at most does.
+constexpr bool marker_points_back(const Marker &marker, u32 octets) { return (marker.fpduptr.host() & ~3u) == octets; }
 
 // RFC 5044 4.4, by way of iSCSI's digests: the running CRC's complement, least significant octet first.
 constexpr u32 crc_from_field(const u8 *field)

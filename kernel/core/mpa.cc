@@ -37,8 +37,7 @@ MpaEnhanced encode_enhanced(const srnic_mpa_frame &frame)
 
 constexpr u16 own_ird(const srnic_mpa_local &local) { return min(local.ird, local.max_ird); }
 
-// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end says which markers it needs to receive. Markers
-// that the peer requires MUST be there; transmit makes none yet (tx.cc), so that there is no connection then.
+// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end says whether it is to receive markers.
 srnic_mpa_agreed agree_basics(const srnic_mpa_frame &peer, bool own_crc, bool own_markers, const srnic_mpa_local &local)
 {
 	srnic_mpa_agreed agreed{};
@@ -48,7 +47,6 @@ srnic_mpa_agreed agree_basics(const srnic_mpa_frame &peer, bool own_crc, bool ow
 	agreed.crc = own_crc || peer.crc;
 	agreed.send_markers = peer.markers;
 	agreed.recv_markers = own_markers;
-	agreed.error = static_cast<u8>(peer.markers ? MpaError::local_catastrophic : MpaError::none);
 	return agreed;
 }
 

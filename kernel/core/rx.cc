@@ -6,7 +6,7 @@
 // Everything is checked before the first octet of payload is asked for. Nothing is delivered before the FPDU's CRC was
 // found good, and no error of its header told: the CRC comes first (RFC 5044 4.4). Every FPDU is fed in steps: 16 octets,
 // which the smallest ULPDU fills; 4 more of an untagged header; payload, placed by the host (a Read Request or Terminate
-// is gathered in buf instead, and what was refused is skipped); pad and CRC.
+// is gathered in buf instead, and what was refused is skipped); pad and CRC. Markers cut these steps, and are taken out.
 #include "framing.hh"
 #include "terminate.hh"
 
@@ -72,6 +72,7 @@ void start_fpdu(srnic_rx &rx)
 	rx.summed = 0;
 	rx.refused = 0;
 	rx.crc = SRNIC_CRC_SEED;
+	srnic_markers_end_fpdu(&rx.markers);
 	want(rx, Phase::header, tagged_end);
 }
 
@@ -106,6 +107,20 @@ srnic_rx_event want_field(srnic_rx &rx)
 	return want(rx, Phase::trailer, crc_field_len);
 }
 
+// Skips len octets and then looks at the CRC.
+[[gnu::cold, gnu::noinline]] srnic_rx_event skip(srnic_rx &rx, u32 len)
+{
+	rx.payload_left = len;
+	return len ? want(rx, Phase::skipped, rx.have) : want_field(rx);
+}
+
+// Skips what is left of the FPDU whose header is at hand.
+[[gnu::cold, gnu::noinline]] srnic_rx_event skip_rest(srnic_rx &rx)
+{
+	sum_up_to(rx, rx.have);
+	return skip(rx, fpdu_header_len + rx.ulpdu_len + fpdu_pad(rx.ulpdu_len) - rx.have);
+}
+
 // What the header at hand gets wrong. With CRCs it is told when the FPDU is whole and its CRC is good: RFC 5044 4.4, "the
 // receiver MUST first". What is left of the FPDU until then is skipped.
 [[gnu::cold, gnu::noinline]] srnic_rx_event refuse(srnic_rx &rx, Error why)
@@ -114,9 +129,7 @@ srnic_rx_event want_field(srnic_rx &rx)
 		return fail(rx, why);
 	capture(rx, why);
 	rx.refused = 1;
-	sum_up_to(rx, rx.have);
-	rx.payload_left = fpdu_header_len + rx.ulpdu_len + fpdu_pad(rx.ulpdu_len) - rx.have;
-	return rx.payload_left ? want(rx, Phase::skipped, rx.have) : want_field(rx);
+	return skip_rest(rx);
 }
 
 // ---- Tagged messages (RFC 5041 5.1.1) ----
@@ -267,6 +280,8 @@ srnic_rx_event on_untagged(srnic_rx &rx)
 	UntaggedHeader header = load<UntaggedHeader>(rx.buf + ddp_offset);
 	u32 len = rx.ulpdu_len - u32{sizeof(header)}, qn = header.qn.host();
 
+	if (rx.refused) [[unlikely]]
+		return skip_rest(rx);
 	if (!header.control.version_ok()) [[unlikely]]
 		return refuse(rx, error(UntaggedError::version));
 	if (qn >= queues) [[unlikely]]
@@ -322,6 +337,8 @@ srnic_rx_event on_header(srnic_rx &rx)
 	rx.opcode = rdmap_control(rx).opcode();
 	if (length_too_short(rx)) [[unlikely]]
 		return refuse_length(rx);
+	if (rx.refused) [[unlikely]]
+		return skip_rest(rx);
 	if (ddp_control(rx).tagged())
 		return on_tagged(rx);
 	return want(rx, Phase::untagged_rest, untagged_end);
@@ -427,6 +444,82 @@ srnic_rx_event took_payload(srnic_rx &rx, u32 n)
 	return rx.payload_left ? SRNIC_RX_MORE : want_trailer(rx, 0);
 }
 
+// n octets of an FPDU, no marker among them.
+srnic_rx_event took_octets(srnic_rx &rx, u32 n)
+{
+	if (rx.phase == static_cast<u8>(Phase::payload))
+		return took_payload(rx, n);
+	if (rx.phase == static_cast<u8>(Phase::skipped)) [[unlikely]]
+		return took_skipped(rx, n);
+	rx.have = static_cast<u16>(rx.have + n);
+	if (rx.have < rx.need)
+		return on_partial(rx);
+	if (rx.phase == static_cast<u8>(Phase::header))
+		return on_header(rx);
+	if (rx.phase == static_cast<u8>(Phase::untagged_rest))
+		return on_untagged(rx);
+	return on_trailer(rx);
+}
+
+// ---- Markers (RFC 5044 4.3) ----
+
+// RFC 5044 8, 3: a marker and the lengths do not agree on where this FPDU starts. "In the event that the CRC is valid", and
+// whatever else is wrong with it: nothing of it goes up to DDP (6), and no more of it is placed.
+[[gnu::cold, gnu::noinline]] srnic_rx_event refuse_marker(srnic_rx &rx)
+{
+	if (!rx.params.crc)
+		return fail(rx, error(LlpError::framing));
+	capture(rx, error(LlpError::framing));
+	rx.refused = 1;
+	if (rx.phase == static_cast<u8>(Phase::payload))
+		return skip(rx, rx.payload_left + fpdu_pad(rx.ulpdu_len));
+	return SRNIC_RX_MORE;
+}
+
+// 4.4: the CRC covers markers, in their place.
+srnic_rx_event on_marker(srnic_rx &rx)
+{
+	Marker marker = load<Marker>(rx.marker);
+	bool good = marker_points_back(marker, rx.markers.back);
+	u8 ignored[SRNIC_MARKER_LEN];
+
+	sum_up_to(rx, rx.have);
+	if (rx.params.crc)
+		rx.crc = srnic_host_crc32c(rx.crc, rx.marker, sizeof(rx.marker));
+	rx.marker_have = 0;
+	srnic_markers_build(&rx.markers, ignored);
+	return good ? SRNIC_RX_MORE : refuse_marker(rx);
+}
+
+[[gnu::noinline]] srnic_rx_event took_between_markers(srnic_rx &rx, u32 n)
+{
+	if (rx.markers.left) {
+		srnic_markers_pass(&rx.markers, n);
+		return took_octets(rx, n);
+	}
+	rx.marker_have = static_cast<u8>(rx.marker_have + n);
+	return rx.marker_have < SRNIC_MARKER_LEN ? SRNIC_RX_MORE : on_marker(rx);
+}
+
+srnic_rx_step next_octets(srnic_rx &rx)
+{
+	if (rx.phase == static_cast<u8>(Phase::payload))
+		return {SRNIC_RX_PLACE, rx.payload_left, nullptr};
+	if (rx.phase == static_cast<u8>(Phase::skipped)) [[unlikely]]
+		return {SRNIC_RX_BYTES, min(rx.payload_left, u32{sizeof(rx.buf)}), rx.buf};
+	return {SRNIC_RX_BYTES, u32{rx.need} - rx.have, rx.buf + rx.have};
+}
+
+[[gnu::noinline]] srnic_rx_step next_between_markers(srnic_rx &rx)
+{
+	srnic_rx_step step = next_octets(rx);
+
+	if (!rx.markers.left)
+		return {SRNIC_RX_BYTES, u32{SRNIC_MARKER_LEN} - rx.marker_have, rx.marker + rx.marker_have};
+	step.want = min(step.want, u32{rx.markers.left});
+	return step;
+}
+
 } // namespace
 } // namespace srnic
 
@@ -438,39 +531,29 @@ void srnic_rx_init(struct srnic_rx *rx, const struct srnic_rx_params *params)
 	rx->params = *params;
 	rx->send_msn = first_msn;
 	rx->read_msn = first_msn;
+	srnic_markers_start(&rx->markers, params->markers);
 	start_fpdu(*rx);
 }
 
+// A marker between two FPDUs is part of the second (RFC 5044 4.3); one that is whole has its gap before it.
 bool srnic_rx_between(const struct srnic_rx *rx)
 {
-	return rx->over || (rx->phase == static_cast<u8>(Phase::header) && !rx->have && !rx->receive_active);
+	bool marked = rx->marker_have || rx->markers.left == marker_gap;
+
+	return rx->over ||
+	       (rx->phase == static_cast<u8>(Phase::header) && !rx->have && !marked && !rx->receive_active);
 }
 
 struct srnic_rx_step srnic_rx_next(struct srnic_rx *rx)
 {
 	if (rx->over) [[unlikely]]
 		return {SRNIC_RX_STOP, 0, nullptr};
-	if (rx->phase == static_cast<u8>(Phase::payload))
-		return {SRNIC_RX_PLACE, rx->payload_left, nullptr};
-	if (rx->phase == static_cast<u8>(Phase::skipped)) [[unlikely]]
-		return {SRNIC_RX_BYTES, min(rx->payload_left, u32{sizeof(rx->buf)}), rx->buf};
-	return {SRNIC_RX_BYTES, u32{rx->need} - rx->have, rx->buf + rx->have};
+	return rx->markers.on ? next_between_markers(*rx) : next_octets(*rx);
 }
 
 enum srnic_rx_event srnic_rx_took(struct srnic_rx *rx, u32 n)
 {
-	if (rx->phase == static_cast<u8>(Phase::payload))
-		return took_payload(*rx, n);
-	if (rx->phase == static_cast<u8>(Phase::skipped)) [[unlikely]]
-		return took_skipped(*rx, n);
-	rx->have = static_cast<u16>(rx->have + n);
-	if (rx->have < rx->need)
-		return on_partial(*rx);
-	if (rx->phase == static_cast<u8>(Phase::header))
-		return on_header(*rx);
-	if (rx->phase == static_cast<u8>(Phase::untagged_rest))
-		return on_untagged(*rx);
-	return on_trailer(*rx);
+	return rx->markers.on ? took_between_markers(*rx, n) : took_octets(*rx, n);
 }
 
 // Receives and read sinks are this end's own memory: what keeps the host from using them is not the peer's fault, unless

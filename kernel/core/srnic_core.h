@@ -80,6 +80,9 @@ struct srnic_mpa_local {
 	u8 rtr;			/* SRNIC_RTR_* that this end can generate or accept */
 };
 
+/* MPA error code for what has none of its own (RFC 6581 9.3). */
+#define SRNIC_MPA_LOCAL_CATASTROPHIC 5
+
 /* What both ends agreed on. */
 struct srnic_mpa_agreed {
 	u16 ird, ord;		/* to set on the local QP */
@@ -100,6 +103,34 @@ void srnic_mpa_conclude(const struct srnic_mpa_frame *request, const struct srni
 			const struct srnic_mpa_local *local, struct srnic_mpa_agreed *out);
 /* MULPDU from EMSS (RFC 5044 4.5), never below 128, never above what a 16-bit length allows with its headers (64768). */
 u32 srnic_mpa_mulpdu(u32 emss, bool markers);
+
+/* ---- Markers (RFC 5044 4.2 and 4.3) ---- */
+
+#define SRNIC_MARKER_LEN	4
+#define SRNIC_MARKER_INTERVAL	512	/* octets of the stream from one marker's start to the next one's */
+
+/**
+ * struct srnic_markers - how far one direction of a stream has got between two markers
+ * @on: there are markers; without, neither of the others means anything
+ * @left: octets before the next marker; 0: it comes now
+ * @back: octets since the start of the current FPDU's ULPDU_Length, markers included; 0: between two FPDUs
+ */
+struct srnic_markers {
+	u8 on;
+	u16 left;
+	u32 back;
+};
+
+/* The stream is where full operation starts: with a marker. */
+void srnic_markers_start(struct srnic_markers *markers, bool on);
+/* An FPDU is complete; a marker that comes now belongs to the next one. */
+void srnic_markers_end_fpdu(struct srnic_markers *markers);
+/* n octets of an FPDU went by, at most as many as are @left. */
+void srnic_markers_pass(struct srnic_markers *markers, u32 n);
+/* The marker that comes now went by. Writes what it has to be. */
+void srnic_markers_build(struct srnic_markers *markers, u8 out[SRNIC_MARKER_LEN]);
+/* Octets on the wire of the next len octets of an FPDU, with the markers among them. */
+u32 srnic_markers_len(const struct srnic_markers *markers, u32 len);
 
 /* ---- Terminate (RFC 5040 4.8) ---- */
 
@@ -214,6 +245,13 @@ enum srnic_region_verdict {
 /* May [to, to + len) be used with these rights by a QP of this pd? Overflow-checked. */
 enum srnic_region_verdict srnic_region_check(const struct srnic_region *region, u32 pd, u32 access, u64 to, u64 len);
 
+/*
+ * The Terminate for a RDMA Read whose source cannot be read any further (RFC 5040 4.8, figures 9 and 10): the request at
+ * queue 1's msn, brought up to date by the octets that were sent.
+ */
+void srnic_terminate_read(const struct srnic_read_request *request, u32 msn, u32 sent, enum srnic_region_verdict verdict,
+			  struct srnic_terminate *out);
+
 /* ---- Receive: MPA framing, DDP and RDMAP rules of one incoming stream ---- */
 
 enum srnic_rx_kind {
@@ -261,7 +299,7 @@ struct srnic_rx_params {
 	void *ctx;		/* handed to every function that the core asks */
 	u32 pd;
 	u8 crc;			/* check CRCs */
-	u8 markers;		/* strip markers (not yet offered: 0) */
+	u8 markers;		/* check and strip markers */
 	u8 rtr;			/* responder in peer-to-peer mode: RTR types that the first FPDU may be */
 };
 
@@ -292,6 +330,9 @@ struct srnic_rx {
 	u8 receive_active;
 	u8 receive_opcode;
 	u8 buf[2 + 18 + SRNIC_TERM_MAX + 8];
+	struct srnic_markers markers;
+	u8 marker_have;
+	u8 marker[SRNIC_MARKER_LEN];
 };
 
 void srnic_rx_init(struct srnic_rx *rx, const struct srnic_rx_params *params);

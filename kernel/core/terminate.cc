@@ -86,6 +86,33 @@ u32 srnic_terminate_build(const struct srnic_terminate *term, u8 out[SRNIC_TERM_
 	return len;
 }
 
+// The headers are made anew: of an untagged message that one segment holds nothing else can have been in them.
+void srnic_terminate_read(const struct srnic_read_request *request, u32 msn, u32 sent, enum srnic_region_verdict verdict,
+			  struct srnic_terminate *out)
+{
+	srnic_read_request left = *request;
+	Error why = error(protection_error(verdict), true);
+	UntaggedHeader header = {DdpControl::make(false, true),
+				 RdmapControl::make(SRNIC_RDMAP_READ_REQUEST).octet,
+				 be<u32>::from_host(0),
+				 be<u32>::from_host(static_cast<u32>(Queue::read_request)),
+				 be<u32>::from_host(msn),
+				 be<u32>::from_host(0)};
+
+	left.sink_to += sent;
+	left.source_to += sent;
+	left.length -= sent;
+	*out = {};
+	out->layer = why.layer;
+	out->etype = why.etype;
+	out->code = why.code;
+	out->has_ddp = out->has_rdmap = 1;
+	out->ddp_header_len = sizeof(header);
+	out->ddp_len = sizeof(header) + SRNIC_READ_REQUEST_LEN;
+	store(out->ddp, header);
+	store(out->read_request, encode(left));
+}
+
 // More octets than announced are no harm: RFC 5040 7.1 has senders that set absent headers to zero.
 bool srnic_terminate_parse(const u8 *data, u32 len, struct srnic_terminate *out)
 {

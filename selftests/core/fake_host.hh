@@ -64,7 +64,7 @@ struct Stream {
 	srnic_rx rx;
 	std::vector<Delivery> deliveries;
 
-	explicit Stream(bool crc = true, u8 rtr = 0)
+	explicit Stream(bool crc = true, u8 rtr = 0, bool markers = false)
 	{
 		srnic_rx_params params{};
 
@@ -72,6 +72,7 @@ struct Stream {
 		params.pd = 7;
 		params.crc = crc;
 		params.rtr = rtr;
+		params.markers = markers;
 		srnic_rx_init(&rx, &params);
 	}
 	Stream(const Stream &) = delete;
@@ -142,12 +143,18 @@ private:
 	{
 		if (step.kind == SRNIC_RX_PLACE)
 			return place(from, n);
-		if (step.into < rx.buf || step.into + step.want > rx.buf + sizeof(rx.buf)) {
-			ADD_FAILURE() << "wants octets outside its buffer";
+		if (!within_one_of_its_buffers(step.into, step.want)) {
+			ADD_FAILURE() << "wants octets outside its buffers";
 			return false;
 		}
 		memcpy(step.into, from, n);
 		return true;
+	}
+
+	bool within_one_of_its_buffers(const u8 *into, u32 want) const
+	{
+		return (into >= rx.buf && into + want <= rx.buf + sizeof(rx.buf)) ||
+		       (into >= rx.marker && into + want <= rx.marker + sizeof(rx.marker));
 	}
 
 	bool place(const u8 *from, u32 n)

@@ -124,3 +124,20 @@ TEST(TerminateParse, LengthAndHeaderByThemselves)
 	EXPECT_FALSE(m.has_ddp);
 	EXPECT_EQ(m.ddp_len, 0x1234);
 }
+
+// RFC 5040 4.8: a read that was under way is told with what is left of it, and figure 10: with both headers.
+TEST(TerminateRead, SaysWhatIsLeft)
+{
+	const srnic_read_request read = {.sink_stag = 0x11121314,
+					 .length = 0x1000,
+					 .source_stag = 0x21222324,
+					 .sink_to = 0x3132333435363738,
+					 .source_to = 0xfffffffffffff000};
+	srnic_terminate term;
+	Bytes out(SRNIC_TERM_MAX);
+
+	srnic_terminate_read(&read, 7, 0x800, SRNIC_REGION_ACCESS, &term);
+	EXPECT_EQ(srnic_terminate_build(&term, out.data()), out.size());
+	EXPECT_EQ(out, hex("01 02 e0 00 002e 41 41 00000000 00000001 00000007 00000000"
+			   "11121314 3132333435363f38 00000800 21222324 fffffffffffff800"));
+}

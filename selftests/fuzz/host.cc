@@ -191,6 +191,29 @@ static size_t next_piece(u32 &cut)
 	return 1 + (cut >> 8) % (cut >> 30 ? 9 : 200);
 }
 
+// Octets of the FPDU that starts here, or of the shortest header if it announces less, with its markers.
+static u64 extent(const Octets &stream, size_t start, bool markers)
+{
+	size_t at = start + (markers && start % SRNIC_MARKER_INTERVAL == 0 ? SRNIC_MARKER_LEN : 0);
+	u64 words;
+
+	if (stream.size() < at + 2)
+		return ~0u;
+	words = (std::max<u64>(2u + (stream[at] << 8 | stream[at + 1]), 16) + 3) / 4 + 1;
+	for (at = start; words; words--) {
+		if (markers && at % SRNIC_MARKER_INTERVAL == 0)
+			at += SRNIC_MARKER_LEN;
+		at += 4;
+	}
+	return at - start;
+}
+
+static bool in_one_of_its_buffers(const srnic_rx &rx, const srnic_rx_step &step)
+{
+	return (step.into >= rx.buf && step.into + step.want <= rx.buf + sizeof(rx.buf)) ||
+	       (step.into >= rx.marker && step.into + step.want <= rx.marker + sizeof(rx.marker));
+}
+
 void Host::run(const srnic_rx_params &params, const Octets &stream, u32 cut)
 {
 	auto rx = std::make_unique<srnic_rx>();
@@ -214,8 +237,7 @@ void Host::run(const srnic_rx_params &params, const Octets &stream, u32 cut)
 		// Nothing of a later FPDU is asked for: two octets of length, then no more than they announce.
 		if (rx->fpdus != ended || done == 0) {
 			ended = rx->fpdus;
-			room = stream.size() - done >= 2 ? 2u + (stream[done] << 8 | stream[done + 1]) : ~0u;
-			room = (std::max<u64>(room, 16) + 3) / 4 * 4 + 4;
+			room = extent(stream, done, params.markers);
 		}
 		REQUIRE(step.want > 0 && step.want <= room);
 		room -= n;
@@ -228,7 +250,7 @@ void Host::run(const srnic_rx_params &params, const Octets &stream, u32 cut)
 				event = srnic_rx_took(rx.get(), n);
 			}
 		} else {
-			REQUIRE(step.into >= rx->buf && step.into + step.want <= rx->buf + sizeof(rx->buf));
+			REQUIRE(in_one_of_its_buffers(*rx, step));
 			memcpy(step.into, stream.data() + done, n);
 			event = srnic_rx_took(rx.get(), n);
 		}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The receive stream. Input: what the host has, then FPDUs, each a template with octets of the input over it, or plain
-// octets. CRCs are put right, or off. Fed whole and in pieces, with the same outcome.
+// octets. CRCs are put right, or off; there are markers, right or wrong, or none. Fed whole and in pieces, with the same
+// outcome.
 #include "host.hh"
 
 namespace {
@@ -134,15 +135,39 @@ Octets make_ulpdu(Input &input, Peer &peer)
 	return out;
 }
 
-void add_fpdu(Octets &stream, const Octets &ulpdu, bool damage)
+struct Framing {
+	bool markers, forge; // forge: the input says of each marker what is wrong with it
+};
+
+// The marker that comes now, if there is one, of an FPDU whose ULPDU_Length starts there.
+void add_marker(Octets &stream, Input &input, Framing framing, size_t length_at)
 {
-	size_t start = stream.size();
+	size_t at = stream.size();
+
+	if (!framing.markers || at % SRNIC_MARKER_INTERVAL)
+		return;
+	put(stream, framing.forge ? input.octet() : 0, 2);
+	put(stream, at - std::min(at, length_at), 2);
+	if (framing.forge && input.octet() % 8 == 0)
+		stream[at + 2 + input.octet() % 2] ^= input.octet();
+}
+
+void add_fpdu(Octets &stream, const Octets &ulpdu, bool damage, Input &input, Framing framing)
+{
+	size_t start = stream.size(), length_at = ~size_t{0};
+	Octets fields;
 	u8 field[4];
 
-	put(stream, ulpdu.size(), 2);
-	stream.insert(stream.end(), ulpdu.begin(), ulpdu.end());
-	while (stream.size() % 4)
-		stream.push_back(0);
+	put(fields, ulpdu.size(), 2);
+	fields.insert(fields.end(), ulpdu.begin(), ulpdu.end());
+	while (fields.size() % 4)
+		fields.push_back(0);
+	for (u8 octet : fields) {
+		add_marker(stream, input, framing, length_at);
+		length_at = std::min(length_at, stream.size());
+		stream.push_back(octet);
+	}
+	add_marker(stream, input, framing, length_at);
 	srnic_crc_field(srnic_crc32c_table(SRNIC_CRC_SEED, stream.data() + start, stream.size() - start), field);
 	stream.insert(stream.end(), field, field + 4);
 	if (damage)
@@ -150,7 +175,7 @@ void add_fpdu(Octets &stream, const Octets &ulpdu, bool damage)
 }
 
 // good: FPDUs before the first whose CRC is wrong.
-Octets make_stream(Input &input, const Host &host, u8 mode, u64 &good)
+Octets make_stream(Input &input, const Host &host, u8 mode, Framing framing, u64 &good)
 {
 	Octets stream;
 	Peer peer{host};
@@ -165,7 +190,7 @@ Octets make_stream(Input &input, const Host &host, u8 mode, u64 &good)
 		damage = mode == 2 && input.octet() % 16 == 0;
 		if (damage)
 			good = std::min(good, fpdus);
-		add_fpdu(stream, ulpdu, damage);
+		add_fpdu(stream, ulpdu, damage, input, framing);
 	}
 	return stream;
 }
@@ -186,16 +211,19 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u8 flags = input.octet();
 	Host whole, split, octets;
 	srnic_rx_params params{};
+	Framing framing;
 	Octets stream;
 	u64 good;
 
 	whole.furnish(input);
 	// A refusal by the host counts placements, which the cut changes: then there is nothing to compare.
 	split = octets = whole;
-	stream = make_stream(input, whole, flags & 3 ? 1 + (flags & 1) : 0, good);
+	framing = {(flags & 0x40) != 0, (flags & 0x80) != 0};
+	stream = make_stream(input, whole, flags & 3 ? 1 + (flags & 1) : 0, framing, good);
 	params.pd = Host::pd;
 	params.crc = flags >> 2 & 1;
 	params.rtr = flags >> 3 & 7;
+	params.markers = framing.markers;
 	params.ctx = &whole;
 	whole.run(params, stream, 0);
 	REQUIRE(!params.crc || whole.fpdus <= good);

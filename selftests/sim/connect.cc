@@ -62,11 +62,13 @@ void Endpoint::start(const srnic_mpa_agreed &agreed)
 	params.ctx = this;
 	params.pd = our_pd;
 	params.crc = agreed.crc;
+	params.markers = agreed.recv_markers;
 	params.rtr = initiator ? 0 : agreed.rtr;
 	srnic_rx_init(&rx, &params);
 	ird = agreed.ird;
 	ord = agreed.ord;
 	crc = agreed.crc;
+	srnic_markers_start(&markers, agreed.send_markers);
 	is_held = !initiator;
 	rtr = agreed.rtr;
 	want_rtr = initiator && agreed.p2p && agreed.rtr;

@@ -122,6 +122,8 @@ private:
 	void refuse_wqe(u32 index, u8 status);
 	bool next_message();
 	srnic_region_verdict fetch(u32 offset, u8 *out, u32 n);
+	void put_marker_if_due();
+	void put_between_markers(const Bytes &fields);
 	void build_fpdu(u32 mulpdu);
 	void build_batch();
 	bool send_batch();
@@ -161,6 +163,7 @@ private:
 	u8 rtr = 0;
 	u32 send_msn = 0, read_msn = 0, built = 0, completed = 0;
 	srnic_terminate term{};
+	srnic_markers markers{};
 	Bytes batch;
 	u64 stream_built = 0; // octets built so far, sent or not
 	bool msg_active = false;

@@ -50,7 +50,8 @@ static bool reached_everything(const Tally &tally)
 				 "refused 1 1 2",    "refused 1 1 3",	 "refused 1 2 2", "refused 1 2 5",
 				 "refused 0 1 0",    "refused 0 1 1",	 "refused 0 1 2", "refused 0 1 3",
 				 "refused 0 1 4",    "refused 0 1 9",	 "refused 0 0 0", "refused 2 0 2",
-				 "read source gone", "resets",		 "stream over",	  "placed from a damaged FPDU"})
+				 "read source gone", "resets",		 "stream over",	  "placed from a damaged FPDU",
+				 "no markers",	     "markers one way",	 "markers both ways"})
 		if (!tally.count(what)) {
 			printf("# never happened: %s\n", what);
 			all = false;

@@ -140,6 +140,11 @@ void Oracle::connected(unsigned side, const srnic_mpa_agreed &agreed)
 		return;
 	if (agreed.crc != peer.agreed.crc)
 		broken("the ends disagree about CRCs");
+	if (agreed.send_markers != peer.agreed.recv_markers || agreed.recv_markers != peer.agreed.send_markers)
+		broken("the ends disagree about markers");
+	tally[agreed.send_markers && agreed.recv_markers   ? "markers both ways"
+	      : agreed.send_markers || agreed.recv_markers ? "markers one way"
+							   : "no markers"]++;
 	if (agreed.ord > peer.agreed.ird || peer.agreed.ord > agreed.ird)
 		broken("one end's ORD exceeds the other's IRD");
 }

@@ -76,6 +76,7 @@ Setup Program::make_setup(bool initiator)
 	setup.mpa.ird = static_cast<u16>(1 + pick(16));
 	setup.mpa.ord = static_cast<u16>(1 + pick(8));
 	setup.mpa.crc = pick(3) != 0;
+	setup.mpa.markers = pick(3) == 0;
 	setup.mpa.revision = pick(8) ? 2 : 1;
 	setup.mpa.p2p = pick(2);
 	setup.mpa.rtr = SRNIC_RTR_ALL;
@@ -104,7 +105,7 @@ Setup Program::make_setup(bool initiator)
 // Favours the edges: nothing, one octet, a multiple of what a segment takes and its neighbours.
 u32 Program::pick_length(u64 max)
 {
-	u64 length = 0, segment = srnic_mpa_mulpdu(setups[pick(2)].emss, false) - (pick(2) ? 14 : 18);
+	u64 length = 0, segment = srnic_mpa_mulpdu(setups[pick(2)].emss, pick(4) == 0) - (pick(2) ? 14 : 18);
 
 	switch (pick(8)) {
 	case 0:

@@ -205,16 +205,42 @@ srnic_region_verdict Endpoint::fetch(u32 offset, u8 *to_octets, u32 n)
 	return verdict;
 }
 
+void Endpoint::put_marker_if_due()
+{
+	u8 marker[SRNIC_MARKER_LEN];
+
+	if (!markers.on || markers.left)
+		return;
+	srnic_markers_build(&markers, marker);
+	batch.insert(batch.end(), marker, marker + sizeof(marker));
+}
+
+// Header, payload and pad, with the markers among them and the one behind them.
+void Endpoint::put_between_markers(const Bytes &fields)
+{
+	for (size_t done = 0, n; done < fields.size(); done += n) {
+		auto from_here = fields.begin() + static_cast<ptrdiff_t>(done);
+
+		put_marker_if_due();
+		n = fields.size() - done;
+		if (markers.on)
+			n = std::min<size_t>(n, markers.left);
+		srnic_markers_pass(&markers, static_cast<u32>(n));
+		batch.insert(batch.end(), from_here, from_here + static_cast<ptrdiff_t>(n));
+	}
+	put_marker_if_due();
+}
+
 void Endpoint::build_fpdu(u32 mulpdu)
 {
 	u8 header[SRNIC_FPDU_MAX_HEADER], crc_field[4] = {};
+	u32 expected = srnic_markers_len(&markers, srnic_tx_next_len(&msg, mulpdu));
 	srnic_tx_seg seg = srnic_tx_next(&msg, mulpdu, header);
 	size_t keep = batch.size();
+	Bytes fields(header, header + seg.header_len);
 
-	batch.insert(batch.end(), header, header + seg.header_len);
-	batch.resize(batch.size() + seg.payload);
-	if (fetch(seg.offset, batch.data() + batch.size() - seg.payload, seg.payload) != SRNIC_REGION_OK) {
-		batch.resize(keep);
+	fields.resize(seg.header_len + size_t{seg.payload});
+	if (fetch(seg.offset, fields.data() + seg.header_len, seg.payload) != SRNIC_REGION_OK) {
 		msg_active = false;
 		if (from == From::region) {
 			srnic_terminate gone{};
@@ -226,10 +252,15 @@ void Endpoint::build_fpdu(u32 mulpdu)
 		}
 		return;
 	}
-	batch.resize(batch.size() + seg.pad);
+	fields.resize(fields.size() + seg.pad);
+	put_between_markers(fields);
 	if (crc)
 		srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, batch.data() + keep, batch.size() - keep), crc_field);
 	batch.insert(batch.end(), crc_field, crc_field + sizeof(crc_field));
+	srnic_markers_pass(&markers, sizeof(crc_field));
+	srnic_markers_end_fpdu(&markers);
+	if (batch.size() - keep != expected)
+		broken("side %u: an FPDU of %zu octets instead of %u", side, batch.size() - keep, expected);
 	stream_built += batch.size() - keep;
 	if (!msg.done)
 		return;
@@ -243,7 +274,7 @@ void Endpoint::build_fpdu(u32 mulpdu)
 
 void Endpoint::build_batch()
 {
-	u32 mulpdu = srnic_mpa_mulpdu(emss, false);
+	u32 mulpdu = srnic_mpa_mulpdu(emss, markers.on);
 
 	while (now == State::rts && !is_held) {
 		if (!msg_active) {
@@ -251,7 +282,8 @@ void Endpoint::build_batch()
 				return;
 			continue;
 		}
-		if (!batch.empty() && batch.size() + srnic_tx_next_len(&msg, mulpdu) > batch_max)
+		if (!batch.empty() &&
+		    batch.size() + srnic_markers_len(&markers, srnic_tx_next_len(&msg, mulpdu)) > batch_max)
 			return;
 		build_fpdu(mulpdu);
 	}

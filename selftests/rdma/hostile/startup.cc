@@ -105,8 +105,8 @@ std::vector<Startup> request_rows()
 		 enhanced("RFC 6581 9.2: all three types", plain_enhanced(a | b, c | d), plain_enhanced(a | b, c | d)),
 		 enhanced("RFC 6581 9.2: who asks for none is offered one", plain_enhanced(a, 0),
 			  plain_enhanced(a | b, c | d)),
-		 {"RFC 5044 4.3: markers that are required are not promised and then left out",
-		  Frame{.flags = 0xd0}.octets(), Then::rejected}});
+		 {"RFC 5044 7.1.1: markers that we require are not asked of us", Frame{.flags = 0xd0}.octets(),
+		  Then::replies, Frame{.key = reply_key}.octets()}});
 	return rows;
 }
 
@@ -132,9 +132,12 @@ std::vector<Startup> reply_rows()
 		  Then::rejected,
 		  {},
 		  "6e6f"},
-		 {"RFC 5044 4.3: markers that are required are not promised and then left out",
-		  Frame{.key = reply_key, .flags = 0xd0, .data = good.data}.octets(), Then::terminates,
-		  marked(terminate(mpa(5)))}});
+		 {"RFC 5044 7.1.2, 7: the first octets are a marker, if we require them",
+		  Frame{.key = reply_key, .flags = 0xd0, .data = good.data}.octets(), Then::replies,
+		  marked(fpdu(Tagged{.stag = 1}))},
+		 {"RFC 5044 7.1.2, 7: so they are if there is no connection",
+		  Frame{.key = reply_key, .flags = 0xd0, .data = plain_enhanced(a, 0)}.octets(), Then::terminates,
+		  marked(terminate(mpa(7)))}});
 	return rows;
 }
 

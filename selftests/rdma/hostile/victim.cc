@@ -7,8 +7,19 @@
 //	quiet			no connection request is there: "ok"
 //	connect PORT N		begin to connect, with N receives posted: "ok"
 //	connected		how that ended: "ok", or the event's name
+//	accept-no-reads N	the same, allowing no RDMA Reads at all
+//	crc ON			the administrator of this end wants CRCs, or (0) can do without: "ok"
+//	reject HEX		refuse the connection request that comes, with this private data: "ok"
+//	depths			what the last connection request, or the connection, was said to allow: "ok
+//				INITIATOR-DEPTH RESPONDER-RESOURCES", decimal
+//	mix			post a Write of 5 octets, a Send of 7, a Read of 64, a Send of 6, a Write of 9: "ok"
+//	flood N			post N Writes of 256 KiB: "ok"
+//	done			how many requests have completed by now: "ok N"
+//	completed N		the next N completions of what was posted: "ok OPCODE...", in their order, and
+//				"more" if there is another one
 //	read LENGTH		post an RDMA Read, whose source does not matter: "ok"
 //	send LENGTH		post a Send: "ok"
+//	disconnect		end the connection from here: "ok"
 //	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it never got far), take it down and
 //				tell what became of it. CHANGE: "may ADDRESS LENGTH", memory that may have
 //				changed, or "is ADDRESS HEX", memory that must have changed to this. Numbers
@@ -29,6 +40,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -282,6 +294,7 @@ struct Event {
 	int status = 0;
 	rdma_cm_id *id = nullptr;
 	std::vector<u8> data;
+	unsigned depth = 0, resources = 0;
 
 	std::string name() const { return there ? rdma_event_str(type) : "nothing"; }
 };
@@ -297,6 +310,10 @@ Event next_event(rdma_event_channel *channel, int ms)
 	out.type = raw->event;
 	out.status = raw->status;
 	out.id = raw->id;
+	if (raw->event == RDMA_CM_EVENT_CONNECT_REQUEST || raw->event == RDMA_CM_EVENT_ESTABLISHED) {
+		out.depth = raw->param.conn.initiator_depth;
+		out.resources = raw->param.conn.responder_resources;
+	}
 	if (raw->event == RDMA_CM_EVENT_CONNECT_REQUEST || raw->event == RDMA_CM_EVENT_REJECTED) {
 		const u8 *data = static_cast<const u8 *>(raw->param.conn.private_data);
 
@@ -478,7 +495,9 @@ public:
 
 		in >> std::hex >> verb;
 		if (verb == "accept")
-			return accept(number(in));
+			return accept(number(in), depths());
+		if (verb == "accept-no-reads")
+			return accept(number(in), {});
 		if (verb == "request")
 			return request();
 		if (verb == "quiet")
@@ -487,10 +506,26 @@ public:
 			return connect(in);
 		if (verb == "connected")
 			return connected();
+		if (verb == "crc")
+			return crc(number(in));
+		if (verb == "reject")
+			return reject(in);
+		if (verb == "depths")
+			return "ok " + std::to_string(told_depth) + " " + std::to_string(told_resources);
+		if (verb == "mix")
+			return mix();
+		if (verb == "flood")
+			return flood(number(in));
+		if (verb == "done")
+			return done();
+		if (verb == "completed")
+			return completed(number(in));
 		if (verb == "read")
 			return read(number(in));
 		if (verb == "send")
 			return send(number(in));
+		if (verb == "disconnect")
+			return rdma_disconnect(id) ? std::strerror(errno) : "ok";
 		if (verb == "verdict")
 			return verdict(in);
 		throw std::runtime_error("no such thing: " + line);
@@ -507,6 +542,7 @@ private:
 	Completions *completions = nullptr;
 	Event pending;
 	unsigned posted_receives = 0, posted_sends = 0, sunk = 0;
+	unsigned told_depth = 0, told_resources = 0;
 	Tally receive_tally, send_tally;
 	bool over = false;
 
@@ -543,20 +579,58 @@ private:
 		return event.there ? event.name() : "ok";
 	}
 
-	std::string accept(unsigned count)
+	std::string accept(unsigned count, rdma_conn_param param)
 	{
-		rdma_conn_param param = depths();
 		std::string said = pending.there ? "ok" : request();
 
 		if (said != "ok")
 			return said;
 		id = pending.id;
 		said += " " + text(pending.data);
+		note_depths(pending);
 		pending = {};
 		furnish(count);
 		if (rdma_accept(id, &param))
 			return std::string("rdma_accept: ") + std::strerror(errno);
 		return said;
+	}
+
+	std::string crc(bool on) const
+	{
+		std::ofstream file(std::string("/sys/class/infiniband/") + ibv_get_device_name(verbs->device) + "/mpa_crc");
+
+		file << on << std::endl;
+		return file ? "ok" : "mpa_crc cannot be written";
+	}
+
+	void note_depths(const Event &event)
+	{
+		told_depth = event.depth;
+		told_resources = event.resources;
+	}
+
+	std::string reject(std::istream &in)
+	{
+		std::string said = pending.there ? "ok" : request(), digits;
+
+		if (said != "ok")
+			return said;
+		in >> digits;
+		std::vector<u8> data = octets_of(digits);
+
+		need(rdma_reject(pending.id, data.data(), static_cast<u8>(data.size())), "rdma_reject");
+		rdma_destroy_id(pending.id);
+		pending = {};
+		return said;
+	}
+
+	static std::vector<u8> octets_of(const std::string &digits)
+	{
+		std::vector<u8> octets;
+
+		for (size_t i = 0; i + 1 < digits.size(); i += 2)
+			octets.push_back(static_cast<u8>(std::stoul(digits.substr(i, 2), nullptr, 16)));
+		return octets;
 	}
 
 	static std::string text(const std::vector<u8> &octets)
@@ -586,6 +660,7 @@ private:
 	{
 		Event event = next_event(channel, patience);
 
+		note_depths(event);
 		if (event.there && event.type == RDMA_CM_EVENT_ESTABLISHED)
 			return "ok";
 		return event.name() + " " + text(event.data);
@@ -597,6 +672,54 @@ private:
 		sunk += len;
 		posted_sends++;
 		return "ok";
+	}
+
+	std::string mix()
+	{
+		auto post = [&](ibv_wr_opcode opcode, u32 len) {
+			post_send(id->qp, opcode, sge_of(arena->sink, len, arena->local), 0x1000, 0x77);
+			posted_sends++;
+		};
+
+		post(IBV_WR_RDMA_WRITE, 5);
+		post(IBV_WR_SEND, 7);
+		post(IBV_WR_RDMA_READ, 64);
+		post(IBV_WR_SEND, 6);
+		post(IBV_WR_RDMA_WRITE, 9);
+		return "ok";
+	}
+
+	std::string flood(unsigned count)
+	{
+		const u8 *from = static_cast<const u8 *>(arena->regions.front().mr->addr);
+
+		for (unsigned i = 0; i < count; i++)
+			post_send(id->qp, IBV_WR_RDMA_WRITE, sge_of(from, large, arena->local), 0x1000, 0x77);
+		posted_sends += count;
+		return "ok";
+	}
+
+	// That is, once nothing has completed for a while.
+	std::string done()
+	{
+		unsigned count = 0;
+		ibv_wc wc;
+
+		for (; completions->next(&wc, 200); count++)
+			(wc.wr_id ? receive_tally : send_tally).count(wc.status);
+		return "ok " + std::to_string(count);
+	}
+
+	std::string completed(unsigned count)
+	{
+		std::string said = "ok";
+		ibv_wc wc;
+
+		for (unsigned i = 0; i <= count && completions->next(&wc, i < count ? patience : 100); i++) {
+			(wc.wr_id ? receive_tally : send_tally).count(wc.status);
+			said += i < count ? " " + std::to_string(wc.opcode) : " more";
+		}
+		return said;
 	}
 
 	std::string send(u32 len)
@@ -676,12 +799,8 @@ private:
 				arena->may_change(at, len);
 				continue;
 			}
-			std::vector<u8> octets;
-
 			in >> digits;
-			for (size_t i = 0; i + 1 < digits.size(); i += 2)
-				octets.push_back(static_cast<u8>(std::stoul(digits.substr(i, 2), nullptr, 16)));
-			arena->has_changed(at, octets);
+			arena->has_changed(at, octets_of(digits));
 		}
 	}
 

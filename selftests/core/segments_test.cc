@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What holds for all segments of a message, whatever its size and the MULPDU (RFC 5041 4 and 5), and for the MULPDU of any
+// EMSS (RFC 5044 4.5).
+#include "wire.hh"
+
+using wire::Bytes;
+
+struct Sent {
+	Bytes header; // the DDP header: without the MPA length
+	srnic_tx_seg segment;
+};
+
+// mulpdus: one after the other, the last one to the end.
+static std::vector<Sent> segments_of(srnic_tx_msg msg, const std::vector<u32> &mulpdus)
+{
+	std::vector<Sent> out;
+
+	while (!msg.done && out.size() < 1000) {
+		Bytes header(SRNIC_FPDU_MAX_HEADER);
+		u32 mulpdu = mulpdus[std::min(out.size(), mulpdus.size() - 1)];
+		srnic_tx_seg segment = srnic_tx_next(&msg, mulpdu, header.data());
+
+		out.push_back({Bytes(header.begin() + 2, header.begin() + segment.header_len), segment});
+	}
+	EXPECT_TRUE(msg.done);
+	return out;
+}
+
+static srnic_tx_msg message(u8 opcode, u32 length)
+{
+	srnic_tx_msg msg{};
+
+	msg.opcode = opcode;
+	msg.length = length;
+	msg.msn = 0x01020304;
+	msg.inv_stag = 0x11121314;
+	msg.stag = 0x21222324;
+	msg.to = 0x3132333435363738;
+	return msg;
+}
+
+constexpr u8 all_opcodes[] = {SRNIC_RDMAP_WRITE,    SRNIC_RDMAP_READ_RESPONSE, SRNIC_RDMAP_SEND,
+			      SRNIC_RDMAP_SEND_INV, SRNIC_RDMAP_SEND_SE,       SRNIC_RDMAP_SEND_SE_INV};
+
+static bool is_tagged(const Sent &sent) { return sent.header[0] & 0x80; }
+
+static u64 number(const Bytes &octets, size_t at, size_t len)
+{
+	u64 out = 0;
+
+	for (size_t i = at; i < at + len; i++)
+		out = out << 8 | octets[i];
+	return out;
+}
+
+// MO or TO.
+static u64 offset_of(const Sent &sent)
+{
+	return is_tagged(sent) ? number(sent.header, 6, 8) : number(sent.header, 14, 4);
+}
+
+// RFC 5041 4.2 and 4.3: the reserved field, the STag, the queue number and the MSN are the same in every segment.
+TEST(Segmentation, EverySegmentSaysTheSame)
+{
+	for (u8 opcode : all_opcodes) {
+		std::vector<Sent> sent = segments_of(message(opcode, 1000), {128});
+		size_t same = is_tagged(sent[0]) ? 6 : 14; // octets in front of TO or MO
+
+		ASSERT_GT(sent.size(), 5u);
+		for (const Sent &one : sent) {
+			EXPECT_EQ(one.header[0] & ~wire::last, sent[0].header[0] & ~wire::last);
+			EXPECT_EQ(Bytes(one.header.begin() + 1, one.header.begin() + same),
+				  Bytes(sent[0].header.begin() + 1, sent[0].header.begin() + same));
+		}
+	}
+}
+
+// RFC 5041 4.1, 5.2 and 5.3: MO counts from zero and TO from the first one, both only grow, each by what was sent, and the
+// segment with L is the last and has the highest.
+TEST(Segmentation, OffsetsOnlyGrow)
+{
+	for (u8 opcode : all_opcodes)
+		for (u32 length : {0u, 1u, 110u, 111u, 5000u}) {
+			std::vector<Sent> sent = segments_of(message(opcode, length), {128});
+			u64 first = is_tagged(sent[0]) ? 0x3132333435363738 : 0, next = first;
+
+			for (const Sent &one : sent) {
+				EXPECT_EQ(offset_of(one), next);
+				EXPECT_EQ((one.header[0] & wire::last) != 0, &one == &sent.back());
+				next += one.segment.payload;
+			}
+			EXPECT_EQ(next, first + length);
+		}
+}
+
+// RFC 5041 3: a MULPDU that changes does not touch what was sent before, and what comes after goes on where that ended.
+TEST(Segmentation, MulpduMayChangeInside)
+{
+	for (u8 opcode : all_opcodes) {
+		const std::vector<u32> mulpdus = {1442, 128, 8942, 200, 1442};
+		std::vector<Sent> sent = segments_of(message(opcode, 30000), mulpdus);
+		u32 next = 0;
+
+		for (size_t i = 0; i < sent.size(); i++) {
+			u32 mulpdu = mulpdus[std::min(i, mulpdus.size() - 1)];
+
+			size_t ulpdu = sent[i].header.size() + sent[i].segment.payload;
+
+			EXPECT_EQ(sent[i].segment.offset, next);
+			EXPECT_LE(ulpdu, mulpdu);
+			EXPECT_TRUE(ulpdu == mulpdu || i + 1 == sent.size()) << "smaller than need be";
+			next += sent[i].segment.payload;
+		}
+		EXPECT_EQ(next, 30000u);
+	}
+}
+
+// RFC 5044 4.5: EMSS less 6 octets, less what makes it a multiple of four, less a marker for each 512 octets begun; 3: from
+// 128 to 64768; 5.1: so that an FPDU fits the segment that it is made for.
+TEST(Mulpdu, AnyEmss)
+{
+	for (u32 emss = 0; emss <= 70000; emss++)
+		for (bool markers : {false, true}) {
+			u32 in_markers = markers ? 4 * ((emss + 511) / 512) : 0;
+			int64_t wanted = int64_t{emss} - 6 - emss % 4 - in_markers;
+			u32 mulpdu = srnic_mpa_mulpdu(emss, markers);
+			u32 pad = (4 - (2 + mulpdu) % 4) % 4;
+
+			ASSERT_EQ(mulpdu, std::clamp<int64_t>(wanted, 128, 64768)) << emss;
+			ASSERT_TRUE(wanted < 128 || 2 + mulpdu + pad + 4 + in_markers <= emss) << emss;
+		}
+}
