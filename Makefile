@@ -5,6 +5,7 @@
 #   sudo make install        both, and the UAPI header; then modprobe srnic
 #   make demo                everything shown in a virtual machine
 #   make check               all tests
+#   make kunit               the module once more, with its KUnit suites in it, for selftests/rdma/kunit.sh
 #   make guest-tests         the programs that tests in the guest run; part of all where librdmacm-dev is installed
 #
 # KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual.
@@ -14,7 +15,7 @@ KVER = $(shell $(MAKE) -s -C $(KDIR) $(if $(ARCH),ARCH=$(ARCH)) kernelrelease 2>
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
-.PHONY: all module userspace guest-tests install install-module install-userspace uninstall check demo bench clean
+.PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall check demo bench clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
 
@@ -26,8 +27,20 @@ module:
 userspace:
 	$(MAKE) -C userspace
 
-# Programs of the tests that run in a guest.
-guest-tests:
+# The module with its KUnit suites is made from a copy of the sources, so that the one that is installed stays without.
+KUNIT = build/kunit
+sources = find . '(' -name '*.[ch]' -o -name '*.cc' -o -name '*.hh' -o -name Kbuild ')' ! -name '*.mod.c'
+
+kunit:
+	mkdir -p $(KUNIT)/kernel $(KUNIT)/include
+	cd $(KUNIT)/kernel && rm -f $$($(sources))
+	cd kernel && cp -p --parents $$($(sources)) ../$(KUNIT)/kernel/
+	cp -pr include/uapi $(KUNIT)/include/
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(KUNIT)/kernel $(if $(ARCH),ARCH=$(ARCH)) CONFIG_RDMA_SRNIC_KUNIT_TEST=y modules
+	cp $(KUNIT)/kernel/srnic.ko selftests/rdma/srnic-kunit.ko
+
+# What the tests that run in a guest need: programs, and the module with its own tests where the kernel has KUnit.
+guest-tests: $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) &&) true
 
 install: install-module install-userspace
@@ -55,4 +68,5 @@ clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean
 	$(MAKE) -C userspace clean
 	$(foreach dir,core provider sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
-	$(MAKE) -C selftests/rdma/hostile clean
+	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) clean &&) true
+	rm -rf $(KUNIT) selftests/rdma/srnic-kunit.ko

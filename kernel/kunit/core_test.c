@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The protocol core as it is built into the kernel: CRC32C (RFC 3720 B.4), MPA startup frames (RFC 5044 7.1, RFC 6581),
+ * one message of every RDMAP opcode from the transmit half's framing to the receive half's, STags.
+ */
+#include <linux/crc32c.h>
+#include <linux/unaligned.h>
+
+#include "fixture.h"
+#include "../crc.h"
+
+/* ---- CRC32C ---- */
+
+typedef u32 (*crc_fn)(u32 crc, const void *data, u64 len);
+
+static u32 kernels_crc(u32 crc, const void *data, u64 len)
+{
+	return crc32c(crc, data, len);
+}
+
+static const u8 read_10_pdu[48] = {
+	0x01, 0xc0, [16] = 0x14, [22] = 0x04, [27] = 0x14, [31] = 0x18, 0x28, [40] = 0x02,
+};
+
+static void expect_field(struct kunit *test, crc_fn crc, const void *data, u32 len, u32 wire)
+{
+	u8 field[4];
+
+	srnic_crc_field(crc(SRNIC_CRC_SEED, data, len), field);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(field), wire);
+}
+
+/* The octets of the CRC in the order in which RFC 3720 B.4 prints them, which is that of the wire. */
+static void expect_rfc3720(struct kunit *test, crc_fn crc)
+{
+	u8 zeros[32] = { }, ones[32], up[32], down[32];
+	u32 i;
+
+	memset(ones, 0xff, sizeof(ones));
+	for (i = 0; i < 32; i++) {
+		up[i] = i;
+		down[i] = 31 - i;
+	}
+	expect_field(test, crc, zeros, 32, 0xaa36918a);
+	expect_field(test, crc, ones, 32, 0x43aba862);
+	expect_field(test, crc, up, 32, 0x4e79dd46);
+	expect_field(test, crc, down, 32, 0x5cdb3f11);
+	expect_field(test, crc, read_10_pdu, 48, 0x563a96d9);
+}
+
+static void the_kernels_crc32c_gives_rfc3720s_values(struct kunit *test)
+{
+	expect_rfc3720(test, kernels_crc);
+}
+
+static void the_tables_give_rfc3720s_values(struct kunit *test)
+{
+	expect_rfc3720(test, srnic_crc32c_table);
+}
+
+static void what_was_chosen_at_load_gives_rfc3720s_values(struct kunit *test)
+{
+	expect_rfc3720(test, srnic_host_crc32c);
+	KUNIT_ASSERT_EQ(test, srnic_crc_init(), 0);	/* chooses again */
+	expect_rfc3720(test, srnic_host_crc32c);
+}
+
+static void both_agree_at_every_length_alignment_and_split(struct kunit *test)
+{
+	u8 *data = kunit_kmalloc(test, 600, GFP_KERNEL);
+	u32 at, len, bad = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	get_random_bytes(data, 600);
+	for (at = 0; at < 16; at++)
+		for (len = 0; len < 580; len++) {
+			u32 whole = crc32c(SRNIC_CRC_SEED, data + at, len), split = len * 7 % (len + 1);
+
+			bad += srnic_crc32c_table(SRNIC_CRC_SEED, data + at, len) != whole;
+			bad += srnic_crc32c_table(srnic_crc32c_table(SRNIC_CRC_SEED, data + at, split),
+						  data + at + split, len - split) != whole;
+		}
+	KUNIT_EXPECT_EQ(test, bad, 0);
+}
+
+/* ---- MPA startup frames ---- */
+
+static const struct srnic_mpa_local both_ends = {
+	.ird = 4, .ord = 6, .max_ird = 128, .crc = 1, .revision = 2, .p2p = 1, .rtr = SRNIC_RTR_ALL,
+};
+
+static void expect_round_trip(struct kunit *test, const struct srnic_mpa_frame *frame)
+{
+	u8 octets[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED];
+	struct srnic_mpa_frame back = { };
+
+	KUNIT_EXPECT_EQ(test, srnic_mpa_build(frame, octets),
+			SRNIC_MPA_HEADER + (frame->enhanced ? SRNIC_MPA_ENHANCED : 0));
+	KUNIT_ASSERT_EQ(test, srnic_mpa_parse(octets, frame->reply, &back), SRNIC_MPA_OK);
+	if (back.enhanced)
+		srnic_mpa_parse_enhanced(octets + SRNIC_MPA_HEADER, &back);
+	KUNIT_EXPECT_MEMEQ(test, &back, frame, sizeof(back));
+	KUNIT_EXPECT_EQ(test, srnic_mpa_parse(octets, !frame->reply, &back), SRNIC_MPA_BAD_KEY);
+}
+
+static void startup_frames_are_read_as_they_were_built(struct kunit *test)
+{
+	u32 revision, flags;
+
+	for (revision = 1; revision <= 2; revision++)
+		for (flags = 0; flags < 32; flags++) {
+			struct srnic_mpa_frame frame = {
+				.reply = flags & 1, .markers = flags >> 1 & 1, .crc = flags >> 2 & 1,
+				.revision = revision, .private_len = flags * 16,
+			};
+
+			frame.reject = frame.reply && flags >> 3 & 1;
+			if (revision == 2 && flags >> 4) {
+				frame.enhanced = 1;
+				frame.p2p = flags & 1;
+				frame.rtr = frame.p2p ? flags >> 1 & 7 : 0;
+				frame.ird = SRNIC_MPA_AUTO - flags;
+				frame.ord = flags;
+			}
+			expect_round_trip(test, &frame);
+		}
+}
+
+static void a_key_with_any_bit_changed_is_no_mpa_frame(struct kunit *test)
+{
+	u8 octets[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED];
+	struct srnic_mpa_frame frame, back;
+	u32 bit;
+
+	srnic_mpa_request(&both_ends, 0, &frame);
+	srnic_mpa_build(&frame, octets);
+	for (bit = 0; bit < 16 * 8; bit++) {
+		octets[bit / 8] ^= BIT(bit % 8);
+		KUNIT_EXPECT_EQ(test, srnic_mpa_parse(octets, false, &back), SRNIC_MPA_BAD_KEY);
+		octets[bit / 8] ^= BIT(bit % 8);
+	}
+}
+
+static void crcs_are_off_only_if_both_ends_ask_for_it(struct kunit *test)
+{
+	u32 wish;
+
+	for (wish = 0; wish < 4; wish++) {
+		struct srnic_mpa_local initiator = both_ends, responder = both_ends;
+		struct srnic_mpa_agreed here = { }, there = { };
+		struct srnic_mpa_frame request, reply;
+
+		initiator.crc = wish & 1;
+		responder.crc = wish >> 1;
+		srnic_mpa_request(&initiator, 0, &request);
+		srnic_mpa_respond(&request, &responder, false, 0, &reply, &there);
+		srnic_mpa_conclude(&request, &reply, &initiator, &here);
+		KUNIT_EXPECT_EQ(test, here.error | there.error, 0);
+		KUNIT_EXPECT_EQ(test, here.crc, wish != 0);
+		KUNIT_EXPECT_EQ(test, there.crc, wish != 0);
+	}
+}
+
+/* ---- one message of every opcode, framed and parsed ---- */
+
+#define PAYLOAD	1000U
+#define MULPDU	128U
+
+struct context {
+	struct srnic_qp *qp;
+	u32 stag;			/* of a region that a peer may write to */
+	u64 base;
+	struct srnic_rx rx;
+	u32 len;			/* octets of stream */
+	u8 stream[2 * PAYLOAD];
+	u8 payload[PAYLOAD];
+	u8 placed[PAYLOAD];
+	u64 placed_at;			/* TO of placed[0] */
+	u32 elsewhere;			/* octets that are to be placed where placed[] is not */
+	u32 events[SRNIC_RX_ERROR + 1];
+};
+
+static void start_stream(struct context *c)
+{
+	c->len = 0;
+	memset(c->placed, 0, sizeof(c->placed));
+	memset(c->events, 0, sizeof(c->events));
+	c->elsewhere = 0;
+	srnic_rx_init(&c->rx, &(struct srnic_rx_params) { .ctx = c->qp, .pd = c->qp->pd, .crc = true });
+}
+
+/* Appends the FPDUs of one message. */
+static void transmit(struct kunit *test, struct context *c, struct srnic_tx_msg msg, const u8 *payload)
+{
+	while (!msg.done) {
+		u32 expected = srnic_tx_next_len(&msg, MULPDU);
+		u8 *fpdu = c->stream + c->len;
+		struct srnic_tx_seg seg;
+		u32 len;
+
+		seg = srnic_tx_next(&msg, MULPDU, fpdu);
+		memcpy(fpdu + seg.header_len, payload + seg.offset, seg.payload);
+		len = seg.header_len + seg.payload;
+		memset(fpdu + len, 0, seg.pad);
+		len += seg.pad;
+		srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, fpdu, len), fpdu + len);
+		c->len += len + 4;
+		KUNIT_ASSERT_EQ(test, len + 4, expected);
+		KUNIT_ASSERT_EQ(test, expected % 4, 0);
+	}
+}
+
+static void place(struct context *c, const u8 *data, u32 n)
+{
+	u64 at = c->rx.place.to - c->placed_at;
+
+	if (at <= PAYLOAD && n <= PAYLOAD - at)
+		memcpy(c->placed + at, data, n);
+	else
+		c->elsewhere += n;
+	if (c->rx.place.kind == SRNIC_PLACE_READ)
+		c->qp->outbound[0].sink.placed += n;
+	c->rx.crc = srnic_host_crc32c(c->rx.crc, data, n);
+}
+
+/* The whole stream, in pieces of at most this size. */
+static void receive(struct context *c, u32 piece)
+{
+	u32 at, n;
+
+	for (at = 0; at < c->len; at += n) {
+		struct srnic_rx_step step = srnic_rx_next(&c->rx);
+
+		if (step.kind == SRNIC_RX_STOP)
+			return;
+		n = min3(step.want, piece, c->len - at);
+		if (step.kind == SRNIC_RX_PLACE)
+			place(c, c->stream + at, n);
+		else
+			memcpy(step.into, c->stream + at, n);
+		c->events[srnic_rx_took(&c->rx, n)]++;
+	}
+}
+
+/* One event of this kind and no other came out of the stream. */
+static void expect_event(struct kunit *test, struct context *c, enum srnic_rx_event event)
+{
+	u32 i;
+
+	for (i = SRNIC_RX_MORE + 1; i <= SRNIC_RX_ERROR; i++)
+		KUNIT_EXPECT_EQ(test, c->events[i], i == event);
+	KUNIT_EXPECT_EQ(test, c->elsewhere, 0);
+}
+
+static const u32 pieces[] = { 1, 3, 64, 100000 };
+
+static void post_receive(struct kunit *test, struct context *c, u32 room)
+{
+	struct ib_sge sge = { .length = room };
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	KUNIT_ASSERT_EQ(test, ib_post_recv(&c->qp->base, &wr, NULL), 0);
+}
+
+static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
+{
+	struct context *c = test->priv;
+	struct srnic_tx_msg msg = { .opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234 };
+	bool inv = opcode == SRNIC_RDMAP_SEND_INV || opcode == SRNIC_RDMAP_SEND_SE_INV;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		start_stream(c);
+		c->placed_at = 0;
+		post_receive(test, c, PAYLOAD);
+		transmit(test, c, msg, c->payload);
+		receive(c, pieces[i]);
+		expect_event(test, c, SRNIC_RX_SEND);
+		KUNIT_EXPECT_EQ(test, c->rx.message.length, length);
+		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, length);
+		KUNIT_EXPECT_EQ(test, c->rx.message.solicited,
+				opcode == SRNIC_RDMAP_SEND_SE || opcode == SRNIC_RDMAP_SEND_SE_INV);
+		KUNIT_EXPECT_EQ(test, c->rx.message.invalidate, inv);
+		if (inv)
+			KUNIT_EXPECT_EQ(test, c->rx.message.inv_stag, 0xabcd1234);
+	}
+}
+
+static void sends_of_all_four_kinds_arrive(struct kunit *test)
+{
+	u8 opcode;
+
+	for (opcode = SRNIC_RDMAP_SEND; opcode <= SRNIC_RDMAP_SEND_SE_INV; opcode++) {
+		send_round_trip(test, opcode, PAYLOAD);
+		if (opcode == SRNIC_RDMAP_SEND_SE)
+			send_round_trip(test, opcode, 0);
+	}
+}
+
+static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		start_stream(c);
+		c->placed_at = c->base;
+		transmit(test, c, msg, c->payload);
+		receive(c, pieces[i]);
+		expect_event(test, c, SRNIC_RX_WRITE);
+		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, PAYLOAD);
+		KUNIT_EXPECT_EQ(test, c->rx.fpdus, DIV_ROUND_UP(PAYLOAD, MULPDU - 14));
+	}
+}
+
+static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_tx_msg msg = {
+		.opcode = SRNIC_RDMAP_READ_REQUEST, .length = SRNIC_READ_REQUEST_LEN, .msn = 1,
+	};
+	struct srnic_read_request req = {
+		.sink_stag = 1, .sink_to = 2, .length = 300, .source_stag = c->stag, .source_to = c->base + 5,
+	};
+	u8 header[SRNIC_READ_REQUEST_LEN];
+	u32 i;
+
+	srnic_read_request_build(&req, header);
+	c->qp->ird = 1;
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		start_stream(c);
+		transmit(test, c, msg, header);
+		receive(c, pieces[i]);
+		expect_event(test, c, SRNIC_RX_READ_REQUEST);
+		KUNIT_EXPECT_EQ(test, c->rx.read_request.sink_stag, 1);
+		KUNIT_EXPECT_EQ(test, c->rx.read_request.sink_to, 2);
+		KUNIT_EXPECT_EQ(test, c->rx.read_request.length, 300);
+		KUNIT_EXPECT_EQ(test, c->rx.read_request.source_stag, c->stag);
+		KUNIT_EXPECT_EQ(test, c->rx.read_request.source_to, c->base + 5);
+	}
+}
+
+static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77, .to = 0 };
+	u32 i;
+
+	c->qp->outbound = kvcalloc(1, sizeof(*c->qp->outbound), GFP_KERNEL);	/* the QP's to free */
+	KUNIT_ASSERT_NOT_NULL(test, c->qp->outbound);
+	c->qp->outbound_size = c->qp->outbound_tail = 1;
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		start_stream(c);
+		c->placed_at = 0;
+		c->qp->outbound[0].sink = (struct srnic_read_sink) { .stag = 0x77, .length = PAYLOAD };
+		transmit(test, c, msg, c->payload);
+		receive(c, pieces[i]);
+		expect_event(test, c, SRNIC_RX_READ_RESPONSE);
+		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, PAYLOAD);
+	}
+}
+
+static void a_terminate_is_read_as_it_was_built(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_terminate term = {
+		.layer = SRNIC_LAYER_DDP, .etype = 1, .code = 1, .has_ddp = 1, .ddp_header_len = 14, .ddp_len = 99,
+	};
+	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_TERMINATE, .msn = 1 };
+	u8 payload[SRNIC_TERM_MAX];
+	u32 i;
+
+	memset(term.ddp, 0xc1, 14);
+	msg.length = srnic_terminate_build(&term, payload);
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		start_stream(c);
+		transmit(test, c, msg, payload);
+		receive(c, pieces[i]);
+		expect_event(test, c, SRNIC_RX_TERMINATE);
+		KUNIT_EXPECT_EQ(test, c->rx.term.layer, SRNIC_LAYER_DDP);
+		KUNIT_EXPECT_EQ(test, c->rx.term.etype, 1);
+		KUNIT_EXPECT_EQ(test, c->rx.term.code, 1);
+		KUNIT_EXPECT_EQ(test, c->rx.term.ddp_len, 99);
+		KUNIT_EXPECT_MEMEQ(test, c->rx.term.ddp, term.ddp, 14);
+	}
+}
+
+/* Every bit behind the ULPDU length, which decides how much is waited for. */
+static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base };
+	u32 bit, bits = ~0U;
+
+	for (bit = 16; bit < bits; bit++) {
+		start_stream(c);
+		c->placed_at = c->base;
+		transmit(test, c, msg, c->payload);
+		bits = c->len * 8;
+		c->stream[bit / 8] ^= BIT(bit % 8);
+		receive(c, 100000);
+		KUNIT_EXPECT_EQ_MSG(test, c->events[SRNIC_RX_ERROR], 1, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, c->events[SRNIC_RX_WRITE], 0, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.layer, SRNIC_LAYER_LLP, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.code, SRNIC_LLP_CRC_ERROR, "bit %u", bit);
+	}
+}
+
+static void a_write_beyond_its_region_ends_the_stream_before_an_octet_is_placed(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag };
+
+	msg.to = c->base + SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET - 1;
+	start_stream(c);
+	c->placed_at = msg.to;
+	transmit(test, c, msg, c->payload);
+	receive(c, 7);
+	expect_event(test, c, SRNIC_RX_ERROR);
+	KUNIT_EXPECT_EQ(test, c->rx.term.layer, SRNIC_LAYER_DDP);
+	KUNIT_EXPECT_EQ(test, c->rx.term.etype, 1);
+	KUNIT_EXPECT_EQ(test, c->rx.term.code, 1);
+	KUNIT_EXPECT_NULL(test, memchr_inv(c->placed, 0, PAYLOAD));
+	KUNIT_EXPECT_EQ(test, srnic_rx_next(&c->rx).kind, SRNIC_RX_STOP);
+}
+
+/* ---- STags (RFC 5040 8.1.1) ---- */
+
+static void stags_permute_their_indices(struct kunit *test)
+{
+	const u64 key[2] = { get_random_u64(), get_random_u64() };
+	u32 i, bad = 0, fixed = 0;
+
+	for (i = 0; i < 1U << SRNIC_STAG_INDEX_BITS; i += 89) {
+		u32 scrambled = srnic_stag_scramble(i, key);
+
+		bad += scrambled >= 1U << SRNIC_STAG_INDEX_BITS || srnic_stag_unscramble(scrambled, key) != i;
+		fixed += scrambled == i;
+	}
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_LT(test, fixed, 8);
+}
+
+static int init_framing(struct kunit *test)
+{
+	struct context *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct srnic_test_mr *mr;
+	struct srnic_dev *dev;
+	struct ib_pd *pd;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	dev = srnic_test_device(test);
+	pd = srnic_test_pd(test, dev);
+	c->qp = srnic_test_qp(test, pd, srnic_test_cq(test, dev, 16), NULL, IB_SIGNAL_REQ_WR);
+	mr = srnic_test_mr(test, pd);
+	c->stag = srnic_test_reg(test, mr, SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE |
+			      SRNIC_ACCESS_REMOTE_READ);
+	c->base = mr->base->iova;
+	get_random_bytes(c->payload, sizeof(c->payload));
+	return 0;
+}
+
+static struct kunit_case core_cases[] = {
+	KUNIT_CASE(the_kernels_crc32c_gives_rfc3720s_values),
+	KUNIT_CASE(the_tables_give_rfc3720s_values),
+	KUNIT_CASE(what_was_chosen_at_load_gives_rfc3720s_values),
+	KUNIT_CASE(both_agree_at_every_length_alignment_and_split),
+	KUNIT_CASE(startup_frames_are_read_as_they_were_built),
+	KUNIT_CASE(a_key_with_any_bit_changed_is_no_mpa_frame),
+	KUNIT_CASE(crcs_are_off_only_if_both_ends_ask_for_it),
+	KUNIT_CASE(stags_permute_their_indices),
+	{ }
+};
+
+static struct kunit_case framing_cases[] = {
+	KUNIT_CASE(sends_of_all_four_kinds_arrive),
+	KUNIT_CASE(an_rdma_write_is_placed_where_its_to_says),
+	KUNIT_CASE(an_rdma_read_request_is_read_as_it_was_built),
+	KUNIT_CASE(an_rdma_read_response_fills_the_oldest_sink),
+	KUNIT_CASE(a_terminate_is_read_as_it_was_built),
+	KUNIT_CASE(any_flipped_bit_is_a_crc_error_and_delivers_nothing),
+	KUNIT_CASE(a_write_beyond_its_region_ends_the_stream_before_an_octet_is_placed),
+	{ }
+};
+
+static struct kunit_suite core_suite = { .name = "srnic_core", .test_cases = core_cases };
+static struct kunit_suite framing_suite = {
+	.name = "srnic_framing",
+	.init = init_framing,
+	.test_cases = framing_cases,
+};
+
+kunit_test_suites(&core_suite, &framing_suite);

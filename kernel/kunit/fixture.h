@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the KUnit suites share: a device on `lo`, and objects of its verbs. Each is destroyed when its case ends, the
+ * last one first, in whatever way the case ends; what cannot be made fails the case at once. Wants KUnit of 6.5.
+ */
+#ifndef SRNIC_KUNIT_FIXTURE_H
+#define SRNIC_KUNIT_FIXTURE_H
+
+#include <kunit/test.h>
+#include <kunit/test-bug.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
+
+#include "../cq.h"
+#include "../mr.h"
+#include "../qp.h"
+#include "../srnic.h"
+#include "../srq.h"
+
+/* Becomes true within ten seconds? */
+#define srnic_test_eventually(cond) ({				\
+	unsigned long end_ = jiffies + 10 * HZ;			\
+	bool true_;						\
+								\
+	while (!(true_ = (cond)) && time_before(jiffies, end_))	\
+		usleep_range(200, 1000);			\
+	true_;							\
+})
+
+/* A device as `rdma link add` makes it. When it goes, no QP, no region and no connection may be left. */
+struct srnic_dev *srnic_test_device(struct kunit *test);
+/* Removes it before the case ends. */
+void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev);
+
+struct ib_pd *srnic_test_pd(struct kunit *test, struct srnic_dev *dev);
+
+/* A CQ that counts how often its handlers are called. */
+struct srnic_test_cq {
+	struct ib_cq *base;
+	struct srnic_cq *cq;
+	atomic_t completions;
+	atomic_t errors;
+};
+struct srnic_test_cq *srnic_test_cq(struct kunit *test, struct srnic_dev *dev, u32 entries);
+/* The next completion; fails the case if there is none. */
+struct ib_wc srnic_test_poll(struct kunit *test, struct srnic_test_cq *cq);
+bool srnic_test_empty(struct srnic_test_cq *cq);
+
+/* An SRQ that counts its limit events. */
+struct srnic_test_srq {
+	struct ib_srq *base;
+	struct srnic_srq *srq;
+	atomic_t limits;
+};
+struct srnic_test_srq *srnic_test_srq(struct kunit *test, struct ib_pd *pd, u32 entries, u32 limit);
+
+/* A QP of 8 send and 8 receive requests of 2 entries each, that draws from srq unless that is NULL. */
+struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
+			       struct srnic_test_srq *srq, enum ib_sig_type sig);
+void srnic_test_destroy_qp(struct kunit *test, struct srnic_qp *qp);
+
+#define SRNIC_TEST_PAGES	20			/* more than one hold copies (64 KiB) */
+#define SRNIC_TEST_OFFSET	100			/* of the first octet in the first page */
+
+/* A fast-registration region with pages of its own mapped, from SRNIC_TEST_OFFSET to their end; not registered yet. */
+struct srnic_test_mr {
+	struct ib_mr *base;
+	struct srnic_mr *mr;
+	u8 *page[SRNIC_TEST_PAGES];
+	struct scatterlist sgl[SRNIC_TEST_PAGES];
+};
+struct srnic_test_mr *srnic_test_mr(struct kunit *test, struct ib_pd *pd);
+void srnic_test_dereg(struct kunit *test, struct srnic_test_mr *mr);
+/* Maps its pages anew: octets of them in all. */
+void srnic_test_map(struct kunit *test, struct srnic_test_mr *mr, u32 octets);
+#define SRNIC_TEST_QPN	1	/* the number of the QP in whose name it is registered */
+int srnic_test_try_reg(struct srnic_test_mr *mr, u32 pd, u32 key, u32 access);
+/* Registers it under its next key and returns the STag. */
+u32 srnic_test_reg(struct kunit *test, struct srnic_test_mr *mr, u32 access);
+
+#endif

@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Regions: what an STag grants (RFC 5041 7.1, RFC 5040 7.2), fast registration and invalidation (RFC 5040 5.3, 8.1),
+ * and that no octet lands any more once an invalidation or deregistration has returned.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+
+#include "fixture.h"
+#include "../place.h"
+
+#define LENGTH	(SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET)
+#define ALL	(SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE | SRNIC_ACCESS_REMOTE_READ)
+
+struct context {
+	struct srnic_dev *dev;
+	struct ib_pd *pd;
+	struct srnic_test_mr *mr;
+	u32 id;		/* of the PD */
+	u8 *buf;	/* LENGTH octets */
+};
+
+static enum srnic_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
+{
+	return srnic_region_write(c->dev, c->id, false, stag, SRNIC_ACCESS_REMOTE_WRITE, to, c->buf, len);
+}
+
+static enum srnic_region_verdict read_octets(struct context *c, u32 stag, u64 to, u32 len)
+{
+	return srnic_region_read(c->dev, c->id, false, stag, SRNIC_ACCESS_REMOTE_READ, to, c->buf, len);
+}
+
+static enum srnic_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
+{
+	return srnic_region_verify(c->dev, c->id, false, stag, SRNIC_ACCESS_REMOTE_WRITE, to, len);
+}
+
+static enum srnic_region_verdict invalidate(struct context *c, u32 stag, bool remote)
+{
+	return srnic_mr_invalidate(c->dev, c->id, stag, remote ? SRNIC_TEST_QPN : 0);
+}
+
+static u8 pattern(u32 i)
+{
+	return i * 7 + (i >> 8);
+}
+
+static void fill(struct context *c)
+{
+	u32 i;
+
+	for (i = 0; i < LENGTH; i++)
+		c->buf[i] = pattern(i);
+}
+
+/* The octet of the region that is i octets behind its start. */
+static u8 *octet(struct context *c, u32 i)
+{
+	i += SRNIC_TEST_OFFSET;
+	return &c->mr->page[i / PAGE_SIZE][i % PAGE_SIZE];
+}
+
+/* Nothing has landed outside of [from, to). */
+static bool untouched_but(struct context *c, u32 from, u32 to)
+{
+	u32 i;
+
+	for (i = 0; i < LENGTH; i++)
+		if ((i < from || i >= to) && *octet(c, i))
+			return false;
+	return !memchr_inv(c->mr->page[0], 0, SRNIC_TEST_OFFSET);
+}
+
+/* ---- what an STag grants ---- */
+
+static void octets_land_where_they_are_addressed_across_pages(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL), i, bad = 0;
+	u64 base = c->mr->base->iova;
+
+	fill(c);
+	KUNIT_ASSERT_EQ(test, write_octets(c, stag, base, LENGTH), SRNIC_REGION_OK);
+	for (i = 0; i < LENGTH; i++)
+		bad += *octet(c, i) != pattern(i);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(c->mr->page[0], 0, SRNIC_TEST_OFFSET));
+	memset(c->buf, 0, LENGTH);
+	KUNIT_ASSERT_EQ(test, read_octets(c, stag, base + 77, 3 * PAGE_SIZE), SRNIC_REGION_OK);
+	for (i = 0; i < 3 * PAGE_SIZE; i++)
+		bad += c->buf[i] != pattern(i + 77);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_EQ(test, c->buf[3 * PAGE_SIZE], 0);
+}
+
+static void a_wrong_key_finds_no_region(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL), bit;
+
+	for (bit = 0; bit < 32; bit++)
+		KUNIT_EXPECT_EQ(test, write_octets(c, stag ^ BIT(bit), c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, 0, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, ~0U, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
+}
+
+static void another_protection_domain_gets_nothing(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+	u64 base = c->mr->base->iova;
+
+	c->id++;
+	fill(c);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), SRNIC_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 1), SRNIC_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_FOREIGN);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
+	KUNIT_EXPECT_EQ(test, c->buf[1], pattern(1));
+}
+
+static void a_right_that_was_not_granted_is_refused(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u64 base = c->mr->base->iova;
+	u32 stag;
+
+	fill(c);
+	stag = srnic_test_reg(test, c->mr, SRNIC_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, stag, SRNIC_ACCESS_LOCAL_WRITE, base, c->buf, 1),
+			SRNIC_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), SRNIC_REGION_OK);
+	KUNIT_ASSERT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
+	stag = srnic_test_reg(test, c->mr, SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), SRNIC_REGION_ACCESS);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_OK);
+}
+
+static void bounds_are_exact_at_both_ends(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+	u64 base = c->mr->base->iova;
+
+	memset(c->buf, 0xff, LENGTH);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 1), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 2), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH, 1), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 2), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, 0, 1), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH + 1), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, *octet(c, LENGTH - 1), 0xff);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, LENGTH - 1, LENGTH));
+}
+
+static void lengths_up_to_the_largest_never_wrap_into_the_region(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+	u64 base = c->mr->base->iova;
+
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, U32_MAX), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base + 1, U64_MAX), SRNIC_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 0 - base), SRNIC_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base + LENGTH - 1, 0 - (base + LENGTH) + 2), SRNIC_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, U64_MAX, 2), SRNIC_REGION_WRAP);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
+}
+
+/* RFC 5041 5.2: STag and TO of a zero-length message are not checked. */
+static void no_octets_are_never_checked(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	KUNIT_EXPECT_EQ(test, write_octets(c, 0xdead, U64_MAX, 0), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, read_octets(c, 0, 0, 0), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, verify(c, 1, 1, 0), SRNIC_REGION_OK);
+}
+
+static void a_region_of_one_octet_has_one_octet(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u64 base;
+	u32 stag;
+
+	srnic_test_map(test, c->mr, 1);
+	stag = srnic_test_reg(test, c->mr, ALL);
+	base = c->mr->base->iova;
+	memset(c->buf, 0xff, LENGTH);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 2), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + 1, 1), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 1));
+}
+
+static void the_local_dma_key_is_for_the_kernels_own_requests_only(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 lkey = c->dev->base.local_dma_lkey;
+	u64 to = (uintptr_t)c->mr->page[0];
+	struct srnic_region region;
+
+	c->buf[0] = 0x5a;
+	KUNIT_EXPECT_EQ(test, write_octets(c, lkey, to, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, read_octets(c, lkey, to, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, false, lkey, SRNIC_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+			SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, SRNIC_ACCESS_REMOTE_WRITE, to, c->buf, 1),
+			SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_FALSE(test, srnic_region_snapshot(c->dev, lkey, &region));
+	KUNIT_EXPECT_EQ(test, invalidate(c, lkey, true), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, SRNIC_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+			SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0x5a);
+}
+
+/* ---- fast registration ---- */
+
+static void a_region_that_was_not_registered_grants_nothing(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	KUNIT_EXPECT_EQ(test, write_octets(c, c->mr->base->rkey, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+}
+
+static void registration_refuses_what_it_cannot_grant(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_test_mr *mr = c->mr;
+	u32 key = mr->base->rkey;
+
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key + 256, ALL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id + 1, key, ALL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, IB_ACCESS_REMOTE_WRITE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, IB_ACCESS_ON_DEMAND), -EINVAL);
+	c->mr->base->length = SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET + 1;
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, ALL), -EINVAL);
+	c->mr->base->length = LENGTH;
+	c->mr->base->iova++;
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, ALL), -EINVAL);
+	c->mr->base->iova = -PAGE_SIZE + SRNIC_TEST_OFFSET;
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, ALL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, verify(c, key, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+}
+
+static void a_valid_region_is_not_registered_twice(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(c->mr, c->id, stag, ALL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(c->mr, c->id, stag ^ 1, ALL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, c->mr->base->iova, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, verify(c, stag ^ 1, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+}
+
+static void a_new_key_ends_the_old_one(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 old = srnic_test_reg(test, c->mr, ALL), stag;
+
+	KUNIT_ASSERT_EQ(test, invalidate(c, old, false), SRNIC_REGION_OK);
+	stag = srnic_test_reg(test, c->mr, ALL);
+	KUNIT_EXPECT_NE(test, old, stag);
+	KUNIT_EXPECT_EQ(test, write_octets(c, old, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, old, true), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, old, false), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_OK);
+}
+
+static void a_peer_invalidates_once_and_the_consumer_as_often_as_it_likes(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
+}
+
+/* RFC 5040 8.1.1 rule 7 */
+static void a_peer_invalidates_only_what_its_own_qp_has_registered(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+
+	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->dev, c->id, stag, SRNIC_TEST_QPN + 1), SRNIC_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_OK);
+}
+
+static void mapping_anew_ends_the_grant(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+
+	srnic_test_map(test, c->mr, LENGTH);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, ib_map_mr_sg(c->mr->base, c->mr->sgl, 1, NULL, 2 * PAGE_SIZE), -EINVAL);
+}
+
+static void a_region_over_all_of_memory_is_not_a_peers_to_invalidate(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct ib_mr *dma = c->pd->device->ops.get_dma_mr(c->pd, ALL);
+	u64 to = (uintptr_t)c->mr->page[0];
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dma);
+	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, dma->rkey, true), SRNIC_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), SRNIC_REGION_OK);
+	c->pd->device->ops.dereg_mr(dma, NULL);
+}
+
+static void a_region_that_cannot_be_is_refused(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_SG_GAPS, 2)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, SRNIC_MAX_FAST_REG + 1)), -EINVAL);
+}
+
+/* ---- STags (RFC 5040 8.1.1) ---- */
+
+static void no_stag_is_below_256_and_none_is_given_out_twice(struct kunit *test)
+{
+	enum { N = 500 };
+	struct context *c = test->priv;
+	struct ib_mr **mr = kunit_kcalloc(test, N, sizeof(*mr), GFP_KERNEL);
+	u32 i, j, bad = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, mr);
+	for (i = 0; i < N; i++) {
+		mr[i] = c->pd->device->ops.alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, 1);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr[i]);
+		bad += mr[i]->rkey < 256;
+		for (j = 0; j < i; j++)
+			bad += mr[i]->rkey >> 8 == mr[j]->rkey >> 8;
+	}
+	while (i--)
+		c->pd->device->ops.dereg_mr(mr[i], NULL);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+}
+
+static void a_slot_used_again_gives_other_stags(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 first = 0, same = 0, index = 0, i;
+
+	for (i = 0; i < 64; i++) {
+		struct ib_mr *mr = c->pd->device->ops.alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, 1);
+
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+		first = first ?: mr->rkey;
+		index = i ? index : to_srnic_mr(mr)->index;
+		KUNIT_EXPECT_EQ(test, to_srnic_mr(mr)->index, index);
+		same += mr->rkey == first;
+		c->dev->next_mr = index;
+		c->pd->device->ops.dereg_mr(mr, NULL);
+	}
+	KUNIT_EXPECT_LT(test, same, 16);
+}
+
+static void an_stag_of_a_region_that_is_gone_finds_nothing(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+	struct srnic_region region;
+
+	KUNIT_EXPECT_TRUE(test, srnic_region_snapshot(c->dev, stag, &region));
+	srnic_test_dereg(test, c->mr);
+	KUNIT_EXPECT_FALSE(test, srnic_region_snapshot(c->dev, stag, &region));
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_INVALID);
+}
+
+/* ---- revocation: "another CPU" copies from an interrupt, which a single CPU has as well ---- */
+
+struct holder {
+	struct hrtimer timer;
+	struct srnic_mr *mr;
+	u8 *at;
+	bool done;
+};
+
+static void drop(struct srnic_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->users))
+		complete(&mr->freed);
+}
+
+static enum hrtimer_restart copy_and_drop(struct hrtimer *timer)
+{
+	struct holder *holder = container_of(timer, struct holder, timer);
+
+	WRITE_ONCE(*holder->at, 0xaa);
+	WRITE_ONCE(holder->done, true);
+	drop(holder->mr);
+	return HRTIMER_NORESTART;
+}
+
+/* Holds the region now, copies and lets go in 20 ms. */
+static void hold(struct holder *holder, struct srnic_test_mr *mr)
+{
+	*holder = (struct holder) { .mr = mr->mr, .at = mr->page[1] };
+	refcount_inc(&mr->mr->users);
+	hrtimer_init_on_stack(&holder->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	holder->timer.function = copy_and_drop;
+	hrtimer_start(&holder->timer, ms_to_ktime(20), HRTIMER_MODE_REL);
+}
+
+/* It has; gone: the region has been freed, so nothing is to be dropped any more if it has not. */
+static void expect_over(struct kunit *test, struct holder *holder, bool gone)
+{
+	bool done = READ_ONCE(holder->done);
+
+	if (hrtimer_cancel(&holder->timer) && !gone)
+		drop(holder->mr);
+	destroy_hrtimer_on_stack(&holder->timer);
+	KUNIT_EXPECT_TRUE_MSG(test, done, "it did not wait for the holder");
+}
+
+static void invalidation_returns_after_the_last_copy(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+	struct holder holder;
+
+	hold(&holder, c->mr);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
+	expect_over(test, &holder, false);
+}
+
+static void invalidation_by_a_peer_returns_after_the_last_copy(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+	struct holder holder;
+
+	hold(&holder, c->mr);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_OK);
+	expect_over(test, &holder, false);
+}
+
+static void mapping_anew_returns_after_the_last_copy(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct holder holder;
+
+	srnic_test_reg(test, c->mr, ALL);
+	hold(&holder, c->mr);
+	srnic_test_map(test, c->mr, LENGTH);
+	expect_over(test, &holder, false);
+}
+
+static void deregistration_returns_after_the_last_copy(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct holder holder;
+
+	srnic_test_reg(test, c->mr, ALL);
+	hold(&holder, c->mr);
+	srnic_test_dereg(test, c->mr);
+	expect_over(test, &holder, true);
+}
+
+struct racer {
+	struct context *c;
+	u8 *octets;
+	u32 stag;
+	u64 landed;
+};
+
+static int race(void *arg)
+{
+	struct racer *racer = arg;
+	struct context *c = racer->c;
+
+	while (!kthread_should_stop()) {
+		racer->landed += srnic_region_write(c->dev, c->id, false, READ_ONCE(racer->stag),
+						    SRNIC_ACCESS_REMOTE_WRITE, c->mr->base->iova, racer->octets,
+						    LENGTH) == SRNIC_REGION_OK;
+		cond_resched();
+	}
+	return 0;
+}
+
+static void revoke(struct kunit *test, struct context *c, u32 stag, u32 round)
+{
+	if (round % 3 == 2)
+		srnic_test_map(test, c->mr, LENGTH);
+	else
+		KUNIT_EXPECT_EQ(test, invalidate(c, stag, round % 3), SRNIC_REGION_OK);
+}
+
+static void nothing_lands_after_revocation_while_a_peer_keeps_writing(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct racer racer = { .c = c, .octets = c->buf };
+	struct task_struct *task;
+	u32 round, page, damage = 0;
+
+	memset(c->buf, 0xaa, LENGTH);
+	task = kthread_run(race, &racer, "srnic-kunit");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	for (round = 0; round < 100; round++) {
+		u32 stag = srnic_test_reg(test, c->mr, ALL);
+
+		WRITE_ONCE(racer.stag, stag);
+		usleep_range(100, 300);
+		revoke(test, c, stag, round);
+		for (page = 0; page < SRNIC_TEST_PAGES; page++)
+			memset(c->mr->page[page], round, PAGE_SIZE);
+		usleep_range(50, 100);
+		for (page = 0; page < SRNIC_TEST_PAGES; page++)
+			damage += !!memchr_inv(c->mr->page[page], round, PAGE_SIZE);
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_GT(test, racer.landed, 0);
+	KUNIT_EXPECT_EQ(test, damage, 0);
+}
+
+static int init(struct kunit *test)
+{
+	struct context *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	c->buf = kunit_kzalloc(test, LENGTH, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c->buf);
+	c->dev = srnic_test_device(test);
+	c->pd = srnic_test_pd(test, c->dev);
+	c->id = to_srnic_pd(c->pd)->id;
+	c->mr = srnic_test_mr(test, c->pd);
+	return 0;
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(octets_land_where_they_are_addressed_across_pages),
+	KUNIT_CASE(a_wrong_key_finds_no_region),
+	KUNIT_CASE(another_protection_domain_gets_nothing),
+	KUNIT_CASE(a_right_that_was_not_granted_is_refused),
+	KUNIT_CASE(bounds_are_exact_at_both_ends),
+	KUNIT_CASE(lengths_up_to_the_largest_never_wrap_into_the_region),
+	KUNIT_CASE(no_octets_are_never_checked),
+	KUNIT_CASE(a_region_of_one_octet_has_one_octet),
+	KUNIT_CASE(the_local_dma_key_is_for_the_kernels_own_requests_only),
+	KUNIT_CASE(a_region_that_was_not_registered_grants_nothing),
+	KUNIT_CASE(registration_refuses_what_it_cannot_grant),
+	KUNIT_CASE(a_valid_region_is_not_registered_twice),
+	KUNIT_CASE(a_new_key_ends_the_old_one),
+	KUNIT_CASE(a_peer_invalidates_once_and_the_consumer_as_often_as_it_likes),
+	KUNIT_CASE(a_peer_invalidates_only_what_its_own_qp_has_registered),
+	KUNIT_CASE(mapping_anew_ends_the_grant),
+	KUNIT_CASE(a_region_over_all_of_memory_is_not_a_peers_to_invalidate),
+	KUNIT_CASE(a_region_that_cannot_be_is_refused),
+	KUNIT_CASE(no_stag_is_below_256_and_none_is_given_out_twice),
+	KUNIT_CASE(a_slot_used_again_gives_other_stags),
+	KUNIT_CASE(an_stag_of_a_region_that_is_gone_finds_nothing),
+	KUNIT_CASE(invalidation_returns_after_the_last_copy),
+	KUNIT_CASE(invalidation_by_a_peer_returns_after_the_last_copy),
+	KUNIT_CASE(mapping_anew_returns_after_the_last_copy),
+	KUNIT_CASE(deregistration_returns_after_the_last_copy),
+	KUNIT_CASE(nothing_lands_after_revocation_while_a_peer_keeps_writing),
+	{ }
+};
+
+static struct kunit_suite suite = { .name = "srnic_mr", .init = init, .test_cases = cases };
+
+kunit_test_suite(suite);

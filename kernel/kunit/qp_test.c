@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Send and receive queues of a QP: completion in the order of posting whatever ends first (RFC 5040 5.5 rule 15),
+ * unsignaled requests, room, flushes, and a user's hostile index. The cases play the engine: they take requests and end
+ * them.
+ */
+#include "fixture.h"
+
+#define ENTRIES	8U
+
+struct context {
+	struct srnic_dev *dev;
+	struct ib_pd *pd;
+	struct srnic_test_cq *cq;
+	struct srnic_qp *qp;
+};
+
+/* The engine takes the next request; its wr_id is its index. */
+static u32 take(struct context *c, u8 opcode, u8 flags)
+{
+	struct srnic_qp *qp = c->qp;
+	u32 index;
+
+	mutex_lock(&qp->tx.mutex);
+	index = qp->sq_taken++;
+	srnic_sq_track(qp, index, &(struct srnic_send_wqe) { .wr_id = index, .opcode = opcode, .flags = flags });
+	mutex_unlock(&qp->tx.mutex);
+	return index;
+}
+
+static int post_to(struct srnic_qp *qp, u64 wr_id, enum ib_wr_opcode opcode, int send_flags)
+{
+	struct ib_send_wr wr = { .wr_id = wr_id, .opcode = opcode, .send_flags = send_flags };
+
+	return ib_post_send(&qp->base, &wr, NULL);
+}
+
+static int post_recv_to(struct srnic_qp *qp, u64 wr_id)
+{
+	return ib_post_recv(&qp->base, &(struct ib_recv_wr) { .wr_id = wr_id }, NULL);
+}
+
+/* Moves to ERROR and waits until the engine has flushed. */
+static void fail(struct srnic_qp *qp)
+{
+	srnic_qp_fail(qp);
+	flush_delayed_work(&qp->tx.work);
+}
+
+static void expect_wc(struct kunit *test, struct context *c, u64 wr_id, enum ib_wc_status status)
+{
+	struct ib_wc wc = srnic_test_poll(test, c->cq);
+
+	KUNIT_EXPECT_EQ(test, wc.wr_id, wr_id);
+	KUNIT_EXPECT_EQ(test, wc.status, status);
+}
+
+static void expect_no_wc(struct kunit *test, struct context *c)
+{
+	KUNIT_EXPECT_TRUE(test, srnic_test_empty(c->cq));
+}
+
+/* All indices of the send queue. */
+static void start_at(struct srnic_qp *qp, u32 index)
+{
+	qp->sq_posted = qp->sq_taken = qp->sq_done = index;
+	qp->tx.built = qp->tx.completed = index;
+	qp->sq.hdr->prod = qp->sq.hdr->cons = index;
+}
+
+static void what_ends_out_of_order_completes_in_order(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
+	srnic_sq_complete(c->qp, 3, SRNIC_WC_SUCCESS, 33);
+	srnic_sq_complete(c->qp, 1, SRNIC_WC_SUCCESS, 11);
+	expect_no_wc(test, c);
+	srnic_sq_complete(c->qp, 0, SRNIC_WC_SUCCESS, 0);
+	expect_wc(test, c, 0, IB_WC_SUCCESS);
+	expect_wc(test, c, 1, IB_WC_SUCCESS);
+	expect_no_wc(test, c);
+	srnic_sq_complete(c->qp, 2, SRNIC_WC_SUCCESS, 22);
+	KUNIT_EXPECT_EQ(test, srnic_test_poll(test, c->cq).byte_len, 22);
+	KUNIT_EXPECT_EQ(test, srnic_test_poll(test, c->cq).byte_len, 33);
+	expect_no_wc(test, c);
+}
+
+static void unsignaled_requests_give_their_slots_back_in_silence(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < 5; i++)
+		take(c, SRNIC_OP_WRITE, 0);
+	take(c, SRNIC_OP_WRITE, SRNIC_WQE_SIGNALED);
+	srnic_sq_complete_sent(c->qp, 0, 5);
+	expect_no_wc(test, c);
+	KUNIT_EXPECT_EQ(test, c->qp->sq.hdr->cons, 5);
+	srnic_sq_complete_sent(c->qp, 5, 6);
+	expect_wc(test, c, 5, IB_WC_SUCCESS);
+	expect_no_wc(test, c);
+	KUNIT_EXPECT_EQ(test, c->qp->sq.hdr->cons, 6);
+}
+
+static void an_unsignaled_request_that_fails_completes(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	take(c, SRNIC_OP_WRITE, 0);
+	take(c, SRNIC_OP_WRITE, 0);
+	srnic_sq_complete_sent(c->qp, 0, 1);
+	srnic_sq_complete(c->qp, 1, SRNIC_WC_LOC_PROT_ERR, 0);
+	expect_wc(test, c, 1, IB_WC_LOC_PROT_ERR);
+	expect_no_wc(test, c);
+}
+
+static void a_qp_that_signals_all_does(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	c->qp = srnic_test_qp(test, c->pd, c->cq, NULL, IB_SIGNAL_ALL_WR);
+	take(c, SRNIC_OP_WRITE, 0);
+	take(c, SRNIC_OP_SEND, 0);
+	srnic_sq_complete_sent(c->qp, 0, 2);
+	expect_wc(test, c, 0, IB_WC_SUCCESS);
+	expect_wc(test, c, 1, IB_WC_SUCCESS);
+}
+
+static void what_was_sent_waits_for_the_read_before_it(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	take(c, SRNIC_OP_WRITE, SRNIC_WQE_SIGNALED);
+	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
+	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
+	srnic_sq_complete_sent(c->qp, 0, 3);
+	expect_wc(test, c, 0, IB_WC_SUCCESS);
+	expect_no_wc(test, c);
+	srnic_sq_complete(c->qp, 1, SRNIC_WC_SUCCESS, 10);
+	expect_wc(test, c, 1, IB_WC_SUCCESS);
+	expect_wc(test, c, 2, IB_WC_SUCCESS);
+	expect_no_wc(test, c);
+}
+
+static void a_request_that_is_over_ends_no_second_time(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
+	srnic_sq_complete(c->qp, 0, SRNIC_WC_SUCCESS, 0);
+	srnic_sq_complete(c->qp, 0, SRNIC_WC_LOC_PROT_ERR, 0);
+	srnic_sq_complete_sent(c->qp, 0, 1);
+	expect_wc(test, c, 0, IB_WC_SUCCESS);
+	expect_no_wc(test, c);
+	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
+	expect_no_wc(test, c);
+}
+
+static void order_is_kept_where_the_indices_wrap(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 first = 0 - 3U, i;
+
+	start_at(c->qp, first);
+	for (i = 0; i < 6; i++)
+		take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
+	for (i = 5; i > 0; i--)
+		srnic_sq_complete(c->qp, first + i, SRNIC_WC_SUCCESS, 0);
+	expect_no_wc(test, c);
+	srnic_sq_complete(c->qp, first, SRNIC_WC_SUCCESS, 0);
+	for (i = 0; i < 6; i++)
+		expect_wc(test, c, first + i, IB_WC_SUCCESS);
+	expect_no_wc(test, c);
+}
+
+static void a_flush_completes_everything_once(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u64 i;
+
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_EQ(test, post_to(c->qp, i, IB_WR_SEND, i & 1 ? IB_SEND_SIGNALED : 0), 0);
+	for (i = 0; i < 3; i++)
+		take(c, SRNIC_OP_READ, 0);
+	fail(c->qp);
+	for (i = 0; i < ENTRIES; i++)
+		expect_wc(test, c, i, IB_WC_WR_FLUSH_ERR);
+	srnic_sq_complete(c->qp, 1, SRNIC_WC_SUCCESS, 0);
+	srnic_tx_run(c->qp);
+	expect_no_wc(test, c);
+}
+
+static void a_flush_leaves_what_has_ended_as_it_ended(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
+	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
+	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
+	srnic_sq_complete_sent(c->qp, 0, 2);
+	expect_no_wc(test, c);
+	fail(c->qp);
+	expect_wc(test, c, 0, IB_WC_WR_FLUSH_ERR);
+	expect_wc(test, c, 1, IB_WC_SUCCESS);
+	expect_wc(test, c, 2, IB_WC_WR_FLUSH_ERR);
+	expect_no_wc(test, c);
+}
+
+static void what_is_posted_in_error_is_flushed_as_well(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	fail(c->qp);
+	expect_no_wc(test, c);
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, 5, IB_WR_SEND, 0), 0);
+	KUNIT_EXPECT_EQ(test, post_recv_to(c->qp, 6), 0);
+	flush_delayed_work(&c->qp->tx.work);
+	expect_wc(test, c, 5, IB_WC_WR_FLUSH_ERR);
+	expect_wc(test, c, 6, IB_WC_WR_FLUSH_ERR);
+	expect_no_wc(test, c);
+}
+
+static void receives_are_flushed_in_order_and_once(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u64 i;
+
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_EQ(test, post_recv_to(c->qp, i), 0);
+	KUNIT_EXPECT_EQ(test, post_recv_to(c->qp, 99), -ENOMEM);
+	fail(c->qp);
+	for (i = 0; i < ENTRIES; i++)
+		expect_wc(test, c, i, IB_WC_WR_FLUSH_ERR);
+	srnic_tx_run(c->qp);
+	expect_no_wc(test, c);
+}
+
+static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_test_srq *srq = srnic_test_srq(test, c->pd, 4, 0);
+	struct srnic_qp *qp = srnic_test_qp(test, c->pd, c->cq, srq, IB_SIGNAL_REQ_WR);
+	u8 wqe[SRNIC_RECV_SLOT_MAX] __aligned(8);
+
+	KUNIT_EXPECT_EQ(test, post_recv_to(qp, 1), -EINVAL);
+	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &(struct ib_recv_wr) { .wr_id = 3 }, NULL), 0);
+	fail(qp);
+	expect_no_wc(test, c);
+	KUNIT_EXPECT_TRUE(test, srnic_srq_take(srq->srq, (struct srnic_recv_wqe *)wqe, sizeof(wqe)));
+	KUNIT_EXPECT_EQ(test, ((struct srnic_recv_wqe *)wqe)->wr_id, 3);
+}
+
+static void a_full_send_queue_refuses_until_something_completes(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u64 i;
+
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), 0);
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), -ENOMEM);
+	take(c, SRNIC_OP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), -ENOMEM);
+	srnic_sq_complete_sent(c->qp, 0, 1);
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), 0);
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), -ENOMEM);
+}
+
+static void a_request_that_cannot_be_is_refused_and_those_before_it_stand(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct ib_sge sge[3] = { };
+	struct ib_send_wr third = { .wr_id = 2, .opcode = IB_WR_SEND };
+	struct ib_send_wr second = { .wr_id = 1, .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 17, .next = &third };
+	struct ib_send_wr first = { .wr_id = 0, .opcode = IB_WR_SEND, .next = &second };
+	const struct ib_send_wr *bad = NULL;
+
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, 9, IB_WR_ATOMIC_CMP_AND_SWP, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ib_post_send(&c->qp->base, &first, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, &second);
+	sge[0] = (struct ib_sge) { .addr = (uintptr_t)sge, .length = SRNIC_MAX_INLINE + 1 };
+	second = (struct ib_send_wr) { .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 1,
+				       .send_flags = IB_SEND_INLINE };
+	KUNIT_EXPECT_EQ(test, ib_post_send(&c->qp->base, &second, &bad), -EINVAL);
+	fail(c->qp);
+	expect_wc(test, c, 0, IB_WC_WR_FLUSH_ERR);
+	expect_no_wc(test, c);
+}
+
+static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit *test)
+{
+	static const u32 claims[] = { ENTRIES + 1, 0x7fffffff, 0x80000000, 0xffffffff };
+	struct context *c = test->priv;
+	struct srnic_qp *qp = c->qp;
+	u32 i, room;
+
+	fail(qp);
+	for (i = 0; i < ARRAY_SIZE(claims); i++) {
+		qp->sq.hdr->prod = qp->rq.hdr->prod = claims[i];
+		srnic_tx_run(qp);
+		KUNIT_EXPECT_EQ(test, srnic_rq_take(qp, &room), SRNIC_TAKE_EMPTY);
+	}
+	expect_no_wc(test, c);
+	KUNIT_EXPECT_EQ(test, qp->sq_taken, 0);
+	KUNIT_EXPECT_EQ(test, qp->rq_taken, 0);
+}
+
+static void a_qp_is_reset_and_used_again(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct ib_qp_init_attr init;
+
+	fail(c->qp);
+	KUNIT_ASSERT_EQ(test, ib_query_qp(&c->qp->base, &attr, IB_QP_STATE, &init), 0);
+	KUNIT_EXPECT_EQ(test, attr.qp_state, IB_QPS_ERR);
+	attr = (struct ib_qp_attr) { .qp_state = IB_QPS_RESET };
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(&c->qp->base, &attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, c->qp->state, SRNIC_QP_IDLE);
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, 1, IB_WR_SEND, 0), 0);
+	flush_delayed_work(&c->qp->tx.work);
+	expect_no_wc(test, c);
+	fail(c->qp);
+	expect_wc(test, c, 1, IB_WC_WR_FLUSH_ERR);
+}
+
+static int init(struct kunit *test)
+{
+	struct context *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	c->dev = srnic_test_device(test);
+	c->pd = srnic_test_pd(test, c->dev);
+	c->cq = srnic_test_cq(test, c->dev, 64);
+	c->qp = srnic_test_qp(test, c->pd, c->cq, NULL, IB_SIGNAL_REQ_WR);
+	KUNIT_ASSERT_EQ(test, c->qp->sq.entries, ENTRIES);
+	return 0;
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(what_ends_out_of_order_completes_in_order),
+	KUNIT_CASE(unsignaled_requests_give_their_slots_back_in_silence),
+	KUNIT_CASE(an_unsignaled_request_that_fails_completes),
+	KUNIT_CASE(a_qp_that_signals_all_does),
+	KUNIT_CASE(what_was_sent_waits_for_the_read_before_it),
+	KUNIT_CASE(a_request_that_is_over_ends_no_second_time),
+	KUNIT_CASE(order_is_kept_where_the_indices_wrap),
+	KUNIT_CASE(a_flush_completes_everything_once),
+	KUNIT_CASE(a_flush_leaves_what_has_ended_as_it_ended),
+	KUNIT_CASE(what_is_posted_in_error_is_flushed_as_well),
+	KUNIT_CASE(receives_are_flushed_in_order_and_once),
+	KUNIT_CASE(receives_of_a_shared_queue_are_not_a_qps_to_flush),
+	KUNIT_CASE(a_full_send_queue_refuses_until_something_completes),
+	KUNIT_CASE(a_request_that_cannot_be_is_refused_and_those_before_it_stand),
+	KUNIT_CASE(a_user_that_publishes_what_cannot_be_has_posted_nothing),
+	KUNIT_CASE(a_qp_is_reset_and_used_again),
+	{ }
+};
+
+static struct kunit_suite suite = { .name = "srnic_qp", .init = init, .test_cases = cases };
+
+kunit_test_suite(suite);

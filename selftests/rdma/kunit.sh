@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# The module's own tests (kernel/kunit), which the kernel runs when a srnic that was built with them is loaded: one TAP
+# line for each KUnit case. Where the kernel has no KUnit there is no such module, and this is skipped.
+cd "$(dirname "$0")" && . ./lib.sh
+
+MODULE=$PWD/srnic-kunit.ko
+RESULTS=/sys/kernel/debug/kunit
+SUITES="srnic_core srnic_framing srnic_mr srnic_cq srnic_srq srnic_ring srnic_qp srnic_connect"
+
+# In place of the module that is installed, which `rdma link add` loads again when it is wanted.
+load() {
+	local needs
+	needs=$(modinfo -F depends "$MODULE")
+	modprobe -r srnic && modprobe -a ${needs//,/ } && insmod "$MODULE"
+}
+
+# Says what the log has on one case, the verdict last, and whether that is good.
+verdict() { # FILE CASE
+	local said
+	said=$(awk -v name="$2" '
+		/^    (not )?ok / && $NF == name { printf "%s%s\n", said, $0; exit }
+		/^    (not )?ok / { said = ""; next }
+		{ said = said $0 "\n" }' "$1")
+	echo "$said"
+	[[ ${said##*$'\n'} = "    ok "* ]]
+}
+
+cases() { awk '/^    (not )?ok / { print $NF }' "$1"; }
+
+complete() { # FILE: as many verdicts as the plan says, and the suite's own at the end
+	local planned
+	planned=$(sed -n 's/^    1\.\.//p' "$1" | head -n 1)
+	[ "${planned:-0}" -gt 0 ] && [ "$(cases "$1" | wc -l)" = "$planned" ] && grep -q '^ok 1 ' "$1"
+}
+
+suite() {
+	local file=$LOGS/$1.ktap name
+	cat "$RESULTS/$1/results" >"$file" || : >"$file"
+	for name in $(cases "$file"); do
+		check "$1: ${name//_/ }" verdict "$file" "$name"
+	done
+	check "$1: the suite has run to its end" complete "$file"
+}
+
+modprobe -q kunit
+if [ ! -d $RESULTS ]; then
+	echo "1..0 # SKIP this kernel has no KUnit"
+	exit 0
+fi
+check "the module with its tests in it is loaded" load
+for name in $SUITES; do
+	suite "$name"
+done
+check "it is unloaded" rmmod srnic
+echo "1..$TESTS"
+rm -rf "$LOGS"
+[ "$FAILED" = 0 ]
