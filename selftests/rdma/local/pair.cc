@@ -24,15 +24,15 @@ std::vector<Ring> mapped_rings()
 	std::vector<Ring> rings;
 
 	for (std::string line; std::getline(maps, line);) {
-		unsigned long from = 0, to = 0;
+		unsigned long from = 0, to = 0, offset = 0;
 
 		if (line.find("infiniband/uverbs") == line.npos ||
-		    sscanf(line.c_str(), "%lx-%lx", &from, &to) != 2)
+		    sscanf(line.c_str(), "%lx-%lx %*s %lx", &from, &to, &offset) != 3)
 			continue;
 		auto *header = reinterpret_cast<volatile srnic_ring_hdr *>(from);
 		if (header->magic == SRNIC_RING_MAGIC)
 			rings.push_back({header, reinterpret_cast<uint8_t *>(from) + SRNIC_RING_SLOTS_OFFSET,
-					 to - from - SRNIC_RING_SLOTS_OFFSET});
+					 to - from - SRNIC_RING_SLOTS_OFFSET, offset});
 	}
 	return rings;
 }
@@ -81,6 +81,11 @@ int End::post_send(uint64_t wr_id, uint32_t len, uint32_t lkey_flip)
 
 int End::post_write(uint64_t wr_id, uint32_t len, const End &peer)
 {
+	return post_write_to(wr_id, len, reinterpret_cast<uintptr_t>(peer.buffer.data()), peer.mr->rkey);
+}
+
+int End::post_write_to(uint64_t wr_id, uint32_t len, uint64_t remote_addr, uint32_t rkey)
+{
 	ibv_sge list = sge(len);
 	ibv_send_wr wr{}, *bad;
 
@@ -89,8 +94,8 @@ int End::post_write(uint64_t wr_id, uint32_t len, const End &peer)
 	wr.num_sge = 1;
 	wr.opcode = IBV_WR_RDMA_WRITE;
 	wr.send_flags = IBV_SEND_SIGNALED;
-	wr.wr.rdma.remote_addr = reinterpret_cast<uintptr_t>(peer.buffer.data());
-	wr.wr.rdma.rkey = peer.mr->rkey;
+	wr.wr.rdma.remote_addr = remote_addr;
+	wr.wr.rdma.rkey = rkey;
 	return ibv_post_send(id->qp, &wr, &bad);
 }
 
@@ -130,9 +135,7 @@ std::optional<ibv_wc> End::completion(bool receive, int timeout_ms)
 	return {};
 }
 
-namespace {
-
-rdma_cm_id *create_ep(const std::string &address, int flags)
+rdma_cm_id *create_ep(const std::string &address, int flags, const char *port)
 {
 	rdma_addrinfo hints{}, *found;
 	ibv_qp_init_attr attr{};
@@ -142,14 +145,12 @@ rdma_cm_id *create_ep(const std::string &address, int flags)
 	hints.ai_port_space = RDMA_PS_TCP;
 	attr.cap = {64, 64, 4, 4, 64};
 	attr.qp_type = IBV_QPT_RC;
-	require(!rdma_getaddrinfo(address.c_str(), "7190", &hints, &found), "rdma_getaddrinfo");
+	require(!rdma_getaddrinfo(address.c_str(), port, &hints, &found), "rdma_getaddrinfo");
 	int ret = rdma_create_ep(&id, found, nullptr, &attr);
 	rdma_freeaddrinfo(found);
 	require(!ret, "rdma_create_ep");
 	return id;
 }
-
-} // namespace
 
 Pair::Pair(const std::string &address)
 {

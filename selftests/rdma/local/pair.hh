@@ -24,6 +24,8 @@ struct Ring {
 	volatile srnic_ring_hdr *header;
 	uint8_t *slots;
 	size_t slots_len;
+	uint64_t offset; // in the uverbs file
+	size_t size() const { return SRNIC_RING_SLOTS_OFFSET + slots_len; }
 	bool is_cq() const { return header->slot_size == sizeof(srnic_cqe); }
 };
 std::vector<Ring> mapped_rings();
@@ -42,12 +44,16 @@ struct End {
 	int post_recv(uint64_t wr_id, uint32_t len, uint32_t lkey_flip = 0);
 	int post_send(uint64_t wr_id, uint32_t len, uint32_t lkey_flip = 0);
 	int post_write(uint64_t wr_id, uint32_t len, const End &peer);
+	int post_write_to(uint64_t wr_id, uint32_t len, uint64_t remote_addr, uint32_t rkey);
 	int modify_to_error();
 	// The doorbell as it is: one more look by the kernel at whatever the rings say now.
 	void ring_doorbell();
 	// The next completion of either queue, if one comes within the time.
-	std::optional<ibv_wc> completion(bool receive, int timeout_ms = 2000);
+	std::optional<ibv_wc> completion(bool receive, int timeout_ms = 10000);
 };
+
+// An id with a QP and CQs, by which a connection to this address and port can be made, or awaited (RAI_PASSIVE).
+rdma_cm_id *create_ep(const std::string &address, int flags, const char *port = "7190");
 
 struct Pair {
 	End client, server;

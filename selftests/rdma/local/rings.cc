@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A local user's errors and attacks. Errors end in completions and errnos as verbs define them; garbage in a mapped ring
-// ends in an error of the QP it belongs to, and never reaches anybody else: after each case a fresh pair must work.
-//	local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE
-#include "pair.hh"
-
+// A user's errors end in completions and errnos as verbs define them; garbage in a mapped ring ends in an error of the
+// QP it belongs to.
 #include <atomic>
-#include <cstdio>
-#include <cstring>
-#include <functional>
-#include <random>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
-#include <infiniband/verbs.h>
+#include "case.hh"
 
 namespace {
-
-std::string address;
-std::mt19937 chance(1);
 
 // ---- errors ----
 
 void expect(const std::optional<ibv_wc> &wc, uint64_t wr_id, ibv_wc_status status)
 {
 	require(wc.has_value(), "no completion came for " + std::to_string(wr_id));
-	require(wc->wr_id == wr_id, "completion of " + std::to_string(wc->wr_id) + " instead of " + std::to_string(wr_id));
+	require(wc->wr_id == wr_id,
+		"completion of " + std::to_string(wc->wr_id) + " instead of " + std::to_string(wr_id));
 	require(wc->status == status, std::string("status ") + ibv_wc_status_str(wc->status));
 }
 
@@ -182,7 +171,7 @@ void edge_values_in_requests()
 // Requests that change while the kernel looks at them.
 void requests_that_change_meanwhile()
 {
-	for (int round = 0; round < 5; round++) {
+	for (int round = 0; round < 3; round++) {
 		Pair pair(address);
 		std::atomic<bool> stop = false;
 		std::thread changing([&] {
@@ -214,102 +203,26 @@ void completions_that_nobody_polls()
 	}
 }
 
-// ---- processes ----
-
-// A child maps nothing of it (the rings are not inherited), may exit, and the parent's connection goes on.
-void fork_leaves_the_connection_alone()
-{
-	Pair pair(address);
-	pid_t child = fork();
-
-	if (!child)
-		_exit(mapped_rings().empty() ? 0 : 1);
-	int status = 0;
-	require(waitpid(child, &status, 0) == child && status == 0, "the child maps the rings");
-	pair.exercise();
-}
-
-// kill -9 at a random moment, with work of all kinds under way.
-void kill_at_any_moment()
-{
-	for (int round = 0; round < 30; round++) {
-		pid_t child = fork();
-
-		if (!child) {
-			try {
-				for (;;) {
-					Pair pair(address);
-
-					for (int i = 0; i < 20; i++) {
-						pair.server.post_recv(1, 4096);
-						pair.client.post_send(1, 4096);
-						pair.client.post_write(1, 65536, pair.server);
-					}
-				}
-			} catch (const Failure &) {
-				_exit(1);
-			}
-		}
-		usleep(chance() % 100000);
-		kill(child, SIGKILL);
-		waitpid(child, nullptr, 0);
-	}
-}
-
-struct Case {
-	const char *name;
-	std::function<void()> run;
-};
-
-const Case cases[] = {
-	{"the error state flushes receives in the order of posting", error_flushes_receives_in_order},
-	{"what is posted in the error state is flushed", posting_in_error_flushes},
-	{"a disconnect flushes both ends", disconnect_flushes_both_ends},
-	{"a send with a foreign lkey completes in LOC_PROT_ERR, what follows is flushed",
-	 foreign_lkey_is_a_local_protection_error},
-	{"a receive with a foreign lkey completes in LOC_PROT_ERR", foreign_lkey_of_a_receive_is_a_local_protection_error},
-	{"a send from beyond its region completes in LOC_PROT_ERR", beyond_the_region_is_a_local_protection_error},
-	{"posting to a full queue gives ENOMEM", full_queue_is_enomem},
-	{"noise in the slots of all rings", garbage_in_slots},
-	{"noise in the headers of all rings", garbage_in_headers},
-	{"producer indices far ahead", producer_far_ahead},
-	{"requests with values from the edges", edge_values_in_requests},
-	{"requests that change while the kernel looks", requests_that_change_meanwhile},
-	{"completions that nobody polls", completions_that_nobody_polls},
-	{"fork", fork_leaves_the_connection_alone},
-	{"kill -9 at any moment", kill_at_any_moment},
-};
-
-bool passes(const Case &which)
-{
-	try {
-		which.run();
-		Pair(address).exercise();
-		return true;
-	} catch (const Failure &failure) {
-		printf("# %s\n", failure.what());
-		return false;
-	}
-}
-
 } // namespace
 
-int main(int argc, char **argv)
+Cases ring_cases()
 {
-	int failed = 0, n = 0;
-
-	if (argc != 2) {
-		fprintf(stderr, "usage: local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE\n");
-		return 2;
-	}
-	address = argv[1];
-	for (const Case &which : cases) {
-		bool ok = passes(which);
-
-		failed += !ok;
-		printf("%sok %d %s\n", ok ? "" : "not ", ++n, which.name);
-		fflush(stdout);
-	}
-	printf("1..%d\n", n);
-	return failed != 0;
+	return {
+		{"the error state flushes receives in the order of posting", error_flushes_receives_in_order},
+		{"what is posted in the error state is flushed", posting_in_error_flushes},
+		{"a disconnect flushes both ends", disconnect_flushes_both_ends},
+		{"a send with a foreign lkey completes in LOC_PROT_ERR, what follows is flushed",
+		 foreign_lkey_is_a_local_protection_error},
+		{"a receive with a foreign lkey completes in LOC_PROT_ERR",
+		 foreign_lkey_of_a_receive_is_a_local_protection_error},
+		{"a send from beyond its region completes in LOC_PROT_ERR",
+		 beyond_the_region_is_a_local_protection_error},
+		{"posting to a full queue gives ENOMEM", full_queue_is_enomem},
+		{"noise in the slots of all rings", garbage_in_slots},
+		{"noise in the headers of all rings", garbage_in_headers},
+		{"producer indices far ahead", producer_far_ahead},
+		{"requests with values from the edges", edge_values_in_requests},
+		{"requests that change while the kernel looks", requests_that_change_meanwhile},
+		{"completions that nobody polls", completions_that_nobody_polls},
+	};
 }

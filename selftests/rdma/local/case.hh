@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// A case: one TAP line. Each runs in a process of its own, which has touched no verbs before; a Failure says what was
+// not so, a Skip what this machine lacks. Whatever a case does, main.cc then looks for what it did to others.
+#pragma once
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pair.hh"
+
+struct Case {
+	const char *name;
+	std::function<void()> run;
+};
+using Cases = std::vector<Case>;
+
+struct Skip : std::runtime_error {
+	using runtime_error::runtime_error;
+};
+
+// Where the cases run: an address of a local srnic device, and that device's name.
+extern std::string address, device;
+extern std::mt19937 chance;
+
+Cases ring_cases();    // rings.cc: errors of a user, garbage in the rings
+Cases process_cases(); // processes.cc: closed descriptors, fork
+Cases kill_cases();    // kills.cc: kill -9 in a loop of each verb
+Cases mapping_cases(); // mappings.cc: mmap and its relatives
+Cases command_cases(); // commands.cc: the driver's part of uverbs commands
+Cases limit_cases();   // limits.cc: rlimits and cgroups
+Cases right_cases();   // rights.cc: what may be registered, and for how long
+Cases race_cases();    // races.cc: things that happen at the same time

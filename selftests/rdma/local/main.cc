@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// A local user's errors and attacks. After each case a fresh pair must work, a neighbour's transfer must have gone on
+// undamaged, and the device must have the objects that it had before, no more.
+//	local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [PART-OF-THE-CASES'-NAMES]
+#include <cstdio>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "case.hh"
+#include "neighbour.hh"
+#include "process.hh"
+
+std::string address, device;
+std::mt19937 chance(1);
+
+namespace {
+
+// What `rdma resource show` counts on the device.
+std::string resources()
+{
+	FILE *tool = popen("rdma resource show", "r");
+	std::string found;
+	char line[512];
+
+	require(tool, "popen");
+	while (fgets(line, sizeof(line), tool))
+		if (strstr(line, (device + ":").c_str()))
+			found += line;
+	pclose(tool);
+	require(!found.empty(), "rdma resource show does not know the device");
+	return found;
+}
+
+// Freeing may take its time where a killed process left work to the kernel.
+void settle(const std::string &before)
+{
+	std::string now;
+
+	for (int i = 0; i < 50; i++, sleep_ms(100)) {
+		now = resources();
+		if (now == before)
+			return;
+	}
+	throw Failure("left behind: " + now + "# instead of: " + before);
+}
+
+// The child's own words on why it skipped; shared memory, empty if it did not.
+char *skipped;
+
+void run_in_child(const Case &which)
+{
+	*skipped = 0;
+	in_child([&] {
+		try {
+			which.run();
+		} catch (const Skip &skip) {
+			snprintf(skipped, 256, " # SKIP %s", skip.what());
+		}
+	});
+}
+
+bool passes(const Case &which, Neighbour &neighbour, const std::string &before)
+{
+	try {
+		run_in_child(which);
+		neighbour.check();
+		in_child([] { Pair(address).exercise(); });
+		settle(before);
+		return true;
+	} catch (const Failure &failure) {
+		printf("# %s\n", failure.what());
+		return false;
+	}
+}
+
+Cases all_cases()
+{
+	Cases all;
+
+	for (const Cases &some : {ring_cases(), process_cases(), kill_cases(), mapping_cases(), command_cases(),
+				  limit_cases(), right_cases(), race_cases()})
+		all.insert(all.end(), some.begin(), some.end());
+	return all;
+}
+
+int run_all(const char *part)
+{
+	Neighbour neighbour;
+	const std::string before = resources();
+	int failed = 0, n = 0;
+
+	for (const Case &which : all_cases()) {
+		if (!strstr(which.name, part))
+			continue;
+		chance.seed(static_cast<unsigned int>(getpid() + n));
+		bool ok = passes(which, neighbour, before);
+
+		failed += !ok;
+		printf("%sok %d %s%s\n", ok ? "" : "not ", ++n, which.name, skipped);
+		fflush(stdout);
+	}
+	printf("1..%d\n", n);
+	return failed != 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc < 3 || argc > 4) {
+		fprintf(stderr, "usage: local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [PART]\n");
+		return 2;
+	}
+	address = argv[1];
+	device = argv[2];
+	skipped = static_cast<char *>(mmap(nullptr, 256, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+	try {
+		return run_all(argc > 3 ? argv[3] : "");
+	} catch (const Failure &failure) {
+		printf("Bail out! %s\n", failure.what());
+		return 1;
+	}
+}

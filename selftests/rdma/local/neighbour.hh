@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The innocent: another process that moves octets over a connection of its own and compares them, all the while.
+#pragma once
+#include <atomic>
+#include <sys/types.h>
+
+class Neighbour {
+	struct Shared {
+		std::atomic<unsigned long> rounds;
+		char failure[160];
+	};
+	Shared *shared;
+	pid_t pid;
+
+public:
+	Neighbour();
+	Neighbour(const Neighbour &) = delete;
+	~Neighbour();
+	// Throws if it failed, or has moved nothing since the last call.
+	void check();
+
+private:
+	unsigned long seen = 0;
+	void live();
+};
