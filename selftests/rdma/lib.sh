@@ -18,9 +18,10 @@ LOGS=$(mktemp -d)
 ns0() { nsenter --net=/run/netns/sr0 "$@"; }
 ns1() { nsenter --net=/run/netns/sr1 "$@"; }
 
-hosts_up() {
-	ip netns add sr0 && ip netns add sr1 &&
-		ip link add veth0 netns sr0 type veth peer name veth1 netns sr1 || return
+hosts_up() { ip netns add sr0 && ip netns add sr1 && cable_up; }
+
+cable_up() {
+	ip link add veth0 netns sr0 type veth peer name veth1 netns sr1 || return
 	local n
 	for n in 0 1; do
 		ip -n sr$n link set lo up
@@ -89,9 +90,20 @@ wait_listening() {
 		nsenter --net="/run/netns/$1" ss -Hltn | grep -q ":${2:-[0-9]}" && return
 		sleep 0.05
 	done
+	echo "nobody listens on port ${2:-} in $1"
 }
 
 resources() { rdma resource show | sed 's/curr_comm//' | grep -E 'srnic' ; }
+
+# built_or_skip PROGRAM...: ends the test, saying so, where what it runs was not built.
+built_or_skip() {
+	local program
+	for program; do
+		[ ! -x "$program" ] || continue
+		echo "1..0 # SKIP $program is not built: make guest-tests (libibverbs-dev, librdmacm-dev)"
+		exit 0
+	done
+}
 
 finish() {
 	echo "1..$TESTS"

@@ -7,6 +7,7 @@
  * order, so that the kernel refusing (EBUSY) leaves everything as it was.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -422,10 +423,10 @@ static int destroy_qp(struct ibv_qp *ibqp)
 }
 
 /*
- * The doorbell is uverbs' POST_SEND command without work requests. A plain write() is its cheapest form. uverbs refuses
- * that to a process whose credentials have changed since it opened the device; ibv_cmd_post_send() has another way.
+ * A plain write() is its cheapest form. uverbs refuses that to a process whose credentials have changed since it opened
+ * the device; ibv_cmd_post_send() has another way.
  */
-int srnic_doorbell(struct srnic_qp *qp)
+static int ring_doorbell(struct srnic_qp *qp)
 {
 	struct ib_uverbs_post_send_resp resp;
 	struct ibv_post_send cmd = {
@@ -445,6 +446,19 @@ int srnic_doorbell(struct srnic_qp *qp)
 	if (write(qp->base.context->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd))
 		return 0;
 	return errno == EACCES ? ibv_cmd_post_send(&qp->base, NULL, &none) : errno;
+}
+
+/*
+ * The doorbell is uverbs' POST_SEND command without work requests. What is in the ring cannot be taken back, so want of
+ * memory, which uverbs may have for a moment, is no answer.
+ */
+int srnic_doorbell(struct srnic_qp *qp)
+{
+	int err;
+
+	while ((err = ring_doorbell(qp)) == ENOMEM)
+		sched_yield();
+	return err;
 }
 
 /* ---- Contexts and devices ---- */

@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Memory runs out. First in the calls of a program, one allocation after the other (faults/nth.cc); then at random, for a
+# while, in the kernel's own threads (where connections are made and the engine runs), in programs, and under TCP.
+# Whatever fails then: nothing hangs, no octet is wrong, no object is left, and afterwards everything works.
+#
+# STEP: from the 100th allocation of a call on, only every STEP-th fails. ROUNDS: of each kind of random failures.
+cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh
+
+NTH=$PWD/faults/build/nth
+DEBUGFS=/sys/kernel/debug
+ROUNDS=${ROUNDS:-4}
+
+# ---- one after the other ----
+
+set_faults() { # NAME VALUE: of both kinds
+	echo "$2" >"$DEBUGFS/failslab/$1" && echo "$2" >"$DEBUGFS/fail_page_alloc/$1"
+}
+
+# Failures of all allocations, also those that may sleep, and not a word of each.
+arm_faults() {
+	set_faults probability 0 && set_faults ignore-gfp-wait N && set_faults verbose 0 && set_faults interval 1 &&
+		echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
+}
+
+# nth's lines are this script's own.
+each_allocation() {
+	ip -n sr0 link add spare0 type dummy
+	LIMIT=900 in_ns sr0 "$NTH $IP0 veth0 spare0 ${STEP:-1}" | tee "$LOGS/nth"
+	TESTS=$((TESTS + $(grep -cE '^(not )?ok' "$LOGS/nth")))
+	FAILED=$((FAILED + $(grep -c '^not ok' "$LOGS/nth")))
+	check "all calls were tried" grep -q '^# all calls' "$LOGS/nth"
+	ip -n sr0 link delete spare0
+	[ ! -w "$DEBUGFS/kmemleak" ] || check "srnic has leaked nothing" no_leaks
+}
+
+# What kmemleak finds of srnic's, where there is kmemleak. The rest is then forgotten: the core's uverbs leaks some nodes of
+# its tables when they cannot be completed, which "rdma link add" above has made happen.
+no_leaks() {
+	local list=$DEBUGFS/kmemleak
+	sleep 6
+	echo scan >"$list" && echo scan >"$list"
+	awk 'BEGIN { RS = "unreferenced object" } /\[srnic\]/ && !/\[ib_uverbs\]/' "$list" >"$LOGS/leaks"
+	cat "$LOGS/leaks"
+	echo clear >"$list"
+	[ ! -s "$LOGS/leaks" ]
+}
+
+# ---- at random ----
+
+# The kernel threads that srnic's work runs in. Not the unbound ones, in which iw_cm and rdma_cm work: rdma_ucm of 6.12 locks
+# itself up for good if it finds no memory for a CONNECT_REQUEST (it destroys the id that its caller has locked).
+mark_workers() { # 1 or 0
+	local p name
+	for p in /proc/[0-9]*; do
+		read -r name 2>/dev/null <"$p/comm" || continue
+		[[ $name != kworker/[0-9]* ]] || echo "$1" >"$p/make-it-fail"
+	done 2>/dev/null
+}
+
+# As carrier(), but its allocations may fail.
+failing_carrier() {
+	local ns=$1 log=$2
+	shift 2
+	(
+		nsenter --net="/run/netns/$ns" bash -c 'echo 1 >/proc/self/make-it-fail; exec "$@"' bash "$CARRIER" "$@"
+	) >"$LOGS/$log" 2>&1 &
+}
+
+injections_left() { echo $(($(cat "$DEBUGFS/failslab/times") + $(cat "$DEBUGFS/fail_page_alloc/times"))); }
+
+# Nothing but builtins: this shell has no better chance to get memory than anybody else.
+storm() { # PERCENT TIMES SECONDS
+	local none
+	set_faults times "$2"
+	set_faults probability "$1"
+	read -r -t "$3" none <>"$LOGS/never"
+	until set_faults probability 0; do :; done
+}
+
+# Those that carry may break and connect again; in the end nothing of them is there. A limit that is never reached counts
+# the failures.
+under_storm() { # CARRIER PERCENT
+	local i sender status INJECTED=0
+	serve -m || return
+	"$1" sr0 send send "$IP1" -s 600 -c 3 -n 5 -r -m -w 2000 -f 2000
+	sender=$!
+	sleep 0.3
+	for ((i = 0; i < ROUNDS; i++)); do
+		storm "$2" 1000000 1 2>/dev/null
+		INJECTED=$((INJECTED + 2000000 - $(injections_left)))
+		sleep 0.2
+	done
+	kill $sender $(pgrep -P $sender) 2>/dev/null
+	ended $sender 30
+	status=$?
+	grep -v '^at' "$LOGS/send" | sort | uniq -c
+	NOTE="$INJECTED failures; $(grep rounds= "$LOGS/send")"
+	stop_serving
+	[ $status != 99 ] && [ $INJECTED -gt 0 ] && ! grep -q 'wrong=[1-9]' "$LOGS/send" "$LOGS/serve"
+}
+
+in_workers() {
+	local status
+	set_faults task-filter Y && mark_workers 1
+	under_storm carrier 10
+	status=$?
+	mark_workers 0
+	return $status
+}
+
+in_programs() { set_faults task-filter Y && under_storm failing_carrier 3; }
+
+# fail_sockets 1 or 0: those caches of socket buffers that can be told (one that is merged with others cannot).
+fail_sockets() {
+	local cache
+	for cache in /sys/kernel/slab/skbuff_*; do
+		echo "$1" >"$cache/failslab"
+	done 2>/dev/null
+}
+
+# The caches of socket buffers fail in any context, also in interrupts. (All caches: a user-mode Linux does not survive
+# a fork that fails.)
+in_network() {
+	local status
+	set_faults task-filter N && echo Y >"$DEBUGFS/failslab/cache-filter" && fail_sockets 1
+	echo 100 >"$DEBUGFS/fail_page_alloc/min-order"
+	under_storm carrier 5
+	status=$?
+	echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
+	fail_sockets 0
+	echo N >"$DEBUGFS/failslab/cache-filter"
+	return $status
+}
+
+works() { settled "$OBJECTS" && carries 1 && settled "$OBJECTS"; }
+
+if [ ! -e "$DEBUGFS/failslab" ] || [ ! -e /proc/self/fail-nth ]; then
+	echo "ok 1 # SKIP this kernel has no fault injection"
+	echo "1..1"
+	exit 0
+fi
+built_or_skip "$CARRIER" "$NTH"
+hosts_up && devices_up && arm_faults && mkfifo "$LOGS/never" || { echo "Bail out! no devices"; exit 1; }
+OBJECTS=$(objects)
+each_allocation
+measured "allocations fail at random in kernel threads" in_workers
+check "and then everything works" works
+measured "allocations fail at random in a program" in_programs
+check "and then everything works" works
+measured "socket buffers fail at random, in any context" in_network
+check "and then everything works" works
+finish

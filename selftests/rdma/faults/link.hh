@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// One end of a connection on which every octet is verified: a QP, its CQ, and two registered buffers.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <rdma/rdma_cma.h>
+
+using Clock = std::chrono::steady_clock;
+
+// The connection is over: a completion in error, a verb that failed, a connect that was refused.
+struct Broken : std::runtime_error {
+	using runtime_error::runtime_error;
+};
+
+// Nothing came in time.
+struct Stalled : std::runtime_error {
+	using runtime_error::runtime_error;
+};
+
+// An octet is not what it has to be: the one thing that must never happen.
+struct Wrong : std::runtime_error {
+	using runtime_error::runtime_error;
+};
+
+constexpr uint32_t data_size = 1 << 18;
+
+// Octets that only this seed gives.
+void fill(uint8_t *at, uint32_t len, uint64_t seed);
+// Throws Wrong, with the place of the first difference.
+void verify(const uint8_t *at, uint32_t len, uint64_t seed, const char *what);
+
+// Where the other end may write and read.
+struct Target {
+	uint64_t addr;
+	uint32_t rkey;
+};
+
+// What is sent: a round's number and its length, the sender's Target, and octets to be verified.
+struct Message {
+	uint64_t round;
+	uint32_t len;
+	uint32_t fill_len;
+	Target target;
+	uint8_t octets[1024];
+	uint32_t size() const { return offsetof(Message, octets) + fill_len; }
+};
+
+class Link {
+public:
+	// Makes the QP; throws Broken.
+	explicit Link(rdma_cm_id *id);
+	~Link();
+	Link(const Link &) = delete;
+
+	Target target() const { return {reinterpret_cast<uintptr_t>(out.data()), out_mr->rkey}; }
+	void send(uint64_t round, uint32_t len);
+	void write(uint32_t len, const Target &to);
+	void read(uint32_t len, const Target &from);
+	// Until a message is there, and everything that was posted is complete.
+	const Message &receive(int patience_ms);
+	// Until everything that was posted is complete.
+	void settle(int patience_ms);
+
+	static inline bool events_may_be_lost = false; // then the CQ is looked at every now and then
+	rdma_cm_id *const id;
+	// The peer reads and writes `out`; what is read here comes to `in`.
+	std::vector<uint8_t> out, in;
+
+private:
+	void post(ibv_wr_opcode opcode, ibv_sge list, const Target &remote);
+	void post_receive(int slot);
+	bool event_by(Clock::time_point until);
+	void next(Clock::time_point until);
+	void release();
+
+	static constexpr int slots = 2;
+	ibv_comp_channel *channel = nullptr;
+	ibv_cq *cq = nullptr;
+	ibv_mr *out_mr = nullptr, *in_mr = nullptr, *message_mr = nullptr;
+	Message messages[slots + 1]; // the last one goes out
+	int unfinished = 0;
+	int taken = -1;   // the slot that the caller looks at
+	int arrived = -1; // the slot that is to be looked at next
+};
+
+// The next event of a channel, acknowledged; throws Stalled.
+struct CmEvent {
+	rdma_cm_event_type type;
+	int status;
+	rdma_cm_id *id, *listen_id;
+};
+CmEvent next_event(rdma_event_channel *channel, int patience_ms);

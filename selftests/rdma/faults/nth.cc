@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Every allocation of every call fails once: for n = 1, 2, ... the call runs with its n-th allocation failing
+// (/proc/self/fail-nth), until it makes fewer than n. Whatever fails, the call returns an errno or works; then it works
+// without a failure; and no object is left. One TAP line for each call.
+//	nth ADDRESS NETDEV SPARE-NETDEV [STEP [PART-OF-A-NAME]]
+// STEP: from the 100th allocation on, only every STEP-th fails.
+// In the namespace of srnic0, which is on NETDEV with ADDRESS; failslab and fail_page_alloc have ignore-gfp-wait = N.
+#include "objects.hh"
+#include "verbs.hh"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+constexpr int most = 5000;
+int fail_nth = -1;
+int step = 1;
+
+void arm(int n)
+{
+	char text[16];
+	const int len = snprintf(text, sizeof(text), "%d", n);
+
+	if (pwrite(fail_nth, text, len, 0) != len)
+		throw std::runtime_error("fail-nth does not take a number");
+}
+
+// True if the failure has come.
+bool disarm()
+{
+	char text[16] = {};
+
+	if (pread(fail_nth, text, sizeof(text) - 1, 0) < 1)
+		throw std::runtime_error("fail-nth cannot be read");
+	arm(0);
+	return text[0] == '0';
+}
+
+void settled(const std::vector<uint8_t> &before)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (all_objects() == before)
+			return;
+		std::this_thread::sleep_for(std::chrono::milliseconds(10));
+	}
+	throw std::runtime_error("objects are left");
+}
+
+void must_work(const Verb &verb, const char *when)
+{
+	if (int error = verb.run())
+		throw std::runtime_error(std::string(when) + ": " + strerror(error));
+	verb.undo();
+}
+
+void anew(const Verb &verb)
+{
+	verb.clean();
+	verb.prepare();
+}
+
+// One failure; false if the call makes fewer than n allocations.
+bool fail_once(const Verb &verb, int n, int &errors)
+{
+	verb.prepare();
+	arm(n);
+	const int error = verb.run();
+	const bool fired = disarm();
+
+	if (error && !fired)
+		throw std::runtime_error(std::string("failed by itself: ") + strerror(error));
+	errors += error != 0;
+	if (error && verb.spent)
+		anew(verb);
+	if (error)
+		must_work(verb, "the next try");
+	else
+		verb.undo();
+	verb.clean();
+	return fired;
+}
+
+void one_verb(const Verb &verb, int number)
+{
+	int n = 1, errors = 0;
+
+	try {
+		verb.prepare();
+		must_work(verb, "without failures");
+		verb.clean();
+		const auto before = all_objects();
+		for (; n < most && fail_once(verb, n, errors); n += n < 100 ? 1 : step)
+			settled(before);
+		settled(before);
+	} catch (const std::runtime_error &e) {
+		arm(0);
+		printf("not ok %d %s\n# failure %d: %s\n", number, verb.name.c_str(), n, e.what());
+		fflush(stdout);
+		_exit(1); // what the call has left would confuse the others
+	}
+	printf("ok %d %s with each allocation failing\n# %d of about %d failures failed the call\n", number, verb.name.c_str(),
+	       errors, n - 1);
+	fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc < 4) {
+		fprintf(stderr, "nth ADDRESS NETDEV SPARE-NETDEV [STEP [PART-OF-A-NAME]]\n");
+		return 2;
+	}
+	if ((fail_nth = open("/proc/self/fail-nth", O_RDWR)) < 0) {
+		perror("/proc/self/fail-nth");
+		return 2;
+	}
+	if (argc > 4)
+		step = std::max(1, atoi(argv[4]));
+	int number = 0;
+	for (const Verb &verb : all_verbs({argv[1], argv[2], argv[3]}))
+		if (argc < 6 || verb.name.find(argv[5]) != std::string::npos)
+			one_verb(verb, ++number);
+	printf("# all calls were tried\n");
+	return 0;
+}

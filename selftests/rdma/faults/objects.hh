@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What the RDMA subsystem says of its devices, over netlink.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// The answer of RDMA_NLDEV_CMD_RES_GET for all devices, as it came: how many objects of each kind there are.
+std::vector<uint8_t> all_objects();
+// rdma link add NAME type srnic netdev NETDEV, rdma link delete NAME: 0 or an errno.
+int link_add(const std::string &name, const std::string &netdev);
+int link_delete(const std::string &name);
