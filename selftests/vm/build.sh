@@ -2,7 +2,7 @@
 # Builds the project for one of the lab's kernels, inside the guest root, from a copy of the tree that lives in the
 # cache: the tree itself is never written to, and a second build only compiles what changed.
 # Run alone it builds, shows the compiler's messages and exits with make's status:
-#	build.sh [stock | uml | uml-debug]
+#	build.sh [stock | uml | uml-debug | debug]
 # Sourced, project_ready is the entry.
 
 # shellcheck source=deps.sh
@@ -11,6 +11,8 @@
 . "${BASH_SOURCE[0]%/*}/linux.sh"
 # shellcheck source=uml.sh
 . "${BASH_SOURCE[0]%/*}/uml.sh"
+# shellcheck source=debug.sh
+. "${BASH_SOURCE[0]%/*}/debug.sh"
 
 # The tree's files, as git sees them (untracked ones too), or all of them where there is no git.
 tree_files() (
@@ -40,21 +42,27 @@ copy_tree() {
 	mv "$list.new" "$list"
 }
 
-# Sets KVER, the kernel's version, and MAKE_VARS, what make is told about it, for the kernel called $1.
+# Sets KVER, the kernel's version, KERNEL_SOURCE, the tree that modules are built against, and MAKE_VARS, what make is told
+# about it, for the kernel called $1.
 kernel_vars() {
 	case $1 in
 	stock)
 		KVER=$RELEASE_KERNEL
+		KERNEL_SOURCE=/usr/src/linux-headers-$KVER
 		MAKE_VARS=(KDIR="/lib/modules/$KVER/build")
 		KERNEL_BINDS=()
 		;;
 	uml | uml-debug)
 		uml_ready "$1"
-		KVER=$UML_VERSION
 		MAKE_VARS=(KDIR=/run/linux ARCH=um)
-		KERNEL_BINDS=(--bind "$UML_SOURCE" /run/linux)
+		KERNEL_BINDS=(--bind "$KERNEL_SOURCE" /run/linux)
 		;;
-	*) die "there is no kernel called $1; those there are: stock, uml, uml-debug" ;;
+	debug)
+		debug_ready
+		MAKE_VARS=(KDIR=/run/linux)
+		KERNEL_BINDS=(--bind "$KERNEL_SOURCE" /run/linux)
+		;;
+	*) die "there is no kernel called $1; those there are: stock, uml, uml-debug, debug" ;;
 	esac
 	MAKE_VARS+=(RDMA_CORE_SRC="$RDMA_CORE")
 }
@@ -107,7 +115,7 @@ project_shown() {
 	BUILD=$CACHE/build/$1-$(build_key)
 	mkdir -p "$BUILD"
 	kernel_vars "$1"
-	want=$(tree_key)-$KVER
+	want=$(tree_key)-${KERNEL_SOURCE##*/}
 	copy_tree "$BUILD/srnic"
 	rm -f "$BUILD/done"
 	build || exit
@@ -117,7 +125,7 @@ project_shown() {
 # The key is taken before the copy: a file that changes in between is then built once more, not forgotten.
 project_update() {
 	local want
-	want=$(tree_key)-$KVER
+	want=$(tree_key)-${KERNEL_SOURCE##*/}
 	copy_tree "$BUILD/srnic"
 	[ "$(cat "$BUILD/done" 2>/dev/null)" != "$want" ] || return 0
 	rm -f "$BUILD/done"

@@ -53,7 +53,7 @@ make_payload() {
 	shift
 	modules=$dir/usr/lib/modules/$KVER
 	mkdir -p "$modules" "$dir/srnic/.lab"
-	[ -z "${UML_MODULES:-}" ] || cp -a "$UML_MODULES/." "$modules/"
+	[ -z "${KERNEL_MODULES:-}" ] || cp -a "$KERNEL_MODULES/." "$modules/"
 	[ -n "${PACKAGED:-}" ] || cp -a "$STAGE/." "$dir/"
 	[ -z "${SIW:-}" ] || install -D -m 644 "$SIW" "$modules/extra/siw.ko"
 	rm -f "$modules"/{build,source}

@@ -6,9 +6,11 @@
 
 KERNEL_LINE="console=ttyS0 loglevel=6 panic=-1 oops=panic sysrq_always_enabled reboot=t"
 
+GUEST_MB=3072
+
 # The part of the command line that all guests have.
 qemu_base() {
-	QEMU=(qemu-system-x86_64 -name srnic -nodefaults -no-user-config -display none -no-reboot -m 3072
+	QEMU=(qemu-system-x86_64 -name srnic -nodefaults -no-user-config -display none -no-reboot -m "$GUEST_MB"
 		-machine q35 -smp 2 -kernel "$KERNEL" -initrd "$INITRD")
 }
 

@@ -1,0 +1,80 @@
+# shellcheck shell=bash
+# Kernels that the lab builds itself, in the cache: from the source of the guest root's kernel, with a configuration put
+# together from fragments. Sourced; kernel_ready is the entry.
+
+# shellcheck source=siw.sh
+. "${BASH_SOURCE[0]%/*}/siw.sh"
+
+# The fragments as one, in which the last that names an option has set it.
+kernel_config() {
+	cat "$@" | awk '
+		match($0, /^CONFIG_[A-Z0-9_]+=/) { o = substr($0, 1, RLENGTH - 1); want[o] = $0 }
+		/^# CONFIG_[A-Z0-9_]+ is not set$/ { want[$2] = $0 }
+		END { for (o in want) print want[o] }'
+}
+
+# Options silently disappear when something that they depend on is missing: that is an error here.
+kernel_missing_options() {
+	local dir=$1 line option
+	while IFS= read -r line; do
+		option=${line#\# }
+		option=${option%%[ =]*}
+		case $line in
+		'#'*) ! grep -q "^$option=" "$dir/.config" ;;
+		*) grep -qxF "$line" "$dir/.config" ;;
+		esac || echo "$line"
+	done <"$dir/lab.config"
+}
+
+build_kernel() { # DIRECTORY ARCH BASE "TARGET..." FRAGMENT...
+	local dir=$1 arch=$2 base=$3 targets=$4 missing
+	shift 4
+	rm -rf "$dir" "$dir.new"
+	linux_source_unpack "$dir.new"
+	mend_siw "$dir.new/drivers/infiniband/sw/siw" || return
+	kernel_config "$@" >"$dir.new/lab.config"
+	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
+		cd /run/linux
+		make -s ARCH="$1" KCONFIG_ALLCONFIG=lab.config "$2"
+		scripts/kconfig/merge_config.sh -m .config lab.config >/dev/null
+		make -s ARCH="$1" olddefconfig
+	' sh "$arch" "$base" || return
+	missing=$(kernel_missing_options "$dir.new")
+	[ -z "$missing" ] || { echo "the kernel's configuration does not take: $missing"; return 1; }
+	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
+		cd /run/linux
+		nice make -j"$(nproc)" ARCH="$1" $2
+		make -s ARCH="$1" INSTALL_MOD_PATH=/run/linux/installed INSTALL_MOD_STRIP=1 modules_install
+	' sh "$arch" "$targets" || return
+	prune_kernel "$dir.new"
+	mv "$dir.new" "$dir"
+}
+
+# Takes away what no module that is built against the tree needs: the kernel's own objects, and the bulk of the source,
+# which is for other machines.
+prune_kernel() {
+	local dir
+	find "$1" -path "$1/scripts" -prune -o -path "$1/tools" -prune -o -path "$1/installed" -prune -o \
+		-type f \( -name '*.o' -o -name '*.a' -o -name '*.ko' -o -name '.tmp_vmlinux*' \) -exec rm -f {} +
+	for dir in "$1"/arch/*/; do
+		[[ $dir = */x86/ || $dir = */um/ ]] || rm -rf "$dir"
+	done
+	rm -rf "$1"/Documentation "$1"/sound "$1"/drivers/{gpu,media,staging,net/ethernet,net/wireless}
+}
+
+build_kernel_once() { # NAME DIRECTORY ...
+	[ -d "$2" ] || step "building the $1 kernel (ten minutes and more)" build_kernel "${@:2}"
+}
+
+# Sets KERNEL_SOURCE, the built tree, KVER, the kernel's version, and KERNEL_MODULES, its installed modules, for the
+# kernel called $1: ARCH and the configuration that BASE makes, changed by the fragments.
+kernel_ready() { # NAME ARCH BASE "TARGET..." FRAGMENT...
+	KERNEL_SOURCE=$CACHE/$1-$RELEASE_KERNEL-$({ chroot "$ROOT" gcc --version; cat "${@:5}"; } | key)
+	if [ ! -d "$KERNEL_SOURCE" ]; then
+		locked cache linux_source_ready
+		locked "$1" build_kernel_once "$1" "$KERNEL_SOURCE" "${@:2}"
+	fi
+	touch "$KERNEL_SOURCE"
+	KVER=$(cat "$KERNEL_SOURCE/include/config/kernel.release")
+	KERNEL_MODULES=$KERNEL_SOURCE/installed/lib/modules/$KVER
+}
