@@ -222,16 +222,18 @@ public:
 		ibv_destroy_comp_channel(channel);
 	}
 
+	// An event may tell of a completion that was polled already: only time or a completion ends the wait.
 	bool next(ibv_wc *wc, int ms)
 	{
-		if (ibv_poll_cq(cq, 1, wc) == 1)
-			return true;
-		ibv_req_notify_cq(cq, 0);
-		if (ibv_poll_cq(cq, 1, wc) == 1)
-			return true;
-		if (ms && readable(channel->fd, ms))
+		while (ibv_poll_cq(cq, 1, wc) != 1) {
+			ibv_req_notify_cq(cq, 0);
+			if (ibv_poll_cq(cq, 1, wc) == 1)
+				return true;
+			if (!ms || !readable(channel->fd, ms))
+				return ibv_poll_cq(cq, 1, wc) == 1;
 			take_event();
-		return ibv_poll_cq(cq, 1, wc) == 1;
+		}
+		return true;
 	}
 
 private:
