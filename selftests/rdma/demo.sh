@@ -43,7 +43,7 @@ figure() { awk -v column="$1" '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {value = $column} EN
 
 show_perftest() { # PROGRAM SIZE COLUMN UNIT
 	local out
-	out=$(with_server sr1 "$1 -R -d srnic1 -s $2 -n $ITERS -F" sr0 "$1 -R -d srnic0 -s $2 -n $ITERS -F $IP1" 18515) ||
+	out=$(with_perftest sr1 "$1 -R -d srnic1 -s $2 -n $ITERS -F" sr0 "$1 -R -d srnic0 -s $2 -n $ITERS -F $IP1") ||
 		give_up "$1 failed: $out"
 	echo "$out" | grep -A 1 '#bytes'
 	line "$1, $2 octets" "$(echo "$out" | figure "$3") $4"

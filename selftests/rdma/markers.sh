@@ -24,7 +24,7 @@ ping_pong() { # SERVER-NS CLIENT-NS ADDRESS
 }
 
 perf() { # PROGRAM SIZE
-	with_server sr1 "$1 -R -d srnic1 -s $2 -n $ITERS -F" sr0 "$1 -R -d srnic0 -s $2 -n $ITERS -F $IP1" 18515
+	with_perftest sr1 "$1 -R -d srnic1 -s $2 -n $ITERS -F" sr0 "$1 -R -d srnic0 -s $2 -n $ITERS -F $IP1"
 }
 
 # The octets that a transfer takes on the wire, by the device's counter.

@@ -9,8 +9,8 @@ ITERS=${ITERS:-200}
 perf() { # PROGRAM SIZE [OPTION...]
 	local program=$1 size=$2
 	shift 2
-	with_server sr1 "$program -R -d srnic1 -s $size -n $ITERS -F $*" \
-		sr0 "$program -R -d srnic0 -s $size -n $ITERS -F $* $IP1" 18515
+	with_perftest sr1 "$program -R -d srnic1 -s $size -n $ITERS -F $*" \
+		sr0 "$program -R -d srnic0 -s $size -n $ITERS -F $* $IP1"
 }
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
