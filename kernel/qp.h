@@ -62,11 +62,20 @@ struct srnic_outbound_read {
 	struct srnic_sge sge[SRNIC_MAX_SGE];
 };
 
-/* Where the payload of the message in progress comes from. */
+/* Where the payload of a message comes from. */
 enum srnic_tx_source {
-	SRNIC_SOURCE_BYTES,	/* kernel memory: tx.bytes */
+	SRNIC_SOURCE_BYTES,	/* kernel memory: @bytes */
 	SRNIC_SOURCE_SGES,	/* the gather list of tx.wqe */
 	SRNIC_SOURCE_REGION,	/* tx.response: a peer's read */
+};
+
+/* A message of which some FPDUs are built, while @active. */
+struct srnic_tx_message {
+	bool active;
+	enum srnic_tx_source source;
+	struct srnic_tx_msg msg;
+	const u8 *bytes;
+	struct srnic_sge_cursor cursor;
 };
 
 /**
@@ -80,6 +89,8 @@ enum srnic_tx_source {
  * @built: send queue index up to which all octets are in the batch or sent: complete once the batch is empty
  * @completed: send queue index up to which that was done
  * @fpdus: built, but not counted yet
+ * @local: what this end began; its request is in @wqe, its own octets in @control. @answer: a Read Response, to @response.
+ *	They take turns (@answer_next) by FPDU, unless both are tagged: then by message
  * @closing: send requests are taken up to @close_at only; @peer_closed: nothing will come any more
  */
 struct srnic_tx {
@@ -91,7 +102,7 @@ struct srnic_tx {
 	bool want_rtr;
 	bool term_pending;
 	bool last_wqe;
-	bool respond_next;	/* alternation between inbound reads and local work */
+	bool answer_next;
 	bool crc;
 	u8 rtr;
 	struct srnic_markers markers;
@@ -105,12 +116,7 @@ struct srnic_tx {
 	unsigned long term_deadline;
 	struct srnic_batch batch;
 
-	/* the message in progress, and where its payload comes from */
-	bool msg_active;
-	enum srnic_tx_source source;
-	struct srnic_tx_msg msg;
-	const u8 *bytes;
-	struct srnic_sge_cursor cursor;
+	struct srnic_tx_message local, answer;
 	struct srnic_read_request response;
 	u8 control[SRNIC_TERM_MAX];	/* payload of a Read Request or Terminate */
 	u8 wqe[SRNIC_SEND_SLOT_MAX] __aligned(8);

@@ -3,7 +3,7 @@
  * The transmit engine of a QP: drains its send queue and the peer's RDMA Reads into batches of FPDUs.
  *
  * One engine at a time (tx.mutex), wherever it is cheapest: in the doorbell's own system call for users, else on the
- * workqueue. A pass is bounded; what remains is requeued. Inbound reads and local work alternate by message.
+ * workqueue. A pass is bounded; what remains is requeued. Inbound reads and local work take turns.
  * Payload is copied once, into pages of the engine's own, so a request whose octets are built no longer needs its
  * buffers; it completes when TCP has taken them all (RFC 5040 5.5 rule 14, RFC 5041 5.4).
  */
@@ -43,12 +43,10 @@ static const struct srnic_sge *sges_of(const struct srnic_tx *tx)
 
 /* ---- starting messages ---- */
 
-static void start_message(struct srnic_tx *tx, struct srnic_tx_msg msg, enum srnic_tx_source source)
+static void start_message(struct srnic_tx_message *message, struct srnic_tx_msg msg, enum srnic_tx_source source,
+			  const void *bytes)
 {
-	tx->msg = msg;
-	tx->source = source;
-	tx->cursor = (struct srnic_sge_cursor) { };
-	tx->msg_active = true;
+	*message = (struct srnic_tx_message) { .active = true, .source = source, .msg = msg, .bytes = bytes };
 }
 
 static bool reads_outstanding(struct srnic_qp *qp)
@@ -76,12 +74,11 @@ static struct srnic_outbound_read *start_read(struct srnic_qp *qp, u32 length, u
 		.source_stag = source_stag,
 		.source_to = source_to,
 	}, tx->control);
-	tx->bytes = tx->control;
-	start_message(tx, (struct srnic_tx_msg) {
+	start_message(&tx->local, (struct srnic_tx_msg) {
 		.opcode = SRNIC_RDMAP_READ_REQUEST,
 		.length = SRNIC_READ_REQUEST_LEN,
 		.msn = ++tx->read_msn,
-	}, SRNIC_SOURCE_BYTES);
+	}, SRNIC_SOURCE_BYTES, tx->control);
 	return read;
 }
 
@@ -103,12 +100,12 @@ static void start_rtr(struct srnic_qp *qp)
 		publish_read(qp);
 		break;
 	case SRNIC_RTR_WRITE:
-		start_message(tx, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .stag = 1 },
-			      SRNIC_SOURCE_BYTES);
+		start_message(&tx->local, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .stag = 1 },
+			      SRNIC_SOURCE_BYTES, NULL);
 		break;
 	default:
-		start_message(tx, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_SEND, .msn = ++tx->send_msn },
-			      SRNIC_SOURCE_BYTES);
+		start_message(&tx->local, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_SEND, .msn = ++tx->send_msn },
+			      SRNIC_SOURCE_BYTES, NULL);
 		break;
 	}
 }
@@ -120,12 +117,12 @@ static bool start_response(struct srnic_qp *qp)
 	if (qp->inbound_head == smp_load_acquire(&qp->inbound_tail))
 		return false;
 	tx->response = qp->inbound[qp->inbound_head & (qp->inbound_size - 1)];
-	start_message(tx, (struct srnic_tx_msg) {
+	start_message(&tx->answer, (struct srnic_tx_msg) {
 		.opcode = SRNIC_RDMAP_READ_RESPONSE,
 		.stag = tx->response.sink_stag,
 		.to = tx->response.sink_to,
 		.length = tx->response.length,
-	}, SRNIC_SOURCE_REGION);
+	}, SRNIC_SOURCE_REGION, NULL);
 	return true;
 }
 
@@ -142,8 +139,8 @@ static void start_payload(struct srnic_qp *qp, struct srnic_tx_msg msg)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	tx->bytes = (const u8 *)(wqe_of(tx) + 1);
-	start_message(tx, msg, wqe_of(tx)->flags & SRNIC_WQE_INLINE ? SRNIC_SOURCE_BYTES : SRNIC_SOURCE_SGES);
+	start_message(&tx->local, msg, wqe_of(tx)->flags & SRNIC_WQE_INLINE ? SRNIC_SOURCE_BYTES : SRNIC_SOURCE_SGES,
+		      wqe_of(tx) + 1);
 }
 
 static void start_wqe_read(struct srnic_qp *qp, u32 index, u32 length)
@@ -263,7 +260,7 @@ static bool take_wqe(struct srnic_qp *qp)
 	if (!sq_pending(qp))
 		return false;
 	memcpy(tx->wqe, srnic_ring_slot(&qp->sq, index), qp->sq.slot_size);
-	if (must_wait(qp))
+	if ((tx->answer.active && wqe_of(tx)->opcode == SRNIC_OP_WRITE) || must_wait(qp))
 		return false;
 	srnic_sq_track(qp, index, wqe_of(tx));
 	qp->sq_taken++;
@@ -278,46 +275,59 @@ static bool take_wqe(struct srnic_qp *qp)
 	return true;
 }
 
-/* Finds the next thing to do; true if something was taken (a message in progress, or a request done at once). */
-static bool next_message(struct srnic_qp *qp)
+static struct srnic_tx_message *local_message(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	if (tx->want_rtr) {
+	if (!tx->local.active && tx->want_rtr)
 		start_rtr(qp);
-		return true;
-	}
-	tx->respond_next = !tx->respond_next;
-	if (tx->respond_next)
-		return start_response(qp) || take_wqe(qp);
-	return take_wqe(qp) || start_response(qp);
+	while (!tx->local.active && READ_ONCE(qp->state) == SRNIC_QP_RTS && take_wqe(qp))
+		;
+	return tx->local.active ? &tx->local : NULL;
 }
 
-static void finish_message(struct srnic_qp *qp)
+/* Receivers tell untagged messages from tagged ones, but not all of them two tagged ones from each other. */
+static struct srnic_tx_message *answer_message(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	tx->msg_active = false;
-	if (tx->source == SRNIC_SOURCE_REGION)
+	if (tx->local.active && tx->local.msg.opcode == SRNIC_RDMAP_WRITE)
+		return NULL;
+	return tx->answer.active || start_response(qp) ? &tx->answer : NULL;
+}
+
+/* The message that the next FPDU is of; NULL if there is nothing to be sent now. */
+static struct srnic_tx_message *next_message(struct srnic_qp *qp)
+{
+	if (qp->tx.answer_next)
+		return answer_message(qp) ?: local_message(qp);
+	return local_message(qp) ?: answer_message(qp);
+}
+
+static void finish_message(struct srnic_qp *qp, struct srnic_tx_message *message)
+{
+	message->active = false;
+	if (message->source == SRNIC_SOURCE_REGION)
 		smp_store_release(&qp->inbound_head, qp->inbound_head + 1);
 	else
-		tx->built = qp->sq_taken;
+		qp->tx.built = qp->sq_taken;
 }
 
 /* ---- building FPDUs ---- */
 
-static enum srnic_region_verdict fetch(struct srnic_qp *qp, u32 offset, void *dst, u32 n)
+static enum srnic_region_verdict fetch(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset, void *dst,
+				       u32 n)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	switch (tx->source) {
+	switch (message->source) {
 	case SRNIC_SOURCE_SGES:
-		return srnic_sges_gather(qp, sges_of(tx), wqe_of(tx)->num_sge, &tx->cursor, dst, n);
+		return srnic_sges_gather(qp, sges_of(tx), wqe_of(tx)->num_sge, &message->cursor, dst, n);
 	case SRNIC_SOURCE_REGION:
 		return srnic_region_read(qp->dev, qp->pd, false, tx->response.source_stag, SRNIC_ACCESS_REMOTE_READ,
 					 tx->response.source_to + offset, dst, n);
 	default:
-		memcpy(dst, tx->bytes + offset, n);
+		memcpy(dst, message->bytes + offset, n);
 		return SRNIC_REGION_OK;
 	}
 }
@@ -374,14 +384,15 @@ static void put_covered(struct srnic_tx *tx, const u8 *src, u32 len, u32 *crc)
  * Payload between two markers. It is read once, into the batch, and the CRC taken over the copy: it is right whatever the
  * user does meanwhile.
  */
-static enum srnic_region_verdict put_span(struct srnic_qp *qp, u32 offset, u32 len, u32 *crc)
+static enum srnic_region_verdict put_span(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset, u32 len,
+					  u32 *crc)
 {
 	struct srnic_batch *batch = &qp->tx.batch;
 
 	while (len) {
 		u32 n = len;
 		void *at = srnic_batch_room(batch, &n);
-		enum srnic_region_verdict verdict = fetch(qp, offset, at, n);
+		enum srnic_region_verdict verdict = fetch(qp, message, offset, at, n);
 
 		if (verdict != SRNIC_REGION_OK)
 			return verdict;
@@ -394,14 +405,15 @@ static enum srnic_region_verdict put_span(struct srnic_qp *qp, u32 offset, u32 l
 	return SRNIC_REGION_OK;
 }
 
-static enum srnic_region_verdict put_payload(struct srnic_qp *qp, u32 offset, u32 len, u32 *crc)
+static enum srnic_region_verdict put_payload(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset, u32 len,
+					     u32 *crc)
 {
 	enum srnic_region_verdict verdict = SRNIC_REGION_OK;
 
 	while (len && verdict == SRNIC_REGION_OK) {
 		u32 n = up_to_marker(&qp->tx, len, crc);
 
-		verdict = put_span(qp, offset, n, crc);
+		verdict = put_span(qp, message, offset, n, crc);
 		offset += n;
 		len -= n;
 	}
@@ -422,42 +434,43 @@ static void put_trailer(struct srnic_tx *tx, u32 pad, u32 crc)
 }
 
 /* Memory that was there when the message started and is not any more: RFC 5040 7.1 case 1, or 7.2 rule 4 for a read. */
-static void payload_gone(struct srnic_qp *qp, u32 offset, enum srnic_region_verdict verdict)
+static void payload_gone(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset,
+			 enum srnic_region_verdict verdict)
 {
-	struct srnic_tx *tx = &qp->tx;
 	struct srnic_terminate term;
 
-	tx->msg_active = false;
-	if (tx->source != SRNIC_SOURCE_REGION) {
+	message->active = false;
+	if (message->source != SRNIC_SOURCE_REGION) {
 		refuse_wqe(qp, qp->sq_taken - 1, SRNIC_WC_LOC_PROT_ERR);
 		return;
 	}
 	/* The MSN: requests are counted from 1, inbound_head from 0. */
-	srnic_terminate_read(&tx->response, qp->inbound_head + 1, offset, verdict, &term);
+	srnic_terminate_read(&qp->tx.response, qp->inbound_head + 1, offset, verdict, &term);
 	srnic_qp_terminate(qp, &term);
 }
 
-/* Adds one FPDU of the message in progress. The caller has reserved room for it. */
-static void build_fpdu(struct srnic_qp *qp, u32 mulpdu)
+/* Adds one FPDU. The caller has reserved room for it. */
+static void build_fpdu(struct srnic_qp *qp, struct srnic_tx_message *message, u32 mulpdu)
 {
 	struct srnic_tx *tx = &qp->tx;
 	u8 header[SRNIC_FPDU_MAX_HEADER];
-	struct srnic_tx_seg seg = srnic_tx_next(&tx->msg, mulpdu, header);
+	struct srnic_tx_seg seg = srnic_tx_next(&message->msg, mulpdu, header);
 	struct srnic_markers markers = tx->markers;
 	u32 keep = tx->batch.len, crc = SRNIC_CRC_SEED;
 	enum srnic_region_verdict verdict;
 
 	put_covered(tx, header, seg.header_len, &crc);
-	verdict = put_payload(qp, seg.offset, seg.payload, &crc);
+	verdict = put_payload(qp, message, seg.offset, seg.payload, &crc);
 	if (verdict != SRNIC_REGION_OK) {
 		srnic_batch_truncate(&tx->batch, keep);
 		tx->markers = markers;
-		payload_gone(qp, seg.offset, verdict);
+		payload_gone(qp, message, seg.offset, verdict);
 		return;
 	}
 	put_trailer(tx, seg.pad, crc);
-	if (tx->msg.done)
-		finish_message(qp);
+	tx->fpdus++;
+	if (message->msg.done)
+		finish_message(qp, message);
 }
 
 /*
@@ -470,20 +483,18 @@ static enum pass build_batch(struct srnic_qp *qp)
 	u32 mulpdu = srnic_mpa_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), tx->markers.on);
 
 	while (READ_ONCE(qp->state) == SRNIC_QP_RTS && !READ_ONCE(tx->held)) {
+		struct srnic_tx_message *message = next_message(qp);
 		u32 len;
 
-		if (!tx->msg_active) {
-			if (!next_message(qp))
-				return PASS_IDLE;
-			continue;
-		}
-		len = srnic_markers_len(&tx->markers, srnic_tx_next_len(&tx->msg, mulpdu));
+		if (!message)
+			return PASS_IDLE;
+		len = srnic_markers_len(&tx->markers, srnic_tx_next_len(&message->msg, mulpdu));
 		if (!srnic_batch_takes(&tx->batch, len))
 			return PASS_MORE;
 		if (srnic_batch_reserve(&tx->batch, len))
 			return PASS_RETRY;
-		build_fpdu(qp, mulpdu);
-		tx->fpdus++;
+		build_fpdu(qp, message, mulpdu);
+		tx->answer_next = message == &tx->local;
 	}
 	return PASS_IDLE;
 }
@@ -566,14 +577,12 @@ static enum pass pass_terminating(struct srnic_qp *qp)
 		if (srnic_batch_reserve(&tx->batch, TERMINATE_OCTETS))
 			return PASS_RETRY;
 		tx->term_pending = false;
-		tx->bytes = tx->control;
-		start_message(tx, (struct srnic_tx_msg) {
+		start_message(&tx->local, (struct srnic_tx_msg) {
 			.opcode = SRNIC_RDMAP_TERMINATE,
 			.length = srnic_terminate_build(&tx->term, tx->control),
 			.msn = 1,
-		}, SRNIC_SOURCE_BYTES);
-		build_fpdu(qp, srnic_mpa_mulpdu(0, false));
-		tx->fpdus++;
+		}, SRNIC_SOURCE_BYTES, tx->control);
+		build_fpdu(qp, &tx->local, srnic_mpa_mulpdu(0, false));
 		srnic_count(qp->dev, SRNIC_TX_TERMINATES, 1);
 	}
 	if (!tx->term_pending && send_batch(qp, false)) {
@@ -712,7 +721,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->term_pending = false;
 	tx->last_wqe = false;
 	tx->closing = tx->peer_closed = false;
-	tx->msg_active = false;
+	tx->local.active = tx->answer.active = false;
 	tx->fpdus = 0;
 	tx->built = tx->completed = qp->sq_taken;
 }
@@ -726,7 +735,7 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 		return state != SRNIC_QP_TERMINATING;
 	if (tx->peer_closed ? READ_ONCE(tx->held) : reads_outstanding(qp))
 		return tx->peer_closed;
-	return !tx->batch.len && !tx->msg_active && qp->sq_taken == tx->close_at &&
+	return !tx->batch.len && !tx->local.active && !tx->answer.active && qp->sq_taken == tx->close_at &&
 	       qp->inbound_head == smp_load_acquire(&qp->inbound_tail);
 }
 

@@ -84,6 +84,8 @@ public:
 			 [&](Pace pace) { responder_is_mute(pace); });
 		run_case("listener", "RFC 5040 5.5, 13 and 15: requests go out and complete in the order of posting",
 			 [&](Pace pace) { posts_keep_their_order(pace); });
+		run_case("listener", "RFC 5040 5.5, 2: a Send and a Read Response take turns",
+			 [&](Pace pace) { send_and_response_take_turns(pace); });
 		run_case("listener", "RFC 5040 5.5, 14: a Write that TCP has not taken is not complete",
 			 [&](Pace) { flood_that_nobody_reads(); }, true);
 		run_case("listener", "RFC 5040 6.1: no more reads are outstanding than the ORD",
@@ -511,6 +513,26 @@ private:
 		s.fin();
 		want_end(s, {}, false);
 		want_all_sent(5, 64);
+	}
+
+	// Both are there when the first FPDU lets the responder speak; each of them takes two FPDUs.
+	void send_and_response_take_turns(Pace pace)
+	{
+		constexpr u32 length = 2000;
+		Socket s = accepted_by_victim(pace);
+		const Region &both = victim.regions.at("both");
+		ReadRequest read = {.length = length, .source_stag = both.stag, .source_to = both.to};
+		std::string order;
+
+		victim.demand("send " + in_hex(length));
+		s.send(fpdu(read.segment()), pace);
+		for (int i = 0; i < 4; i++)
+			order += next_fpdu(s)[3] == op_read_response ? 'R' : 'S';
+		if (order != "SRSR" && order != "RSRS")
+			fail("they come in the order ", order);
+		s.fin();
+		want_end(s, {}, false);
+		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=1/0/0 event=none memory=ok good=ok");
 	}
 
 	// The next FPDU of the stream.
