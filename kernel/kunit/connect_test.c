@@ -673,6 +673,34 @@ static void a_qp_that_fails_while_it_connects_ends_the_attempt(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
 }
 
+/* RFC 6581 9.3: layer 2, error type 0, error code 5, in the only FPDU that this end ever sends. */
+static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(struct kunit *test)
+{
+	static const u8 head[] = { 0, 22, 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0x20, 5, 0, 0 };
+	struct srnic_mpa_frame frame = {
+		.reply = 1, .revision = 2, .crc = 1, .enhanced = 1, .p2p = 1, .rtr = SRNIC_RTR_WRITE, .ird = 1, .ord = 1,
+		.private_len = SRNIC_MPA_ENHANCED,
+	};
+	struct context *c = test->priv;
+	struct consumer *client;
+	struct socket *sock = serve(test, c, &client);
+	u8 octets[HEADER + SRNIC_MPA_ENHANCED], crc[4];
+
+	expect_request(test, sock);
+	srnic_qp_fail(c->qp);
+	send(test, sock, octets, srnic_mpa_build(&frame, octets));
+	KUNIT_ASSERT_EQ(test, recv(sock, octets, sizeof(head)), sizeof(head));
+	KUNIT_EXPECT_MEMEQ(test, octets, head, sizeof(head));
+	srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, head, sizeof(head)), crc);
+	KUNIT_ASSERT_EQ(test, recv(sock, octets, 4), 4);
+	KUNIT_EXPECT_MEMEQ(test, octets, crc, 4);
+	KUNIT_EXPECT_EQ(test, recv(sock, octets, 1), 0);
+	expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -EINVAL);
+	expect_nothing_left(test, c);
+	KUNIT_EXPECT_EQ(test, client->num, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
+}
+
 /* ---- two QPs ---- */
 
 struct pair {
@@ -863,6 +891,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_server_that_replies_nonsense_is_left),
 	KUNIT_CASE(a_servers_rejection_is_told_with_its_private_data),
 	KUNIT_CASE(a_qp_that_fails_while_it_connects_ends_the_attempt),
+	KUNIT_CASE(a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate),
 	KUNIT_CASE(two_qps_connect_and_what_one_sends_the_other_receives),
 	KUNIT_CASE(both_consumers_hear_of_an_abort_once),
 	KUNIT_CASE(a_destroyed_qp_takes_its_connection_along),
