@@ -559,6 +559,18 @@ static int reset(struct srnic_qp *qp)
 	return 0;
 }
 
+/* On return nothing of the peer's lands any more: who was receiving is waited for, who comes later sees the state. */
+static void fail_and_wait(struct srnic_qp *qp)
+{
+	srnic_qp_fail(qp);
+	mutex_lock(&qp->tx.mutex);
+	if (qp->sock) {
+		lock_sock(qp->sock->sk);
+		release_sock(qp->sock->sk);
+	}
+	srnic_tx_unlock(qp);
+}
+
 static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 {
 	switch (to) {
@@ -575,7 +587,7 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 		disconnect(qp, SRNIC_OVER_CLOSE);
 		return 0;
 	case IB_QPS_ERR:
-		srnic_qp_fail(qp);
+		fail_and_wait(qp);
 		disconnect(qp, SRNIC_OVER_ABORT);
 		return 0;
 	default:

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// How connections end (RFC 5040 5.4, 6), and who sees what of it: completions, asynchronous events, ibv_query_qp,
+// `rdma resource show qp`, rdma_cm.
+#include <cstdio>
+
+#include "case.hh"
+
+namespace {
+
+Joint connected() { return Joint(settings.there, settings.here); }
+
+// What `rdma resource show qp` says of it.
+std::string shown(const End &end)
+{
+	const std::string device = ibv_get_device_name(end.id->verbs->device);
+	const std::string command =
+		"rdma resource show qp link " + device + "/1 lqpn " + std::to_string(end.id->qp->qp_num);
+	FILE *tool = popen(command.c_str(), "r");
+	char line[512] = "";
+
+	need(tool, "popen");
+	if (!fgets(line, sizeof(line), tool))
+		line[0] = 0;
+	pclose(tool);
+	return line;
+}
+
+void expect_shown(const End &end, const char *state)
+{
+	const std::string line = shown(end);
+
+	expect(line.find("state " + std::string(state) + " ") != line.npos, "not " + std::string(state) + ": " + line);
+}
+
+void expect_flushed(Completions &completions, uint64_t wr_id)
+{
+	const ibv_wc wc = completions.next();
+
+	expect(wc.wr_id == wr_id && wc.status == IBV_WC_WR_FLUSH_ERR,
+	       "not flushed: " + std::to_string(wc.wr_id) + ", " + ibv_wc_status_str(wc.status));
+}
+
+void expect_in_error(const End &end)
+{
+	expect(end.state() == IBV_QPS_ERR, "ibv_query_qp: state " + std::to_string(end.state()));
+	expect_shown(end, "ERR");
+}
+
+// Both ends have a receive posted, flushed when it is over.
+void expect_over(Joint &joint)
+{
+	for (End *end : {&joint.client, &joint.server}) {
+		end->await(RDMA_CM_EVENT_DISCONNECTED);
+		expect_flushed(*end->receives, 77);
+		expect_in_error(*end);
+	}
+}
+
+struct Scene {
+	Joint joint = connected();
+	Buffer ours{joint.client, 1 << 20}, theirs{joint.server, 1 << 20};
+
+	Scene()
+	{
+		joint.client.receive(77, {ours.region.piece(0, 100)});
+		joint.server.receive(77, {theirs.region.piece(0, 100)});
+	}
+};
+
+void what_is_shown_of_a_connected_qp()
+{
+	Scene scene;
+
+	for (End *end : {&scene.joint.client, &scene.joint.server}) {
+		expect(end->state() == IBV_QPS_RTS, "ibv_query_qp: state " + std::to_string(end->state()));
+		expect_shown(*end, "RTS");
+	}
+}
+
+void peers_fault(ibv_wr_opcode opcode)
+{
+	Scene scene;
+	Target wrong = scene.theirs.region.target();
+
+	wrong.rkey ^= 0x1000;
+	scene.joint.client.post(1, opcode, {scene.ours.region.piece(0, 1000)}, IBV_SEND_SIGNALED, wrong);
+	expect(scene.joint.server.async_event() == IBV_EVENT_QP_ACCESS_ERR, "the event of the one who terminates");
+	expect(scene.joint.client.async_event() == IBV_EVENT_QP_FATAL, "the event of the one who is told");
+	expect_over(scene.joint);
+}
+
+void terminated_by_a_write() { peers_fault(IBV_WR_RDMA_WRITE); }
+void terminated_by_a_read() { peers_fault(IBV_WR_RDMA_READ); }
+
+// Nothing of it goes out; who posted it is told by the completion.
+void local_error(ibv_wr_opcode opcode)
+{
+	Scene scene;
+	ibv_sge list = scene.ours.region.piece(0, 1000);
+
+	list.lkey ^= 0x1000;
+	scene.joint.client.post(1, opcode, {list}, IBV_SEND_SIGNALED, scene.theirs.region.target());
+	scene.joint.client.post(2, IBV_WR_SEND, {});
+	const ibv_wc wc = scene.joint.client.sends->next();
+	expect(wc.wr_id == 1 && wc.status == IBV_WC_LOC_PROT_ERR, ibv_wc_status_str(wc.status));
+	expect_flushed(*scene.joint.client.sends, 2);
+	expect_over(scene.joint);
+}
+
+void disconnected(bool by_client)
+{
+	Scene scene;
+	End &first = by_client ? scene.joint.client : scene.joint.server;
+
+	need(!rdma_disconnect(first.id), "rdma_disconnect");
+	expect_over(scene.joint);
+}
+
+void aborted()
+{
+	Scene scene;
+
+	scene.joint.client.modify(IBV_QPS_ERR);
+	expect_over(scene.joint);
+}
+
+void destroyed()
+{
+	Scene scene;
+
+	scene.joint.client.destroy_qp();
+	scene.joint.server.await(RDMA_CM_EVENT_DISCONNECTED);
+	expect_flushed(*scene.joint.server.receives, 77);
+	expect_in_error(scene.joint.server);
+}
+
+// A disconnect closes behind what is complete, it does not cut it off.
+void completed_sends_arrive()
+{
+	Joint joint = connected();
+	Buffer ours(joint.client, 1 << 20), theirs(joint.server, 1 << 20);
+
+	ours.fill(5);
+	for (uint32_t i = 0; i < 16; i++)
+		joint.server.receive(i, {theirs.region.piece(i << 16, 1 << 16)});
+	for (uint32_t i = 0; i < 16; i++)
+		joint.client.post(i, IBV_WR_SEND, {ours.region.piece(i << 16, 1 << 16)});
+	for (uint32_t i = 0; i < 16; i++)
+		joint.client.sends->good(i);
+	need(!rdma_disconnect(joint.client.id), "rdma_disconnect");
+	for (uint32_t i = 0; i < 16; i++)
+		joint.server.receives->good(i);
+	expect(theirs.octets == ours.octets, "the octets");
+}
+
+void posting_afterwards()
+{
+	Scene scene;
+
+	need(!rdma_disconnect(scene.joint.server.id), "rdma_disconnect");
+	expect_over(scene.joint);
+	for (End *end : {&scene.joint.client, &scene.joint.server}) {
+		end->receive(5, {});
+		end->post(6, IBV_WR_SEND, {});
+		expect_flushed(*end->receives, 5);
+		expect_flushed(*end->sends, 6);
+	}
+}
+
+} // namespace
+
+Cases ending_cases()
+{
+	return {
+		{"a connected QP is shown as such", what_is_shown_of_a_connected_qp},
+		{"RFC 5040 5.4: a refused Write ends both QPs, with an event at each", terminated_by_a_write},
+		{"RFC 5040 5.4: a refused Read ends both QPs, with an event at each", terminated_by_a_read},
+		{"a Send from memory that is not its program's ends both QPs", [] { local_error(IBV_WR_SEND); }},
+		{"a Write from memory that is not its program's ends both QPs", [] { local_error(IBV_WR_RDMA_WRITE); }},
+		{"a Read to memory that is not its program's ends both QPs", [] { local_error(IBV_WR_RDMA_READ); }},
+		{"RFC 5040 6.2: the initiator disconnects", [] { disconnected(true); }},
+		{"RFC 5040 6.2: the responder disconnects", [] { disconnected(false); }},
+		{"RFC 5040 6.2: completed Sends arrive although their sender disconnects", completed_sends_arrive},
+		{"RFC 5040 6.2.2: a QP that goes to the error state ends the other one", aborted},
+		{"RFC 5040 6.2.2: a QP that is destroyed ends the other one", destroyed},
+		{"what is posted after the end is flushed", posting_afterwards},
+	};
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Both ends of one connection in one process, each in a network namespace of its own; registered memory; completions.
+// What goes wrong is thrown as in ../faults/link.hh: Broken, Stalled, Wrong.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../faults/link.hh"
+
+constexpr int patience_ms = 60000;
+constexpr uint32_t inline_len = 80;
+constexpr int all_rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+// A call that has to work: Broken with its errno if not.
+void need(bool worked, const char *what);
+// What a test is about: Wrong if it is not so.
+void expect(bool condition, const std::string &what);
+
+// Where an end lives: a name in /run/netns, and an IPv4 address there.
+struct Place {
+	std::string ns, address;
+};
+
+// A CQ and its channel.
+class Completions {
+public:
+	explicit Completions(ibv_context *verbs);
+	~Completions();
+	Completions(const Completions &) = delete;
+
+	std::optional<ibv_wc> there();		// one, if there is one now
+	ibv_wc next();				// the next one; sleeps
+	ibv_wc good(uint64_t wr_id);		// the next one, which has to be this one, and a success
+	void arm(bool solicited);
+	bool wakes(int within_ms);		// an event comes within the time
+
+	ibv_cq *cq = nullptr;
+
+private:
+	ibv_comp_channel *channel = nullptr;
+};
+
+class End {
+public:
+	End() = default;
+	End(const End &) = delete;
+	~End();
+	// Takes an id that has found its device, and makes the QP.
+	void adopt(rdma_cm_id *found);
+
+	void post(uint64_t wr_id, ibv_wr_opcode opcode, std::vector<ibv_sge> list, unsigned flags = IBV_SEND_SIGNALED,
+		  Target remote = {});
+	void receive(uint64_t wr_id, std::vector<ibv_sge> list);
+	void modify(ibv_qp_state to);
+	ibv_qp_state state() const;
+	// The next asynchronous event of the QP.
+	ibv_event_type async_event() const;
+	// Until rdma_cm says so, whatever it says before.
+	void await(rdma_cm_event_type type) const;
+	void destroy_qp();
+
+	rdma_cm_id *id = nullptr;
+	rdma_event_channel *events = nullptr;
+	std::optional<Completions> sends, receives;
+};
+
+// Connected. Each end has as many reads outstanding as said (ORD and IRD).
+struct Joint {
+	End server, client;
+
+	Joint(const Place &to, const Place &from, uint8_t reads = 8);
+};
+
+// Memory that is registered; not owned.
+struct Region {
+	Region(const End &end, void *at, size_t len, int access = all_rights);
+	~Region() { revoke(); }
+	Region(const Region &) = delete;
+
+	void revoke();
+	ibv_sge piece(size_t offset, uint32_t len) const;
+	Target target(size_t offset = 0) const;
+
+	ibv_mr *mr;
+	uint8_t *const at;
+};
+
+// The same with memory of its own, which begins as zeros.
+struct Buffer {
+	std::vector<uint8_t> octets;
+	Region region;
+
+	Buffer(const End &end, size_t len) : octets(len), region(end, octets.data(), len) {}
+	void fill(uint64_t seed) { ::fill(octets.data(), static_cast<uint32_t>(octets.size()), seed); }
+};
