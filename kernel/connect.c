@@ -836,7 +836,10 @@ static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 	}
 	/* In this order: a QP that fails in between is seen here, or sees the ep in srnic_connect_abandon(). */
 	set_qp(ep, qp);
-	return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : -EINVAL;
+	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE)
+		return -EINVAL;
+	qp->ack_timeout = srnic_iwcm_ack_timeout(id);
+	return 0;
 }
 
 /* A link-local address means the device's own link. */

@@ -481,7 +481,7 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	qp->recv_cq = to_srnic_cq(attr->recv_cq);
 	qp->srq = attr->srq ? to_srnic_srq(attr->srq) : NULL;
 	qp->cap = attr->cap;
-	qp->ib_state = IB_QPS_RESET;
+	qp->ib_state = IB_QPS_INIT;
 	refcount_set(&qp->users, 1);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->state_lock);
@@ -637,6 +637,7 @@ int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct
 	attr->qp_access_flags = qp->access_flags;
 	attr->max_rd_atomic = qp->ord;
 	attr->max_dest_rd_atomic = qp->ird;
+	attr->timeout = qp->ack_timeout;
 	attr->port_num = 1;
 	memset(init, 0, sizeof(*init));
 	init->qp_context = base->qp_context;

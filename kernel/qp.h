@@ -159,13 +159,14 @@ struct srnic_qp {
 	struct completion freed;
 	spinlock_t state_lock;
 	u32 state;
-	u32 ib_state;		/* what modify_qp asked for last, while IDLE */
+	u32 ib_state;		/* what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle */
 	struct srnic_ep *ep;
 	struct socket *sock;
 	struct srnic_cq *send_cq, *recv_cq;
 	struct srnic_srq *srq;
 	struct ib_qp_cap cap;
 	u32 access_flags;
+	u8 ack_timeout;		/* what the consumer told rdma_cm, for query_qp; TCP has timers of its own */
 	bool event_raised;
 
 	struct srnic_ring sq;

@@ -27,10 +27,16 @@ struct told {
 	u32 private_len;
 };
 
-/* id: as iw_cm has it; refs: that srnic took and did not give back; answer: what the handler returns */
+/*
+ * id: as iw_cm has it; cma: as rdma_cm has it, in front of what is its own (all 0); refs: that srnic took and did not give
+ * back; answer: what the handler returns
+ */
 struct consumer {
 	struct iw_cm_id id;
-	struct rdma_cm_id cma;
+	union {
+		struct rdma_cm_id cma;
+		u8 rdma_cm_own[4096];
+	};
 	atomic_t refs;
 	int answer;
 	u32 num;
@@ -78,6 +84,8 @@ static struct consumer *consumer_of(struct kunit *test, struct srnic_dev *dev)
 	struct consumer *consumer = kunit_kzalloc(test, sizeof(*consumer), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, consumer);
+	consumer->cma.device = &dev->base;
+	consumer->cma.port_num = 1;
 	consumer->cma.route.addr.dev_addr.net = &init_net;
 	consumer->id.device = &dev->base;
 	consumer->id.context = &consumer->cma;

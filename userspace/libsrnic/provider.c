@@ -332,21 +332,26 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 {
 	struct create_qp_resp resp = {};
 	struct ibv_create_qp cmd = {};
+	struct ibv_qp_init_attr_ex kernel_attr = *attr;
 	struct verbs_qp *vqp;
 	struct srnic_qp *qp;
 	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	int err;
 
-	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+					      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
 	    (extended && !check_comp_mask(attr->send_ops_flags, SRNIC_SEND_OPS)))
 		return fail(EOPNOTSUPP);
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return fail(ENOMEM);
 	vqp = (struct verbs_qp *)qp;
-	err = ibv_cmd_create_qp_ex(ctx, vqp, attr, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
+	kernel_attr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;	/* no flags: nothing to say */
+	err = ibv_cmd_create_qp_ex(ctx, vqp, &kernel_attr, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
 	if (err)
 		goto free_qp;
+	attr->cap = kernel_attr.cap;
 	err = map_ring(ctx, &resp.srnic.sq, sizeof(struct srnic_send_wqe), &qp->sq.ring);
 	if (err)
 		goto destroy_qp;

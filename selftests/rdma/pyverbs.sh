@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# rdma-core's own tests (tests/ of its source, in Debian's python3-pyverbs as documentation), unchanged, and ours in the
+# same frame (pyverbs/). One line for each case; what the suite skips by itself shows its reason. Arguments, or MODULES:
+# modules. Documentation/testing.rst tells what the cases below that must fail would need.
+cd "$(dirname "$0")" && . ./lib.sh
+
+ALL="test_device test_pd test_cq test_cqex test_qp test_fork test_mr test_rdmacm rereg external_qp"
+MODULES=${*:-${MODULES:-$ALL}}
+
+# Cases that cannot pass on an RNIC: what they must say when they fail, and why they do.
+BY_HAND='Failed to modify QP state to RTS|it connects its QPs by modify_qp, without rdma_cm'
+NO_RESPONSE='Expected this event: 5, got this event: RDMA_CM_EVENT_ESTABLISHED|rdma_cm has no CONNECT_RESPONSE for iWARP'
+declare -A MUST_FAIL=(
+	[test_cqex.CqExTestCase.test_rc_traffic_cq_ex]=$BY_HAND
+	[test_mr.MRTest.test_mr_rereg_access]=$BY_HAND
+	[test_mr.MRTest.test_mr_rereg_access_bad_flow]=$BY_HAND
+	[test_mr.MRTest.test_mr_rereg_addr]=$BY_HAND
+	[test_mr.MRTest.test_mr_rereg_atomic]=$BY_HAND
+	[test_mr.MRTest.test_mr_rereg_pd]=$BY_HAND
+	[test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp]=$NO_RESPONSE
+)
+
+# Sets ABOVE, a directory with tests/ in it, unpacked. The lab's guests have rdma-core's source, no documentation.
+find_tests() {
+	local from
+	for from in /usr/share/doc/rdma-core/tests /usr/src/rdma-core/tests; do
+		[ -e "$from/run_tests.py" ] || continue
+		ABOVE=$LOGS
+		cp -r "$from" "$ABOVE/tests" && find "$ABOVE/tests" -name '*.gz' -exec gunzip {} +
+		return
+	done
+	return 1
+}
+
+line() { # "ok" or "not ok", WORDS
+	TESTS=$((TESTS + 1))
+	echo "$1 $TESTS $2"
+	[ "$1" = ok ] && return
+	FAILED=$((FAILED + 1))
+	tail -n 40 "$LOGS/said" | sed 's/^/# /'
+}
+
+failed() { # CASE
+	local must=${MUST_FAIL[$1]}
+	if [ "$must" ] && grep -qF "${must%%|*}" "$LOGS/said"; then
+		line ok "$1 fails as it must: ${must#*|}"
+	else
+		line "not ok" "$1"
+	fi
+}
+
+# Turns the lines of verdicts.py into TAP. False if the last one did not come.
+report() {
+	local text verdict name reason
+	: >"$LOGS/said"
+	while IFS= read -r text; do
+		read -r verdict name reason <<<"$text"
+		case $verdict in
+		pass) if [ "${MUST_FAIL[$name]}" ]; then line "not ok" "$name passes and is listed as one that must fail"
+			else line ok "$name"; fi ;;
+		skip) line ok "$name # SKIP $reason" ;;
+		fail) failed "$name" ;;
+		done) return 0 ;;
+		*) echo "$text" >>"$LOGS/said"; continue ;;
+		esac
+		: >"$LOGS/said"
+	done
+	return 1
+}
+
+# A process for each module: what a crash or a hang takes with it is not more.
+run_module() { # MODULE
+	local module=$1
+	[ -e "pyverbs/$1.py" ] || module=tests.$1
+	report < <(in_ns sr0 "PYTHONPATH=pyverbs exec python3 pyverbs/verdicts.py $ABOVE srnic0 $module" 2>&1) ||
+		line "not ok" "$1 ends before its last case is told"
+}
+
+if ! python3 -c 'import pyverbs' 2>/dev/null || ! find_tests; then
+	echo "1..0 # SKIP rdma-core's tests are not here: the package python3-pyverbs, with its documentation"
+	rm -rf "$LOGS"
+	exit 0
+fi
+hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
+for module in $MODULES; do
+	run_module "$module"
+done
+finish
