@@ -3,7 +3,9 @@
 # Runs every test of this folder (or those named), one after the other, and sums up.
 cd "$(dirname "$0")" || exit
 status=0
-for test in "${@:-rping.sh perftest.sh rcopy.sh pyverbs.sh markers.sh lifecycle.sh local.sh semantics.sh startup.sh hostile.sh netem.sh faults.sh chaos.sh siw.sh kunit.sh}"; do
+ALL="rping.sh perftest.sh rcopy.sh pyverbs.sh markers.sh lifecycle.sh local.sh semantics.sh startup.sh hostile.sh netem.sh
+	faults.sh chaos.sh capture.sh ipsec.sh siw.sh kunit.sh"
+for test in "${@:-$ALL}"; do
 	for name in $test; do
 		echo "# $name"
 		./"$name" || status=1

@@ -61,9 +61,9 @@ check() {
 	return 1
 }
 
-# A command, as a string for `bash -c`, in a namespace, for LIMIT seconds at most.
+# A command, as a string for `bash -c` (with pipefail), in a namespace, for LIMIT seconds at most.
 in_ns() { # NS COMMAND-STRING
-	timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -c "$2"
+	timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -o pipefail -c "$2"
 }
 
 # The same as the last thing of a subshell, that is with `&`: $! is the command then, and killing it ends the command.

@@ -55,7 +55,7 @@ make_payload() {
 	mkdir -p "$modules" "$dir/srnic/.lab"
 	[ -z "${KERNEL_MODULES:-}" ] || cp -a "$KERNEL_MODULES/." "$modules/"
 	[ -n "${PACKAGED:-}" ] || cp -a "$STAGE/." "$dir/"
-	[ -z "${SIW:-}" ] || install -D -m 644 "$SIW" "$modules/extra/siw.ko"
+	[ -z "${SIW:-}" ] || install -D -m 644 "$SIW" "$modules/updates/siw.ko"
 	rm -f "$modules"/{build,source}
 	index_modules "$modules"
 	cp -a "$SELFTESTS" "$dir/srnic/selftests"

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # The kernel's own software iWARP, siw, as a peer to talk to and to race: built out of tree from the kernel's source for
-# a Debian kernel, which does not have it. User-mode Linux has it already. What siw lets nobody set at run time is set in
-# the source: `siw-crc` is siw that requires CRCs. Sourced; siw_ready is the entry.
+# a Debian kernel, which does not have it, and wherever siw is to be another one than the kernel has. What siw lets nobody
+# set at run time is set in the source: `siw-crc` is siw that requires CRCs, and of `siw-params` all such constants are
+# parameters of the module, in /sys/module/siw/parameters. Sourced; siw_ready is the entry.
 
 # shellcheck source=linux.sh
 . "${BASH_SOURCE[0]%/*}/linux.sh"
@@ -22,26 +23,43 @@ mend_siw() {
 	grep -q 'release_sock(cep->sock->sk)' "$1/siw_cm.c" && ! grep -q 'read_lock(&sk->sk_callback_lock)' "$1"/*.c
 }
 
+# From constants to parameters of the same names, with the same values at first.
+open_siw() { # DIRECTORY
+	local flags='try_gso\|mpa_crc_required\|mpa_crc_strict\|peer_to_peer' name
+	sed -i "s/^\(extern \)\?const bool \($flags\)\b/\1bool \2/" "$1/siw_main.c" "$1/siw.h"
+	for name in try_gso mpa_crc_required mpa_crc_strict peer_to_peer; do
+		grep -q "^bool $name\b" "$1/siw_main.c" && grep -q "^extern bool $name;" "$1/siw.h" || return
+		echo "module_param($name, bool, 0644);"
+	done >>"$1/siw_main.c"
+	echo 'module_param(mpa_version, byte, 0644);' >>"$1/siw_main.c"
+}
+
 build_siw() { # DIRECTORY KIND
-	local dir=$1
+	local dir=$1 source=$1.new/drivers/infiniband/sw/siw
 	rm -rf "$dir.new"
 	mkdir -p "$dir.new"
 	linux_source_unpack "$dir.new" drivers/infiniband/sw/siw
-	mend_siw "$dir.new/drivers/infiniband/sw/siw" || return
-	[ "$2" != siw-crc ] ||
-		sed -i 's/^\(const bool mpa_crc_required\);/\1 = true;/' "$dir.new/drivers/infiniband/sw/siw/siw_main.c"
-	in_root --bind "$dir.new/drivers/infiniband/sw/siw" /run/siw "$ROOT" \
-		make -C "/lib/modules/$RELEASE_KERNEL/build" M=/run/siw CONFIG_RDMA_SIW=m modules || return
+	mend_siw "$source" || return
+	case $2 in
+	siw-crc) sed -i 's/^\(const bool mpa_crc_required\);/\1 = true;/' "$source/siw_main.c" ;;
+	siw-params) open_siw "$source" || return ;;
+	esac
+	in_root "${KERNEL_BINDS[@]}" --bind "$source" /run/siw "$ROOT" \
+		make "${MAKE_VARS[@]/#KDIR=/-C}" M=/run/siw CONFIG_RDMA_SIW=m modules || return
 	mv "$dir.new" "$dir"
 }
 
-# Sets SIW, the module's file of this kind: siw or siw-crc.
+build_siw_once() { # DIRECTORY KIND
+	[ -d "$1" ] || step "building $2 for $KVER" build_siw "$1" "$2"
+}
+
+# Sets SIW, the module's file of this kind: siw, siw-crc or siw-params, for the kernel of kernel_vars.
 siw_ready() {
 	local dir
-	dir=$CACHE/$1-$RELEASE_KERNEL-$(declare -f build_siw mend_siw | key)
+	dir=$CACHE/$1-$KVER-$({ echo "$KERNEL_SOURCE"; declare -f build_siw mend_siw open_siw; } | key)
 	if [ ! -d "$dir" ]; then
-		linux_source_ready
-		step "building $1 for $RELEASE_KERNEL" build_siw "$dir" "$1"
+		locked cache linux_source_ready
+		locked siw build_siw_once "$dir" "$1"
 	fi
 	touch "$dir"
 	SIW=$dir/drivers/infiniband/sw/siw/siw.ko
