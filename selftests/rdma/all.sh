@@ -8,7 +8,9 @@ ALL="rping.sh perftest.sh rcopy.sh pyverbs.sh markers.sh lifecycle.sh local.sh s
 for test in "${@:-$ALL}"; do
 	for name in $test; do
 		echo "# $name"
+		began=$SECONDS
 		./"$name" || status=1
+		echo "# $name took $((SECONDS - began)) s"
 	done
 done
 exit $status
