@@ -29,8 +29,11 @@ cable_up() {
 		ip -n sr$n addr add fd99::$((n + 1))/64 dev veth$n nodad
 		ip -n sr$n link set veth$n up
 	done
-	ip netns exec sr0 ping -q -c 1 -W 5 "$IP1" >/dev/null
+	reach sr0 "$IP1" && reach sr0 "$IP61" && reach sr1 "$IP60"
 }
+
+# IPv6 needs a moment after its link is up, longer than rdma_cm's patience with a neighbour.
+reach() { ip netns exec "$1" ping -q -c 1 -w 10 "$2" >/dev/null; }
 
 devices_up() {
 	modprobe rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
