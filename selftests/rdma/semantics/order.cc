@@ -55,15 +55,16 @@ void read_then_fenced_write()
 {
 	Scene scene;
 
-	for (uint64_t round = 1; round <= settings.rounds; round++) {
-		const std::vector<uint8_t> before = scene.theirs.octets;
+	std::vector<uint8_t> before = scene.theirs.octets;
 
+	for (uint64_t round = 1; round <= settings.rounds; round++) {
 		scene.ours.fill(round);
 		scene.post_read(1);
 		scene.post_write(2, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
 		scene.joint.client.sends->good(1);
 		scene.joint.client.sends->good(2);
 		expect(scene.result.octets == before, "the Read has octets of the Write behind it");
+		before = scene.ours.octets;	// on its way: its completion says no more
 	}
 }
 
