@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Listening: iw_cm's listening ids and the TCP sockets behind them (RFC 5044 7.1.2, responder mode up to the accepted
- * socket; connect.c goes on from there).
+ * socket; startup.c goes on from there).
  *
  * rdma_cm turns one wildcard listen into one listening id per device, all for the same port. These share one socket per
  * (net, family, port): an accepted connection belongs to the device whose netdev owns the address it came to. The netdev
@@ -16,6 +16,7 @@
 
 #include "compat/iwcm-net.h"
 #include "connect.h"
+#include "ep.h"
 
 #define ACCEPTS_PER_PASS 16
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Queue pairs: the object, its life, and the borders between its three halves: transmit (tx.c), receive (rx.c) and the
- * connection (connect.c).
+ * connection (stream.c, connect.h).
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -165,7 +165,7 @@ struct srnic_qp {
 	struct srnic_cq *send_cq, *recv_cq;
 	struct srnic_srq *srq;
 	struct ib_qp_cap cap;
-	u32 access_flags;
+	u32 access_flags;	/* for query_qp: what a peer may do is the STag's to say */
 	u8 ack_timeout;		/* what the consumer told rdma_cm, for query_qp; TCP has timers of its own */
 	bool event_raised;
 
@@ -210,6 +210,20 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn);
 void srnic_qp_hold(struct srnic_qp *qp);
 void srnic_qp_put(struct srnic_qp *qp);
 
+/* Moves between states; false if the QP is in none of those in the mask `from`. term: for TERMINATING. Any context. */
+bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to, const struct srnic_terminate *term);
+#define SRNIC_QP_ANY_BUT(state) (~(1U << (state)))
+/* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
+void srnic_qp_fail(struct srnic_qp *qp);
+/* Moves to TERMINATING with this Terminate (a QP that is not RTS stays as it is). Any context. */
+void srnic_qp_terminate(struct srnic_qp *qp, const struct srnic_terminate *term);
+/* Raises an async event, once per connection. Any context. */
+void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
+/* Tells, once per connection, that a QP in error takes no more from its SRQ. The engine (tx.mutex held). */
+void srnic_qp_last_wqe(struct srnic_qp *qp);
+
+/* ---- stream.c: the QP on a connected socket ---- */
+
 struct srnic_qp_start {
 	struct srnic_ep *ep;
 	struct socket *sock;		/* connected, in full operation phase from its next octet on */
@@ -218,9 +232,9 @@ struct srnic_qp_start {
 };
 
 /*
- * For connect.c: an idle QP becomes RTS on this socket. Takes over the socket's callbacks and sk_user_data, and handles
+ * For startup.c: an idle QP becomes RTS on this socket. Takes over the socket's callbacks and sk_user_data, and handles
  * octets that are already there. The QP takes a reference on the ep until srnic_qp_stop(). Process context, no lock held;
- * the socket must carry no callbacks of connect.c any more. 0, -ENOMEM, or -EINVAL if the QP is not idle.
+ * the socket must not be watched by the ep any more. 0, -ENOMEM, or -EINVAL if the QP is not idle.
  * The QP reports the end of the stream by srnic_ep_over(), possibly before this returns.
  */
 int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
@@ -239,15 +253,8 @@ bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep);
  * Does nothing if the QP is not on this ep any more; ep NULL: on whatever it is.
  */
 void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *ep);
-
-/* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
-void srnic_qp_fail(struct srnic_qp *qp);
-/* Moves to TERMINATING with this Terminate (a QP that is not RTS stays as it is). Any context. */
-void srnic_qp_terminate(struct srnic_qp *qp, const struct srnic_terminate *term);
-/* Raises an async event, once per connection. Any context. */
-void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
-/* Tells, once per connection, that a QP in error takes no more from its SRQ. The engine (tx.mutex held). */
-void srnic_qp_last_wqe(struct srnic_qp *qp);
+/* Frees the queues of RDMA Reads, which a start had made. No stream is there any more. */
+void srnic_qp_free_reads(struct srnic_qp *qp);
 
 /* ---- sq.c: completion of send work requests ---- */
 

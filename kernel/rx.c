@@ -241,6 +241,13 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 	return len;
 }
 
+/* Urgent octets stay in the stream, and mean nothing to MPA; but tcp_read_sock() stops for good in front of one. */
+static void forget_urgent(struct sock *sk)
+{
+	if (unlikely(tcp_sk(sk)->urg_data))
+		WRITE_ONCE(tcp_sk(sk)->urg_data, 0);
+}
+
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 {
 	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
@@ -250,6 +257,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	/* A QP in error takes no more octets; it still empties the queue, so that closing sends FIN and not RST. */
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		qp->rx.core.over = true;
+	forget_urgent(sk);
 	octets = tcp_read_sock(sk, &desc, rx_actor);
 	if (octets <= 0)
 		return;

@@ -116,9 +116,11 @@ int srnic_sock_create(struct net *net, int family, struct socket **out)
 {
 	int ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, out);
 
-	if (!ret)
-		tune(*out);
-	return ret;
+	if (ret)
+		return ret;
+	tune(*out);
+	sock_set_flag((*out)->sk, SOCK_URGINLINE);	/* inherited by what a listening socket spawns */
+	return 0;
 }
 
 void srnic_sock_set_tos(struct socket *sock, u8 tos)
@@ -253,6 +255,13 @@ u32 srnic_sock_unacked(struct socket *sock)
 	const struct tcp_sock *tp = tcp_sk(sock->sk);
 
 	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
+}
+
+u32 srnic_sock_progress(struct socket *sock)
+{
+	const struct tcp_sock *tp = tcp_sk(sock->sk);
+
+	return READ_ONCE(tp->snd_una) + READ_ONCE(tp->rcv_nxt);	/* neither ever goes back */
 }
 
 bool srnic_sock_closed(struct socket *sock)

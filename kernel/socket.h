@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Kernel TCP sockets, as connect.c and listen.c use them: nothing here blocks, and nothing knows of iWARP.
+ * Kernel TCP sockets, as connections and listeners use them: nothing here blocks, and nothing knows of iWARP.
  */
 #ifndef SRNIC_SOCKET_H
 #define SRNIC_SOCKET_H
@@ -52,6 +52,8 @@ int srnic_sock_recv(struct socket *sock, void *data, size_t len);
 bool srnic_sock_discard(struct socket *sock);
 /* How many octets are not acknowledged, our own FIN included. */
 u32 srnic_sock_unacked(struct socket *sock);
+/* A number that changes when the peer acknowledges octets, and when octets of the peer arrive. */
+u32 srnic_sock_progress(struct socket *sock);
 /* TCP is done with this connection, in whatever way. */
 bool srnic_sock_closed(struct socket *sock);
 /* No more will come from the peer. */

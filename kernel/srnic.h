@@ -29,7 +29,7 @@
 struct srnic_stats;
 
 /**
- * struct srnic_dev_connections - the connections of a device (connect.c)
+ * struct srnic_dev_connections - the connections of a device (ep.c)
  * @lock: irqsave; protects @eps, @num, @dying and the QP of each ep. Innermost
  * @eps: those that have not ended yet; one that ends leaves the list before it drops its own reference
  * @num: eps whose memory exists; @idle is woken when it gets 0

@@ -121,12 +121,11 @@ srnic_rx_event want_field(srnic_rx &rx)
 	return skip(rx, fpdu_header_len + rx.ulpdu_len + fpdu_pad(rx.ulpdu_len) - rx.have);
 }
 
-// What the header at hand gets wrong. With CRCs it is told when the FPDU is whole and its CRC is good: RFC 5044 4.4, "the
-// receiver MUST first". What is left of the FPDU until then is skipped.
+// What the header at hand gets wrong. It is told when the FPDU is whole, and its CRC is good if there is one: RFC 5044 4.4,
+// "the receiver MUST first". Only then has a responder received and validated an FPDU, and may tell anything (7.1.2, 4).
+// What is left of the FPDU until then is skipped.
 [[gnu::cold, gnu::noinline]] srnic_rx_event refuse(srnic_rx &rx, Error why)
 {
-	if (!rx.params.crc)
-		return fail(rx, why);
 	capture(rx, why);
 	rx.refused = 1;
 	return skip_rest(rx);
@@ -432,7 +431,8 @@ srnic_rx_event on_trailer(srnic_rx &rx)
 
 [[gnu::cold, gnu::noinline]] srnic_rx_event took_skipped(srnic_rx &rx, u32 n)
 {
-	rx.crc = srnic_host_crc32c(rx.crc, rx.buf, n);
+	if (rx.params.crc)
+		rx.crc = srnic_host_crc32c(rx.crc, rx.buf, n);
 	rx.payload_left -= n;
 	return rx.payload_left ? SRNIC_RX_MORE : want_field(rx);
 }

@@ -231,6 +231,14 @@ void srnic_test_destroy_qp(struct kunit *test, struct srnic_qp *qp)
 	kunit_release_action(test, destroy_qp, &qp->base);
 }
 
+void srnic_test_set(struct kunit *test, struct srnic_test_set *set)
+{
+	set->dev = srnic_test_device(test);
+	set->pd = srnic_test_pd(test, set->dev);
+	set->cq = srnic_test_cq(test, set->dev, 64);
+	set->qp = srnic_test_qp(test, set->pd, set->cq, NULL, IB_SIGNAL_REQ_WR);
+}
+
 /* ---- regions ---- */
 
 static void free_test_page(void *page)

@@ -61,6 +61,15 @@ struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srni
 			       struct srnic_test_srq *srq, enum ib_sig_type sig);
 void srnic_test_destroy_qp(struct kunit *test, struct srnic_qp *qp);
 
+/* One of each, for cases about a QP. */
+struct srnic_test_set {
+	struct srnic_dev *dev;
+	struct ib_pd *pd;
+	struct srnic_test_cq *cq;
+	struct srnic_qp *qp;
+};
+void srnic_test_set(struct kunit *test, struct srnic_test_set *set);
+
 #define SRNIC_TEST_PAGES	20			/* more than one hold copies (64 KiB) */
 #define SRNIC_TEST_OFFSET	100			/* of the first octet in the first page */
 

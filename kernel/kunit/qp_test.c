@@ -8,15 +8,8 @@
 
 #define ENTRIES	8U
 
-struct context {
-	struct srnic_dev *dev;
-	struct ib_pd *pd;
-	struct srnic_test_cq *cq;
-	struct srnic_qp *qp;
-};
-
 /* The engine takes the next request; its wr_id is its index. */
-static u32 take(struct context *c, u8 opcode, u8 flags)
+static u32 take(struct srnic_test_set *c, u8 opcode, u8 flags)
 {
 	struct srnic_qp *qp = c->qp;
 	u32 index;
@@ -47,7 +40,7 @@ static void fail(struct srnic_qp *qp)
 	flush_delayed_work(&qp->tx.work);
 }
 
-static void expect_wc(struct kunit *test, struct context *c, u64 wr_id, enum ib_wc_status status)
+static void expect_wc(struct kunit *test, struct srnic_test_set *c, u64 wr_id, enum ib_wc_status status)
 {
 	struct ib_wc wc = srnic_test_poll(test, c->cq);
 
@@ -55,7 +48,7 @@ static void expect_wc(struct kunit *test, struct context *c, u64 wr_id, enum ib_
 	KUNIT_EXPECT_EQ(test, wc.status, status);
 }
 
-static void expect_no_wc(struct kunit *test, struct context *c)
+static void expect_no_wc(struct kunit *test, struct srnic_test_set *c)
 {
 	KUNIT_EXPECT_TRUE(test, srnic_test_empty(c->cq));
 }
@@ -70,7 +63,7 @@ static void start_at(struct srnic_qp *qp, u32 index)
 
 static void what_ends_out_of_order_completes_in_order(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	u32 i;
 
 	for (i = 0; i < 4; i++)
@@ -90,7 +83,7 @@ static void what_ends_out_of_order_completes_in_order(struct kunit *test)
 
 static void unsignaled_requests_give_their_slots_back_in_silence(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	u32 i;
 
 	for (i = 0; i < 5; i++)
@@ -107,7 +100,7 @@ static void unsignaled_requests_give_their_slots_back_in_silence(struct kunit *t
 
 static void an_unsignaled_request_that_fails_completes(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 
 	take(c, SRNIC_OP_WRITE, 0);
 	take(c, SRNIC_OP_WRITE, 0);
@@ -119,7 +112,7 @@ static void an_unsignaled_request_that_fails_completes(struct kunit *test)
 
 static void a_qp_that_signals_all_does(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 
 	c->qp = srnic_test_qp(test, c->pd, c->cq, NULL, IB_SIGNAL_ALL_WR);
 	take(c, SRNIC_OP_WRITE, 0);
@@ -131,7 +124,7 @@ static void a_qp_that_signals_all_does(struct kunit *test)
 
 static void what_was_sent_waits_for_the_read_before_it(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 
 	take(c, SRNIC_OP_WRITE, SRNIC_WQE_SIGNALED);
 	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
@@ -147,7 +140,7 @@ static void what_was_sent_waits_for_the_read_before_it(struct kunit *test)
 
 static void a_request_that_is_over_ends_no_second_time(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 
 	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
 	srnic_sq_complete(c->qp, 0, SRNIC_WC_SUCCESS, 0);
@@ -161,7 +154,7 @@ static void a_request_that_is_over_ends_no_second_time(struct kunit *test)
 
 static void order_is_kept_where_the_indices_wrap(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	u32 first = 0 - 3U, i;
 
 	start_at(c->qp, first);
@@ -178,7 +171,7 @@ static void order_is_kept_where_the_indices_wrap(struct kunit *test)
 
 static void a_flush_completes_everything_once(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	u64 i;
 
 	for (i = 0; i < ENTRIES; i++)
@@ -195,7 +188,7 @@ static void a_flush_completes_everything_once(struct kunit *test)
 
 static void a_flush_leaves_what_has_ended_as_it_ended(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 
 	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
 	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
@@ -211,7 +204,7 @@ static void a_flush_leaves_what_has_ended_as_it_ended(struct kunit *test)
 
 static void what_is_posted_in_error_is_flushed_as_well(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 
 	fail(c->qp);
 	expect_no_wc(test, c);
@@ -225,7 +218,7 @@ static void what_is_posted_in_error_is_flushed_as_well(struct kunit *test)
 
 static void receives_are_flushed_in_order_and_once(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	u64 i;
 
 	for (i = 0; i < ENTRIES; i++)
@@ -240,7 +233,7 @@ static void receives_are_flushed_in_order_and_once(struct kunit *test)
 
 static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	struct srnic_test_srq *srq = srnic_test_srq(test, c->pd, 4, 0);
 	struct srnic_qp *qp = srnic_test_qp(test, c->pd, c->cq, srq, IB_SIGNAL_REQ_WR);
 	u8 wqe[SRNIC_RECV_SLOT_MAX] __aligned(8);
@@ -255,7 +248,7 @@ static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test
 
 static void a_full_send_queue_refuses_until_something_completes(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	u64 i;
 
 	for (i = 0; i < ENTRIES; i++)
@@ -270,7 +263,7 @@ static void a_full_send_queue_refuses_until_something_completes(struct kunit *te
 
 static void a_request_that_cannot_be_is_refused_and_those_before_it_stand(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	struct ib_sge sge[3] = { };
 	struct ib_send_wr third = { .wr_id = 2, .opcode = IB_WR_SEND };
 	struct ib_send_wr second = { .wr_id = 1, .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 17, .next = &third };
@@ -292,7 +285,7 @@ static void a_request_that_cannot_be_is_refused_and_those_before_it_stand(struct
 static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit *test)
 {
 	static const u32 claims[] = { ENTRIES + 1, 0x7fffffff, 0x80000000, 0xffffffff };
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	struct srnic_qp *qp = c->qp;
 	u32 i, room;
 
@@ -309,7 +302,7 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 
 static void a_qp_is_reset_and_used_again(struct kunit *test)
 {
-	struct context *c = test->priv;
+	struct srnic_test_set *c = test->priv;
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	struct ib_qp_init_attr init;
 
@@ -328,14 +321,11 @@ static void a_qp_is_reset_and_used_again(struct kunit *test)
 
 static int init(struct kunit *test)
 {
-	struct context *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct srnic_test_set *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	test->priv = c;
-	c->dev = srnic_test_device(test);
-	c->pd = srnic_test_pd(test, c->dev);
-	c->cq = srnic_test_cq(test, c->dev, 64);
-	c->qp = srnic_test_qp(test, c->pd, c->cq, NULL, IB_SIGNAL_REQ_WR);
+	srnic_test_set(test, c);
 	KUNIT_ASSERT_EQ(test, c->qp->sq.entries, ENTRIES);
 	return 0;
 }

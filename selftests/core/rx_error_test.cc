@@ -266,35 +266,31 @@ TEST(RefusedEarly, NothingIsPlaced)
 	EXPECT_TRUE(s.over());
 }
 
-// Where there are no CRCs, what is wrong with a header is told when the header is there, not when the rest has come.
-TEST(RefusedEarly, ReadRequestOfTheWrongSize)
+// RFC 5044 4.4: "the receiver MUST first" verify the CRC, so a header's error waits for the whole FPDU, with CRCs or without.
+// That counts as received and validated (7.1.2, 4).
+static void refused_at_its_end(bool crc, size_t len)
 {
-	Stream s(false);
-	Bytes header = be16(60000) + read_request({}).header();
+	Stream s(crc);
+	Bytes whole = fpdu(Tagged{.stag = 0x999, .data = payload(len)} + Bytes{0});
+	Bytes all_but_one(whole.begin(), whole.end() - 1);
 
 	furnish(s.host);
-	EXPECT_EQ(s.feed(header), header.size());
+	EXPECT_EQ(s.feed(all_but_one), all_but_one.size());
+	EXPECT_TRUE(s.deliveries.empty());
+	EXPECT_EQ(s.feed({whole.back(), 0x00}), 1u);
+	EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}});
+	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_DDP);
+	EXPECT_EQ(s.rx.fpdus, 1u);
 	EXPECT_TRUE(s.over());
 }
 
-// RFC 5044 4.4: with CRCs "the receiver MUST first" verify the FPDU's, so the header's error waits for it. The FPDU counts
-// as received and validated (7.1.2, 4).
-TEST(RefusedLate, AfterTheCrc)
+TEST(RefusedLate, WhenTheFpduIsWhole)
 {
-	for (size_t len : {0, 1, 2, 3, 59, 60, 61, 79, 80, 81, 60000}) {
-		Stream s;
-		Bytes whole = fpdu(Tagged{.stag = 0x999, .data = payload(len)} + Bytes{0});
-		Bytes all_but_one(whole.begin(), whole.end() - 1);
-
-		furnish(s.host);
-		EXPECT_EQ(s.feed(all_but_one), all_but_one.size()) << len;
-		EXPECT_TRUE(s.deliveries.empty()) << len;
-		EXPECT_EQ(s.feed({whole.back(), 0x00}), 1u) << len;
-		EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}}) << len;
-		EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_DDP);
-		EXPECT_EQ(s.rx.fpdus, 1u);
-		EXPECT_TRUE(s.over());
-	}
+	for (bool crc : {true, false})
+		for (size_t len : {0, 1, 2, 3, 59, 60, 61, 79, 80, 81, 60000}) {
+			SCOPED_TRACE(testing::Message() << len << " octets, CRC " << crc);
+			refused_at_its_end(crc, len);
+		}
 }
 
 // RFC 5041 7.1: everything behind the error is dropped.

@@ -81,17 +81,36 @@ TEST(RxSend, OneReceiveForEachMessage)
 		});
 }
 
-// RFC 5041 4.3: the MSN wraps to 0 after 0xFFFFFFFF.
+// RFC 5041 4.3: an MSN is a number of 32 bits, and 0 follows 0xFFFFFFFF.
+constexpr u32 far_msns[] = {0x7fffffff, 0xffffffff};
+
 TEST(RxSend, MsnWraps)
 {
-	Stream s;
+	for (u32 before : far_msns) {
+		Stream s;
 
-	s.rx.send_msn = 0xffffffff;
-	s.host.post_receive(8);
-	s.host.post_receive(8);
-	s.feed(fpdu(Untagged{.msn = 0xffffffff}) + fpdu(Untagged{.msn = 0}));
-	EXPECT_EQ(s.deliveries.size(), 2u);
-	EXPECT_FALSE(s.over());
+		s.rx.send_msn = before;
+		for (int i = 0; i < 3; i++)
+			s.host.post_receive(8);
+		for (u32 i = 0; i < 3; i++)
+			s.feed(fpdu(Untagged{.msn = before + i}));
+		EXPECT_EQ(s.deliveries, std::vector(3, send_of({})));
+		EXPECT_FALSE(s.over());
+	}
+}
+
+TEST(RxReadRequest, MsnWraps)
+{
+	for (u32 before : far_msns) {
+		Stream s;
+
+		s.rx.read_msn = before;
+		s.host.read_room = 3;
+		for (u32 i = 0; i < 3; i++)
+			s.feed(fpdu(read_request({}, before + i)));
+		EXPECT_EQ(s.deliveries, std::vector(3, Delivery{SRNIC_RX_READ_REQUEST}));
+		EXPECT_FALSE(s.over());
+	}
 }
 
 // RFC 5040 4.1, figure 4: solicited event, and the STag to invalidate in octets two to five of RsvdULP.

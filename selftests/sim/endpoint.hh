@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // One end of a connection: the real core, in a small model of the module's shell. What kernel/qp.c keeps is here, what
-// kernel/connect.c does is in connect.cc, kernel/sq.c, rq.c, sge.c and mr.c in queues.cc, kernel/rx.c in rx.cc and
-// kernel/tx.c in tx.cc: the same decisions in the same order, without sockets, locks and threads.
+// kernel/startup.c and ending.c do is in connect.cc, kernel/sq.c, rq.c, sge.c and mr.c in queues.cc, kernel/rx.c in
+// rx.cc, kernel/tx.c and message.c in tx.cc: the same decisions in the same order, without sockets, locks and threads.
 #pragma once
 
 #include "stream.hh"

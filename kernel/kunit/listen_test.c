@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Listening, accepting and rejecting: the bookkeeping of listeners and endpoints, the peer being a kernel socket that
+ * does what it likes. Whatever happens, the consumer hears what iw_cm allows and once, and nothing is left.
+ */
+#include <linux/in.h>
+#include <linux/unaligned.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "connection.h"
+
+#define HEADER SRNIC_MPA_HEADER
+
+/* ---- listening ---- */
+
+static void a_port_is_listened_on_once(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *second = srnic_test_consumer(test, c->set.dev);
+
+	srnic_test_listen(test, c, 1);
+	KUNIT_EXPECT_EQ(test, srnic_create_listen(&second->id, 1), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&second->refs), 0);
+	srnic_test_stop_listening(c);
+	KUNIT_EXPECT_EQ(test, srnic_create_listen(&second->id, 1), 0);
+	srnic_destroy_listen(&second->id);
+	KUNIT_EXPECT_EQ(test, atomic_read(&second->refs), 0);
+}
+
+static void a_port_that_others_listen_on_is_refused(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *other = srnic_test_peer(test, c);
+	struct srnic_test_consumer *consumer = srnic_test_consumer(test, c->set.dev);
+
+	other->sk->sk_reuse = SK_CAN_REUSE;	/* connections of earlier runs may be in TIME_WAIT */
+	KUNIT_ASSERT_EQ(test, kernel_bind(other, (struct sockaddr *)&consumer->id.local_addr,
+					  sizeof(struct sockaddr_in)), 0);
+	KUNIT_ASSERT_EQ(test, kernel_listen(other, 1), 0);
+	KUNIT_EXPECT_EQ(test, srnic_create_listen(&consumer->id, 1), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, srnic_destroy_listen(&consumer->id), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&consumer->refs), 0);
+}
+
+static void a_wildcard_of_another_namespace_opens_nothing(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *consumer = srnic_test_consumer(test, c->set.dev);
+
+	consumer->cma.route.addr.dev_addr.net = NULL;
+	KUNIT_EXPECT_EQ(test, srnic_create_listen(&consumer->id, 1), -EADDRNOTAVAIL);
+	((struct sockaddr_in *)&consumer->id.m_local_addr)->sin_addr.s_addr = htonl(INADDR_ANY);
+	KUNIT_EXPECT_EQ(test, srnic_create_listen(&consumer->id, 1), 0);
+	KUNIT_EXPECT_NULL(test, consumer->id.provider_data);
+	KUNIT_EXPECT_EQ(test, srnic_destroy_listen(&consumer->id), 0);
+	srnic_test_listen(test, c, 1);	/* the port is free */
+}
+
+/* At once: with two processors before TCP's connect has returned. */
+static bool connecting_ends_in_a_reset(struct kunit *test, struct srnic_test_conn *c)
+{
+	struct socket *sock = srnic_test_peer(test, c);
+	int ret = srnic_test_connect(sock);
+
+	return ret == -ECONNRESET || (!ret && srnic_test_is_reset(sock));
+}
+
+static void beyond_the_backlog_silent_peers_are_reset(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *first;
+
+	srnic_test_listen(test, c, 2);
+	first = srnic_test_connect_peer(test, c);
+	srnic_test_connect_peer(test, c);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 2));
+	KUNIT_EXPECT_TRUE(test, connecting_ends_in_a_reset(test, c));
+	KUNIT_EXPECT_EQ(test, srnic_test_num_eps(c), 2);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(first));
+	srnic_test_close_peer(c, 0);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_connect_peer(test, c)));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 2));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_silent_peer_is_reset_when_its_time_is_over(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *sock;
+	u8 octets[64];
+
+	srnic_test_listen(test, c, 1);
+	sock = srnic_test_connect_peer(test, c);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
+	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5) - 1);	/* all but an octet */
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
+	srnic_test_let_time_pass(c);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
+	KUNIT_EXPECT_EQ(test, c->listener->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void what_is_no_mpa_frame_is_reset_and_announced_to_nobody(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *sock;
+
+	srnic_test_listen(test, c, 1);
+	sock = srnic_test_connect_peer(test, c);
+	srnic_test_send(test, sock, "GET / HTTP/1.1\r\nHost: srnic\r\n\r\n", 32);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
+	KUNIT_EXPECT_EQ(test, c->listener->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_request_in_single_octets_is_announced_with_its_private_data(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *sock;
+	struct srnic_test_told *told;
+	u8 octets[64];
+	u32 len, i;
+
+	srnic_test_listen(test, c, 1);
+	sock = srnic_test_connect_peer(test, c);
+	tcp_sock_set_nodelay(sock->sk);
+	len = srnic_test_request(octets, "private data", 12);
+	for (i = 0; i < len; i++)
+		srnic_test_send(test, sock, octets + i, 1);
+	told = srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0);
+	KUNIT_EXPECT_EQ(test, told->private_len, 12);
+	KUNIT_EXPECT_MEMEQ(test, told->private_data, "private data", 12);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void when_the_listener_goes_unannounced_peers_are_reset(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *listener;
+	struct socket *sock;
+
+	srnic_test_listen(test, c, 1);
+	listener = c->listener;
+	sock = srnic_test_connect_peer(test, c);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
+	srnic_test_stop_listening(c);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
+	KUNIT_EXPECT_EQ(test, listener->num, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&listener->refs), 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- accept and reject ---- */
+
+/* The peer gets a Reply frame that refuses, with this private data, and then FIN. */
+static void expect_refusal(struct kunit *test, struct socket *sock, const void *private, u32 len)
+{
+	struct srnic_mpa_frame frame;
+	u8 octets[HEADER + 64];
+	u32 skip;
+
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, HEADER), HEADER);
+	KUNIT_ASSERT_EQ(test, srnic_mpa_parse(octets, true, &frame), SRNIC_MPA_OK);
+	KUNIT_EXPECT_TRUE(test, frame.reject);
+	skip = frame.enhanced ? SRNIC_MPA_ENHANCED : 0;
+	KUNIT_ASSERT_EQ(test, frame.private_len, skip + len);
+	if (skip + len)
+		KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, skip + len), skip + len);
+	KUNIT_EXPECT_MEMEQ(test, octets + skip, private, len);
+	KUNIT_EXPECT_EQ(test, srnic_test_recv(sock, octets, 1), 0);
+}
+
+static void a_rejection_takes_its_private_data_to_the_peer(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *sock;
+
+	srnic_test_listen(test, c, 1);
+	sock = srnic_test_announce(test, c);
+	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, "go away", 7), 0);
+	expect_refusal(test, sock, "go away", 7);
+	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0), 0);	/* it is gone: nothing happens */
+	KUNIT_EXPECT_EQ(test, c->server->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_consumer_whose_backlog_is_full_refuses(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *sock;
+	u8 octets[64];
+
+	srnic_test_listen(test, c, 1);
+	c->listener->answer = -ENOMEM;
+	sock = srnic_test_connect_peer(test, c);
+	srnic_test_send(test, sock, octets, srnic_test_request(octets, NULL, 0));
+	expect_refusal(test, sock, "", 0);
+	KUNIT_EXPECT_EQ(test, c->listener->num, 1);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* Listens until a peer is announced. *param: what accepts it with c->set.qp. */
+static struct socket *announce_one(struct kunit *test, struct srnic_test_conn *c, struct iw_cm_conn_param *param)
+{
+	struct socket *sock;
+
+	srnic_test_listen(test, c, 1);
+	sock = srnic_test_announce(test, c);
+	*param = srnic_test_param(c->server, c->set.qp);
+	return sock;
+}
+
+static void an_accept_that_does_not_come_in_time_comes_too_late(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct iw_cm_conn_param param;
+	struct socket *sock;
+
+	sock = announce_one(test, c, &param);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
+	srnic_test_let_time_pass(c);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 0));
+	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, c->server->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_peer_that_has_left_cannot_be_accepted(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct iw_cm_conn_param param;
+
+	announce_one(test, c, &param);
+	srnic_test_close_peer(c, 0);
+	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, c->server->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void accepting_with_a_qp_that_is_not_there_refuses_the_peer(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct iw_cm_conn_param param;
+	struct socket *sock;
+
+	sock = announce_one(test, c, &param);
+	param.qpn += 1000;
+	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), -EINVAL);
+	expect_refusal(test, sock, "", 0);
+	KUNIT_EXPECT_EQ(test, c->server->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void accepting_with_a_qp_in_error_refuses_the_peer(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct iw_cm_conn_param param;
+	struct socket *sock;
+
+	sock = announce_one(test, c, &param);
+	srnic_qp_fail(c->set.qp);
+	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), -EINVAL);
+	expect_refusal(test, sock, "", 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* RFC 5044 7.1.1: 512 octets, RFC 6581 9: of which enhanced data takes four. */
+static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *test)
+{
+	u8 *octets = kunit_kzalloc(test, 2 * 512 + SRNIC_MPA_HEADER, GFP_KERNEL), *reply = octets + 512;
+	struct srnic_test_conn *c = test->priv;
+	struct iw_cm_conn_param param;
+	struct socket *sock;
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	get_random_bytes(octets, 512);
+	sock = announce_one(test, c, &param);
+	param.private_data = octets;
+	param.private_data_len = 509;
+	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), -EINVAL);
+	expect_refusal(test, sock, "", 0);
+	sock = srnic_test_announce(test, c);
+	param = srnic_test_param(c->server, c->set.qp);
+	param.private_data = octets;
+	param.private_data_len = 508;
+	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), 0);
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, reply, SRNIC_MPA_HEADER + 512), SRNIC_MPA_HEADER + 512);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be16(reply + SRNIC_MPA_HEADER - 2), 512);
+	KUNIT_EXPECT_MEMEQ(test, reply + SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED, octets, 508);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_port_is_listened_on_once),
+	KUNIT_CASE(a_port_that_others_listen_on_is_refused),
+	KUNIT_CASE(a_wildcard_of_another_namespace_opens_nothing),
+	KUNIT_CASE(beyond_the_backlog_silent_peers_are_reset),
+	KUNIT_CASE(a_silent_peer_is_reset_when_its_time_is_over),
+	KUNIT_CASE(what_is_no_mpa_frame_is_reset_and_announced_to_nobody),
+	KUNIT_CASE(a_request_in_single_octets_is_announced_with_its_private_data),
+	KUNIT_CASE(when_the_listener_goes_unannounced_peers_are_reset),
+	KUNIT_CASE(a_rejection_takes_its_private_data_to_the_peer),
+	KUNIT_CASE(a_consumer_whose_backlog_is_full_refuses),
+	KUNIT_CASE(an_accept_that_does_not_come_in_time_comes_too_late),
+	KUNIT_CASE(a_peer_that_has_left_cannot_be_accepted),
+	KUNIT_CASE(accepting_with_a_qp_that_is_not_there_refuses_the_peer),
+	KUNIT_CASE(accepting_with_a_qp_in_error_refuses_the_peer),
+	KUNIT_CASE(an_accept_has_as_much_private_data_as_its_frame_holds),
+	{ }
+};
+
+static struct kunit_suite suite = {
+	.name = "srnic_listen", .init = srnic_test_conn_init, .exit = srnic_test_conn_exit, .test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Streams as their peers see them, FPDU by FPDU: MSNs across their wrap (RFC 5041 4.3), requests as they were posted,
+ * what goes out of one that cannot be done (RFC 5040 7.1), and the streams that an STag is good for (RFC 5041 8.2, RFC
+ * 5040 8.1.1). The peers are plain sockets and initiate; the QPs are accepted.
+ */
+#include <linux/unaligned.h>
+#include <net/sock.h>
+
+#include "connection.h"
+
+#define OCTETS	64U	/* of every payload */
+#define MULPDU	512U
+
+/* ---- a stream, its two ends ---- */
+
+struct stream {
+	struct srnic_qp *qp;
+	struct socket *peer;
+	u32 send_msn, read_msn;		/* of the peer's next Send and Read Request */
+};
+
+struct fpdu {
+	u32 len;
+	u8 octets[MULPDU + 12];
+};
+
+static const u8 *ulpdu(const struct fpdu *fpdu)
+{
+	return fpdu->octets + 2;
+}
+
+static u8 opcode_of(const struct fpdu *fpdu)
+{
+	return ulpdu(fpdu)[1] & 0xf;
+}
+
+static u32 msn_of(const struct fpdu *fpdu)
+{
+	return get_unaligned_be32(ulpdu(fpdu) + 10);
+}
+
+/* RFC 5041 figure 5: a Read Request's own header lies behind DDP's. */
+static u32 sink_of(const struct fpdu *fpdu)
+{
+	return get_unaligned_be32(ulpdu(fpdu) + 18);
+}
+
+/* The peer sends a message of one segment. */
+static void say(struct kunit *test, struct stream *s, struct srnic_tx_msg msg, const void *payload)
+{
+	struct fpdu fpdu;
+	struct srnic_tx_seg seg = srnic_tx_next(&msg, MULPDU, fpdu.octets);
+
+	KUNIT_ASSERT_TRUE(test, msg.done);
+	memcpy(fpdu.octets + seg.header_len, payload, seg.payload);
+	fpdu.len = seg.header_len + seg.payload;
+	memset(fpdu.octets + fpdu.len, 0, seg.pad);
+	fpdu.len += seg.pad;
+	srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, fpdu.octets, fpdu.len), fpdu.octets + fpdu.len);
+	srnic_test_send(test, s->peer, fpdu.octets, fpdu.len + 4);
+}
+
+static void say_send(struct kunit *test, struct stream *s, const void *octets)
+{
+	say(test, s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn++ },
+	    octets);
+}
+
+static void say_write(struct kunit *test, struct stream *s, u32 stag, u64 to, const void *octets)
+{
+	say(test, s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to },
+	    octets);
+}
+
+static void say_response(struct kunit *test, struct stream *s, u32 stag, const void *octets)
+{
+	say(test, s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag },
+	    octets);
+}
+
+static void say_read(struct kunit *test, struct stream *s, u32 stag, u64 to)
+{
+	const struct srnic_read_request request = {
+		.sink_stag = 0x77, .length = OCTETS, .source_stag = stag, .source_to = to,
+	};
+	u8 header[SRNIC_READ_REQUEST_LEN];
+
+	srnic_read_request_build(&request, header);
+	say(test, s, (struct srnic_tx_msg) {
+		.opcode = SRNIC_RDMAP_READ_REQUEST, .length = sizeof(header), .msn = s->read_msn++,
+	}, header);
+}
+
+/* The next FPDU that comes to the peer has this opcode. */
+static struct fpdu hear(struct kunit *test, struct stream *s, u8 opcode)
+{
+	struct fpdu fpdu = { };
+	u32 left;
+
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(s->peer, fpdu.octets, 2), 2);
+	fpdu.len = get_unaligned_be16(fpdu.octets);
+	left = ALIGN(fpdu.len + 2, 4) + 2;
+	KUNIT_ASSERT_LE(test, left + 2, sizeof(fpdu.octets));
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(s->peer, fpdu.octets + 2, left), left);
+	KUNIT_ASSERT_EQ(test, opcode_of(&fpdu), opcode);
+	return fpdu;
+}
+
+/* A Terminate (RFC 5040 4.8), behind which nothing comes. Returns the DDP header in it, if it has one. */
+static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpdu *fpdu, u8 layer, u8 etype, u8 code)
+{
+	u8 octet;
+
+	*fpdu = hear(test, s, SRNIC_RDMAP_TERMINATE);
+	KUNIT_EXPECT_EQ(test, ulpdu(fpdu)[18], layer << 4 | etype);
+	KUNIT_EXPECT_EQ(test, ulpdu(fpdu)[19], code);
+	KUNIT_EXPECT_EQ(test, srnic_test_recv(s->peer, &octet, 1), 0);
+	return ulpdu(fpdu) + 18 + 6;
+}
+
+/* A QP that a peer has connected to, past the RTR (RFC 6581 9.2). */
+static struct stream begin(struct kunit *test, struct ib_pd *pd)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = {
+		.qp = srnic_test_qp(test, pd, c->set.cq, NULL, IB_SIGNAL_REQ_WR), .send_msn = 1, .read_msn = 1,
+	};
+	u8 reply[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED];
+	struct iw_cm_conn_param param;
+
+	if (!c->listener)
+		srnic_test_listen(test, c, 8);
+	s.peer = srnic_test_announce(test, c);
+	param = srnic_test_param(c->server, s.qp);
+	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(s.peer, reply, sizeof(reply)), sizeof(reply));
+	say(test, &s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .stag = 1 }, reply);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(smp_load_acquire(&s.qp->state) == SRNIC_QP_RTS &&
+						      !READ_ONCE(s.qp->tx.held)));
+	return s;
+}
+
+/* As if there had been so many messages of each kind in each direction that these MSNs are next. */
+static void age(struct stream *s, u32 msn)
+{
+	struct srnic_qp *qp = s->qp;
+	struct sock *sk = qp->sock->sk;
+
+	mutex_lock(&qp->tx.mutex);
+	lock_sock(sk);
+	qp->tx.send_msn = qp->tx.read_msn = msn - 1;
+	qp->inbound_head = qp->inbound_tail = qp->outbound_head = qp->outbound_tail = msn - 1;
+	qp->rx.core.send_msn = qp->rx.core.read_msn = msn;
+	release_sock(sk);
+	srnic_tx_unlock(qp);
+	s->send_msn = s->read_msn = msn;
+}
+
+/* ---- requests and memory ---- */
+
+static struct ib_sge sge_of(struct srnic_test_conn *c, const void *octets)
+{
+	return (struct ib_sge) {
+		.addr = (uintptr_t)octets, .length = OCTETS, .lkey = c->set.dev->base.local_dma_lkey,
+	};
+}
+
+static void post_list(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode, struct ib_sge *list, int num)
+{
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = opcode, .sg_list = list, .num_sge = num, .send_flags = IB_SEND_SIGNALED },
+		.rkey = 0x88,
+	};
+
+	KUNIT_ASSERT_EQ(test, ib_post_send(&s->qp->base, &wr.wr, NULL), 0);
+}
+
+static void post(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode, const void *octets)
+{
+	struct ib_sge sge = sge_of(test->priv, octets);
+
+	post_list(test, s, opcode, &sge, 1);
+}
+
+static void post_receive(struct kunit *test, struct stream *s, void *octets)
+{
+	struct ib_sge sge = sge_of(test->priv, octets);
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	KUNIT_ASSERT_EQ(test, ib_post_recv(&s->qp->base, &wr, NULL), 0);
+}
+
+static struct ib_wc next_completion(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct ib_wc wc = { };
+
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(c->set.cq->base, 1, &wc) == 1));
+	return wc;
+}
+
+static void expect_completion(struct kunit *test, enum ib_wc_opcode opcode)
+{
+	struct ib_wc wc = next_completion(test);
+
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.opcode, opcode);
+}
+
+/* Two pieces of memory: one to compare with, one of zeros. */
+static u8 *octets_for(struct kunit *test)
+{
+	u8 *octets = kunit_kzalloc(test, 2 * OCTETS, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	get_random_bytes(octets, OCTETS);
+	return octets;
+}
+
+/* A region that the QP of this stream has registered. */
+static struct srnic_test_mr *region_of(struct kunit *test, struct ib_pd *pd, struct stream *s)
+{
+	struct srnic_test_mr *mr = srnic_test_mr(test, pd);
+
+	ib_update_fast_reg_key(mr->base, mr->base->rkey + 1);
+	KUNIT_ASSERT_EQ(test, srnic_mr_register(mr->mr, s->qp->pd, s->qp->base.qp_num, mr->base->rkey,
+						SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE |
+						SRNIC_ACCESS_REMOTE_READ), 0);
+	return mr;
+}
+
+static u8 *memory_of(struct srnic_test_mr *mr)
+{
+	return mr->page[0] + SRNIC_TEST_OFFSET;
+}
+
+/* ---- MSNs (RFC 5041 4.3): numbers of 32 bits, 0 follows 0xffffffff ---- */
+
+static const u32 far_msns[] = { 0x7ffffffe, 0xfffffffe };
+#define MESSAGES 4U
+
+static void what_goes_out_is_numbered_across_the_wrap(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test), *into = octets + OCTETS;
+	struct fpdu fpdu;
+	struct stream s;
+	u32 i, n;
+
+	for (n = 0; n < ARRAY_SIZE(far_msns); n++) {
+		s = begin(test, c->set.pd);
+		age(&s, far_msns[n]);
+		for (i = 0; i < MESSAGES; i++) {
+			post(test, &s, IB_WR_SEND, octets);
+			fpdu = hear(test, &s, SRNIC_RDMAP_SEND);
+			KUNIT_EXPECT_EQ(test, msn_of(&fpdu), far_msns[n] + i);
+			expect_completion(test, IB_WC_SEND);
+		}
+		for (i = 0; i < MESSAGES; i++) {
+			memset(into, 0, OCTETS);
+			post(test, &s, IB_WR_RDMA_READ, into);
+			fpdu = hear(test, &s, SRNIC_RDMAP_READ_REQUEST);
+			KUNIT_EXPECT_EQ(test, msn_of(&fpdu), far_msns[n] + i);
+			say_response(test, &s, sink_of(&fpdu), octets);
+			expect_completion(test, IB_WC_RDMA_READ);
+			KUNIT_EXPECT_MEMEQ(test, into, octets, OCTETS);
+		}
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void what_comes_in_is_taken_across_the_wrap(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test), *into = octets + OCTETS;
+	struct srnic_test_mr *mr;
+	struct fpdu fpdu;
+	struct stream s;
+	u32 i, n;
+
+	for (n = 0; n < ARRAY_SIZE(far_msns); n++) {
+		s = begin(test, c->set.pd);
+		mr = region_of(test, c->set.pd, &s);
+		memcpy(memory_of(mr), octets, OCTETS);
+		age(&s, far_msns[n]);
+		for (i = 0; i < MESSAGES; i++) {
+			memset(into, 0, OCTETS);
+			post_receive(test, &s, into);
+			say_send(test, &s, octets);
+			expect_completion(test, IB_WC_RECV);
+			KUNIT_EXPECT_MEMEQ(test, into, octets, OCTETS);
+		}
+		for (i = 0; i < MESSAGES; i++) {
+			say_read(test, &s, mr->base->rkey, mr->base->iova);
+			fpdu = hear(test, &s, SRNIC_RDMAP_READ_RESPONSE);
+			KUNIT_EXPECT_MEMEQ(test, ulpdu(&fpdu) + 14, octets, OCTETS);
+		}
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* RFC 5040 4.8: the header of the request is there, also if its memory went after it was accepted. */
+static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit *test)
+{
+	static const u32 msns[] = { 1, 0x80000000, 0xffffffff, 0 };
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_mr *mr;
+	struct fpdu fpdu;
+	struct stream s;
+	const u8 *ddp;
+	u32 n;
+
+	for (n = 0; n < ARRAY_SIZE(msns); n++) {
+		s = begin(test, c->set.pd);
+		mr = region_of(test, c->set.pd, &s);
+		age(&s, msns[n]);
+		mutex_lock(&s.qp->tx.mutex);
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(s.qp->inbound_tail) == msns[n]));
+		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), SRNIC_REGION_OK);
+		srnic_tx_unlock(s.qp);
+		ddp = hear_terminate(test, &s, &fpdu, SRNIC_LAYER_RDMAP, 1, 0);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 6), 1);	/* the queue */
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 10), msns[n]);
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- requests as they were posted ---- */
+
+/* RFC 5040 5.3, figure 4. */
+static void a_send_with_invalidate_names_the_stag_that_it_was_posted_with(struct kunit *test)
+{
+	static const u8 opcodes[] = { SRNIC_RDMAP_SEND_INV, SRNIC_RDMAP_SEND_SE_INV };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .ex.invalidate_rkey = 0xa1b2c3d4 };
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct fpdu fpdu;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		wr.send_flags = IB_SEND_SIGNALED | (i ? IB_SEND_SOLICITED : 0);
+		KUNIT_ASSERT_EQ(test, ib_post_send(&s.qp->base, &wr, NULL), 0);
+		fpdu = hear(test, &s, opcodes[i]);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ulpdu(&fpdu) + 2), 0xa1b2c3d4);
+		expect_completion(test, IB_WC_SEND);
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- local errors (RFC 5040 7.1, 1) ---- */
+
+/* Of a list whose second piece is nobody's, in kernel memory as good as any, nothing goes out. */
+static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode, const void *octets)
+{
+	struct ib_sge list[] = { sge_of(test->priv, octets), sge_of(test->priv, octets + OCTETS) };
+
+	list[1].lkey = 0x99;
+	post_list(test, s, opcode, list, ARRAY_SIZE(list));
+}
+
+static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(struct kunit *test)
+{
+	static const enum ib_wr_opcode opcodes[] = { IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ };
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test);
+	struct fpdu fpdu;
+	struct stream s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		s = begin(test, c->set.pd);
+		post_half_bad(test, &s, opcodes[i], octets);
+		hear_terminate(test, &s, &fpdu, SRNIC_LAYER_RDMAP, 0, 0);
+		KUNIT_EXPECT_EQ(test, fpdu.len, 18 + 4);	/* without a header to blame */
+		KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- scope (RFC 5041 8.2) ---- */
+
+/* What another stream's peer tries with the sink of a Read. */
+struct attempt {
+	void (*strike)(struct kunit *test, struct stream *other, u32 sink, const u8 *octets);
+	u8 layer, etype, code;
+};
+
+static void write_to(struct kunit *test, struct stream *other, u32 sink, const u8 *octets)
+{
+	say_write(test, other, sink, 0, octets);
+}
+
+static void answer_nothing(struct kunit *test, struct stream *other, u32 sink, const u8 *octets)
+{
+	say_response(test, other, sink, octets);
+}
+
+static void answer_a_read_of_its_own(struct kunit *test, struct stream *other, u32 sink, const u8 *octets)
+{
+	static u8 into[OCTETS];
+
+	post(test, other, IB_WR_RDMA_READ, into);
+	hear(test, other, SRNIC_RDMAP_READ_REQUEST);
+	say_response(test, other, sink, octets);
+}
+
+static void read_from(struct kunit *test, struct stream *other, u32 sink, const u8 *octets)
+{
+	say_read(test, other, sink, 0);
+}
+
+static const struct attempt attempts[] = {
+	{ write_to, SRNIC_LAYER_DDP, 1, 0 },
+	{ answer_nothing, SRNIC_LAYER_DDP, 1, 0 },
+	{ answer_a_read_of_its_own, SRNIC_LAYER_DDP, 1, 0 },
+	{ read_from, SRNIC_LAYER_RDMAP, 1, 0 },
+};
+
+/* The other streams are of this protection domain; each attempt is the end of one, and of no other. */
+static void try_sink(struct kunit *test, struct ib_pd *pd)
+{
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test), *into = octets + OCTETS;
+	struct stream s = begin(test, c->set.pd), other;
+	struct fpdu fpdu;
+	u32 i, sink;
+
+	post(test, &s, IB_WR_RDMA_READ, into);
+	fpdu = hear(test, &s, SRNIC_RDMAP_READ_REQUEST);
+	sink = sink_of(&fpdu);
+	for (i = 0; i < ARRAY_SIZE(attempts); i++) {
+		other = begin(test, pd);
+		attempts[i].strike(test, &other, sink, octets);
+		hear_terminate(test, &other, &fpdu, attempts[i].layer, attempts[i].etype, attempts[i].code);
+		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
+	}
+	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);	/* that stream's own read */
+	say_response(test, &s, sink, octets);
+	expect_completion(test, IB_WC_RDMA_READ);
+	KUNIT_EXPECT_MEMEQ(test, into, octets, OCTETS);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void the_sink_of_a_read_is_no_other_streams_of_its_protection_domain(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+
+	try_sink(test, c->set.pd);
+}
+
+static void the_sink_of_a_read_is_no_stream_of_another_protection_domain(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+
+	try_sink(test, srnic_test_pd(test, c->set.dev));
+}
+
+/* Whichever of its QPs has registered it: RTRS registers its buffers on one connection and is written to on all. */
+static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test);
+	struct stream s = begin(test, c->set.pd), other = begin(test, c->set.pd);
+	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	struct fpdu fpdu;
+
+	say_write(test, &other, mr->base->rkey, mr->base->iova, octets);
+	say_read(test, &other, mr->base->rkey, mr->base->iova);
+	fpdu = hear(test, &other, SRNIC_RDMAP_READ_RESPONSE);
+	KUNIT_EXPECT_MEMEQ(test, ulpdu(&fpdu) + 14, octets, OCTETS);
+	KUNIT_EXPECT_MEMEQ(test, memory_of(mr), octets, OCTETS);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_region_is_for_no_stream_of_another_protection_domain(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct ib_pd *pd = srnic_test_pd(test, c->set.dev);
+	u8 *octets = octets_for(test);
+	struct stream s = begin(test, c->set.pd), writer = begin(test, pd), reader = begin(test, pd);
+	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	struct fpdu fpdu;
+
+	say_write(test, &writer, mr->base->rkey, mr->base->iova, octets);
+	hear_terminate(test, &writer, &fpdu, SRNIC_LAYER_DDP, 1, 2);
+	KUNIT_EXPECT_NULL(test, memchr_inv(memory_of(mr), 0, OCTETS));
+	say_read(test, &reader, mr->base->rkey, mr->base->iova);
+	hear_terminate(test, &reader, &fpdu, SRNIC_LAYER_RDMAP, 1, 3);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(what_goes_out_is_numbered_across_the_wrap),
+	KUNIT_CASE(what_comes_in_is_taken_across_the_wrap),
+	KUNIT_CASE(a_terminate_names_the_msn_of_the_read_whose_memory_went),
+	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
+	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
+	KUNIT_CASE(the_sink_of_a_read_is_no_other_streams_of_its_protection_domain),
+	KUNIT_CASE(the_sink_of_a_read_is_no_stream_of_another_protection_domain),
+	KUNIT_CASE(a_region_is_for_every_stream_of_its_protection_domain),
+	KUNIT_CASE(a_region_is_for_no_stream_of_another_protection_domain),
+	{ }
+};
+
+static struct kunit_suite suite = {
+	.name = "srnic_stream", .init = srnic_test_conn_init, .exit = srnic_test_conn_exit, .test_cases = cases,
+};
+
+kunit_test_suite(suite);
