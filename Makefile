@@ -6,7 +6,8 @@
 #   make demo                everything shown in a virtual machine
 #   make check               all tests
 #   make kunit               the module once more, with its KUnit suites in it, for selftests/rdma/kunit.sh
-#   make guest-tests         the programs that tests in the guest run; part of all where librdmacm-dev is installed
+#   make guest-tests         the programs, and the kernel module, that tests in the guest run; part of all where
+#                            librdmacm-dev is installed
 #
 # KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual.
 

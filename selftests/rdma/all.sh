@@ -3,8 +3,8 @@
 # Runs every test of this folder (or those named), one after the other, and sums up.
 cd "$(dirname "$0")" || exit
 status=0
-ALL="rping.sh perftest.sh rcopy.sh pyverbs.sh markers.sh lifecycle.sh local.sh semantics.sh startup.sh hostile.sh netem.sh
-	faults.sh chaos.sh capture.sh ipsec.sh siw.sh kunit.sh"
+ALL="rping.sh perftest.sh rcopy.sh pyverbs.sh markers.sh lifecycle.sh local.sh semantics.sh consumer.sh nfs.sh
+	startup.sh hostile.sh netem.sh faults.sh chaos.sh capture.sh ipsec.sh siw.sh kunit.sh"
 for test in "${@:-$ALL}"; do
 	for name in $test; do
 		echo "# $name"

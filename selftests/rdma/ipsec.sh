@@ -36,17 +36,6 @@ esp_down() {
 	done
 }
 
-ping_pong() { # SERVER-NS CLIENT-NS ADDRESS
-	with_server "$1" "rping -s -a $3 -C $PINGS -S 4000 -v -p 7174" \
-		"$2" "set -o pipefail; rping -c -a $3 -C $PINGS -S 4000 -v -V -p 7174 | tail -n 1 | cut -c 1-100" 7174
-}
-
-perf() { # PROGRAM SIZE
-	with_perftest sr1 "$1 -R -d srnic1 -s $2 -n $ITERS -F" sr0 "$1 -R -d srnic0 -s $2 -n $ITERS -F $IP1"
-}
-
-neighbours() { ip netns exec sr0 ping -q -c 1 -w 5 "$IP1" && ip netns exec sr0 ping -q -c 1 -w 5 "$IP61"; }
-
 # ---- the sniffer ----
 
 # What either end gives to the cable; what it takes from there is shown once more in clear, when tunnel mode has undone it.
@@ -80,7 +69,7 @@ rows='BCDEFGHIJKLMNOPQRSTUVWXYZ' frames='MPA ID Re[qp] Frame'
 
 # watched: of rping over both families, and of perftest.
 watched() { # FILE
-	sniff "$1" && ping_pong sr1 sr0 "$IP1" && ping_pong sr0 sr1 "$IP60" && perf ib_send_bw 4096 && sniffed
+	sniff "$1" && rping_between sr1 sr0 "$IP1" "$PINGS" 4000 && rping_between sr0 sr1 "$IP60" "$PINGS" 4000 && perf ib_send_bw 4096 && sniffed
 }
 
 in_clear() {
@@ -119,15 +108,15 @@ without_keys() {
 	for n in 0 1; do
 		ip -n sr$n xfrm state flush || return
 	done
-	! LIMIT=2 ping_pong sr1 sr0 "$IP1"
+	! LIMIT=2 rping_between sr1 sr0 "$IP1" "$PINGS" 4000
 }
 
-hosts_up && neighbours >/dev/null && modprobe -a xfrm_user esp4 esp6 && devices_up || { echo "Bail out! no devices"; exit 1; }
+hosts_up && modprobe -a xfrm_user esp4 esp6 && devices_up || { echo "Bail out! no devices"; exit 1; }
 check "without ESP the sniffer sees TCP, MPA and what was sent" in_clear
 for mode in transport tunnel; do
 	check "ESP in $mode mode" esp_up $mode
-	check "rping, $mode mode, IPv4" ping_pong sr1 sr0 "$IP1"
-	check "rping, $mode mode, IPv6, the other way round" ping_pong sr0 sr1 "$IP60"
+	check "rping, $mode mode, IPv4" rping_between sr1 sr0 "$IP1" "$PINGS" 4000
+	check "rping, $mode mode, IPv6, the other way round" rping_between sr0 sr1 "$IP60" "$PINGS" 4000
 	for program in ib_write_bw ib_read_bw ib_send_bw; do
 		for size in $SIZES; do
 			check "$program, $mode mode, $size octets" perf $program "$size"
@@ -138,5 +127,5 @@ for mode in transport tunnel; do
 	check "without the keys nothing goes through, $mode mode" without_keys
 	check "no ESP any more" esp_down
 done
-check "in clear again" ping_pong sr1 sr0 "$IP1"
+check "in clear again" rping_between sr1 sr0 "$IP1" "$PINGS" 4000
 finish

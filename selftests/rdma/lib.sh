@@ -11,6 +11,7 @@
 
 IP0=10.99.0.1 IP1=10.99.0.2
 IP60=fd99::1 IP61=fd99::2
+HOST0=10.98.0.1 HOST60=fd98::1
 TESTS=0 FAILED=0
 LOGS=$(mktemp -d)
 
@@ -38,6 +39,13 @@ reach() { ip netns exec "$1" ping -q -c 1 -w 10 "$2" >/dev/null; }
 devices_up() {
 	modprobe rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
 		ns1 rdma link add srnic1 type srnic netdev veth1
+}
+
+# srnic2, a device of its own in sr0: both ends are on it, and the octets go through lo.
+host_device_up() { # TYPE
+	ip -n sr0 link add dummy0 type dummy && ip -n sr0 addr add $HOST0/24 dev dummy0 &&
+		ip -n sr0 addr add $HOST60/64 dev dummy0 nodad && ip -n sr0 link set dummy0 up &&
+		ns0 rdma link add srnic2 type "$1" netdev dummy0
 }
 
 everything_down() {
@@ -97,6 +105,38 @@ with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
 	done
 	echo "$said"
 	return $status
+}
+
+# rping, each octet verified. The server's namespace, the client's, the server's address, how often, how many octets.
+rping_between() { # SERVER-NS CLIENT-NS ADDRESS COUNT SIZE
+	with_server "$1" "rping -s -a $3 -C $4 -S $5 -v -p 7174" \
+		"$2" "rping -c -a $3 -C $4 -S $5 -v -V -p 7174 | tail -n 1 | cut -c 1-100" 7174
+}
+
+# A perftest program between srnic0 and srnic1, ITERS times.
+perf() { # PROGRAM SIZE [OPTION...]
+	local run="$1 -R -s $2 -n $ITERS -F ${*:3}"
+	with_perftest sr1 "$run -d srnic1" sr0 "$run -d srnic0 $IP1"
+}
+
+# A counter of a device.
+counter() { # DEVICE NAME
+	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
+}
+
+# The revision of the Requests from now on.
+set_revision() { echo "$1" >/sys/module/srnic/parameters/mpa_revision; }
+
+# The objects (a function of the script's) are, at the latest in so many tenths of a second, what they were.
+settled() { # BEFORE [TENTHS]
+	local i
+	for ((i = 0; i < ${2:-150}; i++)); do
+		[ "$(objects)" = "$1" ] && return
+		sleep 0.1
+	done
+	echo "before:" "$1"
+	echo "after: " "$(objects)"
+	return 1
 }
 
 # Until somebody listens on the TCP port in the namespace (srnic's listeners are TCP sockets), or the server is gone.

@@ -15,18 +15,7 @@ connects() {
 	for ((i = 0; i < CONNECTS; i++)); do
 		with_server sr1 "rping -s -a $IP1 -C 1 -p 7174" sr0 "rping -c -a $IP1 -C 1 -p 7174" 7174 || return
 	done
-	settled "$before"
-}
-
-settled() { # what is allowed to be there
-	local i
-	for ((i = 0; i < 100; i++)); do
-		[ "$(objects)" = "$1" ] && return
-		sleep 0.1
-	done
-	echo "before: $1"
-	echo "after:  $(objects)"
-	return 1
+	settled "$before" 100
 }
 
 reloads() {

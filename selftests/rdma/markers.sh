@@ -18,18 +18,6 @@ set_devices() {
 	done
 }
 
-ping_pong() { # SERVER-NS CLIENT-NS ADDRESS
-	with_server "$1" "rping -s -a $3 -C $COUNT -S 65535 -v -p 7174" \
-		"$2" "rping -c -a $3 -C $COUNT -S 65535 -v -V -p 7174 | tail -n 3" 7174
-}
-
-perf() { # PROGRAM SIZE
-	with_perftest sr1 "$1 -R -d srnic1 -s $2 -n $ITERS -F" sr0 "$1 -R -d srnic0 -s $2 -n $ITERS -F $IP1"
-}
-
-# The octets that a transfer takes on the wire, by the device's counter.
-octets_sent() { rdma statistic show link srnic0 | grep -o 'tx_octets [0-9]*' | cut -d' ' -f2; }
-
 # 508 octets of FPDUs need a marker of four: a known amount of data gets longer by that, and no more.
 grows_by_markers() {
 	local plain marked
@@ -42,9 +30,9 @@ grows_by_markers() {
 
 sent_by() {
 	local before
-	before=$(octets_sent)
+	before=$(counter srnic0 tx_octets)
 	"$@" >&2 || return
-	echo $(($(octets_sent) - before))
+	echo $(($(counter srnic0 tx_octets) - before))
 }
 
 # hostile/markers.cc, whose cases go to the log.
@@ -74,18 +62,21 @@ tshark_reads() {
 	[ "$bad" = 0 ] && [ $((good * 2)) -ge "$frames" ] && [ "$markers" -ge 40 ]
 }
 
-off_by_default() { [ "$(cat /sys/class/infiniband/srnic{0,1}/mpa_markers | tr '\n' ' ')" = "0 0 " ]; }
-refuses_nonsense() { ! echo maybe >/sys/class/infiniband/srnic0/mpa_markers && off_by_default; }
+# default_is ATTRIBUTE VALUE, of both devices
+default_is() { [ "$(cat /sys/class/infiniband/srnic{0,1}/"$1" | tr '\n' ' ')" = "$2 $2 " ]; }
+refuses_nonsense() { ! echo maybe >"/sys/class/infiniband/srnic0/$1" && default_is "$@"; }
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
-check "markers are off by default" off_by_default
-check "mpa_markers takes a boolean and nothing else" refuses_nonsense
+check "markers are off by default" default_is mpa_markers 0
+check "mpa_markers takes a boolean and nothing else" refuses_nonsense mpa_markers 0
+check "RFC 5044 4.4: CRCs are on by default" default_is mpa_crc 1
+check "mpa_crc takes a boolean and nothing else" refuses_nonsense mpa_crc 1
 for crc in 1 0; do
 	for who in "1 0" "0 1" "1 1"; do
 		# shellcheck disable=SC2086 # two arguments
 		check "mpa_markers $who, mpa_crc $crc can be set" eval "set_devices mpa_markers $who && set_devices mpa_crc $crc $crc"
-		check "rping, markers $who, CRC $crc, IPv4" ping_pong sr1 sr0 "$IP1"
-		check "rping, markers $who, CRC $crc, IPv6, the other way round" ping_pong sr0 sr1 "$IP60"
+		check "rping, markers $who, CRC $crc, IPv4" rping_between sr1 sr0 "$IP1" "$COUNT" 65535
+		check "rping, markers $who, CRC $crc, IPv6, the other way round" rping_between sr0 sr1 "$IP60" "$COUNT" 65535
 	done
 done
 set_devices mpa_crc 1 1

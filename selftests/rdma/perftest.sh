@@ -6,13 +6,6 @@ cd "$(dirname "$0")" && . ./lib.sh
 SIZES=${SIZES:-1 64 4096 65536 1048576}
 ITERS=${ITERS:-200}
 
-perf() { # PROGRAM SIZE [OPTION...]
-	local program=$1 size=$2
-	shift 2
-	with_perftest sr1 "$program -R -d srnic1 -s $size -n $ITERS -F $*" \
-		sr0 "$program -R -d srnic0 -s $size -n $ITERS -F $* $IP1"
-}
-
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 for program in ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat ib_send_lat; do
 	for size in $SIZES; do

@@ -6,6 +6,7 @@
 cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_cq test_cqex test_qp test_fork test_mr test_rdmacm rereg external_qp"
+ALL+=" test_cq_events test_srq test_relaxed_ordering"
 MODULES=${*:-${MODULES:-$ALL}}
 
 # Cases that cannot pass on an RNIC: what they must say when they fail, and why they do.
@@ -19,6 +20,11 @@ declare -A MUST_FAIL=(
 	[test_mr.MRTest.test_mr_rereg_atomic]=$BY_HAND
 	[test_mr.MRTest.test_mr_rereg_pd]=$BY_HAND
 	[test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp]=$NO_RESPONSE
+	[test_cq_events.CqEventsTestCase.test_cq_events_rc]=$BY_HAND
+	[test_relaxed_ordering.RoTestCase.test_ro_rc_traffic]=$BY_HAND
+	[test_srq.SrqTestCase.test_modify_srq_limit]=$BY_HAND
+	[test_srq.SrqTestCase.test_rc_srq_traffic]=$BY_HAND
+	[test_srq.SrqTestCase.test_resize_srq]=$BY_HAND
 )
 
 # Sets ABOVE, a directory with tests/ in it, unpacked. The lab's guests have rdma-core's source, no documentation.

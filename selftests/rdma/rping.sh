@@ -5,20 +5,15 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 COUNT=${COUNT:-1000}
 
-ping_pong() { # SERVER-NS CLIENT-NS ADDRESS
-	with_server "$1" "rping -s -a $3 -C $COUNT -S 65535 -v -p 7174" \
-		"$2" "rping -c -a $3 -C $COUNT -S 65535 -v -V -p 7174 | tail -n 3" 7174
-}
-
 wildcard() { # SERVER-NS CLIENT-NS ADDRESS
 	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "rping -c -a $3 -C 10 -V -v -p 7175" 7175
 }
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
-check "rping, IPv4, server in sr1" ping_pong sr1 sr0 "$IP1"
-check "rping, IPv4, server in sr0" ping_pong sr0 sr1 "$IP0"
-check "rping, IPv6, server in sr1" ping_pong sr1 sr0 "$IP61"
-check "rping, IPv6, server in sr0" ping_pong sr0 sr1 "$IP60"
+check "rping, IPv4, server in sr1" rping_between sr1 sr0 "$IP1" "$COUNT" 65535
+check "rping, IPv4, server in sr0" rping_between sr0 sr1 "$IP0" "$COUNT" 65535
+check "rping, IPv6, server in sr1" rping_between sr1 sr0 "$IP61" "$COUNT" 65535
+check "rping, IPv6, server in sr0" rping_between sr0 sr1 "$IP60" "$COUNT" 65535
 check "rping, server on the wildcard address in sr1" wildcard sr1 sr0 "$IP1"
 check "rping, server on the wildcard address in sr0" wildcard sr0 sr1 "$IP0"
 finish

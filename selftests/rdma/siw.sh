@@ -1,11 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # A stranger as the peer: the kernel's own siw, in both roles, with each operation that it has, messages from one octet to
-# 16 MiB, and CRCs where our end asks for them (RFC 5044 7.1: they are used unless neither end does).
+# 16 MiB, and CRCs where our end asks for them (RFC 5044 7.1: they are used unless neither end does). Octets are compared in
+# both directions by rping and faults/carrier.cc, up to 256 KiB; all seven messages are sent by capture/operations.cc, and
+# read by tshark.
 #
-# SIZES: the messages' octets, and PLAIN_SIZES those without CRCs; ITERS: how many of each, less of 1 MiB and more.
-cd "$(dirname "$0")" && . ./lib.sh
+# What siw does in another way than we, or wrong:
+# - It initiates without a ready-to-receive message, also with a Request of revision 2.
+# - It lets the peer invalidate a program's own region. Its library does not tell the program which; and takes the STag of a
+#   Send with Invalidate from where that of a Write is.
+# - The control field of its Terminates (RFC 5040 figure 8) has layer and error type in each other's place, and M, D and R at
+#   the octet's other end, where bits are reserved; its DDP Segment Length leaves the header out.
+# - Of a peer of revision 1 it tells its consumer depths of zero, which rping's server believes: it cannot read.
+#
+# SIZES: the messages' octets, and PLAIN_SIZES those without CRCs; ITERS: how many of each, less of 1 MiB and more. MESSAGES:
+# of each kind, for tshark.
+cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . capture/tshark.sh
 
+MESSAGES=${MESSAGES:-5}
 COUNT=${COUNT:-100}
 PLAIN_SIZES=${PLAIN_SIZES:-${SIZES:-1 65536 16777216}}
 SIZES=${SIZES:-1 4096 65536 1048576 16777216}
@@ -14,11 +26,6 @@ ITERS=${ITERS:-50}
 siw_up() {
 	hosts_up && modprobe siw && modprobe rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
 		ns1 rdma link add siw1 type siw netdev veth1
-}
-
-ping_pong() { # SERVER-NS CLIENT-NS ADDRESS SIZE
-	with_server "$1" "rping -s -a $3 -C $COUNT -S $4 -v -p 7174" \
-		"$2" "set -o pipefail; rping -c -a $3 -C $COUNT -S $4 -v -V -p 7174 | tail -n 1 | cut -c 1-100" 7174
 }
 
 iterations() { # SIZE
@@ -40,6 +47,18 @@ srnic_serves() { # PROGRAM SIZE
 
 set_crc() { echo "$1" >/sys/class/infiniband/srnic0/mpa_crc && [ "$(cat /sys/class/infiniband/srnic0/mpa_crc)" = "$1" ]; }
 
+# ---- every operation, as seen by tshark ----
+
+operations() { # FILE CLIENT-NS SERVER-NS ADDRESS [HOW-IT-DIFFERS...]
+	"$OPERATIONS" "${@:2:3}" "$MESSAGES" "${@:5}" >"$1.sent"
+}
+
+decodes() { # NAME CRC CLIENT-NS SERVER-NS ADDRESS [HOW-IT-DIFFERS...]
+	local file=$LOGS/operations.pcap
+	check "every operation, $1" captured "$file" sr1 veth1 operations "$file" "${@:3}" && reads_well "$file" "$2" "$1"
+	sed 's/^/# opcode, messages, octets: /' "$file.sent"
+}
+
 # ---- what siw has as compile-time constants: with a siw of which they are parameters (vm/run --peer siw-params) ----
 
 PARAMETERS=/sys/module/siw/parameters
@@ -53,13 +72,13 @@ set_siw() { # NAME=VALUE...; the others as siw has them
 
 # rping's Sends, Reads and Writes in both roles, their octets compared; and large Writes of siw's.
 every_operation() {
-	ping_pong sr1 sr0 "$IP1" 64 && ping_pong sr0 sr1 "$IP60" 65535 && ping_pong sr1 sr0 "$IP61" 65535 &&
-		srnic_serves ib_write_bw 1048576
+	rping_between sr1 sr0 "$IP1" "$COUNT" 64 && rping_between sr0 sr1 "$IP60" "$COUNT" 65535 &&
+		rping_between sr1 sr0 "$IP61" "$COUNT" 65535 && srnic_serves ib_write_bw 1048576
 }
 
 # In neither role does a connection come about, and nobody waits for long.
 refused() {
-	! LIMIT=5 ping_pong sr1 sr0 "$IP1" 64 && ! LIMIT=5 ping_pong sr0 sr1 "$IP0" 64
+	! LIMIT=5 rping_between sr1 sr0 "$IP1" "$COUNT" 64 && ! LIMIT=5 rping_between sr0 sr1 "$IP0" "$COUNT" 64
 }
 
 variants() {
@@ -83,15 +102,18 @@ if ! modinfo siw >/dev/null 2>&1; then
 	echo "1..0 # SKIP this kernel has no siw"
 	exit 0
 fi
+built_or_skip "$OPERATIONS" "$CARRIER"
 siw_up || { echo "Bail out! no devices"; exit 1; }
 for crc in 1 0; do
 	check "mpa_crc $crc can be set" set_crc $crc
 	for size in 64 65535; do
-		check "rping, siw serves, $size octets, IPv4, CRC $crc" ping_pong sr1 sr0 "$IP1" $size
-		check "rping, srnic serves, $size octets, IPv4, CRC $crc" ping_pong sr0 sr1 "$IP0" $size
-		check "rping, siw serves, $size octets, IPv6, CRC $crc" ping_pong sr1 sr0 "$IP61" $size
-		check "rping, srnic serves, $size octets, IPv6, CRC $crc" ping_pong sr0 sr1 "$IP60" $size
+		check "rping, siw serves, $size octets, IPv4, CRC $crc" rping_between sr1 sr0 "$IP1" "$COUNT" $size
+		check "rping, srnic serves, $size octets, IPv4, CRC $crc" rping_between sr0 sr1 "$IP0" "$COUNT" $size
+		check "rping, siw serves, $size octets, IPv6, CRC $crc" rping_between sr1 sr0 "$IP61" "$COUNT" $size
+		check "rping, srnic serves, $size octets, IPv6, CRC $crc" rping_between sr0 sr1 "$IP60" "$COUNT" $size
 	done
+	decodes "siw serves, CRC $crc" $crc sr0 sr1 "$IP1" invalidates
+	decodes "srnic serves, CRC $crc" $crc sr1 sr0 "$IP0" no-rtr
 	[ $crc = 1 ] || SIZES=$PLAIN_SIZES
 	for size in $SIZES; do
 		for program in ib_write_bw ib_read_bw ib_send_bw; do
@@ -100,6 +122,11 @@ for crc in 1 0; do
 		done
 	done
 done
+check "256 KiB and less, each octet compared, siw serves, CRC 0" carries 1
+check "256 KiB and less, each octet compared, srnic serves, CRC 0" eval "CARRY_TO='sr0 $IP0' CARRY_FROM=sr1 carries 1"
+check "mpa_revision can be 1" set_revision 1
+check "RFC 6581 10: our Requests of revision 1, siw serves" carries 1
+check "mpa_revision 2 again" set_revision 2
 [ ! -e $PARAMETERS/try_gso ] || variants
 rdma link delete siw1
 finish

@@ -3,6 +3,8 @@
 # shellcheck shell=bash
 
 CARRIER=$PWD/faults/build/carrier
+CARRY_TO="sr1 $IP1"	# the server's namespace and address
+CARRY_FROM=sr0		# the client's
 
 # A carrier in a namespace, in the background and with nothing around it, so that $! is the carrier.
 carrier() { # NS LOG ARGUMENT...
@@ -29,9 +31,10 @@ ended() {
 }
 
 serve() { # [OPTION...]
-	carrier sr1 serve serve "$IP1" "$@"
+	local ns=${CARRY_TO% *}
+	carrier "$ns" serve serve "${CARRY_TO#* }" "$@"
 	SERVER=$!
-	wait_listening sr1 7199 $SERVER
+	wait_listening "$ns" 7199 $SERVER
 	kill -0 $SERVER || cat "$LOGS/serve"
 	kill -0 $SERVER
 }
@@ -50,16 +53,11 @@ carries() {
 	local seconds=$1 status
 	shift
 	serve || return
-	carrier sr0 send send "$IP1" -s "$seconds" -c 2 "$@"
+	carrier "$CARRY_FROM" send send "${CARRY_TO#* }" -s "$seconds" -c 2 "$@"
 	ended $! $((seconds + 30))
 	status=$?
 	cat "$LOGS/send"
 	stop_serving && [ $status = 0 ] && grep -q 'rounds=[1-9]' "$LOGS/send"
-}
-
-# A counter of a device.
-counter() { # DEVICE NAME
-	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
 }
 
 # check, and then a line with what the test has left in NOTE.
@@ -74,15 +72,3 @@ measured() {
 
 # Devices and how many objects they have; the number of a device changes when it is made anew.
 objects() { resources | cut -d ' ' -f 2- | sort; }
-
-# settled BEFORE: the objects are, at the latest in some seconds, what they were.
-settled() {
-	local i
-	for ((i = 0; i < 150; i++)); do
-		[ "$(objects)" = "$1" ] && return
-		sleep 0.1
-	done
-	echo "before:" "$1"
-	echo "after: " "$(objects)"
-	return 1
-}

@@ -9,7 +9,7 @@
 
 namespace hostile {
 
-// ---- FPDUs, once a connection is there (segments.cc) ----
+// ---- FPDUs, once a connection is there (segments.hh) ----
 
 struct Read { // an RDMA Read Request of the victim's, as it came
 	u32 stag = 0;
@@ -75,7 +75,6 @@ struct Row {
 };
 
 std::vector<Row> segment_rows();
-std::vector<Row> closing_rows(); // closing.cc; part of the former
 
 // ---- Request and Reply frames (startup.cc) ----
 

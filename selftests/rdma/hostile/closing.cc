@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // How a stream ends: by FIN between messages, where the other half goes on (RFC 5041 6.2.1, RFC 5044 7.2), or by FIN or RST
 // in the middle of something (RFC 5044 8, 1).
-#include "case.hh"
+#include "segments.hh"
 
 namespace hostile {
 namespace {
-
-constexpr u8 not_last = 0x01;
-
-Octets send(size_t len, u32 msn = 1) { return fpdu(Untagged{.msn = msn, .payload = filler(len)}); }
 
 // ---- Inside an FPDU, or a message of several ----
 
@@ -37,7 +33,7 @@ std::vector<Row> cut_rows()
 					{.by_reset = reset, .by_fin = !reset}});
 	rows.push_back({"RFC 5041 5.3: a message without end is not delivered", lost,
 			[](const Scene &s) {
-				return Attack{{fpdu(Untagged{.ddp = not_last, .payload = filler(8)})},
+				return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(8)})},
 					      the_last,
 					      {},
 					      {{s["receive0"].to, 64}}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // A peer with markers of its own making (RFC 5044 4.3): asks the victim for them, or is asked for them, in either role. It
 // writes to the victim's memory and reads it back, and looks at every octet that comes; then it lets a marker lie. Output
-// is TAP. The attacker's tables (attacker.cc) are without markers.
+// is TAP. The attacker's tables (case.hh) are without markers.
 #include "peer.hh"
 
 #include <cstdio>

@@ -88,10 +88,10 @@ Socket Socket::accept(int window) const
 	return out;
 }
 
-static bool send_all(int fd, const u8 *data, size_t len)
+static bool send_all(int fd, const u8 *data, size_t len, int flags = 0)
 {
 	while (len) {
-		ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
+		ssize_t n = send(fd, data, len, MSG_NOSIGNAL | flags);
 
 		if (n < 0)
 			return false;
@@ -110,18 +110,24 @@ void Socket::send(const Octets &octets, Pace pace) const
 			return;
 }
 
+void Socket::send_urgent(const Octets &octets) const { send_all(fd, octets.data(), octets.size(), MSG_OOB); }
+
 Octets Socket::receive(size_t len, int ms) const
 {
 	Octets out(len);
 	size_t have = 0;
+	auto cut_off = [&](const char *by) {
+		fail("only ", std::to_string(have), " octets came, ", hex(out.slice(0, std::min<size_t>(have, 200))),
+		     by);
+	};
 
 	while (have < len) {
 		if (!readable(fd, ms))
-			fail("only ", hex(out.slice(0, have)), " came, and then nothing");
+			cut_off(", and then nothing");
 		ssize_t n = recv(fd, &out[have], len - have, 0);
 
 		if (n <= 0)
-			fail("only ", hex(out.slice(0, have)), n ? " came before a reset" : " came before the end");
+			cut_off(n ? " before a reset" : " before the end");
 		have += static_cast<size_t>(n);
 	}
 	return out;

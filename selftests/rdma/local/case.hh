@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A case: one TAP line. Each runs in a process of its own, which has touched no verbs before; a Failure says what was
-// not so, a Skip what this machine lacks. Whatever a case does, main.cc then looks for what it did to others.
+// The cases. Each runs in a process of its own, which has touched no verbs before; a Failure says what was not so, a
+// Skip what this machine lacks. Whatever a case does, main.cc then looks for what it did to others.
 #pragma once
-#include <functional>
 #include <random>
-#include <string>
-#include <vector>
 
+#include "../shared/case.hh"
 #include "pair.hh"
-
-struct Case {
-	const char *name;
-	std::function<void()> run;
-};
-using Cases = std::vector<Case>;
-
-struct Skip : std::runtime_error {
-	using runtime_error::runtime_error;
-};
 
 // Where the cases run: an address of a local srnic device, and that device's name.
 extern std::string address, device;

@@ -60,10 +60,11 @@ void run_in_child(const Case &which)
 	});
 }
 
-bool passes(const Case &which, Neighbour &neighbour, const std::string &before)
+bool passes(const Case &which, Neighbour &neighbour, const std::string &before, std::string &note)
 {
 	try {
 		run_in_child(which);
+		note = skipped;
 		neighbour.check();
 		in_child([] { Pair(address).exercise(); });
 		settle(before);
@@ -74,34 +75,20 @@ bool passes(const Case &which, Neighbour &neighbour, const std::string &before)
 	}
 }
 
-Cases all_cases()
-{
-	Cases all;
-
-	for (const Cases &some : {ring_cases(), process_cases(), kill_cases(), mapping_cases(), command_cases(),
-				  limit_cases(), right_cases(), race_cases()})
-		all.insert(all.end(), some.begin(), some.end());
-	return all;
-}
-
 int run_all(const char *part)
 {
+	const Cases all = all_of({ring_cases(), process_cases(), kill_cases(), mapping_cases(), command_cases(),
+				  limit_cases(), right_cases(), race_cases()});
 	Neighbour neighbour;
 	const std::string before = resources();
-	int failed = 0, n = 0;
+	int seed = getpid();
+	const Tally tally = run_cases(all, part, [&](const Case &which, std::string &note) {
+		chance.seed(static_cast<unsigned int>(seed++));
+		return passes(which, neighbour, before, note);
+	});
 
-	for (const Case &which : all_cases()) {
-		if (!strstr(which.name, part))
-			continue;
-		chance.seed(static_cast<unsigned int>(getpid() + n));
-		bool ok = passes(which, neighbour, before);
-
-		failed += !ok;
-		printf("%sok %d %s%s\n", ok ? "" : "not ", ++n, which.name, skipped);
-		fflush(stdout);
-	}
-	printf("1..%d\n", n);
-	return failed != 0;
+	printf("1..%d\n", tally.run);
+	return tally.failed != 0;
 }
 
 } // namespace

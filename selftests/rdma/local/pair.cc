@@ -152,10 +152,10 @@ rdma_cm_id *create_ep(const std::string &address, int flags, const char *port)
 	return id;
 }
 
-Pair::Pair(const std::string &address)
+void join(End &client, End &server, const std::function<rdma_cm_id *(int flags)> &create,
+	  const std::function<void()> &ready)
 {
-	const size_t before = mapped_rings().size();
-	rdma_cm_id *listener = create_ep(address, RAI_PASSIVE);
+	rdma_cm_id *listener = create(RAI_PASSIVE);
 
 	require(!rdma_listen(listener, 1), "rdma_listen");
 	std::thread accepting([&] {
@@ -164,13 +164,21 @@ Pair::Pair(const std::string &address)
 		if (rdma_get_request(listener, &id))
 			return;
 		server.adopt(id);
+		ready();
 		rdma_accept(id, nullptr);
 	});
-	client.adopt(create_ep(address, 0));
+	client.adopt(create(0));
 	int ret = rdma_connect(client.id, nullptr);
 	accepting.join();
 	rdma_destroy_ep(listener);
 	require(!ret && server.id, "rdma_connect");
+}
+
+Pair::Pair(const std::string &address)
+{
+	const size_t before = mapped_rings().size();
+
+	join(client, server, [&](int flags) { return create_ep(address, flags); });
 	rings = mapped_rings();
 	require(rings.size() >= before + 8, "each end maps a send queue, a receive queue and two CQs");
 }

@@ -3,6 +3,7 @@
 // them, found the way an attacker would: in /proc/self/maps.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -54,6 +55,11 @@ struct End {
 
 // An id with a QP and CQs, by which a connection to this address and port can be made, or awaited (RAI_PASSIVE).
 rdma_cm_id *create_ep(const std::string &address, int flags, const char *port = "7190");
+
+// Connects the two: create(flags) makes the listening id (RAI_PASSIVE) and the connecting one (0); ready() runs before the
+// server accepts.
+void join(End &client, End &server, const std::function<rdma_cm_id *(int flags)> &create,
+	  const std::function<void()> &ready = [] {});
 
 struct Pair {
 	End client, server;

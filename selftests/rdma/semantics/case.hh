@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A case: one TAP line, which is the sentence that it proves. It has the device to itself.
+// The cases. Each has the device to itself.
 #pragma once
-#include <functional>
-
+#include "../shared/case.hh"
 #include "ends.hh"
-
-struct Case {
-	const char *name;
-	std::function<void()> run;
-};
-using Cases = std::vector<Case>;
-
-// A Skip says what was left out because it was asked to.
-struct Skip : std::runtime_error {
-	using runtime_error::runtime_error;
-};
 
 // From the command line.
 struct Settings {

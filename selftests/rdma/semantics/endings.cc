@@ -62,8 +62,8 @@ struct Scene {
 
 	Scene()
 	{
-		joint.client.receive(77, {ours.region.piece(0, 100)});
-		joint.server.receive(77, {theirs.region.piece(0, 100)});
+		joint.client.receive(77, {ours.region.piece(0, 1 << 20)});
+		joint.server.receive(77, {theirs.region.piece(0, 1 << 20)});
 	}
 };
 
@@ -92,19 +92,35 @@ void peers_fault(ibv_wr_opcode opcode)
 void terminated_by_a_write() { peers_fault(IBV_WR_RDMA_WRITE); }
 void terminated_by_a_read() { peers_fault(IBV_WR_RDMA_READ); }
 
-// Nothing of it goes out; who posted it is told by the completion.
-void local_error(ibv_wr_opcode opcode)
+// RFC 5040 7.1, 1: nothing of it goes out but a Terminate; who posted it is told by the completion. good: octets of its own
+// memory that the list begins with.
+void local_error(ibv_wr_opcode opcode, uint32_t good)
 {
 	Scene scene;
-	ibv_sge list = scene.ours.region.piece(0, 1000);
+	std::vector<ibv_sge> list = {scene.ours.region.piece(0, good), scene.ours.region.piece(good, 1000)};
 
-	list.lkey ^= 0x1000;
-	scene.joint.client.post(1, opcode, {list}, IBV_SEND_SIGNALED, scene.theirs.region.target());
+	scene.ours.fill(1);
+	scene.theirs.fill(2);
+	const std::vector<uint8_t> ours = scene.ours.octets, theirs = scene.theirs.octets;
+	list[1].lkey ^= 0x1000;
+	if (!good)
+		list.erase(list.begin());
+	scene.joint.client.post(1, opcode, list, IBV_SEND_SIGNALED, scene.theirs.region.target());
 	scene.joint.client.post(2, IBV_WR_SEND, {});
 	const ibv_wc wc = scene.joint.client.sends->next();
 	expect(wc.wr_id == 1 && wc.status == IBV_WC_LOC_PROT_ERR, ibv_wc_status_str(wc.status));
 	expect_flushed(*scene.joint.client.sends, 2);
+	for (End *end : {&scene.joint.client, &scene.joint.server})
+		expect(end->async_event() == IBV_EVENT_QP_FATAL,
+		       "the event of a local error, and of who is told of it");
 	expect_over(scene.joint);
+	expect(scene.ours.octets == ours, "octets have come");
+	expect(scene.theirs.octets == theirs, "octets have gone out");
+}
+
+Case of_foreign_memory(const char *name, ibv_wr_opcode opcode, uint32_t good)
+{
+	return {name, [opcode, good] { local_error(opcode, good); }};
 }
 
 void disconnected(bool by_client)
@@ -153,6 +169,22 @@ void completed_sends_arrive()
 	expect(theirs.octets == ours.octets, "the octets");
 }
 
+// For as long as its response comes, which semantics.sh makes longer than anybody would wait for nothing.
+void posted_read_completes()
+{
+	Joint joint = connected();
+	Buffer ours(joint.client, 1 << 20), theirs(joint.server, 1 << 20);
+
+	theirs.fill(6);
+	joint.client.post(1, IBV_WR_RDMA_READ, {ours.region.piece(0, 1 << 20)}, IBV_SEND_SIGNALED,
+			  theirs.region.target());
+	need(!rdma_disconnect(joint.client.id), "rdma_disconnect");
+	joint.client.sends->good(1);
+	expect(ours.octets == theirs.octets, "the octets");
+	joint.client.await(RDMA_CM_EVENT_DISCONNECTED);
+	joint.server.await(RDMA_CM_EVENT_DISCONNECTED);
+}
+
 void posting_afterwards()
 {
 	Scene scene;
@@ -175,12 +207,23 @@ Cases ending_cases()
 		{"a connected QP is shown as such", what_is_shown_of_a_connected_qp},
 		{"RFC 5040 5.4: a refused Write ends both QPs, with an event at each", terminated_by_a_write},
 		{"RFC 5040 5.4: a refused Read ends both QPs, with an event at each", terminated_by_a_read},
-		{"a Send from memory that is not its program's ends both QPs", [] { local_error(IBV_WR_SEND); }},
-		{"a Write from memory that is not its program's ends both QPs", [] { local_error(IBV_WR_RDMA_WRITE); }},
-		{"a Read to memory that is not its program's ends both QPs", [] { local_error(IBV_WR_RDMA_READ); }},
+		of_foreign_memory("RFC 5040 7.1, 1: a Send from memory that is not its program's ends both QPs",
+				  IBV_WR_SEND, 0),
+		of_foreign_memory("RFC 5040 7.1, 1: a Write from memory that is not its program's ends both QPs",
+				  IBV_WR_RDMA_WRITE, 0),
+		of_foreign_memory("RFC 5040 7.1, 1: a Read to memory that is not its program's ends both QPs",
+				  IBV_WR_RDMA_READ, 0),
+		of_foreign_memory("RFC 5040 7.1, 1: of a Send whose last octets are not its program's nothing goes out",
+				  IBV_WR_SEND, 100000),
+		of_foreign_memory(
+			"RFC 5040 7.1, 1: of a Write whose last octets are not its program's nothing goes out",
+			IBV_WR_RDMA_WRITE, 100000),
+		of_foreign_memory("RFC 5040 7.1, 1: a Read whose last octets are not its program's is not asked for",
+				  IBV_WR_RDMA_READ, 100000),
 		{"RFC 5040 6.2: the initiator disconnects", [] { disconnected(true); }},
 		{"RFC 5040 6.2: the responder disconnects", [] { disconnected(false); }},
 		{"RFC 5040 6.2: completed Sends arrive although their sender disconnects", completed_sends_arrive},
+		{"RFC 5041 6.2.1: a Read that was posted before a disconnect completes", posted_read_completes},
 		{"RFC 5040 6.2.2: a QP that goes to the error state ends the other one", aborted},
 		{"RFC 5040 6.2.2: a QP that is destroyed ends the other one", destroyed},
 		{"what is posted after the end is flushed", posting_afterwards},

@@ -12,18 +12,8 @@ Settings settings;
 
 namespace {
 
-Cases all_cases()
-{
-	Cases all;
-
-	for (const Cases &some : {operation_cases(), order_cases(), revoke_cases(), ending_cases(), huge_cases()})
-		all.insert(all.end(), some.begin(), some.end());
-	return all;
-}
-
 bool passes(const Case &which, std::string &note)
 {
-	note.clear();
 	try {
 		which.run();
 		return true;
@@ -38,22 +28,20 @@ bool passes(const Case &which, std::string &note)
 
 int run_all(const char *part)
 {
-	int failed = 0, n = 0;
-	std::string note;
-
-	for (const Case &which : all_cases()) {
-		if (!strstr(which.name, part))
-			continue;
+	const Cases all = all_of({operation_cases(), order_cases(), revoke_cases(), ending_cases(), huge_cases()});
+	const Tally tally = run_cases(all, part, [](const Case &which, std::string &note) {
 		const auto begin = Clock::now();
 		const bool ok = passes(which, note);
 		const std::chrono::duration<double> took = Clock::now() - begin;
+		char time[32];
 
-		failed += !ok;
-		printf("%sok %d %s%s\n# %.1f s\n", ok ? "" : "not ", ++n, which.name, note.c_str(), took.count());
-		fflush(stdout);
-	}
+		snprintf(time, sizeof(time), "\n# %.1f s", took.count());
+		note += time;
+		return ok;
+	});
+
 	printf("# all cases\n");
-	return failed || !n;
+	return tally.failed || !tally.run;
 }
 
 } // namespace

@@ -334,7 +334,7 @@ void killed_initiator()
 
 // ---- the device goes ----
 
-// What is open when it goes, by the state that it is in (kernel/connect.h). Members go in the reverse order.
+// What is open when it goes, by the state that it is in (kernel/ep.h). Members go in the reverse order.
 struct Scene {
 	std::unique_ptr<TcpListener> listener;
 	std::unique_ptr<Server> server;
@@ -501,8 +501,6 @@ bool passes(const Case &which)
 
 int main(int argc, char **argv)
 {
-	int failed = 0, n = 0;
-
 	if (argc < 9 || argc > 10) {
 		fprintf(stderr, "usage: startup DEVICE ADDRESS ADDRESS6 DEVICE ADDRESS ADDRESS6 NETDEV ADDRESS-OF-NONE "
 				"[PART]\n");
@@ -512,15 +510,9 @@ int main(int argc, char **argv)
 	host[1] = {argv[4], argv[5], argv[6]};
 	netdev = argv[7];
 	foreign = argv[8];
-	for (const Case &which : all_cases()) {
-		if (!strstr(which.name, argc > 9 ? argv[9] : ""))
-			continue;
-		bool ok = passes(which);
+	const Tally tally = run_cases(all_cases(), argc > 9 ? argv[9] : "",
+				      [](const Case &which, std::string &) { return passes(which); });
 
-		failed += !ok;
-		printf("%sok %d %s\n", ok ? "" : "not ", ++n, which.name);
-		fflush(stdout);
-	}
-	printf("1..%d\n", n);
-	return failed != 0;
+	printf("1..%d\n", tally.run);
+	return tally.failed != 0;
 }

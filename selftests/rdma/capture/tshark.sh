@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Packets of a connection, and what tshark's MPA, DDP and RDMAP dissectors find in them. Sourced after lib.sh.
+# shellcheck shell=bash
+
+OPERATIONS=$PWD/capture/build/operations
+WRITES=$PWD/capture/build/writes
+
+# captured FILE NS LINK COMMAND...: what goes over the link while the command runs, nothing of it missed.
+captured() {
+	local file=$1 ns=$2 link=$3 sniffer status said
+	shift 3
+	exec 3< <(exec nsenter --net="/run/netns/$ns" tcpdump -i "$link" -s 0 -B 65536 --immediate-mode -Z root \
+		-w "$file" tcp 2>&1)
+	sniffer=$!
+	grep -m 1 "listening on" <&3
+	"$@"
+	status=$?
+	sleep 0.5	# for the packets that are still on their way to it
+	kill $sniffer
+	said=$(cat <&3)	# until it is gone
+	echo "$said"
+	[ $status = 0 ] && grep -q '^0 packets dropped by kernel' <<<"$said" && decode "$file"
+}
+
+# Nothing above RDMAP is to guess what our payload may be. FILE.fields has a line for each packet with data, with the fields
+# below; where a packet has several FPDUs these are lists.
+read_capture() { # FILE OPTION...
+	tshark -r "$1" --only-protocols eth,ethertype,ip,ipv6,tcp,iwarp_mpa,iwarp_ddp_rdmap "${@:2}" 2>/dev/null
+}
+
+decode() { # FILE
+	read_capture "$1" -Y 'tcp.len > 0' -T fields -e tcp.len -e iwarp_mpa.pdlength -e iwarp_mpa.ulpdulength \
+		-e iwarp_ddp.last_flag -e iwarp_rdma.opcode >"$1.fields" && read_capture "$1" -V >"$1.verbose"
+}
+
+# One line for each FPDU: ULPDU_Length, whether it is a message's last, opcode.
+fpdus() { # FILE
+	awk -F '\t' '{
+		n = split($3, len, ","); split($4, last, ","); split($5, opcode, ",")
+		for (i = 1; i <= n; i++)
+			print len[i], last[i] == "True" || last[i] == "1", opcode[i]
+	}' "$1.fields"
+}
+
+# One line for each kind of message: its opcode, how many FPDUs were the last of one, and all octets of payload. Tagged
+# segments have 14 octets of header, the others 18 (RFC 5041 4.2 and 4.3). The Read Requests' and the Terminates' own
+# headers are not of the program's making: their octets are left out.
+messages() { # FILE
+	fpdus "$1" | awk '{
+		messages[$3] += $2
+		octets[$3] += $1 - ($3 == "0x00" || $3 == "0x02" ? 14 : 18)
+	} END {
+		for (op in messages)
+			print op, messages[op] (op == "0x01" || op == "0x07" ? "" : " " octets[op])
+	}' | sort
+}
+
+as_sent() { # FILE: and FILE.sent, of capture/operations.cc
+	messages "$1" | diff "$1.sent" -
+}
+
+# A warning that a frame is not RFC 5044's is right: its revision is RFC 6581's.
+nothing_malformed() { # FILE
+	! grep -i 'malformed' "$1.verbose"
+}
+
+# Every FPDU has a CRC, and it is right; or none has one.
+crcs_good() { # FILE 1|0
+	local fpdus good bad
+	fpdus=$(grep -c 'ULPDU length: ' "$1.verbose")
+	good=$(grep -c 'Good CRC32' "$1.verbose") bad=$(grep -c 'Bad CRC32' "$1.verbose")
+	echo "$fpdus FPDUs, $good good CRCs, $bad bad ones"
+	[ "$bad" = 0 ] && [ "$good" = $((fpdus * $2)) ] && [ "$fpdus" -ge $((4 * MESSAGES)) ]
+}
+
+# Nothing of a packet's data is left that no FPDU was found in: the startup frames and the FPDUs are all.
+all_is_decoded() { # FILE
+	local octets found frames
+	octets=$(awk -F '\t' '{ n += $1 } END { print n }' "$1.fields")
+	frames=$(awk -F '\t' '$2 != "" { n += 20 + $2 } END { print n }' "$1.fields")
+	found=$(fpdus "$1" | awk '{ n += int(($1 + 2 + 3) / 4) * 4 + 4 } END { print n }')
+	echo "$octets octets on TCP, $found in FPDUs, $frames in startup frames"
+	[ "$octets" = $((found + frames)) ]
+}
+
+# The ULPDU_Lengths of all segments that are not their message's last, in the order of the wire, each as often as it changes.
+full_ulpdus() { # FILE
+	fpdus "$1" | awk '$2 == 0 { print $1 }' | uniq
+}
+
+# reads_well FILE CRC NAME: the checks of a capture of operations.
+reads_well() {
+	check "tshark decodes as many of each as were sent, and their octets: $3" as_sent "$1"
+	check "no packet is malformed: $3" nothing_malformed "$1"
+	check "the FPDUs' CRCs are as agreed: $3" crcs_good "$1" "$2"
+	check "every octet of the connections is decoded: $3" all_is_decoded "$1"
+}

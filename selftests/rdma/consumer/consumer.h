@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the cases are made of: two connected ends, memory in both of its forms, requests and their completions. Whatever
+ * can go wrong returns NULL, or the words for what is wrong; so steps are chained with ?: and the first failure ends
+ * them. What a step has not got to is zero, and can be freed.
+ */
+#ifndef SRNIC_CONSUMER_H
+#define SRNIC_CONSUMER_H
+
+#include <linux/completion.h>
+#include <linux/scatterlist.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define PATIENCE (30 * HZ)
+#define SLOTS 100		/* requests that an end can have under way, in either direction */
+#define SMALL_OCTETS 64
+
+/* Memory in one piece, for the key to all of memory (local_dma_lkey). */
+struct buffer {
+	struct ib_device *dev;
+	u8 *at;
+	size_t len;
+	u64 dma;
+};
+
+/* Memory made of single pages, which begins somewhere in the first, for fast registration. */
+struct region {
+	u8 *pages;
+	u8 *at;
+	size_t len;
+	struct ib_mr *mr;
+	struct sg_table sgt;
+	bool mapped;
+};
+
+struct request {
+	struct ib_cqe cqe;
+	struct completion done;
+	struct ib_wc wc;
+	struct buffer *spoils;	/* overwritten by the handler of the completion, or NULL */
+};
+
+struct end {
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp_cap cap;
+	wait_queue_head_t changed;
+	unsigned long cm_events;	/* bits: enum rdma_cm_event_type */
+	unsigned long qp_events;	/* bits: enum ib_event_type */
+	struct request sent[SLOTS], received[SLOTS];
+};
+
+/* Where the ends are, and how much is tried. */
+struct settings {
+	struct net *net, *peer_net;
+	struct sockaddr_storage from, to;
+	unsigned int rounds;
+	u32 octets;
+};
+
+struct scene {
+	const struct settings *settings;
+	struct rdma_cm_id *listening;
+	struct end client, server;
+	struct buffer source, note;	/* the client's; note and seen are small */
+	struct buffer landing, seen;	/* the server's */
+	struct region sink;		/* the client's */
+	struct region target;		/* the server's */
+};
+
+struct scene_case {
+	const char *name;
+	const char *(*play)(struct scene *s);
+};
+
+/* main.c: the report that the device's reader gets, and errors in it. */
+__printf(1, 2) void say(const char *format, ...);
+const char *failed(const char *what, int err);
+
+/* memory.c */
+const char *buffer_make(struct buffer *buffer, struct ib_device *dev, size_t len);
+void buffer_free(struct buffer *buffer);
+struct ib_sge piece(const struct end *end, const struct buffer *buffer, u32 offset, u32 len);
+const char *region_make(struct region *region, struct ib_pd *pd, size_t len);
+void region_free(struct region *region);
+/* Maps the region, and has it registered under mr->rkey with these rights. */
+const char *region_register(struct region *region, struct end *end, u32 slot, int access);
+const char *region_invalidate(struct end *end, u32 slot, u32 key);
+/* Returns when octets have begun to land in it, some time later. */
+const char *region_awaits(const struct region *region);
+/* Whole words are filled, each with another value; another seed gives others. */
+void fill(void *at, size_t len, u64 seed);
+const char *verify(const void *at, size_t len, u64 seed);
+
+/* ends.c */
+const char *scene_up(struct scene *s, const struct settings *settings);
+void scene_down(struct scene *s);
+/* A request is posted with the cqe that this returns; its completion is then awaited by slot. */
+struct ib_cqe *begin(struct request *request, struct buffer *spoils);
+const char *await(struct request *request);
+const char *ends_with(struct request *request, enum ib_wc_status status);
+const char *post_recv(struct end *end, u32 slot, struct ib_sge *list, int num);
+const char *post_send(struct end *end, u32 slot, struct ib_send_wr *wr);
+const char *receive_into(struct end *end, u32 slot, const struct buffer *buffer);
+/* A small Send, complete at both ends: what was sent before it has been delivered (RFC 5040 5.5). */
+const char *announce(struct scene *s, u32 slot);
+/* The end's QP is told that its peer has asked for what it may not have. */
+const char *refuses(struct end *end);
+/* The end's QP is told that its peer has ended the stream. */
+const char *is_ended(struct end *end);
+
+/* The cases. */
+const char *reuse(struct scene *s, const struct settings *settings, const char *way);
+bool reuse_knows(const char *way);
+extern const struct scene_case key_cases[], queue_cases[];
+
+#endif

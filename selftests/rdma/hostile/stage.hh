@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What the cases of the attacker have in common: a connection with the victim, in either role, and what is wanted of
+// what comes back, of its end, and of the victim's program.
+#pragma once
+
+#include "case.hh"
+
+namespace hostile {
+
+inline constexpr unsigned victim_port = 7190, attacker_port = 7192;
+inline constexpr int short_while = 100, victim_timeout = 1000; // ms; hostile.sh sets the victim's
+
+void want_octets(const char *what, const Octets &is, const Octets &want);
+// An FPDU that begins like this, and whose pad is zero (RFC 5044 4.1).
+void want_fpdu(const char *what, const Octets &is, const Octets &header);
+std::string in_hex(u64 value);
+
+// The victim's Read Requests, which are FPDUs of this size, and what answers one.
+inline constexpr size_t read_request_size = 2 + 18 + 28 + 4;
+Octets read_request_header(u32 msn);
+Octets response_to(const Octets &request, size_t len);
+
+class Stage {
+public:
+	Stage(const char *address, VictimLink &link, const Socket &listening)
+		: host(address), victim(link), listener(listening)
+	{
+	}
+
+protected:
+	const char *host; // the victim's
+	VictimLink &victim;
+	const Socket &listener; // that the victim connects to
+
+	Socket accepted_by_victim(Pace pace, int window = 0);
+	void take_request(const Socket &s);
+
+	void want_closed(const Socket &s); // whatever is said before
+	void want_end(const Socket &s, const Octets &want, bool late);
+
+	void want_verdict(const std::string &is, const std::string &want);
+	void want_untouched(); // the program was never bothered, and nothing else happened to it
+
+private:
+	void want_aftermath(const std::string &verdict);
+};
+
+struct Case {
+	const char *role; // the victim's
+	std::string name;
+	std::function<void(Pace)> play;
+	bool once = false; // not octet by octet as well
+};
+
+std::vector<Case> startup_cases(const Stage &stage);  // rows.cc
+std::vector<Case> segment_cases(const Stage &stage);  // rows.cc
+std::vector<Case> dialogue_cases(const Stage &stage); // dialogues.cc
+std::vector<Case> ending_cases(const Stage &stage);   // endings.cc
+std::vector<Case> urgent_cases(const Stage &stage);   // urgent.cc
+std::vector<Case> rtr_cases(const Stage &stage);      // rtr.cc
+
+} // namespace hostile

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# An unmodified consumer in the kernel: NFS over RDMA. The server is in sr1, the client in sr0; what is written is read
+# back, once nothing of it is in a cache any more, on good, slow and lossy links.
+#
+# FILES: their sizes, in octets. VERSIONS: of the protocol. LIMIT: seconds for all files on a link.
+cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
+
+FILES=${FILES:-1 4096 1000003 67108864}
+VERSIONS=${VERSIONS:-4.2 3}
+LIMIT=${LIMIT:-300}
+PORT=20049 MOUNTD_PORT=20048
+DAEMONS=()
+NFSD=/proc/fs/nfsd EXPORT=$LOGS/export MOUNT=$LOGS/mount SOURCE=$LOGS/source
+
+make_files() {
+	local size
+	mkdir "$EXPORT" "$MOUNT" "$SOURCE"
+	for size in $FILES; do
+		head -c "$size" /dev/urandom >"$SOURCE/$size" || return
+	done
+}
+
+# ---- the server ----
+
+daemon() { # COMMAND...: in sr1, in the foreground of a background that ends with it
+	nsenter --net=/run/netns/sr1 "$@" >>"$LOGS/daemons" 2>&1 &
+	DAEMONS+=($!)
+}
+
+listens() { wait_listening sr1 "$1" "${DAEMONS[-1]}" && kill -0 "${DAEMONS[-1]}"; }
+
+# rpc.mountd answers the kernel's questions on what is exported; rpcbind is what version 3 wants.
+daemons_up() {
+	daemon rpcbind -f && listens 111 && daemon rpc.mountd -F -p $MOUNTD_PORT && listens $MOUNTD_PORT
+}
+
+serve_nfs() {
+	daemons_up && ns1 exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 "$IP0:$EXPORT" &&
+		ns1 mount -t nfsd nfsd $NFSD && echo 10 >$NFSD/nfsv4gracetime &&
+		echo "rdma $PORT" >$NFSD/portlist && echo 4 >$NFSD/threads && grep -q "^rdma $PORT" $NFSD/portlist
+}
+
+stop_serving_nfs() {
+	echo 0 >$NFSD/threads && umount $NFSD && ns1 exportfs -u "$IP0:$EXPORT" || return
+	kill "${DAEMONS[@]}"
+	wait "${DAEMONS[@]}"
+	cat "$LOGS/daemons"
+}
+
+# ---- the client ----
+
+mount_nfs() { # VERSION ADDRESS
+	local options=vers=$1,proto=rdma,port=$PORT path=/
+	[ "$1" != 3 ] || options+=,mountproto=tcp,mountport=$MOUNTD_PORT,nolock path=$EXPORT
+	timeout 60 nsenter --net=/run/netns/sr0 mount -t nfs -o "$options" "$2:$path" "$MOUNT" &&
+		grep "$MOUNT nfs.*proto=rdma" /proc/mounts
+}
+
+# The files' octets have crossed srnic0, in this direction at least once.
+moved() { # COUNTER-BEFORE COUNTER
+	local size octets=0 now
+	now=$(counter srnic0 "$2")
+	for size in $FILES; do octets=$((octets + size)); done
+	[ $((now - $1)) -ge $octets ] || { echo "$2 has grown by $((now - $1)) only"; return 1; }
+}
+
+uncached() { sync -f "$MOUNT" && echo 3 >/proc/sys/vm/drop_caches; }
+
+same_files() { # DIRECTORY
+	local size
+	for size in $FILES; do
+		cmp "$SOURCE/$size" "$1/$size" || return
+	done
+}
+
+written() {
+	local before size
+	before=$(counter srnic0 tx_octets)
+	for size in $FILES; do
+		timeout "$LIMIT" dd if="$SOURCE/$size" of="$MOUNT/$size" bs=1M conv=fsync status=none || return
+	done
+	same_files "$EXPORT" && moved "$before" tx_octets
+}
+
+read_back() {
+	local before
+	before=$(counter srnic0 rx_octets)
+	uncached && same_files "$MOUNT" && moved "$before" rx_octets
+}
+
+forgotten() {
+	local size
+	for size in $FILES; do
+		rm "$MOUNT/$size" || return
+	done
+	[ -z "$(ls "$EXPORT")" ]
+}
+
+files_survive() { # LINK'S-NAME
+	local name="NFS version $VERSION, $1"
+	check "$name: files of $FILES octets are written" written
+	check "$name: they are read back unchanged" read_back
+	check "$name: they are removed" forgotten
+}
+
+if mountpoint -q $NFSD || pgrep -x 'rpc.mountd|rpcbind' >/dev/null; then
+	echo "1..0 # SKIP this machine is an NFS server itself"
+	exit 0
+fi
+if ! modprobe -aq rpcrdma nfsd nfsv4 nfsv3 || ! type rpc.mountd rpcbind >/dev/null 2>&1; then
+	echo "1..0 # SKIP no NFS over RDMA here, kernel or programs (nfs-kernel-server)"
+	exit 0
+fi
+hosts_up && typed_devices_up && make_files || { echo "Bail out! no devices"; exit 1; }
+OBJECTS=$(objects)
+check "an NFS server listens on RDMA" serve_nfs
+for VERSION in $VERSIONS; do
+	check "NFS version $VERSION is mounted over RDMA" mount_nfs "$VERSION" "$IP1" || continue
+	on_each_link files_survive
+	check "NFS version $VERSION is unmounted" umount "$MOUNT"
+done
+check "the server stops" stop_serving_nfs
+check "nothing is left behind" settled "$OBJECTS"
+finish

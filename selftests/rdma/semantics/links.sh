@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Devices of any driver, also two ends on one host, and links on which TCP has to keep what it sends for long. Sourced
+# after lib.sh and faults/carry.sh.
+# shellcheck shell=bash
+
+TYPE=${TYPE:-srnic}
+
+# srnic0, srnic1: the names, whatever the driver.
+typed_devices_up() {
+	modprobe rdma_ucm && modprobe "$TYPE" && ns0 rdma link add srnic0 type "$TYPE" netdev veth0 &&
+		ns1 rdma link add srnic1 type "$TYPE" netdev veth1 &&
+		host_device_up "$TYPE" && modprobe sch_netem && modprobe sch_tbf
+}
+
+LINKS=(sr0:lo sr0:veth0 sr1:veth1)
+
+# shaped QDISC...: all links; none: good links again.
+shaped() {
+	local link
+	for link in "${LINKS[@]}"; do
+		tc -n "${link%:*}" qdisc del dev "${link#*:}" root 2>/dev/null
+		[ $# = 0 ] || tc -n "${link%:*}" qdisc add dev "${link#*:}" root "$@" || return
+	done
+}
+
+# on_each_link COMMAND...: runs it on good, slow and lossy links, with the link's name behind; then they are good again.
+on_each_link() {
+	"$@" "a good link"
+	check "links of 300 Mb/s" shaped tbf rate 300mbit burst 128kb latency 200ms
+	"$@" "a slow link"
+	check "links that lose 2 % and take 2 ms" shaped netem limit 10000 delay 2ms loss 2%
+	"$@" "a lossy link"
+	check "good links again" shaped
+}
+
+no_crc_errors() {
+	local device
+	[ "$TYPE" = srnic ] || return 0
+	for device in srnic0 srnic1 srnic2; do
+		[ "$(counter $device rx_crc_errors)" = 0 ] || { echo "$device has CRC errors"; return 1; }
+	done
+}
+
+# Runs gives_back WAY NS ADDRESS PEER-NS PEER-ADDRESS, a function of the script's, in all ways on the links as they are.
+buffers_come_back() { # WHOSE LINK'S-NAME
+	local way
+	for way in write send write-then-send send-then-send; do
+		check "RFC 5040 5.5: $1 is given back: $way, $2, between namespaces" gives_back $way sr0 "$IP0" sr1 "$IP1"
+		check "RFC 5040 5.5: $1 is given back: $way, $2, on one host" gives_back $way sr0 $HOST0 sr0 $HOST0
+	done
+}
