@@ -32,13 +32,14 @@ tree_key() (
 		tree_files | grep -zvE '^(selftests/vm|Documentation)/|\.md$' | xargs -0 -r sha256sum | key
 )
 
-# Brings the copy of the tree up to date: times are kept, files that are gone from the tree go from the copy.
+# Brings the copy of the tree up to date. What differs is copied with the time of now: make is to see also a file that was put
+# back with its old time. Files that are gone from the tree go from the copy.
 copy_tree() {
 	local copy=$1 list=$1.files
 	mkdir -p "$copy"
 	tree_files >"$list.new"
 	[ ! -e "$list" ] || comm -z -23 "$list" "$list.new" | (cd "$copy" && xargs -0 -r rm -f)
-	rsync -a --from0 --files-from="$list.new" "$TREE/" "$copy/"
+	rsync -a --no-times --checksum --from0 --files-from="$list.new" "$TREE/" "$copy/"
 	mv "$list.new" "$list"
 }
 
