@@ -83,13 +83,13 @@ wire_down() {
 
 crc_errors() { echo $(($(counter srnic0 rx_crc_errors) + $(counter srnic1 rx_crc_errors))); }
 
-# Connections break, and new ones follow, until enough damage was caught.
+# Connections break, and new ones follow, until enough damage was caught, and by both ends.
 catches() {
 	local end=$((SECONDS + CAUGHT_LIMIT)) sender status
 	serve || return
 	carrier sr0 send send "$IP1" -s "$CAUGHT_LIMIT" -c 3 -r -w 1500 -f 3000
 	sender=$!
-	while [ "$(crc_errors)" -lt "$CAUGHT" ] && [ $SECONDS -lt $end ] && kill -0 $sender 2>/dev/null; do
+	until { [ "$(crc_errors)" -ge "$CAUGHT" ] && told_the_peer; } || [ $SECONDS -ge $end ] || ! kill -0 $sender 2>/dev/null; do
 		sleep 0.2
 	done
 	kill $sender && ended $sender 20
@@ -112,7 +112,7 @@ built_or_skip "$CARRIER" "$WIRE"
 hosts_up && devices_up && modprobe sch_netem || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 measured "loss of 2 %" bad_network TcpRetransSegs limit 10000 loss 2%
-measured "reordering of 10 %, delayed by 2 ms" bad_network TcpExtTCPOFOQueue limit 10000 delay 2ms reorder 90% 50%
+measured "reordering of 10 %, delayed by 20 ms" bad_network TcpExtTCPOFOQueue limit 10000 delay 20ms reorder 90%
 measured "duplication of 10 %" bad_network TcpExtTCPDSACKOldSent limit 10000 duplicate 10%
 measured "loss, reordering and duplication at once" bad_network TcpRetransSegs limit 10000 delay 1ms 1ms loss 1% duplicate 5%
 measured "1 % of the segments corrupted, checksums offloaded: TCP catches all" corrupt tx on sg on
