@@ -72,5 +72,4 @@ check "mpa_revision can be 1" set_revision 1
 check "rping, mpa_revision 1" captured "$file" sr1 veth1 rping_between sr1 sr0 "$IP1" 10 65535
 check "RFC 6581 10: Request and Reply of revision 1 have nothing enhanced" plain_frames "$file"
 check "mpa_revision 2 again" set_revision 2
-rdma link delete srnic2
 finish

@@ -66,20 +66,20 @@ retries() { ip netns exec sr0 sysctl -qw net.ipv4.tcp_retries2="$1"; }
 # just waits for an answer has nothing that could time out: of many at least one is under way.
 address_removed() {
 	retries 4
-	start_sending -c 8 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 || return
+	start_sending -c 24 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 || return
 	ended $SENDER 50
 	retries 15
 	ip -n sr0 addr add "$IP0/24" dev veth0
 	tail -n 3 "$LOGS/send"
 	die_at_once "$SERVER"
-	grep -q 'broken=[1-8] .*wrong=0' "$LOGS/send" && settled "$OBJECTS"
+	grep -q 'broken=[1-9].*wrong=0' "$LOGS/send" && settled "$OBJECTS"
 }
 
 # The sender gives up before TCP does: what it had is cleaned up without the peer's help.
 address_removed_impatiently() {
 	local status
-	start_sending -w 1000 && ip -n sr0 addr del "$IP0/24" dev veth0 || return
-	ended $SENDER 20
+	start_sending -w 5000 && ip -n sr0 addr del "$IP0/24" dev veth0 || return
+	ended $SENDER 40
 	status=$?
 	die_at_once "$SERVER"
 	ip -n sr0 addr add "$IP0/24" dev veth0

@@ -9,25 +9,14 @@
 cd "$(dirname "$0")" && . ./lib.sh
 
 BUILD=$PWD/hostile/build
-TIMEOUTS="startup_timeout reply_timeout"
-
-# set_timeouts SECONDS...: of the module, so that startup's cases need not wait for as long as the network does.
-set_timeouts() {
-	local name
-	for name in $TIMEOUTS; do
-		echo "$1" >"/sys/module/srnic/parameters/$name" || return
-		shift
-	done
-}
 
 if [ ! -x "$BUILD/attacker" ]; then
 	echo "1..0 # SKIP hostile/ is not built: make -C selftests/rdma/hostile (libibverbs-dev, librdmacm-dev)"
 	exit 0
 fi
-hosts_up && devices_up && set_timeouts 1 1 || { echo "Bail out! no devices"; exit 1; }
+hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 ns0 "$BUILD/attacker" --octets-every "${OCTETS:-1}" --only "${ONLY:-}" "$IP0" "$IP1" \
 	nsenter --net=/run/netns/sr1 "$BUILD/victim" "$IP1" "$IP0"
 status=$?
-set_timeouts 10 30
 everything_down
 exit $status

@@ -49,8 +49,10 @@ host_device_up() { # TYPE
 }
 
 everything_down() {
-	rdma link delete srnic0 2>/dev/null
-	rdma link delete srnic1 2>/dev/null
+	local n
+	for n in 0 1 2; do
+		rdma link delete srnic$n 2>/dev/null
+	done
 	ip netns del sr0 2>/dev/null
 	ip netns del sr1 2>/dev/null
 	rm -rf "$LOGS"

@@ -8,21 +8,15 @@
 #                   d1                10.96.0.1, fd96::1
 cd "$(dirname "$0")" && . ./lib.sh
 
-set_timeouts() { # STARTUP REPLY, in seconds
-	echo "$1" >/sys/module/srnic/parameters/startup_timeout && echo "$2" >/sys/module/srnic/parameters/reply_timeout
-}
-
 spare_up() { # NETDEV IPV4 IPV6
 	ip -n sr0 link add "$1" type dummy && ip -n sr0 link set "$1" up && ip -n sr0 addr add "$2/24" dev "$1" &&
 		ip -n sr0 addr add "$3/64" dev "$1" nodad
 }
 
 hosts_up && devices_up && spare_up d0 10.98.0.1 fd98::1 && spare_up d1 10.96.0.1 fd96::1 &&
-	ns0 rdma link add srnic2 type srnic netdev d0 && set_timeouts 1 1 || { echo "Bail out! no devices"; exit 1; }
+	ns0 rdma link add srnic2 type srnic netdev d0 || { echo "Bail out! no devices"; exit 1; }
 LIMIT=${LIMIT:-300} in_ns sr0 \
 	"./shared/startup srnic0 $IP0 $IP60 srnic2 10.98.0.1 fd98::1 d0 10.96.0.1 '$1'"
 status=$?
-set_timeouts 10 30
-rdma link delete srnic2
 everything_down
 exit $status

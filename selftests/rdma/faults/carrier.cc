@@ -101,7 +101,7 @@ void one_round(Link &link, uint64_t round, Target &server)
 	server = answer.target;
 }
 
-// From connect to the end of time, or until it breaks.
+// From connect to the end of time, or until it breaks; one counted round fits in, however late it is then.
 void carry(rdma_event_channel *events, rdma_cm_id *id, uint64_t first, Clock::time_point until)
 {
 	rdma_conn_param param{};
@@ -113,7 +113,7 @@ void carry(rdma_event_channel *events, rdma_cm_id *id, uint64_t first, Clock::ti
 	require(rdma_connect(id, &param), "rdma_connect");
 	await(events, RDMA_CM_EVENT_ESTABLISHED);
 	connected++;
-	for (uint64_t round = first; !over(until) && round - first < options.rounds; round++)
+	for (uint64_t round = first; (round - first < 2 || !over(until)) && round - first < options.rounds; round++)
 		one_round(link, round, server);
 	rdma_disconnect(id);
 }

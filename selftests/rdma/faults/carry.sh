@@ -54,7 +54,7 @@ carries() {
 	shift
 	serve || return
 	carrier "$CARRY_FROM" send send "${CARRY_TO#* }" -s "$seconds" -c 2 "$@"
-	ended $! $((seconds + 30))
+	ended $! $((seconds + 90))
 	status=$?
 	cat "$LOGS/send"
 	stop_serving && [ $status = 0 ] && grep -q 'rounds=[1-9]' "$LOGS/send"

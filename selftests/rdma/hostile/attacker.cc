@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The hostile peer: goes through the tables, in both roles, each row in one piece and octet by octet. What comes back
 // is compared in full; then the victim's program tells what it saw. Output is TAP.
+#include "../shared/pulse.hh"
 #include "stage.hh"
 
 #include <cstdio>
@@ -39,6 +40,7 @@ private:
 	VictimLink &victim;
 	Socket listener;
 	unsigned number = 0, failed = 0;
+	Pulse pulse;
 
 	void run_case(const Case &one)
 	{
@@ -58,16 +60,25 @@ private:
 		failed += !trouble.empty();
 	}
 
-	// A case that failed half-way leaves a victim behind that has to be cleared up.
 	std::string attempt(const Case &one, Pace pace, const char *how)
 	{
-		try {
-			one.play(pace);
-			return "";
-		} catch (const Failure &e) {
-			victim.ask("verdict 0");
-			return how + std::string(e.what());
-		}
+		return pulse.steadily([&] {
+			try {
+				one.play(pace);
+				return std::string();
+			} catch (const Failure &e) {
+				clear_up();
+				return how + std::string(e.what());
+			}
+		});
+	}
+
+	// A case that failed half-way leaves a victim in the middle of it, and perhaps a connection that nobody accepted.
+	void clear_up()
+	{
+		victim.ask("verdict 0");
+		while (!listener.silent(0))
+			listener.accept();
 	}
 };
 

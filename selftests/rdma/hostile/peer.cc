@@ -78,7 +78,7 @@ Socket Socket::listen(const std::string &host, unsigned port)
 
 Socket Socket::accept(int window) const
 {
-	if (!readable(fd, 3000))
+	if (!readable(fd, 10000))
 		fail("nobody connected");
 	Socket out(checked(::accept(fd, nullptr, nullptr), "accept"));
 

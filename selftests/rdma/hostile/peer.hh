@@ -44,10 +44,10 @@ public:
 
 	// A peer that has gone away meanwhile is no failure: what it said is still to be read.
 	void send(const Octets &octets, Pace pace) const;
-	void send_urgent(const Octets &octets) const;	 // the last one is marked
-	Octets receive(size_t len, int ms = 3000) const; // exactly so many, or a Failure
-	Octets rest(End *end, int ms = 3000) const;	 // until its end, or nothing has come for so long
-	bool silent(int ms) const;			 // nothing comes, not even the end
+	void send_urgent(const Octets &octets) const;	  // the last one is marked
+	Octets receive(size_t len, int ms = 10000) const; // exactly so many, or a Failure
+	Octets rest(End *end, int ms = 10000) const;	  // until its end, or nothing has come for so long
+	bool silent(int ms) const;			  // nothing comes, not even the end
 
 	void fin() const;
 	void reset();

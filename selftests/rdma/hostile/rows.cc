@@ -2,6 +2,7 @@
 // How a row of a table is played: the victim's role, the connection, the octets, and what has to come of them.
 #include "stage.hh"
 
+#include <memory>
 #include <sstream>
 
 namespace hostile {
@@ -15,6 +16,7 @@ public:
 
 	void run_request(const Startup &row, Pace pace)
 	{
+		const auto short_ones = timeouts_for(row);
 		Socket s = Socket::connect(host, victim_port);
 
 		s.send(row.octets, pace);
@@ -34,6 +36,7 @@ public:
 
 	void run_reply(const Startup &row, Pace pace)
 	{
+		const auto short_ones = timeouts_for(row);
 		victim.demand("connect " + in_hex(attacker_port) + " 4");
 		Socket s = listener.accept();
 
@@ -58,6 +61,11 @@ public:
 	}
 
 private:
+	static std::unique_ptr<ShortTimeouts> timeouts_for(const Startup &row)
+	{
+		return row.then == Then::times_out ? std::make_unique<ShortTimeouts>(victim_timeout / 1000) : nullptr;
+	}
+
 	void in_operation(const Startup &row, const Socket &s)
 	{
 		std::string private_data = victim.demand("accept 4").substr(3);

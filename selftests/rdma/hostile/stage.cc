@@ -86,7 +86,7 @@ void Stage::want_end(const Socket &s, const Octets &want, bool late)
 {
 	Elapsed elapsed;
 	End end;
-	Octets came = s.rest(&end, 4 * victim_timeout);
+	Octets came = s.rest(&end, 10 * victim_timeout);
 
 	want_octets("what the victim said", came, want);
 	if (end == End::open)

@@ -17,7 +17,7 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-inline constexpr int patience = 5000; // ms, for what has to come
+inline constexpr int patience = 10000; // ms, for what has to come
 inline constexpr u32 queue = 64;
 
 template <class T> T *need(T *what, const char *name)

@@ -44,8 +44,10 @@ void what_may_not_be_written()
 	uint8_t *readable = memory(PROT_READ);
 
 	require(domain.refusal(readable, some, to_write) == EFAULT, "read-only memory is registered for writing");
-	require(domain.refusal(readable, some, to_be_written) == EFAULT, "read-only memory is registered for remote writing");
-	require(!domain.refusal(readable, some, IBV_ACCESS_REMOTE_READ), "read-only memory cannot be registered for reading");
+	require(domain.refusal(readable, some, to_be_written) == EFAULT,
+		"read-only memory is registered for remote writing");
+	require(!domain.refusal(readable, some, IBV_ACCESS_REMOTE_READ),
+		"read-only memory cannot be registered for reading");
 	require(domain.refusal(memory(PROT_NONE), some, 0) == EFAULT, "memory that may not be read is registered");
 }
 

@@ -6,38 +6,40 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../shared/pulse.hh"
 #include "case.hh"
 
 Settings settings;
 
 namespace {
 
-bool passes(const Case &which, std::string &note)
+std::string trouble_with(const Case &which, std::string &note)
 {
 	try {
 		which.run();
-		return true;
 	} catch (const Skip &skip) {
 		note = std::string(" # SKIP ") + skip.what();
-		return true;
 	} catch (const std::runtime_error &failure) {
-		printf("# %s\n", failure.what());
-		return false;
+		return failure.what();
 	}
+	return "";
 }
 
 int run_all(const char *part)
 {
 	const Cases all = all_of({operation_cases(), order_cases(), revoke_cases(), ending_cases(), huge_cases()});
-	const Tally tally = run_cases(all, part, [](const Case &which, std::string &note) {
+	Pulse pulse;
+	const Tally tally = run_cases(all, part, [&](const Case &which, std::string &note) {
 		const auto begin = Clock::now();
-		const bool ok = passes(which, note);
+		const std::string trouble = pulse.steadily([&] { return trouble_with(which, note); });
 		const std::chrono::duration<double> took = Clock::now() - begin;
 		char time[32];
 
 		snprintf(time, sizeof(time), "\n# %.1f s", took.count());
 		note += time;
-		return ok;
+		if (!trouble.empty())
+			printf("# %s\n", trouble.c_str());
+		return trouble.empty();
 	});
 
 	printf("# all cases\n");

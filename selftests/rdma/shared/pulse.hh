@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Whether the whole machine stood still: a guest's processor may be taken away for a second, and what has to happen within a
+// second then does not, in a driver without a fault.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+class Pulse {
+	static constexpr std::chrono::milliseconds beat{20}, too_long{300};
+	std::atomic<bool> stop = false, stood_still = false;
+	std::thread thread{[this] {
+		for (auto last = std::chrono::steady_clock::now(); !stop;) {
+			std::this_thread::sleep_for(beat);
+			const auto now = std::chrono::steady_clock::now();
+
+			if (now - last > too_long)
+				stood_still = true;
+			last = now;
+		}
+	}};
+
+public:
+	Pulse() = default;
+	Pulse(const Pulse &) = delete;
+	~Pulse()
+	{
+		stop = true;
+		thread.join();
+	}
+
+	// What `attempt` says went wrong, nothing if nothing did. It is tried again, twice at most, where the machine stood still
+	// meanwhile: a fault of the driver fails then as well, or at the latest when the machine does not.
+	template <class Attempt> std::string steadily(Attempt attempt)
+	{
+		for (int tries = 1;; tries++) {
+			stood_still = false;
+			std::string trouble = attempt();
+			if (trouble.empty() || tries == 3)
+				return trouble;
+			std::this_thread::sleep_for(2 * beat); // until a pause that ends here is noticed
+			if (!stood_still)
+				return trouble;
+			printf("# the machine stood still; tried again after: %s\n", trouble.c_str());
+		}
+	}
+};
