@@ -89,7 +89,8 @@ catches() {
 	serve || return
 	carrier sr0 send send "$IP1" -s "$CAUGHT_LIMIT" -c 3 -r -w 1500 -f 3000
 	sender=$!
-	until { [ "$(crc_errors)" -ge "$CAUGHT" ] && told_the_peer; } || [ $SECONDS -ge $end ] || ! kill -0 $sender 2>/dev/null; do
+	until [ "$(crc_errors)" -ge "$CAUGHT" ] && told_the_peer; do
+		[ $SECONDS -lt $end ] && kill -0 $sender 2>/dev/null || break
 		sleep 0.2
 	done
 	kill $sender && ended $sender 20

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Whether the whole machine stood still: a guest's processor may be taken away for a second, and what has to happen within a
-// second then does not, in a driver without a fault.
+// Whether the whole machine stood still: a guest's processor may be taken away for a second, and what has to happen within
+// a second then does not, in a driver without a fault.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -31,8 +31,8 @@ public:
 		thread.join();
 	}
 
-	// What `attempt` says went wrong, nothing if nothing did. It is tried again, twice at most, where the machine stood still
-	// meanwhile: a fault of the driver fails then as well, or at the latest when the machine does not.
+	// What `attempt` says went wrong, nothing if nothing did. It is tried again, twice at most, where the machine stood
+	// still meanwhile: a fault of the driver fails then as well, or at the latest when the machine does not.
 	template <class Attempt> std::string steadily(Attempt attempt)
 	{
 		for (int tries = 1;; tries++) {
