@@ -10,7 +10,6 @@ cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh
 KILLS=${KILLS:-200}
 DELETES=${DELETES:-5}
 UNLOADS=${UNLOADS:-50}
-PATIENCE=${PATIENCE:-30}
 
 # ---- the link and the address ----
 
@@ -18,20 +17,6 @@ die_at_once() {
 	kill -9 "$1"
 	wait "$1" 2>/dev/null
 	return 0
-}
-
-progress() { grep '^at' "$LOGS/send" | tail -n 1 | cut -d' ' -f2; }
-
-# Rounds go on; each of them needs both directions.
-progresses() {
-	local before i
-	before=$(progress)
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		[ "$(progress)" -gt "$((${before:-0} + 3))" ] && return
-		sleep 0.1
-	done
-	echo "no progress after round ${before:-0}"
-	return 1
 }
 
 start_sending() { # OPTION...
@@ -62,6 +47,9 @@ link_flaps() {
 # retries SECONDS-OR-SO: how long TCP of sr0 tries to reach a peer before it gives up.
 retries() { ip netns exec sr0 sysctl -qw net.ipv4.tcp_retries2="$1"; }
 
+# With what a neighbour knows of it again: rdma_cm's own patience with one is another matter (lib.sh).
+address_back() { ip -n sr0 addr add "$IP0/24" dev veth0 && reach sr0 "$IP1" && reach sr1 "$IP0"; }
+
 # The peer cannot tell, so a connection with octets under way ends by TCP's timeout; the sender hears of it. One that
 # just waits for an answer has nothing that could time out: of many at least one is under way.
 address_removed() {
@@ -69,7 +57,7 @@ address_removed() {
 	start_sending -c 24 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 || return
 	ended $SENDER 50
 	retries 15
-	ip -n sr0 addr add "$IP0/24" dev veth0
+	address_back
 	tail -n 3 "$LOGS/send"
 	die_at_once "$SERVER"
 	grep -q 'broken=[1-9].*wrong=0' "$LOGS/send" && settled "$OBJECTS"
@@ -82,7 +70,7 @@ address_removed_impatiently() {
 	ended $SENDER 40
 	status=$?
 	die_at_once "$SERVER"
-	ip -n sr0 addr add "$IP0/24" dev veth0
+	address_back
 	[ $status = 2 ] && settled "$OBJECTS"
 }
 

@@ -66,6 +66,7 @@ mark_workers() { # 1 or 0
 failing_carrier() {
 	local ns=$1 log=$2
 	shift 2
+	: >"$LOGS/$log"
 	(
 		nsenter --net="/run/netns/$ns" bash -c 'echo 1 >/proc/self/make-it-fail; exec "$@"' bash "$CARRIER" "$@"
 	) >"$LOGS/$log" 2>&1 &
@@ -89,10 +90,7 @@ under_storm() { # CARRIER PERCENT
 	serve -m || return
 	"$1" sr0 send send "$IP1" -s 600 -c 3 -n 5 -r -m -w 2000 -f 2000
 	sender=$!
-	for ((i = 0; i < 100; i++)); do
-		grep -q '^at [1-9]' "$LOGS/send" && break
-		sleep 0.1
-	done
+	progresses
 	for ((i = 0; i < ROUNDS; i++)); do
 		storm "$2" 1000000 1 2>/dev/null
 		INJECTED=$((INJECTED + 2000000 - $(injections_left)))

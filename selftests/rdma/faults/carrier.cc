@@ -54,8 +54,13 @@ uint32_t length_of(uint64_t round) { return 1 + static_cast<uint32_t>(round * 79
 
 rdma_cm_event_type await(rdma_event_channel *events, rdma_cm_event_type wanted)
 {
-	const CmEvent event = next_event(events, options.connect_ms);
+	CmEvent event;
 
+	try {
+		event = next_event(events, options.connect_ms);
+	} catch (const Stalled &) {
+		throw Stalled(std::string("no ") + rdma_event_str(wanted));
+	}
 	if (event.type != wanted)
 		throw Broken(std::string(rdma_event_str(event.type)) + " " + std::to_string(event.status));
 	return event.type;

@@ -5,11 +5,14 @@
 CARRIER=$PWD/faults/build/carrier
 CARRY_TO="sr1 $IP1"	# the server's namespace and address
 CARRY_FROM=sr0		# the client's
+PATIENCE=${PATIENCE:-30}	# seconds that something may take
 
-# A carrier in a namespace, in the background and with nothing around it, so that $! is the carrier.
+# A carrier in a namespace, in the background and with nothing around it, so that $! is the carrier. Its log is empty at
+# once: what an earlier one has logged is no progress.
 carrier() { # NS LOG ARGUMENT...
 	local ns=$1 log=$2
 	shift 2
+	: >"$LOGS/$log"
 	nsenter --net="/run/netns/$ns" "$CARRIER" "$@" >"$LOGS/$log" 2>&1 &
 }
 
@@ -46,6 +49,20 @@ stop_serving() {
 	status=$?
 	cat "$LOGS/serve"
 	return $status
+}
+
+progress() { grep '^at' "$LOGS/send" | tail -n 1 | cut -d' ' -f2; }
+
+# Rounds of the carrier that logs to send go on; each of them needs both directions.
+progresses() {
+	local before i
+	before=$(progress)
+	for ((i = 0; i < PATIENCE * 10; i++)); do
+		[ "$(progress)" -gt "$((${before:-0} + 3))" ] && return
+		sleep 0.1
+	done
+	echo "no progress after round ${before:-0}"
+	return 1
 }
 
 # carries SECONDS [OPTION...]: data goes both ways for a while, no connection breaks, and nothing is wrong.
