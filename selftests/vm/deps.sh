@@ -9,7 +9,6 @@ needed() {
 	cat <<-END
 		mmdebstrap /usr/bin/mmdebstrap
 		debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
-		qemu-system-x86 /usr/bin/qemu-system-x86_64
 		e2fsprogs /sbin/mke2fs
 		cpio /usr/bin/cpio
 		rsync /usr/bin/rsync

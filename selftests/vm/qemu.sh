@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Boots a guest in QEMU: accelerated by KVM where that really works, emulated where not. Sourced; qemu_start is the entry.
 
-# shellcheck source=common.sh
-. "${BASH_SOURCE[0]%/*}/common.sh"
+# shellcheck source=emulator.sh
+. "${BASH_SOURCE[0]%/*}/emulator.sh"
 
 KERNEL_LINE="console=ttyS0 loglevel=6 panic=-1 oops=panic sysrq_always_enabled reboot=t"
 
@@ -10,7 +10,7 @@ GUEST_MB=3072
 
 # The part of the command line that all guests have.
 qemu_base() {
-	QEMU=(qemu-system-x86_64 -name srnic -nodefaults -no-user-config -display none -no-reboot -m "$GUEST_MB"
+	QEMU=("${EMULATOR[@]}" -name srnic -nodefaults -no-user-config -display none -no-reboot -m "$GUEST_MB"
 		-machine q35 -smp 2 -kernel "$KERNEL" -initrd "$INITRD")
 }
 

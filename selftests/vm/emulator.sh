@@ -1,0 +1,26 @@
+# shellcheck shell=bash
+# QEMU, of the guests' own Debian release whatever this machine has, unpacked in the cache and not installed. Before
+# version 8.1 an emulated processor may keep a translation of code that another one was just changing; a kernel that
+# patches itself then dies of a breakpoint which is long gone ("Oops: int3"). Sourced; emulator_ready is the entry.
+
+# shellcheck source=root.sh
+. "${BASH_SOURCE[0]%/*}/root.sh"
+
+unpack_emulator() {
+	local dir=$1 uri
+	uri=$(mirror) || exit
+	rm -rf "$dir.new"
+	mmdebstrap --variant=extract --include=qemu-system-x86 "$RELEASE" "$dir.new" \
+		"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $RELEASE main" &&
+		mv "$dir.new" "$dir"
+}
+
+# Sets EMULATOR, the words that call qemu-system-x86_64 with its own libraries and firmware.
+emulator_ready() {
+	local dir
+	dir=$CACHE/qemu-$({ echo "$RELEASE"; declare -f unpack_emulator; } | key)
+	[ -d "$dir" ] || step "fetching QEMU of Debian $RELEASE" unpack_emulator "$dir"
+	touch "$dir"
+	EMULATOR=("$dir/usr/lib64/ld-linux-x86-64.so.2" --library-path "$dir/usr/lib/x86_64-linux-gnu"
+		"$dir/usr/bin/qemu-system-x86_64" -L "$dir/usr/share/qemu" -L "$dir/usr/share/seabios")
+}
