@@ -72,17 +72,20 @@ void require(int ret, const char *what)
 		throw Broken(what);
 }
 
+// rdma_cm of 6.12 misses a neighbour that becomes known between its look and its wait (core/addr.c). It looks again when
+// its time is up, which is to be before ours is.
 void resolve(rdma_event_channel *events, rdma_cm_id *id)
 {
+	const int patience = options.connect_ms / 2;
 	rdma_addrinfo hints{}, *found;
 
 	hints.ai_port_space = RDMA_PS_TCP;
 	require(rdma_getaddrinfo(options.address, options.port, &hints, &found), "rdma_getaddrinfo");
-	const int ret = rdma_resolve_addr(id, nullptr, found->ai_dst_addr, options.connect_ms);
+	const int ret = rdma_resolve_addr(id, nullptr, found->ai_dst_addr, patience);
 	rdma_freeaddrinfo(found);
 	require(ret, "rdma_resolve_addr");
 	await(events, RDMA_CM_EVENT_ADDR_RESOLVED);
-	require(rdma_resolve_route(id, options.connect_ms), "rdma_resolve_route");
+	require(rdma_resolve_route(id, patience), "rdma_resolve_route");
 	await(events, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
