@@ -16,7 +16,7 @@ KVER = $(shell $(MAKE) -s -C $(KDIR) $(if $(ARCH),ARCH=$(ARCH)) kernelrelease 2>
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
-.PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall check demo bench clean
+.PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall check demo clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
 

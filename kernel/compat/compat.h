@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What differs between the kernels that srnic builds for (6.1 and later), seen from 6.12. Nothing else lives here, and
+ * What differs between the kernels that srnic builds for (6.5 and later), seen from 6.12. Nothing else lives here, and
  * no other file asks for a kernel version.
  */
 #ifndef SRNIC_COMPAT_H

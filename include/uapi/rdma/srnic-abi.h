@@ -173,7 +173,6 @@ struct srnic_cqe {
 /* Limits of the ring formats. The device's own limits may be lower. */
 #define SRNIC_MAX_SGE		16
 #define SRNIC_MAX_INLINE	256	/* octets: the room of SRNIC_MAX_SGE entries */
-#define SRNIC_MAX_QUEUE		32768	/* slots */
 
 /* ---- driver-private parts of the uverbs commands ---- */
 
