@@ -32,10 +32,11 @@ void srnic_ep_put(struct srnic_ep *ep);
 void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
 
 /*
- * For a QP: it will not connect any more (modify_qp(ERROR), destroy_qp; its state already says so). Startups that it
- * takes part in end soon and give its reference back. Any context.
+ * For a QP: nothing that connects it now will (modify_qp(ERROR or RESET), destroy_qp). Startups that it takes part in end
+ * soon and give its reference back; until then they are disowned: they neither start it nor fail it. Any context.
  */
 void srnic_connect_abandon(struct srnic_qp *qp);
+bool srnic_ep_disowned(const struct srnic_ep *ep);
 
 /* Ends all listeners and connections of a device and waits for their work (device removal). Process context. */
 void srnic_connect_dev_init(struct srnic_dev *dev);

@@ -67,7 +67,7 @@ static void drain(struct srnic_ep *ep, enum srnic_over why)
 
 void srnic_ep_fail(struct srnic_ep *ep, int err)
 {
-	if (ep->state < SRNIC_EP_OPERATION)
+	if (ep->state < SRNIC_EP_CLOSING)
 		srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
 	switch (ep->state) {
 	case SRNIC_EP_CONNECTING:
@@ -77,8 +77,7 @@ void srnic_ep_fail(struct srnic_ep *ep, int err)
 		break;
 	case SRNIC_EP_REPLYING:
 		/* accept() said that it works: only so can iw_cm be told that it did not. */
-		if (READ_ONCE(ep->qp->state) == SRNIC_QP_IDLE)
-			srnic_qp_stop(ep->qp, NULL);
+		srnic_qp_give_up(ep->qp, ep);
 		srnic_report(ep, IW_CM_EVENT_ESTABLISHED, err);
 		srnic_report(ep, IW_CM_EVENT_CLOSE, err);
 		break;

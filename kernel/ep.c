@@ -230,7 +230,7 @@ void srnic_ep_die(struct srnic_ep *ep)
 /* ---- from outside: the QP, the listener, the device ---- */
 
 /* Ends those connections of a device that a predicate picks, by what only the list's lock protects. */
-static void end_matching(struct srnic_dev *dev, bool (*match)(const struct srnic_ep *ep, const void *key),
+static void end_matching(struct srnic_dev *dev, bool (*match)(struct srnic_ep *ep, const void *key),
 			 const void *key)
 {
 	struct srnic_dev_connections *conns = &dev->connections;
@@ -244,17 +244,25 @@ static void end_matching(struct srnic_dev *dev, bool (*match)(const struct srnic
 	spin_unlock_irqrestore(&conns->lock, flags);
 }
 
-static bool has_qp(const struct srnic_ep *ep, const void *qp)
+static bool disown(struct srnic_ep *ep, const void *qp)
 {
-	return ep->qp == qp;
+	if (ep->qp != qp)
+		return false;
+	WRITE_ONCE(ep->disowned, true);
+	return true;
 }
 
 void srnic_connect_abandon(struct srnic_qp *qp)
 {
-	end_matching(qp->dev, has_qp, qp);
+	end_matching(qp->dev, disown, qp);
 }
 
-static bool has_listen(const struct srnic_ep *ep, const void *listen)
+bool srnic_ep_disowned(const struct srnic_ep *ep)
+{
+	return READ_ONCE(ep->disowned);
+}
+
+static bool has_listen(struct srnic_ep *ep, const void *listen)
 {
 	return READ_ONCE(ep->listen) == listen;
 }

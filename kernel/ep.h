@@ -83,6 +83,8 @@ struct srnic_startup {
  * @work: runs the machine; also its timer (delayed until @deadline)
  * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
  * @hurry: an ABORT came: no time may be lost; only ever set. @killed: the device goes: do not linger
+ * @disowned: srnic_connect_abandon() came: the QP is no longer this ep's to start or to fail; only ever set, and before
+ *	its QP's tx.mutex is taken
  * @qp: changes under @lock and dev->connections.lock
  * @up: the consumer believes itself connected: it is owed a CLOSE
  * @announced_id: 0, or its number in dev->connections.announced
@@ -103,6 +105,7 @@ struct srnic_ep {
 	atomic_t over;
 	bool hurry;
 	bool killed;
+	bool disowned;
 	bool up;
 	bool timed;
 	unsigned long deadline;

@@ -132,6 +132,7 @@ static bool interface_left(const struct net_device *netdev, const struct net *ne
 	return left;
 }
 
+/* Once it is registered anybody may unregister it: a reference of ours keeps its memory until we have looked. */
 static int add_device(const char *name, struct net_device *netdev)
 {
 	const struct net *net = dev_net(netdev);
@@ -141,16 +142,16 @@ static int add_device(const char *name, struct net_device *netdev)
 	dev = alloc_device(netdev);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
+	get_device(&dev->base.dev);
 	err = register_device(dev, name);
 	if (err) {
 		ib_dealloc_device(&dev->base);
-		return err == -ENFILE ? -EEXIST : err;
-	}
-	if (interface_left(netdev, net)) {
+	} else if (interface_left(netdev, net)) {
 		ib_unregister_device(&dev->base);
-		return -ENODEV;
+		err = -ENODEV;
 	}
-	return 0;
+	put_device(&dev->base.dev);
+	return err == -ENFILE ? -EEXIST : err;
 }
 
 /* Addresses live on the master of a bridge or bond port, and rdma_cm takes interfaces of type InfiniBand for IPoIB. */

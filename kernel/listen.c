@@ -293,6 +293,8 @@ static void close_listener(struct srnic_listener *listener)
 	sock_release(listener->sock);
 	listener->sock = NULL;
 	put_net(listener->net);
+	if (cancel_delayed_work(&listener->work))	/* its timer is not to outlive the module */
+		kref_put(&listener->ref, free_listener);
 	kref_put(&listener->ref, free_listener);
 }
 

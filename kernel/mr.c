@@ -88,7 +88,7 @@ void srnic_mr_drop(struct srnic_mr *mr)
 }
 
 /*
- * After state was set INVALID: until nobody copies any more. The caller keeps the region allocated, by owning the verbs
+ * After state was set INVALID (or the key a new one): until nobody copies any more. The caller keeps the region allocated, by owning the verbs
  * object or by RCU, and is no holder.
  */
 static void wait_holders(struct srnic_mr *mr)
@@ -421,8 +421,8 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 	if (mr->page_offset + mr->base.length > (u64)mr->num_pages << PAGE_SHIFT ||
 	    offset_in_page(mr->base.iova) != mr->page_offset || range_wraps(mr->base.iova, mr->base.length))
 		return -EINVAL;
-	wait_holders(mr);
 	WRITE_ONCE(mr->stag, key);
+	wait_holders(mr);
 	mr->iova = mr->base.iova;
 	mr->length = mr->base.length;
 	mr->access = access;
@@ -432,8 +432,8 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 }
 
 /*
- * Counted in by the caller, so a registration under a new key cannot complete between the look at the STag and the
- * change of state. Consumers may invalidate what is invalid already; peers may not.
+ * Counted in by the caller, and a registration writes the new key before it waits for holders: who sees the old key here
+ * is waited for, and finds the state that was before. Consumers may invalidate what is invalid already; peers may not.
  */
 static enum srnic_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)
 {

@@ -155,13 +155,14 @@ static void disconnect(struct srnic_qp *qp, enum srnic_over why)
 
 /* ---- creation ---- */
 
+/* With an SRQ, what is asked for of receives is ignored, as ibv_create_qp(3) has it. */
 static bool cap_fits(const struct ib_qp_init_attr *attr)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 
-	return cap->max_send_wr <= SRNIC_MAX_QP_WR && cap->max_recv_wr <= SRNIC_MAX_QP_WR &&
-	       cap->max_send_sge <= SRNIC_MAX_SGE && cap->max_recv_sge <= SRNIC_MAX_SGE &&
-	       cap->max_inline_data <= SRNIC_MAX_INLINE;
+	return cap->max_send_wr <= SRNIC_MAX_QP_WR && cap->max_send_sge <= SRNIC_MAX_SGE &&
+	       cap->max_inline_data <= SRNIC_MAX_INLINE &&
+	       (attr->srq || (cap->max_recv_wr <= SRNIC_MAX_QP_WR && cap->max_recv_sge <= SRNIC_MAX_SGE));
 }
 
 static int check_attr(const struct ib_qp_init_attr *attr)
@@ -238,6 +239,8 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	qp->recv_cq = to_srnic_cq(attr->recv_cq);
 	qp->srq = attr->srq ? to_srnic_srq(attr->srq) : NULL;
 	qp->cap = attr->cap;
+	if (qp->srq)
+		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
 	qp->ib_state = IB_QPS_INIT;
 	refcount_set(&qp->users, 1);
 	init_completion(&qp->freed);
@@ -301,17 +304,37 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 
 /* ---- modify and query ---- */
 
-/* Back to a state in which a connection can be made; what is still posted is dropped (flushed before, by ERROR). */
+/* No startup that has the QP will start it; has none done so yet? */
+static bool disown_startups(struct srnic_qp *qp)
+{
+	bool idle;
+
+	srnic_connect_abandon(qp);
+	mutex_lock(&qp->tx.mutex);
+	idle = qp->state == SRNIC_QP_IDLE;
+	srnic_tx_unlock(qp);
+	return idle;
+}
+
+/*
+ * Back to a state in which a connection can be made. What is still posted is flushed, here and not by the engine, which
+ * may not have come to it and has nothing to do once the QP is IDLE.
+ */
 static int reset(struct srnic_qp *qp)
 {
+	if (disown_startups(qp))
+		return 0;
 	srnic_qp_fail(qp);
 	disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
-	WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL);
-	if (qp->rq.hdr)
-		WRITE_ONCE(qp->rq.hdr->state, 0);
-	srnic_qp_move(qp, BIT(SRNIC_QP_ERROR), SRNIC_QP_IDLE, NULL);
+	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
+		srnic_tx_flush(qp);
+		WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+		if (qp->rq.hdr)
+			WRITE_ONCE(qp->rq.hdr->state, 0);
+		srnic_qp_move(qp, BIT(SRNIC_QP_ERROR), SRNIC_QP_IDLE, NULL);
+	}
 	srnic_tx_unlock(qp);
 	return 0;
 }
@@ -332,7 +355,7 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 {
 	switch (to) {
 	case IB_QPS_RESET:
-		return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : reset(qp);
+		return reset(qp);
 	case IB_QPS_INIT:
 		return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTR:

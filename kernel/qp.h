@@ -143,7 +143,7 @@ struct srnic_rx_half {
  * @sock: the socket while connected; changes under tx.mutex and with the callbacks off. @ep: the connection, referenced
  * @sq: @sq_taken: ring and the engine's own consumer index (tx.mutex). @sq_posted: kernel producer, under @sq_lock
  * @sq_lock: irqsave; kernel posts
- * @done_lock: irqsave; @track, @sq_done, @sq_released: in-order completion. cq->lock nests inside
+ * @done_lock: irqsave; @track, @sq_done: in-order completion. cq->lock nests inside
  * @rq: @rq_taken: ring and the kernel's own consumer index, under @rq_lock (irqsave; cq->lock does not nest inside).
  *	@rq_posted: kernel producer, under @rq_lock
  * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by the engine
@@ -253,6 +253,8 @@ bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep);
  * Does nothing if the QP is not on this ep any more; ep NULL: on whatever it is.
  */
 void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *ep);
+/* A startup whose consumer believes that it works has failed: an idle QP fails with it, unless it has disowned the ep. */
+void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep);
 /* Frees the queues of RDMA Reads, which a start had made. No stream is there any more. */
 void srnic_qp_free_reads(struct srnic_qp *qp);
 
@@ -269,10 +271,10 @@ void srnic_sq_flush(struct srnic_qp *qp);
 
 /* ---- sge.c: lists of local memory ---- */
 
-/* Copies from, or to, the list at the cursor and advances it. The core has checked that len fits the list. Any context. */
+/* Copies from, or to (memory of that pd), the list at the cursor and advances it. The core has checked that len fits the list. Any context. */
 enum srnic_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num,
 					    struct srnic_sge_cursor *at, void *dst, u32 len);
-enum srnic_region_verdict srnic_sges_scatter(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num,
+enum srnic_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd, const struct srnic_sge *sge, u32 num,
 					     struct srnic_sge_cursor *at, const void *src, u32 len);
 /* May the whole list be used with these local rights? */
 enum srnic_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num, u32 access);
@@ -293,6 +295,11 @@ void srnic_tx_init(struct srnic_qp *qp);
 void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /* Runs the engine now, bounded; what remains goes to the workqueue. Process context. */
 void srnic_tx_run(struct srnic_qp *qp);
+/*
+ * Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h, SRNIC_QUEUE_ERROR).
+ * tx.mutex held, the state ERROR or TERMINATING.
+ */
+void srnic_tx_flush(struct srnic_qp *qp);
 /* Has the engine run soon. Any context. */
 void srnic_tx_kick(struct srnic_qp *qp);
 /* For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it taken. */

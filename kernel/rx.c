@@ -11,6 +11,7 @@
 #include "connect.h"
 #include "mr.h"
 #include "qp.h"
+#include "srq.h"
 #include "stats.h"
 
 static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
@@ -52,11 +53,13 @@ bool srnic_host_read_room(void *ctx)
 
 /* ---- placement ---- */
 
+/* A receive of a shared queue names memory of that queue's protection domain. */
 static enum srnic_region_verdict place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
 {
 	const struct srnic_recv_wqe *wqe = (const struct srnic_recv_wqe *)qp->rx.wqe;
+	u32 pd = qp->srq ? qp->srq->pd : qp->pd;
 
-	return srnic_sges_scatter(qp, (const struct srnic_sge *)(wqe + 1), wqe->num_sge, &qp->rx.cursor, data, n);
+	return srnic_sges_scatter(qp, pd, (const struct srnic_sge *)(wqe + 1), wqe->num_sge, &qp->rx.cursor, data, n);
 }
 
 static enum srnic_region_verdict place_read(struct srnic_qp *qp, const u8 *data, u32 n)
@@ -64,7 +67,7 @@ static enum srnic_region_verdict place_read(struct srnic_qp *qp, const u8 *data,
 	struct srnic_outbound_read *read = oldest_read(qp);
 
 	read->sink.placed += n;
-	return srnic_sges_scatter(qp, read->sge, read->num_sge, &read->cursor, data, n);
+	return srnic_sges_scatter(qp, qp->pd, read->sge, read->num_sge, &read->cursor, data, n);
 }
 
 /* A peer's tagged access that fails is the peer's fault; failing local memory is a local error (RFC 5040 figure 9). */
@@ -168,8 +171,11 @@ static void release_hold(struct srnic_qp *qp)
 	srnic_tx_kick(qp);
 }
 
+/* A local catastrophic error is not the peer's. */
 static void count_error(struct srnic_qp *qp, const struct srnic_terminate *term)
 {
+	if (term->layer == SRNIC_LAYER_RDMAP && term->etype == SRNIC_RDMAP_LOCAL_ERROR)
+		return;
 	srnic_count(qp->dev, SRNIC_RX_ERRORS, 1);
 	if (term->layer == SRNIC_LAYER_LLP && term->code == SRNIC_LLP_CRC_ERROR)
 		srnic_count(qp->dev, SRNIC_RX_CRC_ERRORS, 1);

@@ -39,7 +39,7 @@ enum srnic_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct sr
 	return SRNIC_REGION_OK;
 }
 
-enum srnic_region_verdict srnic_sges_scatter(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num,
+enum srnic_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd, const struct srnic_sge *sge, u32 num,
 					     struct srnic_sge_cursor *at, const void *src, u32 len)
 {
 	while (len) {
@@ -49,7 +49,7 @@ enum srnic_region_verdict srnic_sges_scatter(struct srnic_qp *qp, const struct s
 
 		if (!cur)
 			return SRNIC_REGION_BOUNDS;
-		verdict = srnic_region_write(qp->dev, qp->pd, !qp->user, cur->lkey, SRNIC_ACCESS_LOCAL_WRITE,
+		verdict = srnic_region_write(qp->dev, pd, !qp->user, cur->lkey, SRNIC_ACCESS_LOCAL_WRITE,
 					     cur->addr + at->offset, src, n);
 		if (verdict != SRNIC_REGION_OK)
 			return verdict;

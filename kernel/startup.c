@@ -15,7 +15,7 @@
 
 static unsigned int startup_timeout = 10;
 module_param(startup_timeout, uint, 0644);
-MODULE_PARM_DESC(startup_timeout, "Seconds for TCP to connect, and for each MPA startup frame to come or go");
+MODULE_PARM_DESC(startup_timeout, "Seconds for TCP to connect, for a Request to come, and for each MPA startup frame to go");
 
 static unsigned int reply_timeout = 30;
 module_param(reply_timeout, uint, 0644);
@@ -67,6 +67,7 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *private, u32 len)
 static void terminate(struct srnic_ep *ep, int status)
 {
 	srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
+	srnic_count(ep->dev, SRNIC_TX_TERMINATES, 1);
 	srnic_report_failure(ep, status);
 	srnic_frame_terminate(ep);
 	close_after_frame(ep);

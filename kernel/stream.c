@@ -135,7 +135,7 @@ static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
 	int ret;
 
-	if (qp->sock || READ_ONCE(qp->state) != SRNIC_QP_IDLE)
+	if (qp->sock || READ_ONCE(qp->state) != SRNIC_QP_IDLE || srnic_ep_disowned(start->ep))
 		return -EINVAL;
 	ret = alloc_reads(qp, &start->agreed);
 	if (ret)
@@ -208,6 +208,14 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *only)
 	srnic_tx_run(qp);
 	if (ep)
 		srnic_ep_put(ep);
+}
+
+void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep)
+{
+	mutex_lock(&qp->tx.mutex);
+	if (!srnic_ep_disowned(ep) && srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_ERROR, NULL))
+		srnic_tx_kick(qp);
+	srnic_tx_unlock(qp);
 }
 
 /* The peer has closed its half: takes what came before, and tells whether that leaves anything unfinished. */

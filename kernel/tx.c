@@ -164,8 +164,7 @@ static void silence_rx(struct srnic_qp *qp)
 	release_sock(qp->sock->sk);
 }
 
-/* Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h, SRNIC_QUEUE_ERROR). */
-static void flush(struct srnic_qp *qp)
+void srnic_tx_flush(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
 	if (qp->rq.hdr)
@@ -183,10 +182,10 @@ static enum pass pass(struct srnic_qp *qp)
 	case SRNIC_QP_RTS:
 		return qp->sock ? pass_connected(qp) : PASS_IDLE;
 	case SRNIC_QP_TERMINATING:
-		flush(qp);
+		srnic_tx_flush(qp);
 		return qp->sock ? pass_terminating(qp) : PASS_IDLE;
 	case SRNIC_QP_ERROR:
-		flush(qp);
+		srnic_tx_flush(qp);
 		return PASS_IDLE;
 	default:
 		return PASS_IDLE;

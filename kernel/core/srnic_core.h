@@ -138,6 +138,9 @@ u32 srnic_markers_len(const struct srnic_markers *markers, u32 len);
 
 enum srnic_layer { SRNIC_LAYER_RDMAP = 0, SRNIC_LAYER_DDP = 1, SRNIC_LAYER_LLP = 2 };
 
+/* Error type of layer RDMAP, Local Catastrophic Error (RFC 5040 4.8), that the host tells apart. */
+#define SRNIC_RDMAP_LOCAL_ERROR	0
+
 /* Error codes of layer LLP (RFC 5044 8) that the host tells or counts. */
 #define SRNIC_LLP_CLOSED	1
 #define SRNIC_LLP_CRC_ERROR	2

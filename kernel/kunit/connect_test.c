@@ -206,6 +206,51 @@ static void a_qp_that_fails_while_it_connects_ends_the_attempt(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
 }
 
+static struct srnic_ep *only_ep(struct srnic_test_conn *c)
+{
+	return list_first_entry(&c->set.dev->connections.eps, struct srnic_ep, link);
+}
+
+static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *client;
+	struct socket *sock = serve(test, c, &client);
+	u8 octets[HEADER + SRNIC_MPA_ENHANCED];
+
+	expect_request(test, sock);
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
+	srnic_test_send(test, sock, octets, srnic_mpa_build(&good_reply, octets));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
+	srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -ECONNABORTED);
+	srnic_test_expect_nothing_left(test, c);
+	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
+	KUNIT_EXPECT_EQ(test, client->num, 1);
+}
+
+/* However far its startup has come: what the ep still does meets a QP that is not its own any more. */
+static void a_disowned_ep_neither_starts_its_qp_nor_fails_it(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *client;
+	struct socket *sock = serve(test, c, &client);
+	struct srnic_ep *ep = only_ep(c);
+	struct srnic_qp_start start = { .ep = ep };
+
+	expect_request(test, sock);
+	mutex_lock(&ep->lock);		/* its work waits */
+	srnic_connect_abandon(c->set.qp);
+	start.sock = ep->sock;
+	KUNIT_EXPECT_EQ(test, srnic_qp_start(c->set.qp, &start), -EINVAL);
+	srnic_qp_give_up(c->set.qp, ep);
+	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
+	mutex_unlock(&ep->lock);
+	srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -ECONNABORTED);
+	srnic_test_expect_nothing_left(test, c);
+	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
+}
+
 /* RFC 6581 9.3: layer 2, error type 0, error code 5, in the only FPDU that this end ever sends. */
 static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(struct kunit *test)
 {
@@ -226,6 +271,8 @@ static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(str
 	KUNIT_EXPECT_EQ(test, srnic_test_recv(sock, octets, 1), 0);
 	srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -EINVAL);
 	srnic_test_expect_nothing_left(test, c);
+	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_STARTUP_FAILURES), 1);
+	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_TX_TERMINATES), 1);
 	KUNIT_EXPECT_EQ(test, client->num, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
 }
@@ -295,11 +342,6 @@ static void post_bulk(struct kunit *test, struct srnic_test_conn *c)
 	KUNIT_ASSERT_NOT_NULL(test, octets);
 	for (i = 0; i < 8; i++)
 		KUNIT_ASSERT_EQ(test, ib_post_send(&c->set.qp->base, &wr.wr, NULL), 0);
-}
-
-static struct srnic_ep *only_ep(struct srnic_test_conn *c)
-{
-	return list_first_entry(&c->set.dev->connections.eps, struct srnic_ep, link);
 }
 
 /* RFC 5041 6.2.1 for as long as the peer takes what it is sent, but no peer holds a connection by taking little. */
@@ -489,6 +531,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_server_that_replies_nonsense_is_left),
 	KUNIT_CASE(a_servers_rejection_is_told_with_its_private_data),
 	KUNIT_CASE(a_qp_that_fails_while_it_connects_ends_the_attempt),
+	KUNIT_CASE(a_qp_that_is_reset_while_it_connects_stays_reset),
+	KUNIT_CASE(a_disowned_ep_neither_starts_its_qp_nor_fails_it),
 	KUNIT_CASE(a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate),
 	KUNIT_CASE(a_qp_that_was_used_before_sends_its_rtr_first),
 	KUNIT_CASE(a_drain_lasts_while_the_peer_reads_but_not_for_ever),

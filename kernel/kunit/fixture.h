@@ -18,6 +18,7 @@
 #include "../qp.h"
 #include "../srnic.h"
 #include "../srq.h"
+#include "../stats.h"
 
 /* Becomes true within ten seconds? */
 #define srnic_test_eventually(cond) ({				\
@@ -33,6 +34,9 @@
 struct srnic_dev *srnic_test_device(struct kunit *test);
 /* Removes it before the case ends. */
 void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev);
+
+/* What this counter of the device stands at. */
+u64 srnic_test_count(struct srnic_dev *dev, enum srnic_counter counter);
 
 struct ib_pd *srnic_test_pd(struct kunit *test, struct srnic_dev *dev);
 

@@ -246,6 +246,25 @@ static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test
 	KUNIT_EXPECT_EQ(test, ((struct srnic_recv_wqe *)wqe)->wr_id, 3);
 }
 
+/* ibv_create_qp(3): with an SRQ its capacities of receives are ignored. */
+static void a_qp_of_a_shared_queue_may_ask_for_any_receives(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.send_cq = c->cq->base,
+		.recv_cq = c->cq->base,
+		.srq = srnic_test_srq(test, c->pd, 4, 0)->base,
+		.cap = { .max_send_wr = 1, .max_recv_wr = ~0U, .max_send_sge = 1, .max_recv_sge = ~0U },
+	};
+	struct ib_qp *qp = ib_create_qp(c->pd, &attr);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_wr, 0);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_sge, 0);
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(qp), 0);
+}
+
 static void a_full_send_queue_refuses_until_something_completes(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;
@@ -343,6 +362,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_posted_in_error_is_flushed_as_well),
 	KUNIT_CASE(receives_are_flushed_in_order_and_once),
 	KUNIT_CASE(receives_of_a_shared_queue_are_not_a_qps_to_flush),
+	KUNIT_CASE(a_qp_of_a_shared_queue_may_ask_for_any_receives),
 	KUNIT_CASE(a_full_send_queue_refuses_until_something_completes),
 	KUNIT_CASE(a_request_that_cannot_be_is_refused_and_those_before_it_stand),
 	KUNIT_CASE(a_user_that_publishes_what_cannot_be_has_posted_nothing),

@@ -119,12 +119,12 @@ static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpd
 	return ulpdu(fpdu) + 18 + 6;
 }
 
-/* A QP that a peer has connected to, past the RTR (RFC 6581 9.2). */
-static struct stream begin(struct kunit *test, struct ib_pd *pd)
+/* A QP that a peer has connected to, past the RTR (RFC 6581 9.2). Its receives are those of srq unless that is NULL. */
+static struct stream begin_with(struct kunit *test, struct ib_pd *pd, struct srnic_test_srq *srq)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = {
-		.qp = srnic_test_qp(test, pd, c->set.cq, NULL, IB_SIGNAL_REQ_WR), .send_msn = 1, .read_msn = 1,
+		.qp = srnic_test_qp(test, pd, c->set.cq, srq, IB_SIGNAL_REQ_WR), .send_msn = 1, .read_msn = 1,
 	};
 	u8 reply[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED];
 	struct iw_cm_conn_param param;
@@ -139,6 +139,11 @@ static struct stream begin(struct kunit *test, struct ib_pd *pd)
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(smp_load_acquire(&s.qp->state) == SRNIC_QP_RTS &&
 						      !READ_ONCE(s.qp->tx.held)));
 	return s;
+}
+
+static struct stream begin(struct kunit *test, struct ib_pd *pd)
+{
+	return begin_with(test, pd, NULL);
 }
 
 /* As if there had been so many messages of each kind in each direction that these MSNs are next. */
@@ -379,6 +384,25 @@ static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(stru
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* RFC 5040 figure 9: a Local Catastrophic Error. The peer has done nothing wrong, and nothing is counted against it. */
+static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test);
+	struct stream s = begin(test, c->set.pd);
+	struct ib_sge sge = { .addr = (uintptr_t)octets, .length = OCTETS, .lkey = 0x99 };
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	struct fpdu fpdu;
+
+	KUNIT_ASSERT_EQ(test, ib_post_recv(&s.qp->base, &wr, NULL), 0);
+	say_send(test, &s, octets);
+	hear_terminate(test, &s, &fpdu, SRNIC_LAYER_RDMAP, SRNIC_RDMAP_LOCAL_ERROR, 0);
+	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_RX_ERRORS), 0);
+	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_TX_TERMINATES), 1);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 /* ---- scope (RFC 5041 8.2) ---- */
 
 /* What another stream's peer tries with the sink of a Read. */
@@ -437,6 +461,8 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
 	}
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);	/* that stream's own read */
+	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_RX_ERRORS), ARRAY_SIZE(attempts));
+	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_TX_TERMINATES), ARRAY_SIZE(attempts));
 	say_response(test, &s, sink, octets);
 	expect_completion(test, IB_WC_RDMA_READ);
 	KUNIT_EXPECT_MEMEQ(test, into, octets, OCTETS);
@@ -474,6 +500,24 @@ static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* The protection domain of a shared queue says what its receives may name, that of the QP what requests and peers may. */
+static void a_shared_queue_receives_into_its_own_protection_domain(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct ib_pd *pd = srnic_test_pd(test, c->set.dev);
+	struct srnic_test_srq *srq = srnic_test_srq(test, pd, 4, 0);
+	struct stream s = begin_with(test, c->set.pd, srq), owner = begin(test, pd);
+	struct srnic_test_mr *mr = region_of(test, pd, &owner);
+	struct ib_sge sge = { .addr = mr->base->iova, .length = OCTETS, .lkey = mr->base->lkey };
+	u8 *octets = octets_for(test);
+
+	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &(struct ib_recv_wr) { .sg_list = &sge, .num_sge = 1 }, NULL), 0);
+	say_send(test, &s, octets);
+	expect_completion(test, IB_WC_RECV);
+	KUNIT_EXPECT_MEMEQ(test, memory_of(mr), octets, OCTETS);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void a_region_is_for_no_stream_of_another_protection_domain(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -497,9 +541,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_terminate_names_the_msn_of_the_read_whose_memory_went),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
+	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),
 	KUNIT_CASE(the_sink_of_a_read_is_no_other_streams_of_its_protection_domain),
 	KUNIT_CASE(the_sink_of_a_read_is_no_stream_of_another_protection_domain),
 	KUNIT_CASE(a_region_is_for_every_stream_of_its_protection_domain),
+	KUNIT_CASE(a_shared_queue_receives_into_its_own_protection_domain),
 	KUNIT_CASE(a_region_is_for_no_stream_of_another_protection_domain),
 	{ }
 };
