@@ -26,22 +26,24 @@ struct ib_cqe *begin(struct request *request, struct buffer *spoils)
 {
 	request->cqe.done = on_completion;
 	request->spoils = spoils;
+	memset(&request->wc, 0xbd, sizeof(request->wc));	/* none yet, also where it is used again */
 	init_completion(&request->done);
 	return &request->cqe;
 }
 
-const char *await(struct request *request)
+const char *ends_with(struct request *request, enum ib_wc_status status)
 {
 	if (!wait_for_completion_timeout(&request->done, PATIENCE))
 		return "a completion has not come";
-	return request->wc.status == IB_WC_SUCCESS ? NULL : ib_wc_status_msg(request->wc.status);
+	if (request->wc.status == status)
+		return NULL;
+	return request->wc.status == IB_WC_SUCCESS ? "a request has succeeded that cannot" :
+						     ib_wc_status_msg(request->wc.status);
 }
 
-const char *ends_with(struct request *request, enum ib_wc_status status)
+const char *await(struct request *request)
 {
-	const char *wrong = await(request);
-
-	return request->wc.status == status ? NULL : wrong ?: "a request has succeeded that cannot";
+	return ends_with(request, IB_WC_SUCCESS);
 }
 
 const char *post_send(struct end *end, u32 slot, struct ib_send_wr *wr)
