@@ -76,10 +76,17 @@ every_operation() {
 		rping_between sr1 sr0 "$IP61" "$COUNT" 65535 && srnic_serves ib_write_bw 1048576
 }
 
-# In neither role does a connection come about, and nobody waits for long.
-refused() {
-	! LIMIT=5 rping_between sr1 sr0 "$IP1" "$COUNT" 64 && ! LIMIT=5 rping_between sr0 sr1 "$IP0" "$COUNT" 64
+# The client is told, and ends by itself, with rping's 255: neither by the time limit (124) nor by a signal.
+is_refused() { # SERVER-NS CLIENT-NS ADDRESS
+	local said status
+	said=$(LIMIT=5 rping_between "$@" "$COUNT" 64 2>&1)
+	status=$?
+	echo "status $status: $said"
+	[ $status = 255 ] && [[ $said = *RDMA_CM_EVENT_REJECTED* ]]
 }
+
+# In neither role does a connection come about, and nobody waits for long.
+refused() { is_refused sr1 sr0 "$IP1" && is_refused sr0 sr1 "$IP0"; }
 
 variants() {
 	local crc variant
