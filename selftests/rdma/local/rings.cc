@@ -2,6 +2,8 @@
 // A user's errors end in completions and errnos as verbs define them; garbage in a mapped ring ends in an error of the
 // QP it belongs to.
 #include <atomic>
+#include <chrono>
+#include <poll.h>
 #include <thread>
 
 #include "case.hh"
@@ -192,15 +194,43 @@ void requests_that_change_meanwhile()
 	}
 }
 
-// Nobody polls: the CQ overruns, its owner's loss.
+void write_once_there_is_room(Pair &pair, uint64_t wr_id)
+{
+	using Clock = std::chrono::steady_clock;
+	const auto end = Clock::now() + std::chrono::seconds(10);
+	int ret;
+
+	while ((ret = pair.client.post_write(wr_id, 64, pair.server)) == ENOMEM && Clock::now() < end)
+		std::this_thread::yield();
+	require(!ret, "post_write gives " + std::to_string(ret));
+}
+
+ibv_async_event next_event(ibv_context *verbs)
+{
+	pollfd wanted = {verbs->async_fd, POLLIN, 0};
+	ibv_async_event event;
+
+	require(poll(&wanted, 1, 10000) == 1, "no event came");
+	require(!ibv_get_async_event(verbs, &event), "ibv_get_async_event");
+	ibv_ack_async_event(&event);
+	return event;
+}
+
+// Nobody polls: the CQ overruns, its owner's loss, which the owner is told. What fitted is still there.
 void completions_that_nobody_polls()
 {
 	Pair pair(address);
+	const ibv_cq *cq = pair.client.id->send_cq;
 
-	for (int i = 0; i < 500; i++) {
-		pair.client.post_write(1, 64, pair.server);
+	for (uint64_t i = 0; i < 500; i++) {
+		write_once_there_is_room(pair, i);
 		pair.client.ring_doorbell();
 	}
+	const ibv_async_event event = next_event(pair.client.id->verbs);
+	require(event.event_type == IBV_EVENT_CQ_ERR, std::string("event: ") + ibv_event_type_str(event.event_type));
+	require(event.element.cq == cq, "the event is of another CQ");
+	for (int i = 0; i < cq->cqe; i++)
+		expect(pair.client.completion(false), static_cast<uint64_t>(i), IBV_WC_SUCCESS);
 }
 
 } // namespace
@@ -223,6 +253,7 @@ Cases ring_cases()
 		{"producer indices far ahead", producer_far_ahead},
 		{"requests with values from the edges", edge_values_in_requests},
 		{"requests that change while the kernel looks", requests_that_change_meanwhile},
-		{"completions that nobody polls", completions_that_nobody_polls},
+		{"completions that nobody polls: the CQ overruns, and its owner is told",
+		 completions_that_nobody_polls},
 	};
 }
