@@ -69,9 +69,8 @@ failing_carrier() {
 	local ns=$1 log=$2
 	shift 2
 	: >"$LOGS/$log"
-	(
-		nsenter --net="/run/netns/$ns" bash -c 'echo 1 >/proc/self/make-it-fail; exec "$@"' bash "$CARRIER" "$@"
-	) >"$LOGS/$log" 2>&1 &
+	nsenter --net="/run/netns/$ns" bash -c 'echo 1 >/proc/self/make-it-fail; exec "$@"' bash "$CARRIER" "$@" \
+		>"$LOGS/$log" 2>&1 &
 }
 
 injections_left() { echo $(($(cat "$DEBUGFS/failslab/times") + $(cat "$DEBUGFS/fail_page_alloc/times"))); }
@@ -85,26 +84,27 @@ storm() { # PERCENT TIMES SECONDS
 	until set_faults probability 0; do :; done
 }
 
-# Those that carry may break and connect again; in the end nothing of them is there. A limit that is never reached counts
-# the failures.
+# Those that carry may break and connect again, but they get through when it is over, and both ends end as they are told
+# to, neither with a wrong octet nor by a crash; then nothing of them is there. A limit that is never reached counts the
+# failures.
 under_storm() { # CARRIER PERCENT
-	local i sender status INJECTED=0
+	local i sender status=0 INJECTED=0
 	serve -m || return
 	"$1" sr0 send send "$IP1" -s 600 -c 3 -n 5 -r -m -w 2000 -f 2000
 	sender=$!
-	progresses
+	progresses || status=1
 	for ((i = 0; i < ROUNDS; i++)); do
 		storm "$2" 1000000 1 2>/dev/null
 		INJECTED=$((INJECTED + 2000000 - $(injections_left)))
 		sleep 0.2
 	done
-	kill $sender $(pgrep -P $sender) 2>/dev/null
-	ended $sender 30
-	status=$?
+	progresses || status=1
+	kill $sender
+	ended $sender 30 || { status=$?; echo "the client's status is $status"; }
 	grep -v '^at' "$LOGS/send" | sort | uniq -c
 	NOTE="$INJECTED failures; $(grep rounds= "$LOGS/send")"
-	stop_serving
-	[ $status != 99 ] && [ $INJECTED -gt 0 ] && ! grep -q 'wrong=[1-9]' "$LOGS/send" "$LOGS/serve"
+	stop_serving || { status=$?; echo "the server's status is $status"; }
+	[ $status = 0 ] && [ $INJECTED -gt 0 ]
 }
 
 in_workers() {
