@@ -126,6 +126,23 @@ counter() { # DEVICE NAME
 	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
 }
 
+# The counter rises above what it was, or a while passes.
+rises() { # DEVICE NAME BEFORE
+	local i
+	for ((i = 0; i < ${PATIENCE:-10} * 10; i++)); do
+		[ "$(counter "$1" "$2")" -gt "$3" ] && return
+		sleep 0.1
+	done
+	echo "$2 of $1: $(counter "$1" "$2"), and $3 before"
+	return 1
+}
+
+# More connections than so many have been made on the device, and octets go both ways now.
+moves_data() { # DEVICE CONNECTS
+	rises "$1" connects "$2" && rises "$1" tx_octets "$(counter "$1" tx_octets)" &&
+		rises "$1" rx_octets "$(counter "$1" rx_octets)"
+}
+
 # The revision of the Requests from now on.
 set_revision() { echo "$1" >/sys/module/srnic/parameters/mpa_revision; }
 

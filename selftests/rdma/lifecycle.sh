@@ -29,13 +29,17 @@ reloads() {
 
 # An endless rping in the background, once it moves data.
 start_traffic() {
+	local connects
+	connects=$(counter srnic0 connects)
 	become_in_ns sr1 "exec rping -s -a $IP1 -S 4096 -p 7180" >"$LOGS/traffic-server" 2>&1 &
 	SERVER=$!
 	wait_listening sr1 7180 $SERVER
 	become_in_ns sr0 "exec rping -c -a $IP1 -S 4096 -p 7180" >"$LOGS/traffic-client" 2>&1 &
 	CLIENT=$!
-	sleep 0.5
-	kill -0 $CLIENT
+	moves_data srnic0 "$connects" && kill -0 $CLIENT && return
+	cat "$LOGS/traffic-server" "$LOGS/traffic-client"
+	stop_traffic
+	return 1
 }
 
 stop_traffic() {
