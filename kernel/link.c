@@ -96,7 +96,7 @@ void srnic_dealloc_driver(struct ib_device *base)
 	struct srnic_dev *dev = to_srnic_dev(base);
 
 	srnic_connect_dev_exit(dev);
-	WARN_ON(!xa_empty(&dev->qps));
+	WARN_ON(!srnic_xa_vacant(&dev->qps));
 	xa_destroy(&dev->qps);
 	srnic_mr_dev_exit(dev);
 	ida_destroy(&dev->srq_ids);

@@ -42,7 +42,7 @@ int srnic_mr_dev_reserve(struct srnic_dev *dev)
 void srnic_mr_dev_exit(struct srnic_dev *dev)
 {
 	xa_release(&dev->mrs, srnic_stag_unscramble(0, dev->stag_key));
-	WARN_ON(!xa_empty(&dev->mrs));
+	WARN_ON(!srnic_xa_vacant(&dev->mrs));
 	xa_destroy(&dev->mrs);
 }
 

@@ -108,6 +108,14 @@ static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *base)
 	return container_of(base, struct srnic_ucontext, base);
 }
 
+/* No entry is left. xa_empty() asks for more: an allocation that failed may have left empty nodes, for xa_destroy(). */
+static inline bool srnic_xa_vacant(struct xarray *xa)
+{
+	unsigned long index = 0;
+
+	return !xa_find(xa, &index, ULONG_MAX, XA_PRESENT);
+}
+
 /* For everything that may not run where it is noticed: transmit passes, connection events. Lives as long as the module. */
 extern struct workqueue_struct *srnic_wq;
 
