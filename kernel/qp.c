@@ -304,26 +304,12 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 
 /* ---- modify and query ---- */
 
-/* No startup that has the QP will start it; has none done so yet? */
-static bool disown_startups(struct srnic_qp *qp)
-{
-	bool idle;
-
-	srnic_connect_abandon(qp);
-	mutex_lock(&qp->tx.mutex);
-	idle = qp->state == SRNIC_QP_IDLE;
-	srnic_tx_unlock(qp);
-	return idle;
-}
-
 /*
- * Back to a state in which a connection can be made. What is still posted is flushed, here and not by the engine, which
- * may not have come to it and has nothing to do once the QP is IDLE.
+ * Back to a state in which a connection can be made, from any. What is still posted is flushed, here and not by the
+ * engine, which may not have come to it and has nothing to do once the QP is IDLE.
  */
 static int reset(struct srnic_qp *qp)
 {
-	if (disown_startups(qp))
-		return 0;
 	srnic_qp_fail(qp);
 	disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);

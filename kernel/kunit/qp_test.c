@@ -338,6 +338,22 @@ static void a_qp_is_reset_and_used_again(struct kunit *test)
 	expect_wc(test, c, 1, IB_WC_WR_FLUSH_ERR);
 }
 
+/* Nothing of it is left for the connection that comes next. */
+static void a_reset_flushes_what_was_posted_to_an_idle_qp(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	KUNIT_ASSERT_EQ(test, post_to(c->qp, 1, IB_WR_SEND, 0), 0);
+	KUNIT_ASSERT_EQ(test, post_recv_to(c->qp, 2), 0);
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(&c->qp->base, &attr, IB_QP_STATE), 0);
+	expect_wc(test, c, 1, IB_WC_WR_FLUSH_ERR);
+	expect_wc(test, c, 2, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, c->qp->state, SRNIC_QP_IDLE);
+	flush_delayed_work(&c->qp->tx.work);
+	expect_no_wc(test, c);
+}
+
 static int init(struct kunit *test)
 {
 	struct srnic_test_set *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -367,6 +383,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_request_that_cannot_be_is_refused_and_those_before_it_stand),
 	KUNIT_CASE(a_user_that_publishes_what_cannot_be_has_posted_nothing),
 	KUNIT_CASE(a_qp_is_reset_and_used_again),
+	KUNIT_CASE(a_reset_flushes_what_was_posted_to_an_idle_qp),
 	{ }
 };
 

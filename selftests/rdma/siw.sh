@@ -79,7 +79,7 @@ every_operation() {
 # The client is told, and ends by itself, with rping's 255: neither by the time limit (124) nor by a signal.
 is_refused() { # SERVER-NS CLIENT-NS ADDRESS
 	local said status
-	said=$(LIMIT=5 rping_between "$@" "$COUNT" 64 2>&1)
+	said=$(LIMIT=20 rping_between "$@" "$COUNT" 64 2>&1)
 	status=$?
 	echo "status $status: $said"
 	[ $status = 255 ] && [[ $said = *RDMA_CM_EVENT_REJECTED* ]]
