@@ -5,9 +5,11 @@
 //
 // Everything is checked before the first octet of payload is asked for. Nothing is delivered before the FPDU's CRC was
 // found good, and no error of its header told: the CRC comes first (RFC 5044 4.4). Only a region that is revoked between
-// two octets of one segment is told at once. Every FPDU is fed in steps: 16 octets,
-// which the smallest ULPDU fills; 4 more of an untagged header; payload, placed by the host (a Read Request or Terminate
-// is gathered in buf instead, and what was refused is skipped); pad and CRC. Markers cut these steps, and are taken out.
+// two octets of one segment is told at once.
+//
+// Every FPDU is fed in steps: 16 octets, which the smallest ULPDU fills; 4 more of an untagged header; payload, placed by
+// the host (a Read Request or Terminate is gathered in buf instead, and what was refused is skipped); pad and CRC. Markers
+// cut these steps, and are taken out.
 #include "framing.hh"
 #include "terminate.hh"
 

@@ -4,6 +4,8 @@
  * The core decides; it takes no lock, allocates nothing and does no I/O. What it must know from outside it asks through
  * the functions under "What the core asks of its host", which the module, or a test's fake, links in.
  *
+ * C has u8 to u64 from its includer: no header of the kernel's is included from here.
+ *
  * All values are in host byte order unless a name says otherwise. Section numbers are those of the RFCs.
  */
 #ifndef SRNIC_CORE_H
@@ -15,8 +17,6 @@ using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 extern "C" {
-#else
-#include <linux/types.h>
 #endif
 
 struct srnic_send_wqe;
