@@ -18,6 +18,16 @@ static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_RESETS] = { .name = "resets" },
 };
 
+u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->count[counter]);
+	return sum;
+}
+
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *base, u32 port)
 {
 	return rdma_alloc_hw_stats_struct(descs, SRNIC_COUNTERS, RDMA_HW_STATS_DEFAULT_LIFESPAN);
@@ -25,12 +35,9 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *base, u32 port
 
 int srnic_get_hw_stats(struct ib_device *base, struct rdma_hw_stats *stats, u32 port, int index)
 {
-	const struct srnic_dev *dev = to_srnic_dev(base);
-	int cpu, i;
+	int i;
 
-	memset(stats->value, 0, SRNIC_COUNTERS * sizeof(stats->value[0]));
-	for_each_possible_cpu(cpu)
-		for (i = 0; i < SRNIC_COUNTERS; i++)
-			stats->value[i] += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->count[i]);
+	for (i = 0; i < SRNIC_COUNTERS; i++)
+		stats->value[i] = srnic_counted(to_srnic_dev(base), i);
 	return SRNIC_COUNTERS;
 }

@@ -44,6 +44,9 @@ static inline void srnic_count(struct srnic_dev *dev, enum srnic_counter counter
 	this_cpu_add(dev->stats->count[counter], n);
 }
 
+/* What the counter stands at, over all CPUs. Any context. */
+u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter);
+
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *base, u32 port);
 int srnic_get_hw_stats(struct ib_device *base, struct rdma_hw_stats *stats, u32 port, int index);
 

@@ -223,10 +223,7 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
 	srnic_test_send(test, sock, octets, srnic_mpa_build(&good_reply, octets));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
-	srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -ECONNABORTED);
-	srnic_test_expect_nothing_left(test, c);
-	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
-	KUNIT_EXPECT_EQ(test, client->num, 1);
+	expect_failure(test, c, client, -ECONNABORTED);
 }
 
 /* However far its startup has come: what the ep still does meets a QP that is not its own any more. */
@@ -246,9 +243,7 @@ static void a_disowned_ep_neither_starts_its_qp_nor_fails_it(struct kunit *test)
 	srnic_qp_give_up(c->set.qp, ep);
 	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
 	mutex_unlock(&ep->lock);
-	srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -ECONNABORTED);
-	srnic_test_expect_nothing_left(test, c);
-	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
+	expect_failure(test, c, client, -ECONNABORTED);
 }
 
 /* RFC 6581 9.3: layer 2, error type 0, error code 5, in the only FPDU that this end ever sends. */
@@ -271,8 +266,8 @@ static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(str
 	KUNIT_EXPECT_EQ(test, srnic_test_recv(sock, octets, 1), 0);
 	srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -EINVAL);
 	srnic_test_expect_nothing_left(test, c);
-	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_STARTUP_FAILURES), 1);
-	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_TX_TERMINATES), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_FAILURES), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), 1);
 	KUNIT_EXPECT_EQ(test, client->num, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
 }

@@ -115,16 +115,6 @@ void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev)
 	remove_device_as_it_is(dev);
 }
 
-u64 srnic_test_count(struct srnic_dev *dev, enum srnic_counter counter)
-{
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->count[counter]);
-	return sum;
-}
-
 /* ---- PD, CQ, SRQ, QP ---- */
 
 static void dealloc_pd(void *pd)

@@ -35,9 +35,6 @@ struct srnic_dev *srnic_test_device(struct kunit *test);
 /* Removes it before the case ends. */
 void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev);
 
-/* What this counter of the device stands at. */
-u64 srnic_test_count(struct srnic_dev *dev, enum srnic_counter counter);
-
 struct ib_pd *srnic_test_pd(struct kunit *test, struct srnic_dev *dev);
 
 /* A CQ that counts how often its handlers are called. */

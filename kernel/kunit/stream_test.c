@@ -398,8 +398,8 @@ static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit 
 	say_send(test, &s, octets);
 	hear_terminate(test, &s, &fpdu, SRNIC_LAYER_RDMAP, SRNIC_RDMAP_LOCAL_ERROR, 0);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
-	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_RX_ERRORS), 0);
-	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_TX_TERMINATES), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), 0);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), 1);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -461,8 +461,8 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
 	}
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);	/* that stream's own read */
-	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_RX_ERRORS), ARRAY_SIZE(attempts));
-	KUNIT_EXPECT_EQ(test, srnic_test_count(c->set.dev, SRNIC_TX_TERMINATES), ARRAY_SIZE(attempts));
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), ARRAY_SIZE(attempts));
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), ARRAY_SIZE(attempts));
 	say_response(test, &s, sink, octets);
 	expect_completion(test, IB_WC_RDMA_READ);
 	KUNIT_EXPECT_MEMEQ(test, into, octets, OCTETS);
