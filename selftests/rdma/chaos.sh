@@ -129,13 +129,11 @@ in_background() { # NS COMMAND...
 	LOAD+=($!)
 }
 
+as_many_listen() { [ "$(nsenter --net="/run/netns/$1" ss -Hltn | wc -l)" -ge "$2" ]; }
+
 # listeners NS N: as many servers listen there.
 listeners() {
-	local i
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		[ "$(nsenter --net="/run/netns/$1" ss -Hltn | wc -l)" -ge "$2" ] && return
-		sleep 0.1
-	done
+	within $((PATIENCE * 10)) as_many_listen "$@" && return
 	nsenter --net="/run/netns/$1" ss -ltn
 	return 1
 }
@@ -174,6 +172,8 @@ unload() {
 
 gone() { ! rdma link show "$1" 2>/dev/null; }
 
+both_gone() { gone srnic0 && gone srnic1; }
+
 in_time() { timeout "$PATIENCE" "$@"; }
 
 delete_one() { # DEVICE
@@ -199,13 +199,8 @@ unloads() {
 }
 
 netdev_deleted() {
-	local i
 	load && in_time ip -n sr$1 link delete veth$1 || return
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		gone srnic0 && gone srnic1 && break
-		sleep 0.1
-	done
-	gone srnic0 && gone srnic1 && unload && cable_up && devices_up && settled "$OBJECTS"
+	within $((PATIENCE * 10)) both_gone && unload && cable_up && devices_up && settled "$OBJECTS"
 }
 
 works() { carries 1 && settled "$OBJECTS"; }

@@ -126,13 +126,22 @@ counter() { # DEVICE NAME
 	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
 }
 
-# The counter rises above what it was, or a while passes.
-rises() { # DEVICE NAME BEFORE
-	local i
-	for ((i = 0; i < ${PATIENCE:-10} * 10; i++)); do
-		[ "$(counter "$1" "$2")" -gt "$3" ] && return
+# Until the command succeeds, for so many tenths of a second.
+within() { # TENTHS COMMAND...
+	local tenths=$1
+	shift
+	for (( ; tenths > 0; tenths--)); do
+		"$@" && return
 		sleep 0.1
 	done
+	return 1
+}
+
+counter_is_above() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
+
+# The counter rises above what it was, or a while passes.
+rises() { # DEVICE NAME BEFORE
+	within $((${PATIENCE:-10} * 10)) counter_is_above "$@" && return
 	echo "$2 of $1: $(counter "$1" "$2"), and $3 before"
 	return 1
 }
@@ -146,13 +155,11 @@ moves_data() { # DEVICE CONNECTS
 # The revision of the Requests from now on.
 set_revision() { echo "$1" >/sys/module/srnic/parameters/mpa_revision; }
 
+objects_are() { [ "$(objects)" = "$1" ]; }
+
 # The objects (a function of the script's) are, at the latest in so many tenths of a second, what they were.
 settled() { # BEFORE [TENTHS]
-	local i
-	for ((i = 0; i < ${2:-150}; i++)); do
-		[ "$(objects)" = "$1" ] && return
-		sleep 0.1
-	done
+	within "${2:-150}" objects_are "$1" && return
 	echo "before:" "$1"
 	echo "after: " "$(objects)"
 	return 1

@@ -53,14 +53,13 @@ stop_serving() {
 
 progress() { grep '^at' "$LOGS/send" | tail -n 1 | cut -d' ' -f2; }
 
+progress_is_above() { [ "$(progress)" -gt "$1" ]; }
+
 # Rounds of the carrier that logs to send go on; each of them needs both directions.
 progresses() {
-	local before i
+	local before
 	before=$(progress)
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		[ "$(progress)" -gt "$((${before:-0} + 3))" ] && return
-		sleep 0.1
-	done
+	within $((PATIENCE * 10)) progress_is_above $((${before:-0} + 3)) && return
 	echo "no progress after round ${before:-0}"
 	return 1
 }
