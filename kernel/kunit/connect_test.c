@@ -217,11 +217,14 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
+	struct srnic_ep *ep = only_ep(c);
 	u8 octets[HEADER + SRNIC_MPA_ENHANCED];
 
 	expect_request(test, sock);
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
+	mutex_lock(&ep->lock);		/* its work waits: the Reply comes before the connection goes */
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
 	srnic_test_send(test, sock, octets, srnic_mpa_build(&good_reply, octets));
+	mutex_unlock(&ep->lock);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	expect_failure(test, c, client, -ECONNABORTED);
 }
