@@ -10,31 +10,36 @@
 #include "connect.h"
 #include "qp.h"
 
-/* ---- the socket's callbacks: sk_callback_lock keeps sk_user_data, qp->ep and the old callbacks in place ---- */
+/*
+ * ---- the socket's callbacks ----
+ *
+ * sk_callback_lock keeps sk_user_data, qp->ep and the old callbacks in place. Bottom halves are off while it is held: TCP
+ * calls from processes too (release_sock()), and takes it inside of the socket's spinlock.
+ */
 
 static void data_ready(struct sock *sk)
 {
 	struct srnic_qp *qp;
 
-	read_lock(&sk->sk_callback_lock);
+	read_lock_bh(&sk->sk_callback_lock);
 	qp = sk->sk_user_data;
 	if (qp)
 		srnic_rx_run(qp, sk);
-	read_unlock(&sk->sk_callback_lock);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void write_space(struct sock *sk)
 {
 	struct srnic_qp *qp;
 
-	read_lock(&sk->sk_callback_lock);
+	read_lock_bh(&sk->sk_callback_lock);
 	qp = sk->sk_user_data;
 	if (qp) {
 		if (sk_stream_is_writeable(sk))
 			srnic_tx_kick(qp);
 		qp->old_write_space(sk);
 	}
-	read_unlock(&sk->sk_callback_lock);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 /* FIN may be announced before the octets in front of it: the ep's work comes back to them in srnic_qp_stop(). */
@@ -42,7 +47,7 @@ static void state_change(struct sock *sk)
 {
 	struct srnic_qp *qp;
 
-	read_lock(&sk->sk_callback_lock);
+	read_lock_bh(&sk->sk_callback_lock);
 	qp = sk->sk_user_data;
 	if (qp) {
 		if (sk->sk_err || sk->sk_state == TCP_CLOSE)
@@ -51,20 +56,20 @@ static void state_change(struct sock *sk)
 			srnic_ep_over(qp->ep, SRNIC_OVER_PEER_CLOSED);
 		qp->old_state_change(sk);
 	}
-	read_unlock(&sk->sk_callback_lock);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void error_report(struct sock *sk)
 {
 	struct srnic_qp *qp;
 
-	read_lock(&sk->sk_callback_lock);
+	read_lock_bh(&sk->sk_callback_lock);
 	qp = sk->sk_user_data;
 	if (qp) {
 		srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
 		qp->old_error_report(sk);
 	}
-	read_unlock(&sk->sk_callback_lock);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void install_callbacks(struct srnic_qp *qp, struct sock *sk)

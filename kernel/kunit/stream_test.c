@@ -535,6 +535,37 @@ static void a_region_is_for_no_stream_of_another_protection_domain(struct kunit 
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- callbacks ---- */
+
+static u32 interruptible;
+
+static void note_context(struct sock *sk)
+{
+	interruptible += !softirq_count();
+}
+
+/*
+ * TCP calls back from processes too, out of release_sock(), and takes sk_callback_lock with the socket's spinlock held:
+ * whoever held it with bottom halves on could wait for himself.
+ */
+static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct sock *sk = s.qp->sock->sk;
+
+	interruptible = 0;
+	lock_sock(sk);
+	s.qp->old_write_space = s.qp->old_state_change = s.qp->old_error_report = note_context;
+	sk->sk_data_ready(sk);
+	sk->sk_write_space(sk);
+	sk->sk_state_change(sk);
+	sk->sk_error_report(sk);
+	release_sock(sk);
+	KUNIT_EXPECT_EQ(test, interruptible, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(what_goes_out_is_numbered_across_the_wrap),
 	KUNIT_CASE(what_comes_in_is_taken_across_the_wrap),
@@ -547,6 +578,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_region_is_for_every_stream_of_its_protection_domain),
 	KUNIT_CASE(a_shared_queue_receives_into_its_own_protection_domain),
 	KUNIT_CASE(a_region_is_for_no_stream_of_another_protection_domain),
+	KUNIT_CASE(bottom_halves_are_off_while_a_callback_holds_its_lock),
 	{ }
 };
 
