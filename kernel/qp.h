@@ -248,9 +248,10 @@ void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer);
 /* Is all that done, or the QP not on this ep any more? Process context. */
 bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep);
 /*
- * Ends the QP's use of its socket: state ERROR, callbacks restored, everything flushed; when it returns neither half runs
- * or will. Idempotent; process context; never with a socket lock held. The socket itself stays the ep's to shut and release.
- * Does nothing if the QP is not on this ep any more; ep NULL: on whatever it is.
+ * Ends the QP's use of its socket: state ERROR, callbacks restored; when it returns neither half uses the socket or will.
+ * What is posted is flushed by this call, or by whoever is the engine when it returns. Idempotent; process context; never
+ * with a socket lock held. The socket itself stays the ep's to shut and release. Does nothing if the QP is not on this ep
+ * any more; ep NULL: on whatever it is.
  */
 void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *ep);
 /* A startup whose consumer believes that it works has failed: an idle QP fails with it, unless it has disowned the ep. */
