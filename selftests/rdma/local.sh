@@ -7,10 +7,9 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 # iw_cm lets no process end that waits for a Reply, and where both ends are in one that is killed, none comes.
-REPLY_TIMEOUT=/sys/module/srnic/parameters/reply_timeout
-echo 10 >$REPLY_TIMEOUT
+set_reply_timeout 10
 LIMIT=${LIMIT:-400} in_ns sr0 "./local/local $IP0 srnic0 '$1'"
 status=$?
-echo 30 >$REPLY_TIMEOUT
+set_reply_timeout
 everything_down
 exit $status

@@ -279,7 +279,7 @@ public:
 	// More than the victim's backlog, all in the middle of their Request.
 	void stalled_crowd()
 	{
-		const ShortTimeouts short_ones(victim_timeout / 1000);
+		const Timeouts short_ones(victim_timeout / 1000);
 		std::vector<Socket> crowd;
 
 		for (int i = 0; i < 100; i++) {

@@ -61,9 +61,9 @@ public:
 	}
 
 private:
-	static std::unique_ptr<ShortTimeouts> timeouts_for(const Startup &row)
+	static std::unique_ptr<Timeouts> timeouts_for(const Startup &row)
 	{
-		return row.then == Then::times_out ? std::make_unique<ShortTimeouts>(victim_timeout / 1000) : nullptr;
+		return row.then == Then::times_out ? std::make_unique<Timeouts>(victim_timeout / 1000) : nullptr;
 	}
 
 	void in_operation(const Startup &row, const Socket &s)

@@ -131,9 +131,9 @@ rdma_cm_id *resolve(rdma_event_channel *channel, const char *host, unsigned port
 	sockaddr_in addr = address(host, port);
 	rdma_cm_id *id = create_id(channel);
 
-	need(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr *>(&addr), patience), "rdma_resolve_addr");
+	need(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr *>(&addr), patience / 2), "rdma_resolve_addr");
 	want_event(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-	need(rdma_resolve_route(id, patience), "rdma_resolve_route");
+	need(rdma_resolve_route(id, patience / 2), "rdma_resolve_route");
 	want_event(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	return id;
 }

@@ -127,12 +127,15 @@ std::optional<ibv_wc> End::completion(bool receive, int timeout_ms)
 	auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
 	ibv_wc wc;
 
-	do {
+	for (;;) {
+		const bool over = std::chrono::steady_clock::now() >= end; // before the look, whatever comes in between
+
 		if (ibv_poll_cq(receive ? id->recv_cq : id->send_cq, 1, &wc) == 1)
 			return wc;
+		if (over)
+			return {};
 		std::this_thread::yield();
-	} while (std::chrono::steady_clock::now() < end);
-	return {};
+	}
 }
 
 rdma_cm_id *create_ep(const std::string &address, int flags, const char *port)
