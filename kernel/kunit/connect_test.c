@@ -206,9 +206,14 @@ static void a_qp_that_fails_while_it_connects_ends_the_attempt(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
 }
 
-static struct srnic_ep *only_ep(struct srnic_test_conn *c)
+/* The only one, which is given back with srnic_ep_unlock_put(): until then its work waits. */
+static struct srnic_ep *lock_only_ep(struct srnic_test_conn *c)
 {
-	return list_first_entry(&c->set.dev->connections.eps, struct srnic_ep, link);
+	struct srnic_ep *ep = list_first_entry(&c->set.dev->connections.eps, struct srnic_ep, link);
+
+	srnic_ep_get(ep);
+	mutex_lock(&ep->lock);
+	return ep;
 }
 
 static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
@@ -217,14 +222,14 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	struct srnic_ep *ep = only_ep(c);
 	u8 octets[HEADER + SRNIC_MPA_ENHANCED];
+	struct srnic_ep *ep;
 
 	expect_request(test, sock);
-	mutex_lock(&ep->lock);		/* its work waits: the Reply comes before the connection goes */
+	ep = lock_only_ep(c);		/* the Reply comes before the connection goes */
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
 	srnic_test_send(test, sock, octets, srnic_mpa_build(&good_reply, octets));
-	mutex_unlock(&ep->lock);
+	srnic_ep_unlock_put(ep);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	expect_failure(test, c, client, -ECONNABORTED);
 }
@@ -235,17 +240,18 @@ static void a_disowned_ep_neither_starts_its_qp_nor_fails_it(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	struct srnic_ep *ep = only_ep(c);
-	struct srnic_qp_start start = { .ep = ep };
+	struct srnic_qp_start start = { };
+	struct srnic_ep *ep;
 
 	expect_request(test, sock);
-	mutex_lock(&ep->lock);		/* its work waits */
+	ep = lock_only_ep(c);
 	srnic_connect_abandon(c->set.qp);
+	start.ep = ep;
 	start.sock = ep->sock;
 	KUNIT_EXPECT_EQ(test, srnic_qp_start(c->set.qp, &start), -EINVAL);
 	srnic_qp_give_up(c->set.qp, ep);
 	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
-	mutex_unlock(&ep->lock);
+	srnic_ep_unlock_put(ep);
 	expect_failure(test, c, client, -ECONNABORTED);
 }
 
@@ -342,6 +348,19 @@ static void post_bulk(struct kunit *test, struct srnic_test_conn *c)
 		KUNIT_ASSERT_EQ(test, ib_post_send(&c->set.qp->base, &wr.wr, NULL), 0);
 }
 
+/* The peer reads until TCP has got further than at the ep's last look. */
+static bool reads_on(struct srnic_ep *ep, struct socket *sock, u8 *octets)
+{
+	int i;
+
+	for (i = 0; i < 16 && srnic_sock_progress(ep->sock) == ep->progress; i++) {
+		if (srnic_test_recv(sock, octets, BULK_PIECE) != BULK_PIECE)
+			return false;
+		usleep_range(200, 1000);
+	}
+	return srnic_test_eventually(srnic_sock_progress(ep->sock) != ep->progress);
+}
+
 /* RFC 5041 6.2.1 for as long as the peer takes what it is sent, but no peer holds a connection by taking little. */
 static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *test)
 {
@@ -354,24 +373,22 @@ static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *te
 
 	KUNIT_ASSERT_NOT_NULL(test, octets);
 	post_bulk(test, c);
+	ep = lock_only_ep(c);		/* its work waits, its steps are taken here */
 	kernel_sock_shutdown(sock, SHUT_WR);
-	srnic_test_expect_event(test, client, 2, IW_CM_EVENT_DISCONNECT, 0);
-	ep = only_ep(c);
-	for (i = 0; i < 30; i++) {
-		KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, BULK_PIECE), BULK_PIECE);
-		srnic_test_let_time_pass(c);
-		msleep(50);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(atomic_read(&ep->over)));
+	KUNIT_EXPECT_EQ(test, srnic_ending_step(ep), SRNIC_STEP_ONWARD);
+	for (i = 0; i < 5; i++) {
+		KUNIT_EXPECT_TRUE(test, reads_on(ep, sock, octets));
+		ep->drain_end = jiffies;
+		KUNIT_EXPECT_EQ(test, srnic_ending_step(ep), SRNIC_STEP_WAIT);
+		KUNIT_EXPECT_EQ(test, ep->state, SRNIC_EP_DRAINING);
 	}
-	KUNIT_ASSERT_EQ(test, client->num, 2);
-	KUNIT_ASSERT_EQ(test, ep->state, SRNIC_EP_DRAINING);
-	mutex_lock(&ep->lock);
+	KUNIT_EXPECT_EQ(test, client->num, 2);
+	KUNIT_EXPECT_TRUE(test, reads_on(ep, sock, octets));
 	ep->drain_limit = jiffies;
-	mutex_unlock(&ep->lock);
-	for (i = 0; i < 10 && READ_ONCE(client->num) == 2; i++) {
-		srnic_test_recv(sock, octets, BULK_PIECE);
-		msleep(50);
-	}
-	KUNIT_ASSERT_EQ(test, client->num, 3);
+	KUNIT_EXPECT_EQ(test, srnic_ending_step(ep), SRNIC_STEP_ONWARD);
+	srnic_ep_unlock_put(ep);
+	srnic_test_expect_event(test, client, 2, IW_CM_EVENT_DISCONNECT, 0);
 	srnic_test_expect_event(test, client, 3, IW_CM_EVENT_CLOSE, 0);
 	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_ERROR);
 	srnic_test_expect_nothing_left(test, c);
@@ -390,7 +407,7 @@ static void establish(struct kunit *test, struct srnic_test_conn *c, struct pair
 {
 	struct iw_cm_conn_param param;
 
-	srnic_test_listen(test, c, 1);
+	srnic_test_listen(test, c, 2);
 	pair->qp = srnic_test_qp(test, c->set.pd, c->set.cq, NULL, IB_SIGNAL_REQ_WR);
 	pair->client = connect_qp(test, c, pair->qp);
 	c->server = srnic_test_consumer(test, c->set.dev);

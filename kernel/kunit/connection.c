@@ -107,7 +107,7 @@ void srnic_test_stop_listening(struct srnic_test_conn *c)
 
 void srnic_test_add_peer(struct srnic_test_conn *c, struct socket *sock)
 {
-	sock->sk->sk_rcvtimeo = 10 * HZ;
+	sock->sk->sk_rcvtimeo = SRNIC_TEST_PATIENCE;
 	c->peer[c->num_peers++] = sock;
 }
 
@@ -270,5 +270,5 @@ void srnic_test_conn_exit(struct kunit *test)
 	for (n = 0; n < c->num_peers; n++)
 		srnic_test_close_peer(c, n);
 	if (c->set.dev)
-		srnic_test_let_time_pass(c);
+		srnic_connect_dev_exit(c->set.dev);
 }

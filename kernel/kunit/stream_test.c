@@ -552,15 +552,22 @@ static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *
 {
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
-	struct sock *sk = s.qp->sock->sk;
+	struct srnic_qp *qp = s.qp;
+	struct sock *sk = qp->sock->sk;
+	void (*old_write_space)(struct sock *sk) = qp->old_write_space;
+	void (*old_state_change)(struct sock *sk) = qp->old_state_change;
+	void (*old_error_report)(struct sock *sk) = qp->old_error_report;
 
 	interruptible = 0;
 	lock_sock(sk);
-	s.qp->old_write_space = s.qp->old_state_change = s.qp->old_error_report = note_context;
+	qp->old_write_space = qp->old_state_change = qp->old_error_report = note_context;
 	sk->sk_data_ready(sk);
 	sk->sk_write_space(sk);
 	sk->sk_state_change(sk);
 	sk->sk_error_report(sk);
+	qp->old_write_space = old_write_space;
+	qp->old_state_change = old_state_change;
+	qp->old_error_report = old_error_report;
 	release_sock(sk);
 	KUNIT_EXPECT_EQ(test, interruptible, 0);
 	srnic_test_expect_nothing_left(test, c);
