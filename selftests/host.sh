@@ -13,7 +13,8 @@ host_packages() {
 	[ ${#missing[@]} -gt 0 ] || return 0
 	say "installing ${missing[*]}"
 	export DEBIAN_FRONTEND=noninteractive
-	apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && return
+	apt-get update -qq -o Acquire::Retries=5 && apt-get install -y -qq --no-install-recommends -o Acquire::Retries=5 \
+		-o DPkg::Lock::Timeout=600 "${missing[@]}" >/dev/null && return
 	echo "srnic: these packages could not be installed: ${missing[*]}; please install them" >&2
 	exit 1
 }

@@ -55,7 +55,7 @@ hosts_up && devices_up && host_device_up srnic || { echo "Bail out! no devices";
 for family in "IPv4 $IP1 1442 1342" "IPv6 $IP61 1422 1322"; do
 	read -r name address mulpdu changed <<<"$family"
 	file=$LOGS/$name.pcap
-	check "every RDMAP message, $name" captured "$file" sr1 veth1 operations "$file" "$address"
+	check "every RDMAP message, $name" undisturbed captured "$file" sr1 veth1 operations "$file" "$address"
 	reads_well "$file" 1 "$name"
 	check "ULPDUs are of $mulpdu octets but for a message's last: $name" ulpdus_are "$file" "$mulpdu"
 	sed 's/^/# opcode, messages, octets: /' "$file.sent"

@@ -93,7 +93,7 @@ under_storm() { # CARRIER PERCENT
 	"$1" sr0 send send "$IP1" -s 600 -c 3 -n 5 -r -m -w 2000 -f 2000
 	sender=$!
 	progresses || status=1
-	for ((i = 0; i < ROUNDS; i++)); do
+	for ((i = 0; i < ROUNDS || (INJECTED == 0 && i < ROUNDS + 5); i++)); do
 		storm "$2" 1000000 1 2>/dev/null
 		INJECTED=$((INJECTED + 2000000 - $(injections_left)))
 		sleep 0.2

@@ -53,7 +53,7 @@ sniff() { # FILE
 # Ends when the last packet has been written, and has been if none was missed.
 sniffed() {
 	local n missed
-	sleep 1
+	sleep 2
 	kill "${SNIFFERS[@]}"
 	for n in 0 1; do
 		missed=$(sed -n 's/^\([0-9]*\) packets dropped by kernel$/\1/p' <&"${SAID[n]}")

@@ -128,6 +128,14 @@ counter() { # DEVICE NAME
 	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
 }
 
+# What TCP has counted, in both namespaces.
+tcp_count() { # NAME, as nstat has it
+	local n
+	for n in 0 1; do
+		nsenter --net=/run/netns/sr$n nstat -asz "$1" | awk 'NR > 1 {print $2}'
+	done | awk '{n += $1} END {print n + 0}'
+}
+
 # Until the command succeeds, for so many tenths of a second.
 within() { # TENTHS COMMAND...
 	local tenths=$1

@@ -8,7 +8,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 # iw_cm lets no process end that waits for a Reply, and where both ends are in one that is killed, none comes.
 set_reply_timeout 10
-LIMIT=${LIMIT:-400} in_ns sr0 "./local/local $IP0 srnic0 '$1'"
+LIMIT=900 in_ns sr0 "./local/local $IP0 srnic0 '$1'"
 status=$?
 set_reply_timeout
 everything_down

@@ -47,11 +47,12 @@ tshark_reads() {
 	local file=$LOGS/wire.pcap sniffer frames good bad markers
 	set_devices mpa_markers 1 1 && ip -n sr0 link set veth0 gso_max_size 1500 &&
 		ip -n sr1 link set veth1 gso_max_size 1500 || return
-	exec 3< <(exec nsenter --net=/run/netns/sr1 tcpdump -i veth1 -s 0 -B 16384 -Z root -w "$file" tcp 2>&1)
+	exec 3< <(exec nsenter --net=/run/netns/sr1 tcpdump -i veth1 -s 0 -B 16384 --immediate-mode -Z root \
+		-w "$file" tcp 2>&1)
 	sniffer=$!
 	grep -m 1 "listening on" <&3
 	with_server sr1 "rping -s -a $IP1 -C 20 -S 1000 -p 7174" sr0 "rping -c -a $IP1 -C 20 -S 1000 -p 7174" 7174 || return
-	sleep 1.5	# for the packets that are still on their way to it
+	sleep 2	# for the packets that are still on their way to it
 	kill $sniffer
 	cat <&3	# until it is gone
 	frames=$(tshark -r "$file" -Y 'tcp.len > 0' | wc -l)

@@ -55,7 +55,7 @@ operations() { # FILE CLIENT-NS SERVER-NS ADDRESS [HOW-IT-DIFFERS...]
 
 decodes() { # NAME CRC CLIENT-NS SERVER-NS ADDRESS [HOW-IT-DIFFERS...]
 	local file=$LOGS/operations.pcap
-	check "every operation, $1" captured "$file" sr1 veth1 operations "$file" "${@:3}" && reads_well "$file" "$2" "$1"
+	check "every operation, $1" undisturbed captured "$file" sr1 veth1 operations "$file" "${@:3}" && reads_well "$file" "$2" "$1"
 	sed 's/^/# opcode, messages, octets: /' "$file.sent"
 }
 

@@ -19,9 +19,8 @@ index_modules() {
 					binds+=(--bind "$d" "/run/base/lib/modules/$KVER/$(basename "$d")")
 			done
 		fi
-		in_root --bind "$modules" "/run/base/lib/modules/$KVER" "${binds[@]}" "$ROOT" depmod -b /run/base "$KVER"
-		mkdir "$cached"
-		cp "$modules"/modules.* "$cached/"
+		in_root --bind "$modules" "/run/base/lib/modules/$KVER" "${binds[@]}" "$ROOT" depmod -b /run/base "$KVER" || return
+		rm -rf "$cached.new" && mkdir "$cached.new" && cp "$modules"/modules.* "$cached.new/" && mv "$cached.new" "$cached" || return
 	fi
 	cp "$cached"/* "$modules/"
 }
@@ -57,7 +56,7 @@ make_payload() {
 	[ -n "${PACKAGED:-}" ] || cp -a "$STAGE/." "$dir/"
 	[ -z "${SIW:-}" ] || install -D -m 644 "$SIW" "$modules/updates/siw.ko"
 	rm -f "$modules"/{build,source}
-	index_modules "$modules"
+	index_modules "$modules" || return
 	cp -a "$SELFTESTS" "$dir/srnic/selftests"
 	program=$(guest_path "$1" "$dir")
 	shift

@@ -55,7 +55,7 @@ void want_refusal(Ends &ends, ibv_wr_opcode opcode, unsigned int flags, uint32_t
 {
 	require(!post(ends, opcode, single, flags, rkey), "posting");
 	ends.client.completion(false);
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 1000; i++) {
 		ibv_qp_attr attr{};
 		ibv_qp_init_attr init;
 

@@ -15,11 +15,24 @@ captured() {
 	grep -m 1 "listening on" <&3
 	"$@"
 	status=$?
-	sleep 0.5	# for the packets that are still on their way to it
+	sleep 2	# for the packets that are still on their way to it
 	kill $sniffer
 	said=$(cat <&3)	# until it is gone
 	echo "$said"
 	[ $status = 0 ] && grep -q '^0 packets dropped by kernel' <<<"$said" && decode "$file"
+}
+
+# Runs a command in which TCP sends no segment a second time, as it may where a machine is slow and nothing is lost: the
+# sniffer would see it twice. Tried again if it did.
+undisturbed() { # COMMAND...
+	local try before
+	for try in 1 2 3 4 5; do
+		before=$(tcp_count TcpRetransSegs)
+		"$@" || return
+		[ "$(tcp_count TcpRetransSegs)" != "$before" ] || return 0
+		echo "TCP has sent segments again, try $try"
+	done
+	return 1
 }
 
 # Nothing above RDMAP is to guess what our payload may be. FILE.fields has a line for each packet with data, with the fields
