@@ -51,13 +51,21 @@ retries() { ip netns exec sr0 sysctl -qw net.ipv4.tcp_retries2="$1"; }
 # With what a neighbour knows of it again: rdma_cm's own patience with one is another matter (lib.sh).
 address_back() { ip -n sr0 addr add "$IP0/24" dev veth0 && reach sr0 "$IP1" && reach sr1 "$IP0"; }
 
+# As start_sending, and as many connections are there. Octets are under way for long, so that most have some at any moment.
+start_sending_slowly() { # CONNECTIONS OPTION...
+	local connects
+	connects=$(counter srnic0 connects)
+	start_sending -c "$@" && rises srnic0 connects $((connects + $1 - 1)) && progresses
+}
+
 # The peer cannot tell, so a connection with octets under way ends by TCP's timeout; the sender hears of it. One that
 # just waits for an answer has nothing that could time out: of many at least one is under way.
 address_removed() {
+	modprobe sch_netem && tc -n sr0 qdisc add dev veth0 root netem limit 10000 delay 100ms || return
 	retries 4
-	start_sending -c 24 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 || return
-	ended $SENDER 50
+	start_sending_slowly 24 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 && ended $SENDER 50
 	retries 15
+	tc -n sr0 qdisc del dev veth0 root
 	address_back
 	tail -n 3 "$LOGS/send"
 	die_at_once "$SERVER"

@@ -51,7 +51,7 @@ stop_serving() {
 	return $status
 }
 
-progress() { grep '^at' "$LOGS/send" | tail -n 1 | cut -d' ' -f2; }
+progress() { awk '/^at/ { round = $2 } END { print round + 0 }' "$LOGS/send"; }
 
 progress_is_above() { [ "$(progress)" -gt "$1" ]; }
 
@@ -59,8 +59,8 @@ progress_is_above() { [ "$(progress)" -gt "$1" ]; }
 progresses() {
 	local before
 	before=$(progress)
-	within $((PATIENCE * 10)) progress_is_above $((${before:-0} + 3)) && return
-	echo "no progress after round ${before:-0}"
+	within $((PATIENCE * 10)) progress_is_above $((before + 3)) && return
+	echo "no progress after round $before"
 	return 1
 }
 
