@@ -25,6 +25,13 @@ start_sending() { # OPTION...
 	progresses
 }
 
+# As start_sending, and all of so many connections are there.
+start_all_sending() { # CONNECTIONS OPTION...
+	local connects
+	connects=$(counter srnic0 connects)
+	start_sending -c "$@" && rises srnic0 connects $((connects + $1 - 1)) && progresses
+}
+
 stop_sending() {
 	kill $SENDER && ended $SENDER 20 && grep rounds= "$LOGS/send" && stop_serving
 }
@@ -36,9 +43,8 @@ link_down_and_up() {
 }
 
 link_flaps() {
-	local i connects
-	connects=$(counter srnic0 connects)
-	start_sending && rises srnic0 connects $((connects + 1)) || return
+	local i
+	start_all_sending 2 || return
 	for i in 1 2 3; do
 		link_down_and_up $((i % 2)) && progresses || return
 	done
@@ -51,19 +57,13 @@ retries() { ip netns exec sr0 sysctl -qw net.ipv4.tcp_retries2="$1"; }
 # With what a neighbour knows of it again: rdma_cm's own patience with one is another matter (lib.sh).
 address_back() { ip -n sr0 addr add "$IP0/24" dev veth0 && reach sr0 "$IP1" && reach sr1 "$IP0"; }
 
-# As start_sending, and as many connections are there. Octets are under way for long, so that most have some at any moment.
-start_sending_slowly() { # CONNECTIONS OPTION...
-	local connects
-	connects=$(counter srnic0 connects)
-	start_sending -c "$@" && rises srnic0 connects $((connects + $1 - 1)) && progresses
-}
-
 # The peer cannot tell, so a connection with octets under way ends by TCP's timeout; the sender hears of it. One that
-# just waits for an answer has nothing that could time out: of many at least one is under way.
+# just waits for an answer has nothing that could time out: a delay keeps octets under way, and of many connections at
+# least one has some.
 address_removed() {
 	modprobe sch_netem && tc -n sr0 qdisc add dev veth0 root netem limit 10000 delay 100ms || return
 	retries 4
-	start_sending_slowly 24 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 && ended $SENDER 50
+	start_all_sending 24 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 && ended $SENDER 50
 	retries 15
 	tc -n sr0 qdisc del dev veth0 root
 	address_back

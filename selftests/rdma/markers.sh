@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # MPA markers (RFC 5044 4.3): one end, the other, or both ask for them (mpa_markers of the device); data of every size goes
 # through whole, with CRCs and without. What is on the wire is checked octet by octet in hostile/markers.cc.
-cd "$(dirname "$0")" && . ./lib.sh
+cd "$(dirname "$0")" && . ./lib.sh && . capture/tshark.sh
 
 COUNT=${COUNT:-200}
 SIZES=${SIZES:-1 500 65536}
@@ -44,20 +44,14 @@ other_peer() {
 # Wireshark's decoder takes the markers out and computes the CRCs. It does not find every FPDU, so these are counted; where
 # segments start with one it does best, so segments are not to be put together into larger ones.
 tshark_reads() {
-	local file=$LOGS/wire.pcap sniffer frames good bad markers
+	local file=$LOGS/wire.pcap frames good bad markers
 	set_devices mpa_markers 1 1 && ip -n sr0 link set veth0 gso_max_size 1500 &&
 		ip -n sr1 link set veth1 gso_max_size 1500 || return
-	exec 3< <(exec nsenter --net=/run/netns/sr1 tcpdump -i veth1 -s 0 -B 16384 --immediate-mode -Z root \
-		-w "$file" tcp 2>&1)
-	sniffer=$!
-	grep -m 1 "listening on" <&3
-	with_server sr1 "rping -s -a $IP1 -C 20 -S 1000 -p 7174" sr0 "rping -c -a $IP1 -C 20 -S 1000 -p 7174" 7174 || return
-	sleep 2	# for the packets that are still on their way to it
-	kill $sniffer
-	cat <&3	# until it is gone
-	frames=$(tshark -r "$file" -Y 'tcp.len > 0' | wc -l)
-	good=$(tshark -r "$file" -V | grep -c 'Good CRC32')
-	bad=$(tshark -r "$file" -V | grep -c 'Bad CRC32')
+	captured "$file" sr1 veth1 with_server sr1 "rping -s -a $IP1 -C 20 -S 1000 -p 7174" \
+		sr0 "rping -c -a $IP1 -C 20 -S 1000 -p 7174" 7174 || return
+	frames=$(wc -l <"$file.fields")
+	good=$(grep -c 'Good CRC32' "$file.verbose")
+	bad=$(grep -c 'Bad CRC32' "$file.verbose")
 	markers=$(tshark -r "$file" -T fields -e iwarp_mpa.marker_fpduptr | tr ',' '\n' | grep -c .)
 	echo "$frames segments with data, $good good CRCs, $bad bad ones, $markers markers"
 	[ "$bad" = 0 ] && [ $((good * 2)) -ge "$frames" ] && [ "$markers" -ge 40 ]
