@@ -26,12 +26,21 @@ kernel_missing_options() {
 	done <"$dir/lab.config"
 }
 
+# User-mode Linux keeps a process's floating point state in an area of a fixed size, 2696 bytes. PTRACE_SETREGSET wants
+# all of what the processor has: 11008 bytes with AMX. Less and init dies at boot ("ptrace set fp regs failed"); more is
+# no harm. The area lies on the kernel's stack, once for each nested signal: uml.config makes that larger, too.
+mend_uml() {
+	sed -i 's/\bHOST_FP_SIZE, 2696\b/HOST_FP_SIZE, 12288/' "$1/user-offsets.c" &&
+		grep -q 'HOST_FP_SIZE, 12288' "$1/user-offsets.c"
+}
+
 build_kernel() { # DIRECTORY ARCH BASE "TARGET..." FRAGMENT...
 	local dir=$1 arch=$2 base=$3 targets=$4 missing
 	shift 4
 	rm -rf "$dir" "$dir.new"
 	linux_source_unpack "$dir.new"
 	mend_siw "$dir.new/drivers/infiniband/sw/siw" || return
+	[ "$arch" != um ] || mend_uml "$dir.new/arch/x86/um" || return
 	kernel_config "$@" >"$dir.new/lab.config"
 	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
 		cd /run/linux
@@ -69,7 +78,7 @@ build_kernel_once() { # NAME DIRECTORY ...
 # Sets KERNEL_SOURCE, the built tree, KVER, the kernel's version, and KERNEL_MODULES, its installed modules, for the
 # kernel called $1: ARCH and the configuration that BASE makes, changed by the fragments.
 kernel_ready() { # NAME ARCH BASE "TARGET..." FRAGMENT...
-	KERNEL_SOURCE=$CACHE/$1-$RELEASE_KERNEL-$({ chroot "$ROOT" gcc --version; cat "${@:5}"; } | key)
+	KERNEL_SOURCE=$CACHE/$1-$RELEASE_KERNEL-$({ chroot "$ROOT" gcc --version; declare -f mend_uml; cat "${@:5}"; } | key)
 	if [ ! -d "$KERNEL_SOURCE" ]; then
 		locked cache linux_source_ready
 		locked "$1" build_kernel_once "$1" "$KERNEL_SOURCE" "${@:2}"
