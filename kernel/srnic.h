@@ -10,7 +10,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/srnic_core.h"
+#include "core/core.h"
 
 #if !defined(CONFIG_64BIT) || defined(CONFIG_PREEMPT_RT)
 #error "srnic needs a 64-bit kernel without PREEMPT_RT"
@@ -91,7 +91,7 @@ static inline struct srnic_dev *to_srnic_dev(struct ib_device *base)
 
 struct srnic_pd {
 	struct ib_pd base;
-	u32 id;			/* what srnic_region.pd is compared with */
+	u32 id;			/* what core_region.pd is compared with */
 };
 
 static inline struct srnic_pd *to_srnic_pd(struct ib_pd *base)

@@ -55,7 +55,7 @@ u32 add_slice(u32 crc, const u8 *octets)
 
 using namespace srnic;
 
-u32 srnic_crc32c_table(u32 crc, const void *data, u64 len)
+u32 core_crc32c_table(u32 crc, const void *data, u64 len)
 {
 	const u8 *octets = static_cast<const u8 *>(data);
 

@@ -43,29 +43,29 @@ constexpr bool allowed(const srnic_send_wqe &wqe, const SendRule &rule, bool ker
 
 constexpr u32 room_behind(u32 head, u32 slot_size) { return slot_size > head ? slot_size - head : 0; }
 
-srnic_wqe_verdict check_inline(const srnic_send_wqe &wqe, u32 room, u32 &length)
+core_wqe_verdict check_inline(const srnic_send_wqe &wqe, u32 room, u32 &length)
 {
 	if (wqe.num_sge)
-		return SRNIC_WQE_BAD_SGE;
+		return CORE_WQE_BAD_SGE;
 	if (wqe.inline_len > min(room, u32{SRNIC_MAX_INLINE}))
-		return SRNIC_WQE_BAD_LENGTH;
+		return CORE_WQE_BAD_LENGTH;
 	length = wqe.inline_len;
-	return SRNIC_WQE_OK;
+	return CORE_WQE_OK;
 }
 
 // The list lies behind the slot's head; room: octets of the slot that are left for it.
-srnic_wqe_verdict check_sges(const srnic_sge *sges, u32 num_sge, u32 room, u32 &length)
+core_wqe_verdict check_sges(const srnic_sge *sges, u32 num_sge, u32 room, u32 &length)
 {
 	u64 total = 0;
 
 	if (num_sge > min(room / u32{sizeof(srnic_sge)}, u32{SRNIC_MAX_SGE}))
-		return SRNIC_WQE_BAD_SGE;
+		return CORE_WQE_BAD_SGE;
 	for (u32 i = 0; i < num_sge; i++)
 		total += sges[i].length;
 	if (total > 0xffffffff) // RFC 5041 5.2: the ULP Message Length is less than 2^32
-		return SRNIC_WQE_BAD_LENGTH;
+		return CORE_WQE_BAD_LENGTH;
 	length = static_cast<u32>(total);
-	return SRNIC_WQE_OK;
+	return CORE_WQE_OK;
 }
 
 template <class Wqe> const srnic_sge *sges_of(const Wqe *wqe) { return reinterpret_cast<const srnic_sge *>(wqe + 1); }
@@ -75,25 +75,25 @@ template <class Wqe> const srnic_sge *sges_of(const Wqe *wqe) { return reinterpr
 
 using namespace srnic;
 
-enum srnic_wqe_verdict srnic_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size, bool kernel, u32 *length)
+enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size, bool kernel, u32 *length)
 {
 	SendRule rule = send_rule(wqe->opcode);
 	u32 room = room_behind(sizeof(*wqe), slot_size);
 
 	*length = 0;
 	if (!allowed(*wqe, rule, kernel))
-		return SRNIC_WQE_BAD_OPCODE;
+		return CORE_WQE_BAD_OPCODE;
 	if (wqe->flags & SRNIC_WQE_INLINE)
 		return check_inline(*wqe, room, *length);
 	if (wqe->num_sge < rule.min_sge || wqe->num_sge > rule.max_sge)
-		return SRNIC_WQE_BAD_SGE;
+		return CORE_WQE_BAD_SGE;
 	return check_sges(sges_of(wqe), wqe->num_sge, room, *length);
 }
 
-enum srnic_wqe_verdict srnic_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size, u32 *room)
+enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size, u32 *room)
 {
 	*room = 0;
 	return check_sges(sges_of(wqe), wqe->num_sge, room_behind(sizeof(*wqe), slot_size), *room);
 }
 
-u32 srnic_ring_pending(u32 prod, u32 taken, u32 entries) { return ring_pending(prod, taken, entries); }
+u32 core_ring_pending(u32 prod, u32 taken, u32 entries) { return ring_pending(prod, taken, entries); }

@@ -10,8 +10,8 @@
 // Every FPDU is fed in steps: 16 octets, which the smallest ULPDU fills; 4 more of an untagged header; payload, placed by
 // the host (a Read Request or Terminate is gathered in buf instead, and what was refused is skipped); pad and CRC. Markers
 // cut these steps, and are taken out.
-#include "framing.hh"
-#include "terminate.hh"
+#include "mpa/framing.hh"
+#include "rdmap/terminate.hh"
 
 namespace srnic {
 namespace {
@@ -21,19 +21,19 @@ enum class Phase : u8 { header, untagged_rest, payload, skipped, trailer };
 constexpr u32 ddp_offset = fpdu_header_len;
 constexpr u32 tagged_end = ddp_offset + sizeof(TaggedHeader);
 constexpr u32 untagged_end = ddp_offset + sizeof(UntaggedHeader);
-static_assert(sizeof(srnic_rx::buf) >= untagged_end + SRNIC_TERM_MAX + SRNIC_FPDU_MAX_TRAILER);
-static_assert(sizeof(srnic_rx::buf) >= untagged_end + SRNIC_READ_REQUEST_LEN + SRNIC_FPDU_MAX_TRAILER);
+static_assert(sizeof(core_rx::buf) >= untagged_end + CORE_TERM_MAX + CORE_FPDU_MAX_TRAILER);
+static_assert(sizeof(core_rx::buf) >= untagged_end + CORE_READ_REQUEST_LEN + CORE_FPDU_MAX_TRAILER);
 
-u32 ulpdu_len(const srnic_rx &rx) { return load<FpduHeader>(rx.buf).ulpdu_length.host(); }
-DdpControl ddp_control(const srnic_rx &rx) { return {rx.buf[ddp_offset]}; }
-RdmapControl rdmap_control(const srnic_rx &rx) { return {rx.buf[ddp_offset + 1]}; }
+u32 ulpdu_len(const core_rx &rx) { return load<FpduHeader>(rx.buf).ulpdu_length.host(); }
+DdpControl ddp_control(const core_rx &rx) { return {rx.buf[ddp_offset]}; }
+RdmapControl rdmap_control(const core_rx &rx) { return {rx.buf[ddp_offset + 1]}; }
 
 // ---- Errors ----
 
 // Captures the segment at fault, as far as figure 10 wants it sent back; its headers are still in buf.
-[[gnu::cold, gnu::noinline]] void capture(srnic_rx &rx, Error why)
+[[gnu::cold, gnu::noinline]] void capture(core_rx &rx, Error why)
 {
-	srnic_terminate &term = rx.term;
+	core_terminate &term = rx.term;
 
 	term = {};
 	term.layer = why.layer;
@@ -52,48 +52,48 @@ RdmapControl rdmap_control(const srnic_rx &rx) { return {rx.buf[ddp_offset + 1]}
 }
 
 // Ends the stream. The first error is the one to be told (RFC 5040 7.1, 4).
-[[gnu::cold, gnu::noinline]] srnic_rx_event fail(srnic_rx &rx, Error why)
+[[gnu::cold, gnu::noinline]] core_rx_event fail(core_rx &rx, Error why)
 {
 	if (!rx.over)
 		capture(rx, why);
 	rx.over = 1;
-	return SRNIC_RX_ERROR;
+	return CORE_RX_ERROR;
 }
 
 // ---- Steps ----
 
-srnic_rx_event want(srnic_rx &rx, Phase phase, u32 need)
+core_rx_event want(core_rx &rx, Phase phase, u32 need)
 {
 	rx.phase = static_cast<u8>(phase);
 	rx.need = static_cast<u16>(need);
-	return SRNIC_RX_MORE;
+	return CORE_RX_MORE;
 }
 
-void start_fpdu(srnic_rx &rx)
+void start_fpdu(core_rx &rx)
 {
 	rx.have = 0;
 	rx.summed = 0;
 	rx.refused = 0;
-	rx.crc = SRNIC_CRC_SEED;
-	srnic_markers_end_fpdu(&rx.markers);
+	rx.crc = CORE_CRC_SEED;
+	core_markers_end_fpdu(&rx.markers);
 	want(rx, Phase::header, tagged_end);
 }
 
 // The CRC over what has been gathered in buf since it was last brought up to date.
-void sum_up_to(srnic_rx &rx, u32 end)
+void sum_up_to(core_rx &rx, u32 end)
 {
 	if (end > rx.summed && rx.params.crc)
-		rx.crc = srnic_host_crc32c(rx.crc, rx.buf + rx.summed, end - rx.summed);
+		rx.crc = core_host_crc32c(rx.crc, rx.buf + rx.summed, end - rx.summed);
 	rx.summed = static_cast<u16>(end);
 }
 
 // gathered: octets of payload that come into buf, in front of the trailer.
-srnic_rx_event want_trailer(srnic_rx &rx, u32 gathered)
+core_rx_event want_trailer(core_rx &rx, u32 gathered)
 {
 	return want(rx, Phase::trailer, rx.have + gathered + fpdu_trailer(rx.ulpdu_len));
 }
 
-srnic_rx_event want_payload(srnic_rx &rx, u32 len)
+core_rx_event want_payload(core_rx &rx, u32 len)
 {
 	if (!len)
 		return want_trailer(rx, 0);
@@ -103,7 +103,7 @@ srnic_rx_event want_payload(srnic_rx &rx, u32 len)
 }
 
 // The CRC field of an FPDU whose other octets are of no interest any more.
-srnic_rx_event want_field(srnic_rx &rx)
+core_rx_event want_field(core_rx &rx)
 {
 	rx.have = 0;
 	rx.summed = 0;
@@ -111,14 +111,14 @@ srnic_rx_event want_field(srnic_rx &rx)
 }
 
 // Skips len octets and then looks at the CRC.
-[[gnu::cold, gnu::noinline]] srnic_rx_event skip(srnic_rx &rx, u32 len)
+[[gnu::cold, gnu::noinline]] core_rx_event skip(core_rx &rx, u32 len)
 {
 	rx.payload_left = len;
 	return len ? want(rx, Phase::skipped, rx.have) : want_field(rx);
 }
 
 // Skips what is left of the FPDU whose header is at hand.
-[[gnu::cold, gnu::noinline]] srnic_rx_event skip_rest(srnic_rx &rx)
+[[gnu::cold, gnu::noinline]] core_rx_event skip_rest(core_rx &rx)
 {
 	sum_up_to(rx, rx.have);
 	return skip(rx, fpdu_header_len + rx.ulpdu_len + fpdu_pad(rx.ulpdu_len) - rx.have);
@@ -127,7 +127,7 @@ srnic_rx_event want_field(srnic_rx &rx)
 // What the header at hand gets wrong. It is told when the FPDU is whole, and its CRC is good if there is one: RFC 5044 4.4,
 // "the receiver MUST first". Only then has a responder received and validated an FPDU, and may tell anything (7.1.2, 4).
 // What is left of the FPDU until then is skipped.
-[[gnu::cold, gnu::noinline]] srnic_rx_event refuse(srnic_rx &rx, Error why)
+[[gnu::cold, gnu::noinline]] core_rx_event refuse(core_rx &rx, Error why)
 {
 	capture(rx, why);
 	rx.refused = 1;
@@ -137,55 +137,55 @@ srnic_rx_event want_field(srnic_rx &rx)
 // ---- Tagged messages (RFC 5041 5.1.1) ----
 
 // RFC 5040 5.1. Each segment is checked by itself: whose message it continues makes no difference to where it may land.
-srnic_rx_event begin_write(srnic_rx &rx, const TaggedHeader &header, u32 len)
+core_rx_event begin_write(core_rx &rx, const TaggedHeader &header, u32 len)
 {
-	srnic_region_verdict verdict = SRNIC_REGION_INVALID;
-	srnic_region region;
+	core_region_verdict verdict = CORE_REGION_INVALID;
+	core_region region;
 
 	if (!len)
 		return want_payload(rx, 0);
-	rx.place = {SRNIC_PLACE_REGION, header.stag.host(), header.to.host()};
-	if (srnic_host_region(rx.params.ctx, rx.place.stag, &region))
-		verdict = check_region(region, rx.params.pd, SRNIC_ACCESS_REMOTE_WRITE, rx.place.to, len);
-	if (verdict != SRNIC_REGION_OK) [[unlikely]]
+	rx.place = {CORE_PLACE_REGION, header.stag.host(), header.to.host()};
+	if (core_host_region(rx.params.ctx, rx.place.stag, &region))
+		verdict = check_region(region, rx.params.pd, CORE_ACCESS_REMOTE_WRITE, rx.place.to, len);
+	if (verdict != CORE_REGION_OK) [[unlikely]]
 		return refuse(rx, error(tagged_error(verdict)));
 	return want_payload(rx, len);
 }
 
 // Responses come in the order of their requests (RFC 5040 5.2.2) and their octets in order (5.5), so the next one has to
 // lie exactly where the oldest outstanding read has got to.
-srnic_region_verdict check_sink(const srnic_read_sink &sink, const TaggedHeader &header, u32 len)
+core_region_verdict check_sink(const core_read_sink &sink, const TaggedHeader &header, u32 len)
 {
 	u64 to = header.to.host(), end = 0;
 
 	if (header.stag.host() != sink.stag)
-		return SRNIC_REGION_INVALID;
+		return CORE_REGION_INVALID;
 	if (__builtin_add_overflow(to, u64{len}, &end))
-		return SRNIC_REGION_WRAP;
+		return CORE_REGION_WRAP;
 	if (to != sink.to + sink.placed || len > sink.length - sink.placed)
-		return SRNIC_REGION_BOUNDS;
-	return SRNIC_REGION_OK;
+		return CORE_REGION_BOUNDS;
+	return CORE_REGION_OK;
 }
 
 // RFC 5040 5.2.2. Neither a response that ends early nor one that is whole and does not end has an error code of its own.
-srnic_rx_event begin_read_response(srnic_rx &rx, const TaggedHeader &header, u32 len)
+core_rx_event begin_read_response(core_rx &rx, const TaggedHeader &header, u32 len)
 {
-	srnic_region_verdict verdict = SRNIC_REGION_OK;
-	srnic_read_sink sink;
+	core_region_verdict verdict = CORE_REGION_OK;
+	core_read_sink sink;
 
-	if (!srnic_host_read_sink(rx.params.ctx, &sink)) [[unlikely]]
+	if (!core_host_read_sink(rx.params.ctx, &sink)) [[unlikely]]
 		return refuse(rx, len ? error(TaggedError::invalid_stag) : error(OperationError::unexpected_opcode));
 	if (len)
 		verdict = check_sink(sink, header, len);
-	if (verdict != SRNIC_REGION_OK) [[unlikely]]
+	if (verdict != CORE_REGION_OK) [[unlikely]]
 		return refuse(rx, error(tagged_error(verdict)));
 	if (rx.last != (sink.placed + len == sink.length)) [[unlikely]]
 		return refuse(rx, error(OperationError::unspecified));
-	rx.place = {SRNIC_PLACE_READ, sink.stag, sink.placed};
+	rx.place = {CORE_PLACE_READ, sink.stag, sink.placed};
 	return want_payload(rx, len);
 }
 
-srnic_rx_event on_tagged(srnic_rx &rx)
+core_rx_event on_tagged(core_rx &rx)
 {
 	TaggedHeader header = load<TaggedHeader>(rx.buf + ddp_offset);
 	u32 len = rx.ulpdu_len - u32{sizeof(header)};
@@ -194,9 +194,9 @@ srnic_rx_event on_tagged(srnic_rx &rx)
 		return refuse(rx, error(TaggedError::version));
 	if (!rdmap_control(rx).version_ok()) [[unlikely]]
 		return refuse(rx, error(OperationError::version));
-	if (rx.opcode == SRNIC_RDMAP_WRITE)
+	if (rx.opcode == CORE_RDMAP_WRITE)
 		return begin_write(rx, header, len);
-	if (rx.opcode == SRNIC_RDMAP_READ_RESPONSE)
+	if (rx.opcode == CORE_RDMAP_READ_RESPONSE)
 		return begin_read_response(rx, header, len);
 	return refuse(rx, error(OperationError::unexpected_opcode));
 }
@@ -205,16 +205,16 @@ srnic_rx_event on_tagged(srnic_rx &rx)
 
 // RFC 6581 9.2: a zero-length Send in front of everything else tells that the initiator is ready. It belongs to nobody's
 // receive queue (4.4.2).
-bool is_rtr(const srnic_rx &rx, u32 len)
+bool is_rtr(const core_rx &rx, u32 len)
 {
-	return rx.fpdus == 0 && rx.params.rtr & SRNIC_RTR_SEND && rx.opcode == SRNIC_RDMAP_SEND && rx.last && !len;
+	return rx.fpdus == 0 && rx.params.rtr & CORE_RTR_SEND && rx.opcode == CORE_RDMAP_SEND && rx.last && !len;
 }
 
-srnic_take take_receive(srnic_rx &rx)
+core_take take_receive(core_rx &rx)
 {
-	srnic_take taken = srnic_host_receive(rx.params.ctx, &rx.receive_room);
+	core_take taken = core_host_receive(rx.params.ctx, &rx.receive_room);
 
-	if (taken == SRNIC_TAKE_OK) [[likely]] {
+	if (taken == CORE_TAKE_OK) [[likely]] {
 		rx.receive_active = 1;
 		rx.receive_opcode = rx.opcode;
 	}
@@ -222,9 +222,9 @@ srnic_take take_receive(srnic_rx &rx)
 }
 
 // RFC 5040 5.3. TCP keeps order, so the only legal MSN is that of the oldest receive, and the only legal MO the next one.
-srnic_rx_event begin_send(srnic_rx &rx, const UntaggedHeader &header, u32 len)
+core_rx_event begin_send(core_rx &rx, const UntaggedHeader &header, u32 len)
 {
-	srnic_take taken = SRNIC_TAKE_OK;
+	core_take taken = CORE_TAKE_OK;
 
 	if (header.msn.host() != rx.send_msn) [[unlikely]]
 		return refuse(rx, error(UntaggedError::msn_range));
@@ -234,20 +234,20 @@ srnic_rx_event begin_send(srnic_rx &rx, const UntaggedHeader &header, u32 len)
 		return refuse(rx, error(OperationError::unexpected_opcode));
 	if (!rx.receive_active && !is_rtr(rx, len))
 		taken = take_receive(rx);
-	if (taken == SRNIC_TAKE_EMPTY) [[unlikely]]
+	if (taken == CORE_TAKE_EMPTY) [[unlikely]]
 		return refuse(rx, error(UntaggedError::no_buffer));
-	if (taken != SRNIC_TAKE_OK) [[unlikely]]
+	if (taken != CORE_TAKE_OK) [[unlikely]]
 		return fail(rx, local_catastrophic);
 	if (len && len > rx.receive_room - rx.receive_len) [[unlikely]]
 		return refuse(rx, error(UntaggedError::too_long));
-	rx.place = {SRNIC_PLACE_RECEIVE, 0, rx.receive_len};
+	rx.place = {CORE_PLACE_RECEIVE, 0, rx.receive_len};
 	rx.receive_len += len;
 	return want_payload(rx, len);
 }
 
 // A message that RDMAP itself consumes, from a buffer of max_len octets: one segment, gathered in buf. DDP can tell one
 // that is too long for the buffer; one that is cut short or spread over segments has no error code of its own.
-srnic_rx_event gather(srnic_rx &rx, const UntaggedHeader &header, u32 len, u32 msn, u32 min_len, u32 max_len)
+core_rx_event gather(core_rx &rx, const UntaggedHeader &header, u32 len, u32 msn, u32 min_len, u32 max_len)
 {
 	if (header.msn.host() != msn)
 		return refuse(rx, error(UntaggedError::msn_range));
@@ -261,23 +261,23 @@ srnic_rx_event gather(srnic_rx &rx, const UntaggedHeader &header, u32 len, u32 m
 }
 
 // RFC 5040 5.2.1: as many buffers as the IRD are available on queue 1.
-srnic_rx_event begin_read_request(srnic_rx &rx, const UntaggedHeader &header, u32 len)
+core_rx_event begin_read_request(core_rx &rx, const UntaggedHeader &header, u32 len)
 {
-	srnic_rx_event event = gather(rx, header, len, rx.read_msn, SRNIC_READ_REQUEST_LEN, SRNIC_READ_REQUEST_LEN);
+	core_rx_event event = gather(rx, header, len, rx.read_msn, CORE_READ_REQUEST_LEN, CORE_READ_REQUEST_LEN);
 
-	if (event == SRNIC_RX_MORE && !rx.refused && !srnic_host_read_room(rx.params.ctx)) [[unlikely]]
+	if (event == CORE_RX_MORE && !rx.refused && !core_host_read_room(rx.params.ctx)) [[unlikely]]
 		return refuse(rx, error(UntaggedError::no_buffer));
 	return event;
 }
 
 // RFC 5040 5.4: a single one, the first and last of queue 2.
-srnic_rx_event begin_terminate(srnic_rx &rx, const UntaggedHeader &header, u32 len)
+core_rx_event begin_terminate(core_rx &rx, const UntaggedHeader &header, u32 len)
 {
-	return gather(rx, header, len, first_msn, sizeof(TerminateHeader), SRNIC_TERM_MAX);
+	return gather(rx, header, len, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
 }
 
 // The control octets and the queue come first: they say which of the other rules apply.
-srnic_rx_event on_untagged(srnic_rx &rx)
+core_rx_event on_untagged(core_rx &rx)
 {
 	UntaggedHeader header = load<UntaggedHeader>(rx.buf + ddp_offset);
 	u32 len = rx.ulpdu_len - u32{sizeof(header)}, qn = header.qn.host();
@@ -301,11 +301,11 @@ srnic_rx_event on_untagged(srnic_rx &rx)
 
 // ---- Headers ----
 
-srnic_rx_event on_trailer(srnic_rx &rx);
+core_rx_event on_trailer(core_rx &rx);
 
 // A length that leaves no room for the header it stands in front of, as soon as it can be known: FPDUs as short as that
 // end before a header would.
-bool length_too_short(const srnic_rx &rx)
+bool length_too_short(const core_rx &rx)
 {
 	bool tagged = rx.have <= ddp_offset || ddp_control(rx).tagged();
 
@@ -315,24 +315,24 @@ bool length_too_short(const srnic_rx &rx)
 // Of all codes only MPA's third blames the ULPDU_Length: if it leaves no room for a DDP header, FPDUs do not start where
 // we believe. Like every LLP error it includes no header, of which there is none. "In the event that the CRC is valid"
 // (RFC 5044 8): all of the FPDU fits buf, and may be there already.
-[[gnu::cold, gnu::noinline]] srnic_rx_event refuse_length(srnic_rx &rx)
+[[gnu::cold, gnu::noinline]] core_rx_event refuse_length(core_rx &rx)
 {
 	if (!rx.params.crc)
 		return fail(rx, error(LlpError::framing));
 	capture(rx, error(LlpError::framing));
 	rx.refused = 1;
 	want(rx, Phase::trailer, fpdu_len(ulpdu_len(rx)));
-	return rx.have < rx.need ? SRNIC_RX_MORE : on_trailer(rx);
+	return rx.have < rx.need ? CORE_RX_MORE : on_trailer(rx);
 }
 
-[[gnu::noinline]] srnic_rx_event on_partial(srnic_rx &rx)
+[[gnu::noinline]] core_rx_event on_partial(core_rx &rx)
 {
 	if (rx.phase == static_cast<u8>(Phase::header) && length_too_short(rx))
 		return refuse_length(rx);
-	return SRNIC_RX_MORE;
+	return CORE_RX_MORE;
 }
 
-srnic_rx_event on_header(srnic_rx &rx)
+core_rx_event on_header(core_rx &rx)
 {
 	rx.ulpdu_len = static_cast<u16>(ulpdu_len(rx));
 	rx.last = ddp_control(rx).last();
@@ -348,7 +348,7 @@ srnic_rx_event on_header(srnic_rx &rx)
 
 // ---- Delivery (RFC 5041 5.4) ----
 
-srnic_rx_event deliver_send(srnic_rx &rx)
+core_rx_event deliver_send(core_rx &rx)
 {
 	bool invalidate = is_invalidate(rx.opcode);
 	u32 inv_stag = invalidate ? load<UntaggedHeader>(rx.buf + ddp_offset).rsvd_ulp2.host() : 0;
@@ -357,59 +357,59 @@ srnic_rx_event deliver_send(srnic_rx &rx)
 	rx.send_msn++;
 	rx.receive_active = 0;
 	rx.receive_len = 0;
-	return SRNIC_RX_SEND;
+	return CORE_RX_SEND;
 }
 
 // RFC 5040 7.2, 4. With a zero length the source must not be looked at (5.2.1).
-srnic_region_verdict check_source(const srnic_rx &rx)
+core_region_verdict check_source(const core_rx &rx)
 {
-	const srnic_read_request &request = rx.read_request;
-	srnic_region region;
+	const core_read_request &request = rx.read_request;
+	core_region region;
 
 	if (!request.length)
-		return SRNIC_REGION_OK;
-	if (!srnic_host_region(rx.params.ctx, request.source_stag, &region))
-		return SRNIC_REGION_INVALID;
-	return check_region(region, rx.params.pd, SRNIC_ACCESS_REMOTE_READ, request.source_to, request.length);
+		return CORE_REGION_OK;
+	if (!core_host_region(rx.params.ctx, request.source_stag, &region))
+		return CORE_REGION_INVALID;
+	return check_region(region, rx.params.pd, CORE_ACCESS_REMOTE_READ, request.source_to, request.length);
 }
 
-srnic_rx_event deliver_read_request(srnic_rx &rx)
+core_rx_event deliver_read_request(core_rx &rx)
 {
-	srnic_region_verdict verdict;
+	core_region_verdict verdict;
 
 	rx.read_request = decode(load<ReadRequestHeader>(rx.buf + untagged_end));
 	verdict = check_source(rx);
-	if (verdict != SRNIC_REGION_OK) [[unlikely]]
+	if (verdict != CORE_REGION_OK) [[unlikely]]
 		return fail(rx, error(protection_error(verdict), true));
 	rx.read_msn++;
-	return SRNIC_RX_READ_REQUEST;
+	return CORE_RX_READ_REQUEST;
 }
 
-srnic_rx_event deliver_terminate(srnic_rx &rx)
+core_rx_event deliver_terminate(core_rx &rx)
 {
-	if (!srnic_terminate_parse(rx.buf + untagged_end, rx.ulpdu_len - u32{sizeof(UntaggedHeader)}, &rx.term))
+	if (!core_terminate_parse(rx.buf + untagged_end, rx.ulpdu_len - u32{sizeof(UntaggedHeader)}, &rx.term))
 		return fail(rx, error(OperationError::unspecified));
 	rx.over = 1;
-	return SRNIC_RX_TERMINATE;
+	return CORE_RX_TERMINATE;
 }
 
-srnic_rx_event deliver(srnic_rx &rx)
+core_rx_event deliver(core_rx &rx)
 {
 	switch (rx.opcode) {
-	case SRNIC_RDMAP_WRITE:
-		return SRNIC_RX_WRITE;
-	case SRNIC_RDMAP_READ_RESPONSE:
-		return SRNIC_RX_READ_RESPONSE;
-	case SRNIC_RDMAP_READ_REQUEST:
+	case CORE_RDMAP_WRITE:
+		return CORE_RX_WRITE;
+	case CORE_RDMAP_READ_RESPONSE:
+		return CORE_RX_READ_RESPONSE;
+	case CORE_RDMAP_READ_REQUEST:
 		return deliver_read_request(rx);
-	case SRNIC_RDMAP_TERMINATE:
+	case CORE_RDMAP_TERMINATE:
 		return deliver_terminate(rx);
 	default:
 		return deliver_send(rx);
 	}
 }
 
-bool crc_good(srnic_rx &rx)
+bool crc_good(core_rx &rx)
 {
 	u32 field = rx.need - crc_field_len;
 
@@ -419,36 +419,36 @@ bool crc_good(srnic_rx &rx)
 	return rx.crc == crc_from_field(rx.buf + field);
 }
 
-srnic_rx_event on_trailer(srnic_rx &rx)
+core_rx_event on_trailer(core_rx &rx)
 {
 	if (!crc_good(rx)) [[unlikely]]
 		return fail(rx, error(LlpError::crc));
 	rx.fpdus++;
 	if (rx.refused) [[unlikely]] {
 		rx.over = 1;
-		return SRNIC_RX_ERROR;
+		return CORE_RX_ERROR;
 	}
 	start_fpdu(rx);
-	return rx.last ? deliver(rx) : SRNIC_RX_MORE;
+	return rx.last ? deliver(rx) : CORE_RX_MORE;
 }
 
-[[gnu::cold, gnu::noinline]] srnic_rx_event took_skipped(srnic_rx &rx, u32 n)
+[[gnu::cold, gnu::noinline]] core_rx_event took_skipped(core_rx &rx, u32 n)
 {
 	if (rx.params.crc)
-		rx.crc = srnic_host_crc32c(rx.crc, rx.buf, n);
+		rx.crc = core_host_crc32c(rx.crc, rx.buf, n);
 	rx.payload_left -= n;
-	return rx.payload_left ? SRNIC_RX_MORE : want_field(rx);
+	return rx.payload_left ? CORE_RX_MORE : want_field(rx);
 }
 
-srnic_rx_event took_payload(srnic_rx &rx, u32 n)
+core_rx_event took_payload(core_rx &rx, u32 n)
 {
 	rx.place.to += n;
 	rx.payload_left -= n;
-	return rx.payload_left ? SRNIC_RX_MORE : want_trailer(rx, 0);
+	return rx.payload_left ? CORE_RX_MORE : want_trailer(rx, 0);
 }
 
 // n octets of an FPDU, no marker among them.
-srnic_rx_event took_octets(srnic_rx &rx, u32 n)
+core_rx_event took_octets(core_rx &rx, u32 n)
 {
 	if (rx.phase == static_cast<u8>(Phase::payload))
 		return took_payload(rx, n);
@@ -468,7 +468,7 @@ srnic_rx_event took_octets(srnic_rx &rx, u32 n)
 
 // RFC 5044 8, 3: a marker and the lengths do not agree on where this FPDU starts. "In the event that the CRC is valid", and
 // whatever else is wrong with it: nothing of it goes up to DDP (6), and no more of it is placed.
-[[gnu::cold, gnu::noinline]] srnic_rx_event refuse_marker(srnic_rx &rx)
+[[gnu::cold, gnu::noinline]] core_rx_event refuse_marker(core_rx &rx)
 {
 	if (!rx.params.crc)
 		return fail(rx, error(LlpError::framing));
@@ -476,49 +476,49 @@ srnic_rx_event took_octets(srnic_rx &rx, u32 n)
 	rx.refused = 1;
 	if (rx.phase == static_cast<u8>(Phase::payload))
 		return skip(rx, rx.payload_left + fpdu_pad(rx.ulpdu_len));
-	return SRNIC_RX_MORE;
+	return CORE_RX_MORE;
 }
 
 // 4.4: the CRC covers markers, in their place.
-srnic_rx_event on_marker(srnic_rx &rx)
+core_rx_event on_marker(core_rx &rx)
 {
 	Marker marker = load<Marker>(rx.marker);
 	bool good = marker_points_back(marker, rx.markers.back);
-	u8 ignored[SRNIC_MARKER_LEN];
+	u8 ignored[CORE_MARKER_LEN];
 
 	sum_up_to(rx, rx.have);
 	if (rx.params.crc)
-		rx.crc = srnic_host_crc32c(rx.crc, rx.marker, sizeof(rx.marker));
+		rx.crc = core_host_crc32c(rx.crc, rx.marker, sizeof(rx.marker));
 	rx.marker_have = 0;
-	srnic_markers_build(&rx.markers, ignored);
-	return good ? SRNIC_RX_MORE : refuse_marker(rx);
+	core_markers_build(&rx.markers, ignored);
+	return good ? CORE_RX_MORE : refuse_marker(rx);
 }
 
-[[gnu::noinline]] srnic_rx_event took_between_markers(srnic_rx &rx, u32 n)
+[[gnu::noinline]] core_rx_event took_between_markers(core_rx &rx, u32 n)
 {
 	if (rx.markers.left) {
-		srnic_markers_pass(&rx.markers, n);
+		core_markers_pass(&rx.markers, n);
 		return took_octets(rx, n);
 	}
 	rx.marker_have = static_cast<u8>(rx.marker_have + n);
-	return rx.marker_have < SRNIC_MARKER_LEN ? SRNIC_RX_MORE : on_marker(rx);
+	return rx.marker_have < CORE_MARKER_LEN ? CORE_RX_MORE : on_marker(rx);
 }
 
-srnic_rx_step next_octets(srnic_rx &rx)
+core_rx_step next_octets(core_rx &rx)
 {
 	if (rx.phase == static_cast<u8>(Phase::payload))
-		return {SRNIC_RX_PLACE, rx.payload_left, nullptr};
+		return {CORE_RX_PLACE, rx.payload_left, nullptr};
 	if (rx.phase == static_cast<u8>(Phase::skipped)) [[unlikely]]
-		return {SRNIC_RX_BYTES, min(rx.payload_left, u32{sizeof(rx.buf)}), rx.buf};
-	return {SRNIC_RX_BYTES, u32{rx.need} - rx.have, rx.buf + rx.have};
+		return {CORE_RX_BYTES, min(rx.payload_left, u32{sizeof(rx.buf)}), rx.buf};
+	return {CORE_RX_BYTES, u32{rx.need} - rx.have, rx.buf + rx.have};
 }
 
-[[gnu::noinline]] srnic_rx_step next_between_markers(srnic_rx &rx)
+[[gnu::noinline]] core_rx_step next_between_markers(core_rx &rx)
 {
-	srnic_rx_step step = next_octets(rx);
+	core_rx_step step = next_octets(rx);
 
 	if (!rx.markers.left)
-		return {SRNIC_RX_BYTES, u32{SRNIC_MARKER_LEN} - rx.marker_have, rx.marker + rx.marker_have};
+		return {CORE_RX_BYTES, u32{CORE_MARKER_LEN} - rx.marker_have, rx.marker + rx.marker_have};
 	step.want = min(step.want, u32{rx.markers.left});
 	return step;
 }
@@ -528,18 +528,18 @@ srnic_rx_step next_octets(srnic_rx &rx)
 
 using namespace srnic;
 
-void srnic_rx_init(struct srnic_rx *rx, const struct srnic_rx_params *params)
+void core_rx_init(struct core_rx *rx, const struct core_rx_params *params)
 {
 	*rx = {};
 	rx->params = *params;
 	rx->send_msn = first_msn;
 	rx->read_msn = first_msn;
-	srnic_markers_start(&rx->markers, params->markers);
+	core_markers_start(&rx->markers, params->markers);
 	start_fpdu(*rx);
 }
 
 // A marker between two FPDUs is part of the second (RFC 5044 4.3); one that is whole has its gap before it.
-bool srnic_rx_between(const struct srnic_rx *rx)
+bool core_rx_between(const struct core_rx *rx)
 {
 	bool marked = rx->marker_have || rx->markers.left == marker_gap;
 
@@ -547,35 +547,35 @@ bool srnic_rx_between(const struct srnic_rx *rx)
 	       (rx->phase == static_cast<u8>(Phase::header) && !rx->have && !marked && !rx->receive_active);
 }
 
-struct srnic_rx_step srnic_rx_next(struct srnic_rx *rx)
+struct core_rx_step core_rx_next(struct core_rx *rx)
 {
 	if (rx->over) [[unlikely]]
-		return {SRNIC_RX_STOP, 0, nullptr};
+		return {CORE_RX_STOP, 0, nullptr};
 	return rx->markers.on ? next_between_markers(*rx) : next_octets(*rx);
 }
 
-enum srnic_rx_event srnic_rx_took(struct srnic_rx *rx, u32 n)
+enum core_rx_event core_rx_took(struct core_rx *rx, u32 n)
 {
 	return rx->markers.on ? took_between_markers(*rx, n) : took_octets(*rx, n);
 }
 
 // Receives and read sinks are this end's own memory: what keeps the host from using them is not the peer's fault, unless
 // the verdict says so.
-enum srnic_rx_event srnic_rx_fail(struct srnic_rx *rx, enum srnic_region_verdict verdict)
+enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict verdict)
 {
-	if (verdict == SRNIC_REGION_OK || queue_of(rx->opcode) == Queue::send)
+	if (verdict == CORE_REGION_OK || queue_of(rx->opcode) == Queue::send)
 		return fail(*rx, local_catastrophic);
 	if (is_tagged(rx->opcode))
 		return fail(*rx, error(tagged_error(verdict)));
-	return fail(*rx, error(protection_error(verdict), rx->opcode == SRNIC_RDMAP_READ_REQUEST));
+	return fail(*rx, error(protection_error(verdict), rx->opcode == CORE_RDMAP_READ_REQUEST));
 }
 
 // RFC 5040 5.3 names the code for an STag that is not the stream's; the same tells of one that may not be invalidated.
-enum srnic_rx_event srnic_rx_fail_invalidate(struct srnic_rx *rx, enum srnic_region_verdict verdict)
+enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict)
 {
-	if (verdict == SRNIC_REGION_OK)
+	if (verdict == CORE_REGION_OK)
 		return fail(*rx, local_catastrophic);
-	if (verdict == SRNIC_REGION_INVALID)
+	if (verdict == CORE_REGION_INVALID)
 		return fail(*rx, error(ProtectionError::invalid_stag, false));
 	return fail(*rx, error(ProtectionError::cannot_invalidate, false));
 }

@@ -7,7 +7,7 @@
 namespace srnic {
 namespace {
 
-constexpr u32 half_bits = SRNIC_STAG_INDEX_BITS / 2;
+constexpr u32 half_bits = CORE_STAG_INDEX_BITS / 2;
 constexpr u32 half_mask = (1u << half_bits) - 1;
 constexpr u32 rounds = 4;
 
@@ -52,5 +52,5 @@ static_assert(unscramble(scramble(0xabcdef, some_key), some_key) == 0xabcdef);
 } // namespace
 } // namespace srnic
 
-u32 srnic_stag_scramble(u32 index, const u64 key[2]) { return srnic::scramble(index, key); }
-u32 srnic_stag_unscramble(u32 scrambled, const u64 key[2]) { return srnic::unscramble(scrambled, key); }
+u32 core_stag_scramble(u32 index, const u64 key[2]) { return srnic::scramble(index, key); }
+u32 core_stag_unscramble(u32 scrambled, const u64 key[2]) { return srnic::unscramble(scrambled, key); }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Transmit: turns one DDP message into FPDUs, layer by layer: RDMAP's control octet (RFC 5040 4.1), DDP's segmentation
 // and headers (RFC 5041 4 and 5.2), MPA's length and pad (RFC 5044 4.1).
-#include "framing.hh"
-#include "rdmap.hh"
+#include "mpa/framing.hh"
+#include "rdmap/rdmap.hh"
 
 namespace srnic {
 namespace {
 
-static_assert(SRNIC_FPDU_MAX_HEADER == fpdu_header_len + sizeof(UntaggedHeader));
+static_assert(CORE_FPDU_MAX_HEADER == fpdu_header_len + sizeof(UntaggedHeader));
 
-Segment segment_of(const srnic_tx_msg &msg, u32 mulpdu)
+Segment segment_of(const core_tx_msg &msg, u32 mulpdu)
 {
 	return next_segment(msg.length, msg.sent, mulpdu, is_tagged(msg.opcode));
 }
 
-TaggedHeader tagged_header(const srnic_tx_msg &msg, bool last)
+TaggedHeader tagged_header(const core_tx_msg &msg, bool last)
 {
 	return {DdpControl::make(true, last), RdmapControl::make(msg.opcode).octet, be<u32>::from_host(msg.stag),
 		be<u64>::from_host(msg.to + msg.sent)};
 }
 
 // RFC 5040 4.1: the Invalidate STag field is zero but in the messages that invalidate.
-UntaggedHeader untagged_header(const srnic_tx_msg &msg, bool last)
+UntaggedHeader untagged_header(const core_tx_msg &msg, bool last)
 {
 	return {DdpControl::make(false, last),
 		RdmapControl::make(msg.opcode).octet,
@@ -36,12 +36,12 @@ UntaggedHeader untagged_header(const srnic_tx_msg &msg, bool last)
 
 using namespace srnic;
 
-struct srnic_tx_seg srnic_tx_next(struct srnic_tx_msg *msg, u32 mulpdu, u8 out[SRNIC_FPDU_MAX_HEADER])
+struct core_tx_seg core_tx_next(struct core_tx_msg *msg, u32 mulpdu, u8 out[CORE_FPDU_MAX_HEADER])
 {
 	bool tagged = is_tagged(msg->opcode);
 	Segment segment = segment_of(*msg, mulpdu);
 	u32 header_len = ddp_header_len(tagged), ulpdu_len = header_len + segment.payload;
-	srnic_tx_seg seg{fpdu_header_len + header_len, msg->sent, segment.payload, fpdu_pad(ulpdu_len)};
+	core_tx_seg seg{fpdu_header_len + header_len, msg->sent, segment.payload, fpdu_pad(ulpdu_len)};
 
 	store(out, FpduHeader{be<u16>::from_host(static_cast<u16>(ulpdu_len))});
 	if (tagged)
@@ -53,7 +53,7 @@ struct srnic_tx_seg srnic_tx_next(struct srnic_tx_msg *msg, u32 mulpdu, u8 out[S
 	return seg;
 }
 
-u32 srnic_tx_next_len(const struct srnic_tx_msg *msg, u32 mulpdu)
+u32 core_tx_next_len(const struct core_tx_msg *msg, u32 mulpdu)
 {
 	return fpdu_len(ddp_header_len(is_tagged(msg->opcode)) + segment_of(*msg, mulpdu).payload);
 }

@@ -2,7 +2,7 @@
 // The vocabulary of the core: wire quantities that cannot be mixed up with host values, and how they leave a buffer.
 #pragma once
 
-#include "srnic_core.h"
+#include "core.h"
 
 namespace srnic {
 

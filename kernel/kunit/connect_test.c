@@ -8,15 +8,15 @@
 #include <net/sock.h>
 
 #include "connection.h"
-#include "../connect.h"
-#include "../ep.h"
+#include "connection/connect.h"
+#include "connection/ep.h"
 
-#define HEADER SRNIC_MPA_HEADER
+#define HEADER CORE_MPA_HEADER
 
 /* A server that goes along with everything. */
-static const struct srnic_mpa_frame good_reply = {
-	.reply = 1, .revision = 2, .crc = 1, .enhanced = 1, .p2p = 1, .rtr = SRNIC_RTR_WRITE, .ird = 1, .ord = 1,
-	.private_len = SRNIC_MPA_ENHANCED,
+static const struct core_mpa_frame good_reply = {
+	.reply = 1, .revision = 2, .crc = 1, .enhanced = 1, .p2p = 1, .rtr = CORE_RTR_WRITE, .ird = 1, .ord = 1,
+	.private_len = CORE_MPA_ENHANCED,
 };
 
 /* ---- connecting ---- */
@@ -51,12 +51,12 @@ static struct socket *serve(struct kunit *test, struct srnic_test_conn *c, struc
 
 static void expect_request(struct kunit *test, struct socket *sock)
 {
-	u8 octets[HEADER + SRNIC_MPA_ENHANCED + 5];
-	struct srnic_mpa_frame frame;
+	u8 octets[HEADER + CORE_MPA_ENHANCED + 5];
+	struct core_mpa_frame frame;
 
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, sizeof(octets)), sizeof(octets));
-	KUNIT_EXPECT_EQ(test, srnic_mpa_parse(octets, false, &frame), SRNIC_MPA_OK);
-	KUNIT_EXPECT_MEMEQ(test, octets + HEADER + SRNIC_MPA_ENHANCED, "hello", 5);
+	KUNIT_EXPECT_EQ(test, core_mpa_parse(octets, false, &frame), CORE_MPA_OK);
+	KUNIT_EXPECT_MEMEQ(test, octets + HEADER + CORE_MPA_ENHANCED, "hello", 5);
 }
 
 /* connect() has failed, was told so once, and holds nothing. */
@@ -122,22 +122,22 @@ static void connecting_with_more_private_data_than_a_frame_holds_fails_at_once(s
 static void nothing_goes_out_before_the_rtr(struct kunit *test)
 {
 	static const u8 rtr[] = { 0, 14, 0xc1, 0x40 }, send[] = { 0, 18, 0x41, 0x43 };
-	struct srnic_mpa_frame frame = {
-		.reply = 1, .revision = 2, .crc = 1, .enhanced = 1, .p2p = 1, .rtr = SRNIC_RTR_WRITE, .ird = 1,
-		.ord = 1, .private_len = SRNIC_MPA_ENHANCED,
+	struct core_mpa_frame frame = {
+		.reply = 1, .revision = 2, .crc = 1, .enhanced = 1, .p2p = 1, .rtr = CORE_RTR_WRITE, .ird = 1,
+		.ord = 1, .private_len = CORE_MPA_ENHANCED,
 	};
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock;
-	u8 octets[HEADER + SRNIC_MPA_ENHANCED];
+	u8 octets[HEADER + CORE_MPA_ENHANCED];
 
 	KUNIT_ASSERT_EQ(test, ib_post_send(&c->set.qp->base, &wr, NULL), 0);
 	sock = serve(test, c, &client);
 	expect_request(test, sock);
 	msleep(20);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
-	srnic_test_send(test, sock, octets, srnic_mpa_build(&frame, octets));
+	srnic_test_send(test, sock, octets, core_mpa_build(&frame, octets));
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, 20), 20);
 	KUNIT_EXPECT_MEMEQ(test, octets, rtr, sizeof(rtr));
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, 24), 24);
@@ -173,15 +173,15 @@ static void a_server_that_replies_nonsense_is_left(struct kunit *test)
 
 static void a_servers_rejection_is_told_with_its_private_data(struct kunit *test)
 {
-	struct srnic_mpa_frame frame = { .reply = 1, .revision = 1, .crc = 1, .reject = 1, .private_len = 2 };
+	struct core_mpa_frame frame = { .reply = 1, .revision = 1, .crc = 1, .reject = 1, .private_len = 2 };
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	u8 octets[HEADER + SRNIC_MPA_ENHANCED];
+	u8 octets[HEADER + CORE_MPA_ENHANCED];
 	struct srnic_test_told *told;
 
 	expect_request(test, sock);
-	srnic_mpa_build(&frame, octets);
+	core_mpa_build(&frame, octets);
 	memcpy(octets + HEADER, "no", 2);
 	srnic_test_send(test, sock, octets, HEADER + 2);
 	told = srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
@@ -222,13 +222,13 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	u8 octets[HEADER + SRNIC_MPA_ENHANCED];
+	u8 octets[HEADER + CORE_MPA_ENHANCED];
 	struct srnic_ep *ep;
 
 	expect_request(test, sock);
 	ep = lock_only_ep(c);		/* the Reply comes before the connection goes */
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
-	srnic_test_send(test, sock, octets, srnic_mpa_build(&good_reply, octets));
+	srnic_test_send(test, sock, octets, core_mpa_build(&good_reply, octets));
 	srnic_ep_unlock_put(ep);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	expect_failure(test, c, client, -ECONNABORTED);
@@ -262,14 +262,14 @@ static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(str
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	u8 octets[HEADER + SRNIC_MPA_ENHANCED], crc[4];
+	u8 octets[HEADER + CORE_MPA_ENHANCED], crc[4];
 
 	expect_request(test, sock);
 	srnic_qp_fail(c->set.qp);
-	srnic_test_send(test, sock, octets, srnic_mpa_build(&good_reply, octets));
+	srnic_test_send(test, sock, octets, core_mpa_build(&good_reply, octets));
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, sizeof(head)), sizeof(head));
 	KUNIT_EXPECT_MEMEQ(test, octets, head, sizeof(head));
-	srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, head, sizeof(head)), crc);
+	core_crc_field(core_host_crc32c(CORE_CRC_SEED, head, sizeof(head)), crc);
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, 4), 4);
 	KUNIT_EXPECT_MEMEQ(test, octets, crc, 4);
 	KUNIT_EXPECT_EQ(test, srnic_test_recv(sock, octets, 1), 0);
@@ -298,10 +298,10 @@ static void expect_rtr(struct kunit *test, struct socket *sock)
 static struct socket *serve_well(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_consumer **client)
 {
 	struct socket *sock = serve(test, c, client);
-	u8 octets[HEADER + SRNIC_MPA_ENHANCED];
+	u8 octets[HEADER + CORE_MPA_ENHANCED];
 
 	expect_request(test, sock);
-	srnic_test_send(test, sock, octets, srnic_mpa_build(&good_reply, octets));
+	srnic_test_send(test, sock, octets, core_mpa_build(&good_reply, octets));
 	srnic_test_expect_event(test, *client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
 	expect_rtr(test, sock);
 	return sock;
@@ -315,12 +315,12 @@ static void a_qp_that_was_used_before_sends_its_rtr_first(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	u8 octets[HEADER + SRNIC_MPA_ENHANCED + sizeof(read) + 4];
-	u32 len = srnic_mpa_build(&good_reply, octets);
+	u8 octets[HEADER + CORE_MPA_ENHANCED + sizeof(read) + 4];
+	u32 len = core_mpa_build(&good_reply, octets);
 
 	c->set.qp->tx.answer_next = true;
 	memcpy(octets + len, read, sizeof(read));
-	srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, read, sizeof(read)), octets + len + sizeof(read));
+	core_crc_field(core_host_crc32c(CORE_CRC_SEED, read, sizeof(read)), octets + len + sizeof(read));
 	expect_request(test, sock);
 	srnic_test_send(test, sock, octets, sizeof(octets));
 	expect_rtr(test, sock);

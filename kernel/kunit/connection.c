@@ -6,7 +6,7 @@
 #include <net/sock.h>
 
 #include "connection.h"
-#include "../ep.h"
+#include "connection/ep.h"
 
 #define PORT 17471
 
@@ -178,14 +178,14 @@ bool srnic_test_is_open(struct socket *sock)
 
 u32 srnic_test_request(u8 *octets, const void *private, u32 len)
 {
-	const struct srnic_mpa_local local = {
-		.ird = 1, .ord = 1, .max_ird = 1, .crc = 1, .revision = 2, .p2p = 1, .rtr = SRNIC_RTR_ALL,
+	const struct core_mpa_local local = {
+		.ird = 1, .ord = 1, .max_ird = 1, .crc = 1, .revision = 2, .p2p = 1, .rtr = CORE_RTR_ALL,
 	};
-	struct srnic_mpa_frame frame;
+	struct core_mpa_frame frame;
 	u32 head;
 
-	srnic_mpa_request(&local, len, &frame);
-	head = srnic_mpa_build(&frame, octets);
+	core_mpa_request(&local, len, &frame);
+	head = core_mpa_build(&frame, octets);
 	memcpy(octets + head, private, len);
 	return head + len;
 }

@@ -10,7 +10,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "fixture.h"
-#include "../connect.h"
+#include "connection/connect.h"
 
 #define SRNIC_TEST_EVENTS	8
 #define SRNIC_TEST_PEERS	8

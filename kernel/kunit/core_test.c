@@ -7,7 +7,7 @@
 #include <linux/unaligned.h>
 
 #include "fixture.h"
-#include "../crc.h"
+#include "stream/crc.h"
 
 /* ---- CRC32C ---- */
 
@@ -26,7 +26,7 @@ static void expect_field(struct kunit *test, crc_fn crc, const void *data, u32 l
 {
 	u8 field[4];
 
-	srnic_crc_field(crc(SRNIC_CRC_SEED, data, len), field);
+	core_crc_field(crc(CORE_CRC_SEED, data, len), field);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(field), wire);
 }
 
@@ -55,14 +55,14 @@ static void the_kernels_crc32c_gives_rfc3720s_values(struct kunit *test)
 
 static void the_tables_give_rfc3720s_values(struct kunit *test)
 {
-	expect_rfc3720(test, srnic_crc32c_table);
+	expect_rfc3720(test, core_crc32c_table);
 }
 
 static void what_was_chosen_at_load_gives_rfc3720s_values(struct kunit *test)
 {
-	expect_rfc3720(test, srnic_host_crc32c);
+	expect_rfc3720(test, core_host_crc32c);
 	KUNIT_ASSERT_EQ(test, srnic_crc_init(), 0);	/* chooses again */
-	expect_rfc3720(test, srnic_host_crc32c);
+	expect_rfc3720(test, core_host_crc32c);
 }
 
 static void both_agree_at_every_length_alignment_and_split(struct kunit *test)
@@ -74,10 +74,10 @@ static void both_agree_at_every_length_alignment_and_split(struct kunit *test)
 	get_random_bytes(data, 600);
 	for (at = 0; at < 16; at++)
 		for (len = 0; len < 580; len++) {
-			u32 whole = crc32c(SRNIC_CRC_SEED, data + at, len), split = len * 7 % (len + 1);
+			u32 whole = crc32c(CORE_CRC_SEED, data + at, len), split = len * 7 % (len + 1);
 
-			bad += srnic_crc32c_table(SRNIC_CRC_SEED, data + at, len) != whole;
-			bad += srnic_crc32c_table(srnic_crc32c_table(SRNIC_CRC_SEED, data + at, split),
+			bad += core_crc32c_table(CORE_CRC_SEED, data + at, len) != whole;
+			bad += core_crc32c_table(core_crc32c_table(CORE_CRC_SEED, data + at, split),
 						  data + at + split, len - split) != whole;
 		}
 	KUNIT_EXPECT_EQ(test, bad, 0);
@@ -85,22 +85,22 @@ static void both_agree_at_every_length_alignment_and_split(struct kunit *test)
 
 /* ---- MPA startup frames ---- */
 
-static const struct srnic_mpa_local both_ends = {
-	.ird = 4, .ord = 6, .max_ird = 128, .crc = 1, .revision = 2, .p2p = 1, .rtr = SRNIC_RTR_ALL,
+static const struct core_mpa_local both_ends = {
+	.ird = 4, .ord = 6, .max_ird = 128, .crc = 1, .revision = 2, .p2p = 1, .rtr = CORE_RTR_ALL,
 };
 
-static void expect_round_trip(struct kunit *test, const struct srnic_mpa_frame *frame)
+static void expect_round_trip(struct kunit *test, const struct core_mpa_frame *frame)
 {
-	u8 octets[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED];
-	struct srnic_mpa_frame back = { };
+	u8 octets[CORE_MPA_HEADER + CORE_MPA_ENHANCED];
+	struct core_mpa_frame back = { };
 
-	KUNIT_EXPECT_EQ(test, srnic_mpa_build(frame, octets),
-			SRNIC_MPA_HEADER + (frame->enhanced ? SRNIC_MPA_ENHANCED : 0));
-	KUNIT_ASSERT_EQ(test, srnic_mpa_parse(octets, frame->reply, &back), SRNIC_MPA_OK);
+	KUNIT_EXPECT_EQ(test, core_mpa_build(frame, octets),
+			CORE_MPA_HEADER + (frame->enhanced ? CORE_MPA_ENHANCED : 0));
+	KUNIT_ASSERT_EQ(test, core_mpa_parse(octets, frame->reply, &back), CORE_MPA_OK);
 	if (back.enhanced)
-		srnic_mpa_parse_enhanced(octets + SRNIC_MPA_HEADER, &back);
+		core_mpa_parse_enhanced(octets + CORE_MPA_HEADER, &back);
 	KUNIT_EXPECT_MEMEQ(test, &back, frame, sizeof(back));
-	KUNIT_EXPECT_EQ(test, srnic_mpa_parse(octets, !frame->reply, &back), SRNIC_MPA_BAD_KEY);
+	KUNIT_EXPECT_EQ(test, core_mpa_parse(octets, !frame->reply, &back), CORE_MPA_BAD_KEY);
 }
 
 static void startup_frames_are_read_as_they_were_built(struct kunit *test)
@@ -109,7 +109,7 @@ static void startup_frames_are_read_as_they_were_built(struct kunit *test)
 
 	for (revision = 1; revision <= 2; revision++)
 		for (flags = 0; flags < 32; flags++) {
-			struct srnic_mpa_frame frame = {
+			struct core_mpa_frame frame = {
 				.reply = flags & 1, .markers = flags >> 1 & 1, .crc = flags >> 2 & 1,
 				.revision = revision, .private_len = flags * 16,
 			};
@@ -119,7 +119,7 @@ static void startup_frames_are_read_as_they_were_built(struct kunit *test)
 				frame.enhanced = 1;
 				frame.p2p = flags & 1;
 				frame.rtr = frame.p2p ? flags >> 1 & 7 : 0;
-				frame.ird = SRNIC_MPA_AUTO - flags;
+				frame.ird = CORE_MPA_AUTO - flags;
 				frame.ord = flags;
 			}
 			expect_round_trip(test, &frame);
@@ -128,15 +128,15 @@ static void startup_frames_are_read_as_they_were_built(struct kunit *test)
 
 static void a_key_with_any_bit_changed_is_no_mpa_frame(struct kunit *test)
 {
-	u8 octets[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED];
-	struct srnic_mpa_frame frame, back;
+	u8 octets[CORE_MPA_HEADER + CORE_MPA_ENHANCED];
+	struct core_mpa_frame frame, back;
 	u32 bit;
 
-	srnic_mpa_request(&both_ends, 0, &frame);
-	srnic_mpa_build(&frame, octets);
+	core_mpa_request(&both_ends, 0, &frame);
+	core_mpa_build(&frame, octets);
 	for (bit = 0; bit < 16 * 8; bit++) {
 		octets[bit / 8] ^= BIT(bit % 8);
-		KUNIT_EXPECT_EQ(test, srnic_mpa_parse(octets, false, &back), SRNIC_MPA_BAD_KEY);
+		KUNIT_EXPECT_EQ(test, core_mpa_parse(octets, false, &back), CORE_MPA_BAD_KEY);
 		octets[bit / 8] ^= BIT(bit % 8);
 	}
 }
@@ -146,15 +146,15 @@ static void crcs_are_off_only_if_both_ends_ask_for_it(struct kunit *test)
 	u32 wish;
 
 	for (wish = 0; wish < 4; wish++) {
-		struct srnic_mpa_local initiator = both_ends, responder = both_ends;
-		struct srnic_mpa_agreed here = { }, there = { };
-		struct srnic_mpa_frame request, reply;
+		struct core_mpa_local initiator = both_ends, responder = both_ends;
+		struct core_mpa_agreed here = { }, there = { };
+		struct core_mpa_frame request, reply;
 
 		initiator.crc = wish & 1;
 		responder.crc = wish >> 1;
-		srnic_mpa_request(&initiator, 0, &request);
-		srnic_mpa_respond(&request, &responder, false, 0, &reply, &there);
-		srnic_mpa_conclude(&request, &reply, &initiator, &here);
+		core_mpa_request(&initiator, 0, &request);
+		core_mpa_respond(&request, &responder, false, 0, &reply, &there);
+		core_mpa_conclude(&request, &reply, &initiator, &here);
 		KUNIT_EXPECT_EQ(test, here.error | there.error, 0);
 		KUNIT_EXPECT_EQ(test, here.crc, wish != 0);
 		KUNIT_EXPECT_EQ(test, there.crc, wish != 0);
@@ -170,14 +170,14 @@ struct context {
 	struct srnic_qp *qp;
 	u32 stag;			/* of a region that a peer may write to */
 	u64 base;
-	struct srnic_rx rx;
+	struct core_rx rx;
 	u32 len;			/* octets of stream */
 	u8 stream[2 * PAYLOAD];
 	u8 payload[PAYLOAD];
 	u8 placed[PAYLOAD];
 	u64 placed_at;			/* TO of placed[0] */
 	u32 elsewhere;			/* octets that are to be placed where placed[] is not */
-	u32 events[SRNIC_RX_ERROR + 1];
+	u32 events[CORE_RX_ERROR + 1];
 };
 
 static void start_stream(struct context *c)
@@ -186,24 +186,24 @@ static void start_stream(struct context *c)
 	memset(c->placed, 0, sizeof(c->placed));
 	memset(c->events, 0, sizeof(c->events));
 	c->elsewhere = 0;
-	srnic_rx_init(&c->rx, &(struct srnic_rx_params) { .ctx = c->qp, .pd = c->qp->pd, .crc = true });
+	core_rx_init(&c->rx, &(struct core_rx_params) { .ctx = c->qp, .pd = c->qp->pd, .crc = true });
 }
 
 /* Appends the FPDUs of one message. */
-static void transmit(struct kunit *test, struct context *c, struct srnic_tx_msg msg, const u8 *payload)
+static void transmit(struct kunit *test, struct context *c, struct core_tx_msg msg, const u8 *payload)
 {
 	while (!msg.done) {
-		u32 expected = srnic_tx_next_len(&msg, MULPDU);
+		u32 expected = core_tx_next_len(&msg, MULPDU);
 		u8 *fpdu = c->stream + c->len;
-		struct srnic_tx_seg seg;
+		struct core_tx_seg seg;
 		u32 len;
 
-		seg = srnic_tx_next(&msg, MULPDU, fpdu);
+		seg = core_tx_next(&msg, MULPDU, fpdu);
 		memcpy(fpdu + seg.header_len, payload + seg.offset, seg.payload);
 		len = seg.header_len + seg.payload;
 		memset(fpdu + len, 0, seg.pad);
 		len += seg.pad;
-		srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, fpdu, len), fpdu + len);
+		core_crc_field(core_host_crc32c(CORE_CRC_SEED, fpdu, len), fpdu + len);
 		c->len += len + 4;
 		KUNIT_ASSERT_EQ(test, len + 4, expected);
 		KUNIT_ASSERT_EQ(test, expected % 4, 0);
@@ -218,9 +218,9 @@ static void place(struct context *c, const u8 *data, u32 n)
 		memcpy(c->placed + at, data, n);
 	else
 		c->elsewhere += n;
-	if (c->rx.place.kind == SRNIC_PLACE_READ)
+	if (c->rx.place.kind == CORE_PLACE_READ)
 		c->qp->outbound[0].sink.placed += n;
-	c->rx.crc = srnic_host_crc32c(c->rx.crc, data, n);
+	c->rx.crc = core_host_crc32c(c->rx.crc, data, n);
 }
 
 /* The whole stream, in pieces of at most this size. */
@@ -229,25 +229,25 @@ static void receive(struct context *c, u32 piece)
 	u32 at, n;
 
 	for (at = 0; at < c->len; at += n) {
-		struct srnic_rx_step step = srnic_rx_next(&c->rx);
+		struct core_rx_step step = core_rx_next(&c->rx);
 
-		if (step.kind == SRNIC_RX_STOP)
+		if (step.kind == CORE_RX_STOP)
 			return;
 		n = min3(step.want, piece, c->len - at);
-		if (step.kind == SRNIC_RX_PLACE)
+		if (step.kind == CORE_RX_PLACE)
 			place(c, c->stream + at, n);
 		else
 			memcpy(step.into, c->stream + at, n);
-		c->events[srnic_rx_took(&c->rx, n)]++;
+		c->events[core_rx_took(&c->rx, n)]++;
 	}
 }
 
 /* One event of this kind and no other came out of the stream. */
-static void expect_event(struct kunit *test, struct context *c, enum srnic_rx_event event)
+static void expect_event(struct kunit *test, struct context *c, enum core_rx_event event)
 {
 	u32 i;
 
-	for (i = SRNIC_RX_MORE + 1; i <= SRNIC_RX_ERROR; i++)
+	for (i = CORE_RX_MORE + 1; i <= CORE_RX_ERROR; i++)
 		KUNIT_EXPECT_EQ(test, c->events[i], i == event);
 	KUNIT_EXPECT_EQ(test, c->elsewhere, 0);
 }
@@ -265,8 +265,8 @@ static void post_receive(struct kunit *test, struct context *c, u32 room)
 static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
 {
 	struct context *c = test->priv;
-	struct srnic_tx_msg msg = { .opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234 };
-	bool inv = opcode == SRNIC_RDMAP_SEND_INV || opcode == SRNIC_RDMAP_SEND_SE_INV;
+	struct core_tx_msg msg = { .opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234 };
+	bool inv = opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
@@ -275,11 +275,11 @@ static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
 		post_receive(test, c, PAYLOAD);
 		transmit(test, c, msg, c->payload);
 		receive(c, pieces[i]);
-		expect_event(test, c, SRNIC_RX_SEND);
+		expect_event(test, c, CORE_RX_SEND);
 		KUNIT_EXPECT_EQ(test, c->rx.message.length, length);
 		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, length);
 		KUNIT_EXPECT_EQ(test, c->rx.message.solicited,
-				opcode == SRNIC_RDMAP_SEND_SE || opcode == SRNIC_RDMAP_SEND_SE_INV);
+				opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV);
 		KUNIT_EXPECT_EQ(test, c->rx.message.invalidate, inv);
 		if (inv)
 			KUNIT_EXPECT_EQ(test, c->rx.message.inv_stag, 0xabcd1234);
@@ -290,9 +290,9 @@ static void sends_of_all_four_kinds_arrive(struct kunit *test)
 {
 	u8 opcode;
 
-	for (opcode = SRNIC_RDMAP_SEND; opcode <= SRNIC_RDMAP_SEND_SE_INV; opcode++) {
+	for (opcode = CORE_RDMAP_SEND; opcode <= CORE_RDMAP_SEND_SE_INV; opcode++) {
 		send_round_trip(test, opcode, PAYLOAD);
-		if (opcode == SRNIC_RDMAP_SEND_SE)
+		if (opcode == CORE_RDMAP_SEND_SE)
 			send_round_trip(test, opcode, 0);
 	}
 }
@@ -300,7 +300,7 @@ static void sends_of_all_four_kinds_arrive(struct kunit *test)
 static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base };
+	struct core_tx_msg msg = { .opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
@@ -308,7 +308,7 @@ static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 		c->placed_at = c->base;
 		transmit(test, c, msg, c->payload);
 		receive(c, pieces[i]);
-		expect_event(test, c, SRNIC_RX_WRITE);
+		expect_event(test, c, CORE_RX_WRITE);
 		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, PAYLOAD);
 		KUNIT_EXPECT_EQ(test, c->rx.fpdus, DIV_ROUND_UP(PAYLOAD, MULPDU - 14));
 	}
@@ -317,22 +317,22 @@ static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_tx_msg msg = {
-		.opcode = SRNIC_RDMAP_READ_REQUEST, .length = SRNIC_READ_REQUEST_LEN, .msn = 1,
+	struct core_tx_msg msg = {
+		.opcode = CORE_RDMAP_READ_REQUEST, .length = CORE_READ_REQUEST_LEN, .msn = 1,
 	};
-	struct srnic_read_request req = {
+	struct core_read_request req = {
 		.sink_stag = 1, .sink_to = 2, .length = 300, .source_stag = c->stag, .source_to = c->base + 5,
 	};
-	u8 header[SRNIC_READ_REQUEST_LEN];
+	u8 header[CORE_READ_REQUEST_LEN];
 	u32 i;
 
-	srnic_read_request_build(&req, header);
+	core_read_request_build(&req, header);
 	c->qp->ird = 1;
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		transmit(test, c, msg, header);
 		receive(c, pieces[i]);
-		expect_event(test, c, SRNIC_RX_READ_REQUEST);
+		expect_event(test, c, CORE_RX_READ_REQUEST);
 		KUNIT_EXPECT_EQ(test, c->rx.read_request.sink_stag, 1);
 		KUNIT_EXPECT_EQ(test, c->rx.read_request.sink_to, 2);
 		KUNIT_EXPECT_EQ(test, c->rx.read_request.length, 300);
@@ -344,7 +344,7 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77, .to = 0 };
+	struct core_tx_msg msg = { .opcode = CORE_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77, .to = 0 };
 	u32 i;
 
 	c->qp->outbound = kvcalloc(1, sizeof(*c->qp->outbound), GFP_KERNEL);	/* the QP's to free */
@@ -353,10 +353,10 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		c->placed_at = 0;
-		c->qp->outbound[0].sink = (struct srnic_read_sink) { .stag = 0x77, .length = PAYLOAD };
+		c->qp->outbound[0].sink = (struct core_read_sink) { .stag = 0x77, .length = PAYLOAD };
 		transmit(test, c, msg, c->payload);
 		receive(c, pieces[i]);
-		expect_event(test, c, SRNIC_RX_READ_RESPONSE);
+		expect_event(test, c, CORE_RX_READ_RESPONSE);
 		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, PAYLOAD);
 	}
 }
@@ -364,21 +364,21 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_terminate term = {
-		.layer = SRNIC_LAYER_DDP, .etype = 1, .code = 1, .has_ddp = 1, .ddp_header_len = 14, .ddp_len = 99,
+	struct core_terminate term = {
+		.layer = CORE_LAYER_DDP, .etype = 1, .code = 1, .has_ddp = 1, .ddp_header_len = 14, .ddp_len = 99,
 	};
-	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_TERMINATE, .msn = 1 };
-	u8 payload[SRNIC_TERM_MAX];
+	struct core_tx_msg msg = { .opcode = CORE_RDMAP_TERMINATE, .msn = 1 };
+	u8 payload[CORE_TERM_MAX];
 	u32 i;
 
 	memset(term.ddp, 0xc1, 14);
-	msg.length = srnic_terminate_build(&term, payload);
+	msg.length = core_terminate_build(&term, payload);
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		transmit(test, c, msg, payload);
 		receive(c, pieces[i]);
-		expect_event(test, c, SRNIC_RX_TERMINATE);
-		KUNIT_EXPECT_EQ(test, c->rx.term.layer, SRNIC_LAYER_DDP);
+		expect_event(test, c, CORE_RX_TERMINATE);
+		KUNIT_EXPECT_EQ(test, c->rx.term.layer, CORE_LAYER_DDP);
 		KUNIT_EXPECT_EQ(test, c->rx.term.etype, 1);
 		KUNIT_EXPECT_EQ(test, c->rx.term.code, 1);
 		KUNIT_EXPECT_EQ(test, c->rx.term.ddp_len, 99);
@@ -390,7 +390,7 @@ static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base };
+	struct core_tx_msg msg = { .opcode = CORE_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base };
 	u32 bit, bits = ~0U;
 
 	for (bit = 16; bit < bits; bit++) {
@@ -400,29 +400,29 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 		bits = c->len * 8;
 		c->stream[bit / 8] ^= BIT(bit % 8);
 		receive(c, 100000);
-		KUNIT_EXPECT_EQ_MSG(test, c->events[SRNIC_RX_ERROR], 1, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, c->events[SRNIC_RX_WRITE], 0, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.layer, SRNIC_LAYER_LLP, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.code, SRNIC_LLP_CRC_ERROR, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_ERROR], 1, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_WRITE], 0, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.layer, CORE_LAYER_LLP, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.code, CORE_LLP_CRC_ERROR, "bit %u", bit);
 	}
 }
 
 static void a_write_beyond_its_region_ends_the_stream_before_an_octet_is_placed(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_tx_msg msg = { .opcode = SRNIC_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag };
+	struct core_tx_msg msg = { .opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag };
 
 	msg.to = c->base + SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET - 1;
 	start_stream(c);
 	c->placed_at = msg.to;
 	transmit(test, c, msg, c->payload);
 	receive(c, 7);
-	expect_event(test, c, SRNIC_RX_ERROR);
-	KUNIT_EXPECT_EQ(test, c->rx.term.layer, SRNIC_LAYER_DDP);
+	expect_event(test, c, CORE_RX_ERROR);
+	KUNIT_EXPECT_EQ(test, c->rx.term.layer, CORE_LAYER_DDP);
 	KUNIT_EXPECT_EQ(test, c->rx.term.etype, 1);
 	KUNIT_EXPECT_EQ(test, c->rx.term.code, 1);
 	KUNIT_EXPECT_NULL(test, memchr_inv(c->placed, 0, PAYLOAD));
-	KUNIT_EXPECT_EQ(test, srnic_rx_next(&c->rx).kind, SRNIC_RX_STOP);
+	KUNIT_EXPECT_EQ(test, core_rx_next(&c->rx).kind, CORE_RX_STOP);
 }
 
 /* ---- STags (RFC 5040 8.1.1) ---- */
@@ -432,10 +432,10 @@ static void stags_permute_their_indices(struct kunit *test)
 	const u64 key[2] = { get_random_u64(), get_random_u64() };
 	u32 i, bad = 0, fixed = 0;
 
-	for (i = 0; i < 1U << SRNIC_STAG_INDEX_BITS; i += 89) {
-		u32 scrambled = srnic_stag_scramble(i, key);
+	for (i = 0; i < 1U << CORE_STAG_INDEX_BITS; i += 89) {
+		u32 scrambled = core_stag_scramble(i, key);
 
-		bad += scrambled >= 1U << SRNIC_STAG_INDEX_BITS || srnic_stag_unscramble(scrambled, key) != i;
+		bad += scrambled >= 1U << CORE_STAG_INDEX_BITS || core_stag_unscramble(scrambled, key) != i;
 		fixed += scrambled == i;
 	}
 	KUNIT_EXPECT_EQ(test, bad, 0);
@@ -455,8 +455,8 @@ static int init_framing(struct kunit *test)
 	pd = srnic_test_pd(test, dev);
 	c->qp = srnic_test_qp(test, pd, srnic_test_cq(test, dev, 16), NULL, IB_SIGNAL_REQ_WR);
 	mr = srnic_test_mr(test, pd);
-	c->stag = srnic_test_reg(test, mr, SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE |
-			      SRNIC_ACCESS_REMOTE_READ);
+	c->stag = srnic_test_reg(test, mr, CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
+			      CORE_ACCESS_REMOTE_READ);
 	c->base = mr->base->iova;
 	get_random_bytes(c->payload, sizeof(c->payload));
 	return 0;

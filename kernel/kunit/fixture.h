@@ -13,12 +13,12 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
-#include "../cq.h"
-#include "../mr.h"
-#include "../qp.h"
-#include "../srnic.h"
-#include "../srq.h"
-#include "../stats.h"
+#include "queue/cq.h"
+#include "memory/mr.h"
+#include "stream/qp.h"
+#include "srnic.h"
+#include "queue/srq.h"
+#include "device/stats.h"
 
 /* jiffies, for what has to come; more than a slow machine takes, less than KUnit gives a case */
 #define SRNIC_TEST_PATIENCE	(60 * HZ)

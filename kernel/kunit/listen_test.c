@@ -10,7 +10,7 @@
 
 #include "connection.h"
 
-#define HEADER SRNIC_MPA_HEADER
+#define HEADER CORE_MPA_HEADER
 
 /* ---- listening ---- */
 
@@ -157,14 +157,14 @@ static void when_the_listener_goes_unannounced_peers_are_reset(struct kunit *tes
 /* The peer gets a Reply frame that refuses, with this private data, and then FIN. */
 static void expect_refusal(struct kunit *test, struct socket *sock, const void *private, u32 len)
 {
-	struct srnic_mpa_frame frame;
+	struct core_mpa_frame frame;
 	u8 octets[HEADER + 64];
 	u32 skip;
 
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, HEADER), HEADER);
-	KUNIT_ASSERT_EQ(test, srnic_mpa_parse(octets, true, &frame), SRNIC_MPA_OK);
+	KUNIT_ASSERT_EQ(test, core_mpa_parse(octets, true, &frame), CORE_MPA_OK);
 	KUNIT_EXPECT_TRUE(test, frame.reject);
-	skip = frame.enhanced ? SRNIC_MPA_ENHANCED : 0;
+	skip = frame.enhanced ? CORE_MPA_ENHANCED : 0;
 	KUNIT_ASSERT_EQ(test, frame.private_len, skip + len);
 	if (skip + len)
 		KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, skip + len), skip + len);
@@ -271,7 +271,7 @@ static void accepting_with_a_qp_in_error_refuses_the_peer(struct kunit *test)
 /* RFC 5044 7.1.1: 512 octets, RFC 6581 9: of which enhanced data takes four. */
 static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *test)
 {
-	u8 *octets = kunit_kzalloc(test, 2 * 512 + SRNIC_MPA_HEADER, GFP_KERNEL), *reply = octets + 512;
+	u8 *octets = kunit_kzalloc(test, 2 * 512 + CORE_MPA_HEADER, GFP_KERNEL), *reply = octets + 512;
 	struct srnic_test_conn *c = test->priv;
 	struct iw_cm_conn_param param;
 	struct socket *sock;
@@ -288,9 +288,9 @@ static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *
 	param.private_data = octets;
 	param.private_data_len = 508;
 	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), 0);
-	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, reply, SRNIC_MPA_HEADER + 512), SRNIC_MPA_HEADER + 512);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be16(reply + SRNIC_MPA_HEADER - 2), 512);
-	KUNIT_EXPECT_MEMEQ(test, reply + SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED, octets, 508);
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, reply, CORE_MPA_HEADER + 512), CORE_MPA_HEADER + 512);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be16(reply + CORE_MPA_HEADER - 2), 512);
+	KUNIT_EXPECT_MEMEQ(test, reply + CORE_MPA_HEADER + CORE_MPA_ENHANCED, octets, 508);
 	srnic_test_expect_nothing_left(test, c);
 }
 

@@ -7,10 +7,10 @@
 #include <linux/kthread.h>
 
 #include "fixture.h"
-#include "../place.h"
+#include "memory/place.h"
 
 #define LENGTH	(SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET)
-#define ALL	(SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE | SRNIC_ACCESS_REMOTE_READ)
+#define ALL	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ)
 
 struct context {
 	struct srnic_dev *dev;
@@ -20,22 +20,22 @@ struct context {
 	u8 *buf;	/* LENGTH octets */
 };
 
-static enum srnic_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
+static enum core_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return srnic_region_write(c->dev, c->id, false, stag, SRNIC_ACCESS_REMOTE_WRITE, to, c->buf, len);
+	return srnic_region_write(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf, len);
 }
 
-static enum srnic_region_verdict read_octets(struct context *c, u32 stag, u64 to, u32 len)
+static enum core_region_verdict read_octets(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return srnic_region_read(c->dev, c->id, false, stag, SRNIC_ACCESS_REMOTE_READ, to, c->buf, len);
+	return srnic_region_read(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_READ, to, c->buf, len);
 }
 
-static enum srnic_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
+static enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
 {
-	return srnic_region_verify(c->dev, c->id, false, stag, SRNIC_ACCESS_REMOTE_WRITE, to, len);
+	return srnic_region_verify(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, len);
 }
 
-static enum srnic_region_verdict invalidate(struct context *c, u32 stag, bool remote)
+static enum core_region_verdict invalidate(struct context *c, u32 stag, bool remote)
 {
 	return srnic_mr_invalidate(c->dev, c->id, stag, remote ? SRNIC_TEST_QPN : 0);
 }
@@ -80,13 +80,13 @@ static void octets_land_where_they_are_addressed_across_pages(struct kunit *test
 	u64 base = c->mr->base->iova;
 
 	fill(c);
-	KUNIT_ASSERT_EQ(test, write_octets(c, stag, base, LENGTH), SRNIC_REGION_OK);
+	KUNIT_ASSERT_EQ(test, write_octets(c, stag, base, LENGTH), CORE_REGION_OK);
 	for (i = 0; i < LENGTH; i++)
 		bad += *octet(c, i) != pattern(i);
 	KUNIT_EXPECT_EQ(test, bad, 0);
 	KUNIT_EXPECT_NULL(test, memchr_inv(c->mr->page[0], 0, SRNIC_TEST_OFFSET));
 	memset(c->buf, 0, LENGTH);
-	KUNIT_ASSERT_EQ(test, read_octets(c, stag, base + 77, 3 * PAGE_SIZE), SRNIC_REGION_OK);
+	KUNIT_ASSERT_EQ(test, read_octets(c, stag, base + 77, 3 * PAGE_SIZE), CORE_REGION_OK);
 	for (i = 0; i < 3 * PAGE_SIZE; i++)
 		bad += c->buf[i] != pattern(i + 77);
 	KUNIT_EXPECT_EQ(test, bad, 0);
@@ -99,9 +99,9 @@ static void a_wrong_key_finds_no_region(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, ALL), bit;
 
 	for (bit = 0; bit < 32; bit++)
-		KUNIT_EXPECT_EQ(test, write_octets(c, stag ^ BIT(bit), c->mr->base->iova, 1), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, write_octets(c, 0, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, write_octets(c, ~0U, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+		KUNIT_EXPECT_EQ(test, write_octets(c, stag ^ BIT(bit), c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, 0, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, ~0U, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
 }
 
@@ -113,11 +113,11 @@ static void another_protection_domain_gets_nothing(struct kunit *test)
 
 	c->id++;
 	fill(c);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), SRNIC_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 1), SRNIC_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 1), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_FOREIGN);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
 	KUNIT_EXPECT_EQ(test, c->buf[1], pattern(1));
 }
@@ -129,16 +129,16 @@ static void a_right_that_was_not_granted_is_refused(struct kunit *test)
 	u32 stag;
 
 	fill(c);
-	stag = srnic_test_reg(test, c->mr, SRNIC_ACCESS_REMOTE_READ);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_ACCESS);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, stag, SRNIC_ACCESS_LOCAL_WRITE, base, c->buf, 1),
-			SRNIC_REGION_ACCESS);
-	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), SRNIC_REGION_OK);
-	KUNIT_ASSERT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
-	stag = srnic_test_reg(test, c->mr, SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE);
-	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), SRNIC_REGION_ACCESS);
+	stag = srnic_test_reg(test, c->mr, CORE_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, stag, CORE_ACCESS_LOCAL_WRITE, base, c->buf, 1),
+			CORE_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_OK);
+	KUNIT_ASSERT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
+	stag = srnic_test_reg(test, c->mr, CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_OK);
 }
 
 static void bounds_are_exact_at_both_ends(struct kunit *test)
@@ -148,15 +148,15 @@ static void bounds_are_exact_at_both_ends(struct kunit *test)
 	u64 base = c->mr->base->iova;
 
 	memset(c->buf, 0xff, LENGTH);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 1), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 2), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH, 1), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 2), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, 0, 1), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH + 1), SRNIC_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 2), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 2), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, 0, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH + 1), CORE_REGION_BOUNDS);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 1), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, *octet(c, LENGTH - 1), 0xff);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, LENGTH - 1, LENGTH));
 }
@@ -167,11 +167,11 @@ static void lengths_up_to_the_largest_never_wrap_into_the_region(struct kunit *t
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 	u64 base = c->mr->base->iova;
 
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base, U32_MAX), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base + 1, U64_MAX), SRNIC_REGION_WRAP);
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 0 - base), SRNIC_REGION_WRAP);
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base + LENGTH - 1, 0 - (base + LENGTH) + 2), SRNIC_REGION_WRAP);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, U64_MAX, 2), SRNIC_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, U32_MAX), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base + 1, U64_MAX), CORE_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 0 - base), CORE_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base + LENGTH - 1, 0 - (base + LENGTH) + 2), CORE_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, U64_MAX, 2), CORE_REGION_WRAP);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
 }
 
@@ -180,9 +180,9 @@ static void no_octets_are_never_checked(struct kunit *test)
 {
 	struct context *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, write_octets(c, 0xdead, U64_MAX, 0), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, read_octets(c, 0, 0, 0), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, verify(c, 1, 1, 0), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, 0xdead, U64_MAX, 0), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, read_octets(c, 0, 0, 0), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, verify(c, 1, 1, 0), CORE_REGION_OK);
 }
 
 static void a_region_of_one_octet_has_one_octet(struct kunit *test)
@@ -195,9 +195,9 @@ static void a_region_of_one_octet_has_one_octet(struct kunit *test)
 	stag = srnic_test_reg(test, c->mr, ALL);
 	base = c->mr->base->iova;
 	memset(c->buf, 0xff, LENGTH);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 2), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + 1, 1), SRNIC_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 2), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + 1, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_OK);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 1));
 }
 
@@ -206,20 +206,20 @@ static void the_local_dma_key_is_for_the_kernels_own_requests_only(struct kunit 
 	struct context *c = test->priv;
 	u32 lkey = c->dev->base.local_dma_lkey;
 	u64 to = (uintptr_t)c->mr->page[0];
-	struct srnic_region region;
+	struct core_region region;
 
 	c->buf[0] = 0x5a;
-	KUNIT_EXPECT_EQ(test, write_octets(c, lkey, to, 1), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, read_octets(c, lkey, to, 1), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, false, lkey, SRNIC_ACCESS_LOCAL_WRITE, to, c->buf, 1),
-			SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, SRNIC_ACCESS_REMOTE_WRITE, to, c->buf, 1),
-			SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, lkey, to, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, read_octets(c, lkey, to, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, false, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+			CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_REMOTE_WRITE, to, c->buf, 1),
+			CORE_REGION_INVALID);
 	KUNIT_EXPECT_FALSE(test, srnic_region_snapshot(c->dev, lkey, &region));
-	KUNIT_EXPECT_EQ(test, invalidate(c, lkey, true), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, lkey, true), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, SRNIC_ACCESS_LOCAL_WRITE, to, c->buf, 1),
-			SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+			CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0x5a);
 }
 
@@ -229,7 +229,7 @@ static void a_region_that_was_not_registered_grants_nothing(struct kunit *test)
 {
 	struct context *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, write_octets(c, c->mr->base->rkey, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, c->mr->base->rkey, c->mr->base->iova, 1), CORE_REGION_INVALID);
 }
 
 static void registration_refuses_what_it_cannot_grant(struct kunit *test)
@@ -249,7 +249,7 @@ static void registration_refuses_what_it_cannot_grant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, ALL), -EINVAL);
 	c->mr->base->iova = -PAGE_SIZE + SRNIC_TEST_OFFSET;
 	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, ALL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, verify(c, key, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, verify(c, key, c->mr->base->iova, 1), CORE_REGION_INVALID);
 }
 
 static void a_valid_region_is_not_registered_twice(struct kunit *test)
@@ -259,8 +259,8 @@ static void a_valid_region_is_not_registered_twice(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(c->mr, c->id, stag, ALL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(c->mr, c->id, stag ^ 1, ALL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, verify(c, stag, c->mr->base->iova, 1), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, verify(c, stag ^ 1, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, verify(c, stag ^ 1, c->mr->base->iova, 1), CORE_REGION_INVALID);
 }
 
 static void a_new_key_ends_the_old_one(struct kunit *test)
@@ -268,13 +268,13 @@ static void a_new_key_ends_the_old_one(struct kunit *test)
 	struct context *c = test->priv;
 	u32 old = srnic_test_reg(test, c->mr, ALL), stag;
 
-	KUNIT_ASSERT_EQ(test, invalidate(c, old, false), SRNIC_REGION_OK);
+	KUNIT_ASSERT_EQ(test, invalidate(c, old, false), CORE_REGION_OK);
 	stag = srnic_test_reg(test, c->mr, ALL);
 	KUNIT_EXPECT_NE(test, old, stag);
-	KUNIT_EXPECT_EQ(test, write_octets(c, old, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, invalidate(c, old, true), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, invalidate(c, old, false), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, old, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, old, true), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, old, false), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
 }
 
 static void a_peer_invalidates_once_and_the_consumer_as_often_as_it_likes(struct kunit *test)
@@ -282,11 +282,11 @@ static void a_peer_invalidates_once_and_the_consumer_as_often_as_it_likes(struct
 	struct context *c = test->priv;
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
 }
 
 /* RFC 5040 8.1.1 rule 7 */
@@ -295,9 +295,9 @@ static void a_peer_invalidates_only_what_its_own_qp_has_registered(struct kunit 
 	struct context *c = test->priv;
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
-	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->dev, c->id, stag, SRNIC_TEST_QPN + 1), SRNIC_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->dev, c->id, stag, SRNIC_TEST_QPN + 1), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
 }
 
 static void mapping_anew_ends_the_grant(struct kunit *test)
@@ -306,7 +306,7 @@ static void mapping_anew_ends_the_grant(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
 	srnic_test_map(test, c->mr, LENGTH);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, ib_map_mr_sg(c->mr->base, c->mr->sgl, 1, NULL, 2 * PAGE_SIZE), -EINVAL);
 }
 
@@ -317,9 +317,9 @@ static void a_region_over_all_of_memory_is_not_a_peers_to_invalidate(struct kuni
 	u64 to = (uintptr_t)c->mr->page[0];
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dma);
-	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), SRNIC_REGION_OK);
-	KUNIT_EXPECT_EQ(test, invalidate(c, dma->rkey, true), SRNIC_REGION_ACCESS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, dma->rkey, true), CORE_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), CORE_REGION_OK);
 	c->pd->device->ops.dereg_mr(dma, NULL);
 }
 
@@ -377,12 +377,12 @@ static void an_stag_of_a_region_that_is_gone_finds_nothing(struct kunit *test)
 {
 	struct context *c = test->priv;
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
-	struct srnic_region region;
+	struct core_region region;
 
 	KUNIT_EXPECT_TRUE(test, srnic_region_snapshot(c->dev, stag, &region));
 	srnic_test_dereg(test, c->mr);
 	KUNIT_EXPECT_FALSE(test, srnic_region_snapshot(c->dev, stag, &region));
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_INVALID);
 }
 
 /* ---- revocation: "another CPU" copies from an interrupt, which a single CPU has as well ---- */
@@ -438,7 +438,7 @@ static void invalidation_returns_after_the_last_copy(struct kunit *test)
 	struct holder holder;
 
 	hold(&holder, c->mr);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
 	expect_over(test, &holder, false);
 }
 
@@ -449,7 +449,7 @@ static void invalidation_by_a_peer_returns_after_the_last_copy(struct kunit *tes
 	struct holder holder;
 
 	hold(&holder, c->mr);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), SRNIC_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
 	expect_over(test, &holder, false);
 }
 
@@ -488,8 +488,8 @@ static int race(void *arg)
 	struct context *c = racer->c;
 
 	while (!kthread_should_stop()) {
-		if (srnic_region_write(c->dev, c->id, false, READ_ONCE(racer->stag), SRNIC_ACCESS_REMOTE_WRITE,
-				       c->mr->base->iova, racer->octets, LENGTH) == SRNIC_REGION_OK)
+		if (srnic_region_write(c->dev, c->id, false, READ_ONCE(racer->stag), CORE_ACCESS_REMOTE_WRITE,
+				       c->mr->base->iova, racer->octets, LENGTH) == CORE_REGION_OK)
 			WRITE_ONCE(racer->landed, true);
 		cond_resched();
 	}
@@ -501,7 +501,7 @@ static void revoke(struct kunit *test, struct context *c, u32 stag, u32 round)
 	if (round % 3 == 2)
 		srnic_test_map(test, c->mr, LENGTH);
 	else
-		KUNIT_EXPECT_EQ(test, invalidate(c, stag, round % 3), SRNIC_REGION_OK);
+		KUNIT_EXPECT_EQ(test, invalidate(c, stag, round % 3), CORE_REGION_OK);
 }
 
 static void nothing_lands_after_revocation_while_a_peer_keeps_writing(struct kunit *test)

@@ -312,7 +312,7 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
 		qp->sq.hdr->prod = qp->rq.hdr->prod = claims[i];
 		srnic_tx_run(qp);
-		KUNIT_EXPECT_EQ(test, srnic_rq_take(qp, &room), SRNIC_TAKE_EMPTY);
+		KUNIT_EXPECT_EQ(test, srnic_rq_take(qp, &room), CORE_TAKE_EMPTY);
 	}
 	expect_no_wc(test, c);
 	KUNIT_EXPECT_EQ(test, qp->sq_taken, 0);

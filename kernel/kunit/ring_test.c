@@ -71,11 +71,11 @@ static void a_user_that_rewrites_the_header_moves_no_slot(struct kunit *test)
 
 static void pending_counts_what_was_published(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, srnic_ring_pending(0, 0, 8), 0);
-	KUNIT_EXPECT_EQ(test, srnic_ring_pending(3, 0, 8), 3);
-	KUNIT_EXPECT_EQ(test, srnic_ring_pending(8, 0, 8), 8);
-	KUNIT_EXPECT_EQ(test, srnic_ring_pending(2, 0xfffffffe, 8), 4);
-	KUNIT_EXPECT_EQ(test, srnic_ring_pending(6, 0xfffffffe, 8), 8);
+	KUNIT_EXPECT_EQ(test, core_ring_pending(0, 0, 8), 0);
+	KUNIT_EXPECT_EQ(test, core_ring_pending(3, 0, 8), 3);
+	KUNIT_EXPECT_EQ(test, core_ring_pending(8, 0, 8), 8);
+	KUNIT_EXPECT_EQ(test, core_ring_pending(2, 0xfffffffe, 8), 4);
+	KUNIT_EXPECT_EQ(test, core_ring_pending(6, 0xfffffffe, 8), 8);
 }
 
 static void a_producer_that_claims_more_than_the_ring_holds_gets_nothing(struct kunit *test)
@@ -84,8 +84,8 @@ static void a_producer_that_claims_more_than_the_ring_holds_gets_nothing(struct 
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(far); i++) {
-		KUNIT_EXPECT_EQ(test, srnic_ring_pending(far[i], 0, 8), 0);
-		KUNIT_EXPECT_EQ(test, srnic_ring_pending(0xfffffffd + far[i], 0xfffffffd, 8), 0);
+		KUNIT_EXPECT_EQ(test, core_ring_pending(far[i], 0, 8), 0);
+		KUNIT_EXPECT_EQ(test, core_ring_pending(0xfffffffd + far[i], 0xfffffffd, 8), 0);
 	}
 }
 

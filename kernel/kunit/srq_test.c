@@ -177,7 +177,7 @@ static void a_slot_is_read_once(struct kunit *test)
 	memset(c->wqe, 0xee, sizeof(c->wqe));
 	KUNIT_ASSERT_TRUE(test, take(c));
 	memset(slot, 0xff, srq->ring.slot_size);
-	KUNIT_EXPECT_EQ(test, srnic_recv_wqe_check(taken(c), srq->ring.slot_size, &room), SRNIC_WQE_OK);
+	KUNIT_EXPECT_EQ(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room), CORE_WQE_OK);
 	KUNIT_EXPECT_EQ(test, room, 4096);
 	KUNIT_EXPECT_EQ(test, taken(c)->wr_id, 7);
 	KUNIT_EXPECT_NULL(test, memchr_inv(c->wqe + srq->ring.slot_size, 0xee, sizeof(c->wqe) - srq->ring.slot_size));
@@ -195,7 +195,7 @@ static void a_slot_that_lies_about_its_list_is_broken(struct kunit *test)
 	slot->num_sge = 0x10000001;
 	srq->ring.hdr->prod = 1;
 	KUNIT_ASSERT_TRUE(test, take(c));
-	KUNIT_EXPECT_NE(test, srnic_recv_wqe_check(taken(c), srq->ring.slot_size, &room), SRNIC_WQE_OK);
+	KUNIT_EXPECT_NE(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room), CORE_WQE_OK);
 	srq->user = false;
 }
 

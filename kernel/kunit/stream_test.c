@@ -47,48 +47,48 @@ static u32 sink_of(const struct fpdu *fpdu)
 }
 
 /* The peer sends a message of one segment. */
-static void say(struct kunit *test, struct stream *s, struct srnic_tx_msg msg, const void *payload)
+static void say(struct kunit *test, struct stream *s, struct core_tx_msg msg, const void *payload)
 {
 	struct fpdu fpdu;
-	struct srnic_tx_seg seg = srnic_tx_next(&msg, MULPDU, fpdu.octets);
+	struct core_tx_seg seg = core_tx_next(&msg, MULPDU, fpdu.octets);
 
 	KUNIT_ASSERT_TRUE(test, msg.done);
 	memcpy(fpdu.octets + seg.header_len, payload, seg.payload);
 	fpdu.len = seg.header_len + seg.payload;
 	memset(fpdu.octets + fpdu.len, 0, seg.pad);
 	fpdu.len += seg.pad;
-	srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, fpdu.octets, fpdu.len), fpdu.octets + fpdu.len);
+	core_crc_field(core_host_crc32c(CORE_CRC_SEED, fpdu.octets, fpdu.len), fpdu.octets + fpdu.len);
 	srnic_test_send(test, s->peer, fpdu.octets, fpdu.len + 4);
 }
 
 static void say_send(struct kunit *test, struct stream *s, const void *octets)
 {
-	say(test, s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn++ },
+	say(test, s, (struct core_tx_msg) { .opcode = CORE_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn++ },
 	    octets);
 }
 
 static void say_write(struct kunit *test, struct stream *s, u32 stag, u64 to, const void *octets)
 {
-	say(test, s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to },
+	say(test, s, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to },
 	    octets);
 }
 
 static void say_response(struct kunit *test, struct stream *s, u32 stag, const void *octets)
 {
-	say(test, s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag },
+	say(test, s, (struct core_tx_msg) { .opcode = CORE_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag },
 	    octets);
 }
 
 static void say_read(struct kunit *test, struct stream *s, u32 stag, u64 to)
 {
-	const struct srnic_read_request request = {
+	const struct core_read_request request = {
 		.sink_stag = 0x77, .length = OCTETS, .source_stag = stag, .source_to = to,
 	};
-	u8 header[SRNIC_READ_REQUEST_LEN];
+	u8 header[CORE_READ_REQUEST_LEN];
 
-	srnic_read_request_build(&request, header);
-	say(test, s, (struct srnic_tx_msg) {
-		.opcode = SRNIC_RDMAP_READ_REQUEST, .length = sizeof(header), .msn = s->read_msn++,
+	core_read_request_build(&request, header);
+	say(test, s, (struct core_tx_msg) {
+		.opcode = CORE_RDMAP_READ_REQUEST, .length = sizeof(header), .msn = s->read_msn++,
 	}, header);
 }
 
@@ -112,7 +112,7 @@ static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpd
 {
 	u8 octet;
 
-	*fpdu = hear(test, s, SRNIC_RDMAP_TERMINATE);
+	*fpdu = hear(test, s, CORE_RDMAP_TERMINATE);
 	KUNIT_EXPECT_EQ(test, ulpdu(fpdu)[18], layer << 4 | etype);
 	KUNIT_EXPECT_EQ(test, ulpdu(fpdu)[19], code);
 	KUNIT_EXPECT_EQ(test, srnic_test_recv(s->peer, &octet, 1), 0);
@@ -126,7 +126,7 @@ static struct stream begin_with(struct kunit *test, struct ib_pd *pd, struct srn
 	struct stream s = {
 		.qp = srnic_test_qp(test, pd, c->set.cq, srq, IB_SIGNAL_REQ_WR), .send_msn = 1, .read_msn = 1,
 	};
-	u8 reply[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED];
+	u8 reply[CORE_MPA_HEADER + CORE_MPA_ENHANCED];
 	struct iw_cm_conn_param param;
 
 	if (!c->listener)
@@ -135,7 +135,7 @@ static struct stream begin_with(struct kunit *test, struct ib_pd *pd, struct srn
 	param = srnic_test_param(c->server, s.qp);
 	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(s.peer, reply, sizeof(reply)), sizeof(reply));
-	say(test, &s, (struct srnic_tx_msg) { .opcode = SRNIC_RDMAP_WRITE, .stag = 1 }, reply);
+	say(test, &s, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .stag = 1 }, reply);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(smp_load_acquire(&s.qp->state) == SRNIC_QP_RTS &&
 						      !READ_ONCE(s.qp->tx.held)));
 	return s;
@@ -230,8 +230,8 @@ static struct srnic_test_mr *region_of(struct kunit *test, struct ib_pd *pd, str
 
 	ib_update_fast_reg_key(mr->base, mr->base->rkey + 1);
 	KUNIT_ASSERT_EQ(test, srnic_mr_register(mr->mr, s->qp->pd, s->qp->base.qp_num, mr->base->rkey,
-						SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE |
-						SRNIC_ACCESS_REMOTE_READ), 0);
+						CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
+						CORE_ACCESS_REMOTE_READ), 0);
 	return mr;
 }
 
@@ -258,14 +258,14 @@ static void what_goes_out_is_numbered_across_the_wrap(struct kunit *test)
 		age(&s, far_msns[n]);
 		for (i = 0; i < MESSAGES; i++) {
 			post(test, &s, IB_WR_SEND, octets);
-			fpdu = hear(test, &s, SRNIC_RDMAP_SEND);
+			fpdu = hear(test, &s, CORE_RDMAP_SEND);
 			KUNIT_EXPECT_EQ(test, msn_of(&fpdu), far_msns[n] + i);
 			expect_completion(test, IB_WC_SEND);
 		}
 		for (i = 0; i < MESSAGES; i++) {
 			memset(into, 0, OCTETS);
 			post(test, &s, IB_WR_RDMA_READ, into);
-			fpdu = hear(test, &s, SRNIC_RDMAP_READ_REQUEST);
+			fpdu = hear(test, &s, CORE_RDMAP_READ_REQUEST);
 			KUNIT_EXPECT_EQ(test, msn_of(&fpdu), far_msns[n] + i);
 			say_response(test, &s, sink_of(&fpdu), octets);
 			expect_completion(test, IB_WC_RDMA_READ);
@@ -298,7 +298,7 @@ static void what_comes_in_is_taken_across_the_wrap(struct kunit *test)
 		}
 		for (i = 0; i < MESSAGES; i++) {
 			say_read(test, &s, mr->base->rkey, mr->base->iova);
-			fpdu = hear(test, &s, SRNIC_RDMAP_READ_RESPONSE);
+			fpdu = hear(test, &s, CORE_RDMAP_READ_RESPONSE);
 			KUNIT_EXPECT_MEMEQ(test, ulpdu(&fpdu) + 14, octets, OCTETS);
 		}
 	}
@@ -323,9 +323,9 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 		mutex_lock(&s.qp->tx.mutex);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(s.qp->inbound_tail) == msns[n]));
-		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), SRNIC_REGION_OK);
+		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), CORE_REGION_OK);
 		srnic_tx_unlock(s.qp);
-		ddp = hear_terminate(test, &s, &fpdu, SRNIC_LAYER_RDMAP, 1, 0);
+		ddp = hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 1, 0);
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 6), 1);	/* the queue */
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 10), msns[n]);
 	}
@@ -337,7 +337,7 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 /* RFC 5040 5.3, figure 4. */
 static void a_send_with_invalidate_names_the_stag_that_it_was_posted_with(struct kunit *test)
 {
-	static const u8 opcodes[] = { SRNIC_RDMAP_SEND_INV, SRNIC_RDMAP_SEND_SE_INV };
+	static const u8 opcodes[] = { CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE_INV };
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .ex.invalidate_rkey = 0xa1b2c3d4 };
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
@@ -377,7 +377,7 @@ static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(stru
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		s = begin(test, c->set.pd);
 		post_half_bad(test, &s, opcodes[i], octets);
-		hear_terminate(test, &s, &fpdu, SRNIC_LAYER_RDMAP, 0, 0);
+		hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 0, 0);
 		KUNIT_EXPECT_EQ(test, fpdu.len, 18 + 4);	/* without a header to blame */
 		KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
 	}
@@ -396,7 +396,7 @@ static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit 
 
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&s.qp->base, &wr, NULL), 0);
 	say_send(test, &s, octets);
-	hear_terminate(test, &s, &fpdu, SRNIC_LAYER_RDMAP, SRNIC_RDMAP_LOCAL_ERROR, 0);
+	hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, CORE_RDMAP_LOCAL_ERROR, 0);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), 0);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), 1);
@@ -426,7 +426,7 @@ static void answer_a_read_of_its_own(struct kunit *test, struct stream *other, u
 	static u8 into[OCTETS];
 
 	post(test, other, IB_WR_RDMA_READ, into);
-	hear(test, other, SRNIC_RDMAP_READ_REQUEST);
+	hear(test, other, CORE_RDMAP_READ_REQUEST);
 	say_response(test, other, sink, octets);
 }
 
@@ -436,10 +436,10 @@ static void read_from(struct kunit *test, struct stream *other, u32 sink, const 
 }
 
 static const struct attempt attempts[] = {
-	{ write_to, SRNIC_LAYER_DDP, 1, 0 },
-	{ answer_nothing, SRNIC_LAYER_DDP, 1, 0 },
-	{ answer_a_read_of_its_own, SRNIC_LAYER_DDP, 1, 0 },
-	{ read_from, SRNIC_LAYER_RDMAP, 1, 0 },
+	{ write_to, CORE_LAYER_DDP, 1, 0 },
+	{ answer_nothing, CORE_LAYER_DDP, 1, 0 },
+	{ answer_a_read_of_its_own, CORE_LAYER_DDP, 1, 0 },
+	{ read_from, CORE_LAYER_RDMAP, 1, 0 },
 };
 
 /* The other streams are of this protection domain; each attempt is the end of one, and of no other. */
@@ -452,7 +452,7 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 	u32 i, sink;
 
 	post(test, &s, IB_WR_RDMA_READ, into);
-	fpdu = hear(test, &s, SRNIC_RDMAP_READ_REQUEST);
+	fpdu = hear(test, &s, CORE_RDMAP_READ_REQUEST);
 	sink = sink_of(&fpdu);
 	for (i = 0; i < ARRAY_SIZE(attempts); i++) {
 		other = begin(test, pd);
@@ -494,7 +494,7 @@ static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *
 
 	say_write(test, &other, mr->base->rkey, mr->base->iova, octets);
 	say_read(test, &other, mr->base->rkey, mr->base->iova);
-	fpdu = hear(test, &other, SRNIC_RDMAP_READ_RESPONSE);
+	fpdu = hear(test, &other, CORE_RDMAP_READ_RESPONSE);
 	KUNIT_EXPECT_MEMEQ(test, ulpdu(&fpdu) + 14, octets, OCTETS);
 	KUNIT_EXPECT_MEMEQ(test, memory_of(mr), octets, OCTETS);
 	srnic_test_expect_nothing_left(test, c);
@@ -528,10 +528,10 @@ static void a_region_is_for_no_stream_of_another_protection_domain(struct kunit 
 	struct fpdu fpdu;
 
 	say_write(test, &writer, mr->base->rkey, mr->base->iova, octets);
-	hear_terminate(test, &writer, &fpdu, SRNIC_LAYER_DDP, 1, 2);
+	hear_terminate(test, &writer, &fpdu, CORE_LAYER_DDP, 1, 2);
 	KUNIT_EXPECT_NULL(test, memchr_inv(memory_of(mr), 0, OCTETS));
 	say_read(test, &reader, mr->base->rkey, mr->base->iova);
-	hear_terminate(test, &reader, &fpdu, SRNIC_LAYER_RDMAP, 1, 3);
+	hear_terminate(test, &reader, &fpdu, CORE_LAYER_RDMAP, 1, 3);
 	srnic_test_expect_nothing_left(test, c);
 }
 

@@ -4,7 +4,7 @@
 
 using wire::Bytes;
 
-static u32 crc_of(const Bytes &data) { return ~srnic_crc32c_table(SRNIC_CRC_SEED, data.data(), data.size()); }
+static u32 crc_of(const Bytes &data) { return ~core_crc32c_table(CORE_CRC_SEED, data.data(), data.size()); }
 
 static Bytes counting(int from, int step)
 {
@@ -29,14 +29,14 @@ TEST(Crc32c, VectorsOfIscsi)
 		  0xd9963a56);
 }
 
-TEST(Crc32c, NothingChangesNothing) { EXPECT_EQ(srnic_crc32c_table(0x12345678, nullptr, 0), 0x12345678); }
+TEST(Crc32c, NothingChangesNothing) { EXPECT_EQ(core_crc32c_table(0x12345678, nullptr, 0), 0x12345678); }
 
 TEST(Crc32c, AgreesBitByBitForEveryLengthAndAlignment)
 {
 	for (size_t offset = 0; offset < 8; offset++) {
 		for (size_t len = 0; len < 70; len++) {
 			Bytes data = wire::payload(offset + len), part(data.begin() + offset, data.end());
-			u32 crc = ~srnic_crc32c_table(SRNIC_CRC_SEED, data.data() + offset, len);
+			u32 crc = ~core_crc32c_table(CORE_CRC_SEED, data.data() + offset, len);
 
 			EXPECT_EQ(crc, wire::crc32c(part)) << offset << " " << len;
 		}
@@ -48,9 +48,9 @@ TEST(Crc32c, RunsOnAcrossPieces)
 	Bytes data = wire::payload(1000);
 
 	for (size_t split = 0; split <= data.size(); split += 7) {
-		u32 crc = srnic_crc32c_table(SRNIC_CRC_SEED, data.data(), split);
+		u32 crc = core_crc32c_table(CORE_CRC_SEED, data.data(), split);
 
-		crc = srnic_crc32c_table(crc, data.data() + split, data.size() - split);
+		crc = core_crc32c_table(crc, data.data() + split, data.size() - split);
 		EXPECT_EQ(~crc, wire::crc32c(data)) << split;
 	}
 }
@@ -59,7 +59,7 @@ static Bytes field_for(const Bytes &covered)
 {
 	Bytes out(4);
 
-	srnic_crc_field(srnic_crc32c_table(SRNIC_CRC_SEED, covered.data(), covered.size()), out.data());
+	core_crc_field(core_crc32c_table(CORE_CRC_SEED, covered.data(), covered.size()), out.data());
 	return out;
 }
 

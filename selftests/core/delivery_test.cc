@@ -6,7 +6,7 @@
 using namespace wire;
 
 // The octets in front of the last one of the whole message, then that one.
-static void expect_delivery_with_the_last_octet(const Bytes &stream, srnic_rx_event event,
+static void expect_delivery_with_the_last_octet(const Bytes &stream, core_rx_event event,
 						const std::function<void(FakeHost &)> &prepare)
 {
 	for (bool pieces : {false, true}) {
@@ -37,18 +37,18 @@ TEST(Delivery, NothingBeforeTheLastOctet)
 
 	expect_delivery_with_the_last_octet(segments(Untagged{.data = payload(21)},
 						     Untagged{.mo = 21, .data = payload(10)}),
-					    SRNIC_RX_SEND, [](FakeHost &host) { host.post_receive(31); });
-	expect_delivery_with_the_last_octet(fpdu(Untagged{}), SRNIC_RX_SEND,
+					    CORE_RX_SEND, [](FakeHost &host) { host.post_receive(31); });
+	expect_delivery_with_the_last_octet(fpdu(Untagged{}), CORE_RX_SEND,
 					    [](FakeHost &host) { host.post_receive(1); });
 	expect_delivery_with_the_last_octet(
 		segments(response, Tagged{.rdmap = op_read_response, .stag = 9, .to = 20, .data = payload(3)}),
-		SRNIC_RX_READ_RESPONSE, [](FakeHost &host) { host.post_read(9, 0, 23); });
+		CORE_RX_READ_RESPONSE, [](FakeHost &host) { host.post_read(9, 0, 23); });
 	expect_delivery_with_the_last_octet(segments(Tagged{.stag = 1, .data = payload(5)},
 						     Tagged{.stag = 1, .to = 5, .data = payload(5)}),
-					    SRNIC_RX_WRITE, [](FakeHost &host) { host.grant(1, 0, 10); });
-	expect_delivery_with_the_last_octet(fpdu(read_request({})), SRNIC_RX_READ_REQUEST,
+					    CORE_RX_WRITE, [](FakeHost &host) { host.grant(1, 0, 10); });
+	expect_delivery_with_the_last_octet(fpdu(read_request({})), CORE_RX_READ_REQUEST,
 					    [](FakeHost &host) { host.read_room = 1; });
-	expect_delivery_with_the_last_octet(fpdu(terminate(Bytes(4))), SRNIC_RX_TERMINATE, [](FakeHost &) {});
+	expect_delivery_with_the_last_octet(fpdu(terminate(Bytes(4))), CORE_RX_TERMINATE, [](FakeHost &) {});
 }
 
 // RFC 5040 5.5, 12 and 17: when a Read Request is delivered, what was written before it is there, and its source has not
@@ -68,7 +68,7 @@ TEST(Delivery, ReadRequestSeesWhatWasWritten)
 	s.host.grant(2, 0, 100); // not there until the request is complete
 	s.feed({request.back()});
 	EXPECT_EQ(s.host.regions_asked, asked + 1);
-	EXPECT_EQ(s.deliveries.back(), Delivery{SRNIC_RX_READ_REQUEST});
+	EXPECT_EQ(s.deliveries.back(), Delivery{CORE_RX_READ_REQUEST});
 	EXPECT_EQ(s.host.regions[1].memory, payload(100));
 }
 

@@ -2,7 +2,7 @@
 // What the core asks of its host, answered by the fake.
 #include "fake_host.hh"
 
-bool srnic_host_region(void *ctx, u32 stag, struct srnic_region *out)
+bool core_host_region(void *ctx, u32 stag, struct core_region *out)
 {
 	FakeHost &host = FakeHost::of(ctx);
 	auto found = host.regions.find(stag);
@@ -14,23 +14,23 @@ bool srnic_host_region(void *ctx, u32 stag, struct srnic_region *out)
 	return true;
 }
 
-enum srnic_take srnic_host_receive(void *ctx, u32 *room)
+enum core_take core_host_receive(void *ctx, u32 *room)
 {
 	FakeHost &host = FakeHost::of(ctx);
 
 	if (host.receives.empty())
-		return SRNIC_TAKE_EMPTY;
+		return CORE_TAKE_EMPTY;
 	FakeHost::Receive taken = std::move(host.receives.front());
 	host.receives.pop_front();
-	if (taken.verdict != SRNIC_TAKE_OK)
+	if (taken.verdict != CORE_TAKE_OK)
 		return taken.verdict;
 	host.receives_taken++;
 	host.receiving = std::move(taken.memory);
 	*room = static_cast<u32>(host.receiving.size());
-	return SRNIC_TAKE_OK;
+	return CORE_TAKE_OK;
 }
 
-bool srnic_host_read_sink(void *ctx, struct srnic_read_sink *out)
+bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
 	FakeHost &host = FakeHost::of(ctx);
 
@@ -40,9 +40,9 @@ bool srnic_host_read_sink(void *ctx, struct srnic_read_sink *out)
 	return true;
 }
 
-bool srnic_host_read_room(void *ctx) { return FakeHost::of(ctx).read_room > 0; }
-u32 srnic_host_crc32c(u32 crc, const void *data, u64 len)
+bool core_host_read_room(void *ctx) { return FakeHost::of(ctx).read_room > 0; }
+u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 {
 	crcs_computed++;
-	return srnic_crc32c_table(crc, data, len);
+	return core_crc32c_table(crc, data, len);
 }

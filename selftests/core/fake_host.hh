@@ -7,15 +7,15 @@
 
 struct FakeHost {
 	struct Region {
-		srnic_region grant;
+		core_region grant;
 		wire::Bytes memory;
 	};
 	struct Sink {
-		srnic_read_sink read;
+		core_read_sink read;
 		wire::Bytes memory;
 	};
 	struct Receive {
-		srnic_take verdict;
+		core_take verdict;
 		wire::Bytes memory;
 	};
 
@@ -27,11 +27,11 @@ struct FakeHost {
 	unsigned receives_taken = 0, regions_asked = 0;
 
 	void grant(u32 stag, u64 base, u64 length, u32 pd = 7,
-		   u32 access = SRNIC_ACCESS_REMOTE_WRITE | SRNIC_ACCESS_REMOTE_READ)
+		   u32 access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ)
 	{
 		regions[stag] = {{base, length, pd, access}, wire::Bytes(length)};
 	}
-	void post_receive(u32 room, srnic_take verdict = SRNIC_TAKE_OK)
+	void post_receive(u32 room, core_take verdict = CORE_TAKE_OK)
 	{
 		receives.push_back({verdict, wire::Bytes(room)});
 	}
@@ -44,7 +44,7 @@ inline u64 crcs_computed;
 
 // One thing that the parser reported, with what belongs to it.
 struct Delivery {
-	srnic_rx_event event;
+	core_rx_event event;
 	u32 length = 0, inv_stag = 0;
 	bool solicited = false, invalidate = false, rtr = false;
 	wire::Bytes data = {}; // of a Send or a completed read
@@ -61,24 +61,24 @@ inline void PrintTo(const Delivery &d, std::ostream *out)
 // One incoming stream and everything it did.
 struct Stream {
 	FakeHost host;
-	srnic_rx rx;
+	core_rx rx;
 	std::vector<Delivery> deliveries;
 
 	explicit Stream(bool crc = true, u8 rtr = 0, bool markers = false)
 	{
-		srnic_rx_params params{};
+		core_rx_params params{};
 
 		params.ctx = &host;
 		params.pd = 7;
 		params.crc = crc;
 		params.rtr = rtr;
 		params.markers = markers;
-		srnic_rx_init(&rx, &params);
+		core_rx_init(&rx, &params);
 	}
 	Stream(const Stream &) = delete;
 
-	bool over() { return srnic_rx_next(&rx).kind == SRNIC_RX_STOP; }
-	bool between_fpdus() { return !over() && rx.have == 0 && srnic_rx_next(&rx).kind == SRNIC_RX_BYTES; }
+	bool over() { return core_rx_next(&rx).kind == CORE_RX_STOP; }
+	bool between_fpdus() { return !over() && rx.have == 0 && core_rx_next(&rx).kind == CORE_RX_BYTES; }
 
 	// Feeds one piece, as one skb would come. Returns the octets that were taken before the stream was over.
 	size_t feed(const wire::Bytes &piece)
@@ -86,9 +86,9 @@ struct Stream {
 		size_t done = 0;
 
 		while (done < piece.size()) {
-			srnic_rx_step step = srnic_rx_next(&rx);
+			core_rx_step step = core_rx_next(&rx);
 
-			if (step.kind == SRNIC_RX_STOP)
+			if (step.kind == CORE_RX_STOP)
 				break;
 			if (step.want == 0) {
 				ADD_FAILURE() << "wants nothing";
@@ -99,7 +99,7 @@ struct Stream {
 			if (!take(step, piece.data() + done, static_cast<u32>(n)))
 				break;
 			done += n;
-			record(srnic_rx_took(&rx, static_cast<u32>(n)));
+			record(core_rx_took(&rx, static_cast<u32>(n)));
 		}
 		return done;
 	}
@@ -123,25 +123,25 @@ struct Stream {
 	}
 
 	// One whole FPDU: the parser must never want an octet behind its end.
-	srnic_rx_event feed_fpdu(const wire::Bytes &fpdu)
+	core_rx_event feed_fpdu(const wire::Bytes &fpdu)
 	{
 		size_t before = deliveries.size();
 
 		for (size_t done = 0; done < fpdu.size() && !over();) {
-			srnic_rx_step step = srnic_rx_next(&rx);
+			core_rx_step step = core_rx_next(&rx);
 
 			EXPECT_LE(step.want, fpdu.size() - done) << "wants octets of the next FPDU";
 			size_t n = std::min<size_t>(step.want, fpdu.size() - done);
 
 			done += feed(wire::Bytes(fpdu.begin() + done, fpdu.begin() + done + n));
 		}
-		return deliveries.size() > before ? deliveries.back().event : SRNIC_RX_MORE;
+		return deliveries.size() > before ? deliveries.back().event : CORE_RX_MORE;
 	}
 
 private:
-	bool take(const srnic_rx_step &step, const u8 *from, u32 n)
+	bool take(const core_rx_step &step, const u8 *from, u32 n)
 	{
-		if (step.kind == SRNIC_RX_PLACE)
+		if (step.kind == CORE_RX_PLACE)
 			return place(from, n);
 		if (!within_one_of_its_buffers(step.into, step.want)) {
 			ADD_FAILURE() << "wants octets outside its buffers";
@@ -167,15 +167,15 @@ private:
 		}
 		memcpy(to, from, n);
 		if (rx.params.crc)
-			rx.crc = srnic_host_crc32c(rx.crc, from, n);
+			rx.crc = core_host_crc32c(rx.crc, from, n);
 		return true;
 	}
 
 	u8 *target(u32 n)
 	{
-		if (rx.place.kind == SRNIC_PLACE_REGION)
+		if (rx.place.kind == CORE_PLACE_REGION)
 			return region_target(n);
-		if (rx.place.kind == SRNIC_PLACE_RECEIVE)
+		if (rx.place.kind == CORE_PLACE_RECEIVE)
 			return within(host.receiving, rx.place.to, n);
 		if (host.reads.empty() || host.reads.front().read.placed != rx.place.to)
 			return nullptr;
@@ -190,9 +190,9 @@ private:
 
 		if (found == host.regions.end())
 			return nullptr;
-		const srnic_region &grant = found->second.grant;
+		const core_region &grant = found->second.grant;
 
-		if (grant.pd != rx.params.pd || !(grant.access & SRNIC_ACCESS_REMOTE_WRITE) || rx.place.to < grant.base)
+		if (grant.pd != rx.params.pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) || rx.place.to < grant.base)
 			return nullptr;
 		return within(found->second.memory, rx.place.to - grant.base, n);
 	}
@@ -202,15 +202,15 @@ private:
 		return offset + n <= memory.size() ? memory.data() + static_cast<size_t>(offset) : nullptr;
 	}
 
-	void record(srnic_rx_event event)
+	void record(core_rx_event event)
 	{
 		Delivery delivery{event};
 
-		if (event == SRNIC_RX_MORE)
+		if (event == CORE_RX_MORE)
 			return;
-		if (event == SRNIC_RX_SEND)
+		if (event == CORE_RX_SEND)
 			complete_send(delivery);
-		if (event == SRNIC_RX_READ_RESPONSE) {
+		if (event == CORE_RX_READ_RESPONSE) {
 			delivery.data = host.reads.front().memory;
 			host.reads.pop_front();
 		}

@@ -126,11 +126,11 @@ private:
 
 struct Sender {
 	Bytes stream = {};
-	srnic_markers markers{};
+	core_markers markers{};
 
-	Sender() { srnic_markers_start(&markers, true); }
+	Sender() { core_markers_start(&markers, true); }
 
-	void send(srnic_tx_msg msg, const Bytes &data, u32 mulpdu = 64768)
+	void send(core_tx_msg msg, const Bytes &data, u32 mulpdu = 64768)
 	{
 		while (!msg.done)
 			send_fpdu(msg, data, mulpdu);
@@ -139,12 +139,12 @@ struct Sender {
 private:
 	Bytes covered;
 
-	void send_fpdu(srnic_tx_msg &msg, const Bytes &data, u32 mulpdu)
+	void send_fpdu(core_tx_msg &msg, const Bytes &data, u32 mulpdu)
 	{
-		Bytes header(SRNIC_FPDU_MAX_HEADER), field(4);
+		Bytes header(CORE_FPDU_MAX_HEADER), field(4);
 		size_t before = stream.size();
-		u32 plain = srnic_tx_next_len(&msg, mulpdu), expected = srnic_markers_len(&markers, plain);
-		srnic_tx_seg seg = srnic_tx_next(&msg, mulpdu, header.data());
+		u32 plain = core_tx_next_len(&msg, mulpdu), expected = core_markers_len(&markers, plain);
+		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.data());
 
 		covered.clear();
 		header.resize(seg.header_len);
@@ -152,19 +152,19 @@ private:
 		put(Bytes(data.begin() + seg.offset, data.begin() + seg.offset + seg.payload));
 		put(Bytes(seg.pad));
 		marker_if_any();
-		srnic_crc_field(srnic_crc32c_table(SRNIC_CRC_SEED, covered.data(), covered.size()), field.data());
-		srnic_markers_pass(&markers, 4);
-		srnic_markers_end_fpdu(&markers);
+		core_crc_field(core_crc32c_table(CORE_CRC_SEED, covered.data(), covered.size()), field.data());
+		core_markers_pass(&markers, 4);
+		core_markers_end_fpdu(&markers);
 		add(stream, field);
 		EXPECT_EQ(stream.size() - before, expected);
 	}
 	void marker_if_any()
 	{
-		Bytes marker(SRNIC_MARKER_LEN);
+		Bytes marker(CORE_MARKER_LEN);
 
 		if (markers.left)
 			return;
-		srnic_markers_build(&markers, marker.data());
+		core_markers_build(&markers, marker.data());
 		add(stream, marker);
 		add(covered, marker);
 	}
@@ -177,14 +177,14 @@ private:
 
 			add(stream, piece);
 			add(covered, piece);
-			srnic_markers_pass(&markers, static_cast<u32>(n));
+			core_markers_pass(&markers, static_cast<u32>(n));
 		}
 	}
 };
 
-static srnic_tx_msg message(u8 opcode, size_t length, u32 msn = 1)
+static core_tx_msg message(u8 opcode, size_t length, u32 msn = 1)
 {
-	srnic_tx_msg msg{};
+	core_tx_msg msg{};
 
 	msg.opcode = opcode;
 	msg.length = static_cast<u32>(length);
@@ -203,7 +203,7 @@ TEST(MarkersSent, FigureFive)
 {
 	Sender sender;
 
-	sender.send(message(SRNIC_RDMAP_SEND, 24), Bytes(24));
+	sender.send(message(CORE_RDMAP_SEND, 24), Bytes(24));
 	EXPECT_EQ(sender.stream, hex("00000000 002a 4143 00000000 00000000 00000001 00000000") + Bytes(24) +
 					 hex("52239983"));
 }
@@ -213,9 +213,9 @@ TEST(MarkersSent, FigureSix)
 {
 	Sender sender;
 
-	sender.send(message(SRNIC_RDMAP_SEND, 492 - 4 - 20 - 4), Bytes(492 - 28));
+	sender.send(message(CORE_RDMAP_SEND, 492 - 4 - 20 - 4), Bytes(492 - 28));
 	ASSERT_EQ(sender.stream.size(), 492u);
-	sender.send(message(SRNIC_RDMAP_SEND, 24, 2), Bytes(24));
+	sender.send(message(CORE_RDMAP_SEND, 24, 2), Bytes(24));
 	EXPECT_EQ(Bytes(sender.stream.begin() + 492, sender.stream.end()),
 		  hex("002a 4143 00000000 00000000 00000002 00000000 00000014") + Bytes(24) + hex("84925898"));
 }
@@ -230,7 +230,7 @@ TEST(MarkersSent, AsTheReferenceHasThem)
 		for (u32 len = 0; len < 1600; len += step) {
 			Bytes data = wire::payload(len, len);
 
-			sender.send(message(SRNIC_RDMAP_WRITE, len), data);
+			sender.send(message(CORE_RDMAP_WRITE, len), data);
 			slow.send(write_of(data));
 		}
 		ASSERT_TRUE(sender.stream == slow.stream) << step;
@@ -246,7 +246,7 @@ TEST(MarkersSent, LongFpdus)
 	for (u32 len : {64754u, 1u, 64753u, 8948u, 64752u, 0u, 64751u, 32768u, 498u, 64754u}) {
 		Bytes data = wire::payload(len, len);
 
-		sender.send(message(SRNIC_RDMAP_WRITE, len), data);
+		sender.send(message(CORE_RDMAP_WRITE, len), data);
 		slow.send(write_of(data));
 	}
 	EXPECT_TRUE(sender.stream == slow.stream);
@@ -257,9 +257,9 @@ TEST(MarkersSent, BetweenTwoFpdus)
 {
 	Sender sender;
 
-	sender.send(message(SRNIC_RDMAP_WRITE, 512 - 4 - 16 - 4), Bytes(488));
+	sender.send(message(CORE_RDMAP_WRITE, 512 - 4 - 16 - 4), Bytes(488));
 	EXPECT_EQ(sender.stream.size(), 512u);
-	sender.send(message(SRNIC_RDMAP_WRITE, 0), {});
+	sender.send(message(CORE_RDMAP_WRITE, 0), {});
 	EXPECT_EQ(Bytes(sender.stream.begin() + 512, sender.stream.begin() + 518), hex("00000000 000e"));
 }
 
@@ -268,7 +268,7 @@ TEST(MarkersSent, BetweenPadAndCrc)
 {
 	Sender sender;
 
-	sender.send(message(SRNIC_RDMAP_WRITE, 512 - 4 - 16 - 3), Bytes(489, 0x77));
+	sender.send(message(CORE_RDMAP_WRITE, 512 - 4 - 16 - 3), Bytes(489, 0x77));
 	EXPECT_EQ(sender.stream.size(), 512u + 4 + 4);
 	EXPECT_EQ(Bytes(sender.stream.begin() + 508, sender.stream.begin() + 516), hex("77 000000 0000 01fc"));
 	EXPECT_EQ(SlowReceiver{sender.stream}.ulpdus().size(), 1u);
@@ -279,7 +279,7 @@ TEST(MarkersSent, TheReferenceReadsThem)
 {
 	Sender sender;
 	Bytes data = wire::payload(300000);
-	srnic_tx_msg msg = message(SRNIC_RDMAP_WRITE, data.size());
+	core_tx_msg msg = message(CORE_RDMAP_WRITE, data.size());
 
 	for (u32 mulpdu : {128u, 1442u, 64768u})
 		sender.send(msg, data, mulpdu);
@@ -295,12 +295,12 @@ TEST(MarkersSent, TheReferenceReadsThem)
 TEST(MarkersSent, FpdusFitTheEmss)
 {
 	for (u32 emss = 160; emss < 66000; emss = emss < 10000 ? emss + 1 : emss + 997) {
-		u32 mulpdu = srnic_mpa_mulpdu(emss, true), longest = 0;
+		u32 mulpdu = core_mpa_mulpdu(emss, true), longest = 0;
 
 		for (u16 left = 0; left <= 508; left = static_cast<u16>(left + 4)) {
-			srnic_markers markers{1, left, 0};
+			core_markers markers{1, left, 0};
 
-			longest = std::max(longest, srnic_markers_len(&markers, (mulpdu + 2 + 3) / 4 * 4 + 4));
+			longest = std::max(longest, core_markers_len(&markers, (mulpdu + 2 + 3) / 4 * 4 + 4));
 		}
 		ASSERT_LE(longest, emss);
 		if (mulpdu < 64768) {
@@ -318,8 +318,8 @@ struct Marked : Stream {
 	void expect_refused(u8 code)
 	{
 		ASSERT_FALSE(deliveries.empty());
-		EXPECT_EQ(deliveries.back().event, SRNIC_RX_ERROR);
-		EXPECT_EQ(rx.term.layer, SRNIC_LAYER_LLP);
+		EXPECT_EQ(deliveries.back().event, CORE_RX_ERROR);
+		EXPECT_EQ(rx.term.layer, CORE_LAYER_LLP);
 		EXPECT_EQ(rx.term.etype, 0);
 		EXPECT_EQ(rx.term.code, code);
 		EXPECT_FALSE(rx.term.has_ddp || rx.term.has_rdmap);
@@ -331,9 +331,9 @@ private:
 	Bytes::iterator at(size_t offset) { return host.regions[0x100].memory.begin() + static_cast<long>(offset); }
 };
 
-static std::string of_term(srnic_rx_event event)
+static std::string of_term(core_rx_event event)
 {
-	return event == SRNIC_RX_ERROR ? "refused" : event == SRNIC_RX_MORE ? "goes on" : "delivered";
+	return event == CORE_RX_ERROR ? "refused" : event == CORE_RX_MORE ? "goes on" : "delivered";
 }
 
 // Every FPDU size up to two markers and more, in pieces of random size.
@@ -574,11 +574,11 @@ TEST(MarkersReceived, TheStreamEndsBetweenFpdus)
 	size_t at = 0;
 
 	arrange(stream, all);
-	EXPECT_TRUE(srnic_rx_between(&stream.rx));
+	EXPECT_TRUE(core_rx_between(&stream.rx));
 	for (const auto &[start, end] : all.fpdus)
 		for (; at < end; at++) {
 			stream.feed({all.slow.stream[at]});
-			ASSERT_EQ(srnic_rx_between(&stream.rx), at + 1 == end) << at;
+			ASSERT_EQ(core_rx_between(&stream.rx), at + 1 == end) << at;
 		}
 }
 
@@ -591,7 +591,7 @@ TEST(MarkersReceived, ARefusedSegmentIsSkipped)
 
 		slow.send(wire::Tagged{.stag = 0x999, .to = 0, .data = wire::payload(len + 1)});
 		EXPECT_EQ(of_term(stream.feed_fpdu(slow.stream)), "refused");
-		EXPECT_EQ(stream.rx.term.layer, SRNIC_LAYER_DDP);
+		EXPECT_EQ(stream.rx.term.layer, CORE_LAYER_DDP);
 		EXPECT_EQ(stream.rx.fpdus, 1u);
 	}
 }
@@ -630,7 +630,7 @@ TEST(MarkersRoundTrip, ManyMessages)
 
 		for (int i = 0; i < 40; i++) {
 			last = wire::payload(random() % (i % 10 ? 2000 : 150000), random());
-			sender.send(message(SRNIC_RDMAP_WRITE, last.size()), last, mulpdu);
+			sender.send(message(CORE_RDMAP_WRITE, last.size()), last, mulpdu);
 		}
 		stream.feed_pieces(sender.stream, mulpdu);
 		EXPECT_EQ(stream.deliveries.size(), 40u);

@@ -8,21 +8,21 @@ using wire::hex;
 
 static const Bytes request_key = hex("4d504120494420526571204672616d65");
 static const Bytes reply_key = hex("4d504120494420526570204672616d65");
-constexpr u16 none = SRNIC_MPA_AUTO; // no negotiation wanted
+constexpr u16 none = CORE_MPA_AUTO; // no negotiation wanted
 
-static srnic_mpa_result parse(const Bytes &header, bool expect_reply, srnic_mpa_frame *frame = nullptr)
+static core_mpa_result parse(const Bytes &header, bool expect_reply, core_mpa_frame *frame = nullptr)
 {
-	srnic_mpa_frame ignored;
+	core_mpa_frame ignored;
 
-	EXPECT_EQ(header.size(), size_t{SRNIC_MPA_HEADER});
-	return srnic_mpa_parse(header.data(), expect_reply, frame ? frame : &ignored);
+	EXPECT_EQ(header.size(), size_t{CORE_MPA_HEADER});
+	return core_mpa_parse(header.data(), expect_reply, frame ? frame : &ignored);
 }
 
-static Bytes build(const srnic_mpa_frame &frame)
+static Bytes build(const core_mpa_frame &frame)
 {
-	Bytes out(SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED, 0xee);
+	Bytes out(CORE_MPA_HEADER + CORE_MPA_ENHANCED, 0xee);
 
-	out.resize(srnic_mpa_build(&frame, out.data()));
+	out.resize(core_mpa_build(&frame, out.data()));
 	return out;
 }
 
@@ -31,7 +31,7 @@ static Bytes build(const srnic_mpa_frame &frame)
 // RFC 5044 figure 8.
 TEST(MpaFrame, RequestOctets)
 {
-	srnic_mpa_frame frame{};
+	core_mpa_frame frame{};
 
 	frame.revision = 1;
 	frame.crc = 1;
@@ -45,7 +45,7 @@ TEST(MpaFrame, RequestOctets)
 // RFC 6581 6 and 9: S, then A B IRD and C D ORD.
 TEST(MpaFrame, ReplyOctets)
 {
-	srnic_mpa_frame frame{};
+	core_mpa_frame frame{};
 
 	frame.reply = frame.reject = frame.crc = frame.enhanced = 1;
 	frame.revision = 2;
@@ -54,58 +54,58 @@ TEST(MpaFrame, ReplyOctets)
 	frame.ord = 0x3fff;
 	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 0123 3fff"));
 	frame.p2p = 1;
-	frame.rtr = SRNIC_RTR_SEND;
+	frame.rtr = CORE_RTR_SEND;
 	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 c123 3fff"));
-	frame.rtr = SRNIC_RTR_WRITE;
+	frame.rtr = CORE_RTR_WRITE;
 	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 8123 bfff"));
-	frame.rtr = SRNIC_RTR_READ;
+	frame.rtr = CORE_RTR_READ;
 	EXPECT_EQ(build(frame), reply_key + hex("70 02 0004 8123 7fff"));
 }
 
 // RFC 6581 9.2: with A zero, B, C and D are zero.
 TEST(MpaFrame, NoRtrWithoutPeerToPeer)
 {
-	srnic_mpa_frame frame{};
+	core_mpa_frame frame{};
 
 	frame.revision = 2;
 	frame.enhanced = 1;
-	frame.rtr = SRNIC_RTR_ALL;
+	frame.rtr = CORE_RTR_ALL;
 	EXPECT_EQ(build(frame), request_key + hex("10 02 0000 0000 0000"));
 }
 
 TEST(MpaFrame, ParsesEveryFlag)
 {
-	srnic_mpa_frame frame;
+	core_mpa_frame frame;
 
-	ASSERT_EQ(parse(reply_key + hex("f0 02 0010"), true, &frame), SRNIC_MPA_OK);
+	ASSERT_EQ(parse(reply_key + hex("f0 02 0010"), true, &frame), CORE_MPA_OK);
 	EXPECT_TRUE(frame.reply && frame.markers && frame.crc && frame.reject && frame.enhanced);
 	EXPECT_EQ(frame.revision, 2);
 	EXPECT_EQ(frame.private_len, 16);
-	ASSERT_EQ(parse(reply_key + hex("d0 02 0010"), true, &frame), SRNIC_MPA_OK);
+	ASSERT_EQ(parse(reply_key + hex("d0 02 0010"), true, &frame), CORE_MPA_OK);
 	EXPECT_FALSE(frame.reject);
-	ASSERT_EQ(parse(request_key + hex("00 01 0000"), false, &frame), SRNIC_MPA_OK);
+	ASSERT_EQ(parse(request_key + hex("00 01 0000"), false, &frame), CORE_MPA_OK);
 	EXPECT_FALSE(frame.reply || frame.markers || frame.crc || frame.reject || frame.enhanced);
 }
 
 // RFC 5044 7.1.1: R is not checked in a Request, the reserved bits in neither; S is one of them in revision 1.
 TEST(MpaFrame, IgnoresWhatIsReserved)
 {
-	srnic_mpa_frame frame;
+	core_mpa_frame frame;
 
-	ASSERT_EQ(parse(request_key + hex("3f 01 0000"), false, &frame), SRNIC_MPA_OK);
+	ASSERT_EQ(parse(request_key + hex("3f 01 0000"), false, &frame), CORE_MPA_OK);
 	EXPECT_FALSE(frame.reject || frame.enhanced);
 }
 
 // RFC 5044 7.1.1, 7.1.2 rules 5 and 8: the other end's key, and none but that.
 TEST(MpaFrame, Keys)
 {
-	EXPECT_EQ(parse(reply_key + hex("00 01 0000"), false), SRNIC_MPA_BAD_KEY);
-	EXPECT_EQ(parse(request_key + hex("00 01 0000"), true), SRNIC_MPA_BAD_KEY);
+	EXPECT_EQ(parse(reply_key + hex("00 01 0000"), false), CORE_MPA_BAD_KEY);
+	EXPECT_EQ(parse(request_key + hex("00 01 0000"), true), CORE_MPA_BAD_KEY);
 	for (size_t at = 0; at < 16; at++) {
 		Bytes header = request_key + hex("00 01 0000");
 
 		header[at] ^= 0x20;
-		EXPECT_EQ(parse(header, false), SRNIC_MPA_BAD_KEY);
+		EXPECT_EQ(parse(header, false), CORE_MPA_BAD_KEY);
 	}
 }
 
@@ -114,50 +114,50 @@ TEST(MpaFrame, Revisions)
 	for (u32 revision = 0; revision < 256; revision++) {
 		Bytes header = request_key + Bytes{0, u8(revision), 0, 0};
 
-		EXPECT_EQ(parse(header, false), revision == 1 || revision == 2 ? SRNIC_MPA_OK : SRNIC_MPA_BAD_REVISION);
+		EXPECT_EQ(parse(header, false), revision == 1 || revision == 2 ? CORE_MPA_OK : CORE_MPA_BAD_REVISION);
 	}
 }
 
 // RFC 5044 7.1.1: at most 512; RFC 6581 6: S means that there are four octets at least.
 TEST(MpaFrame, Lengths)
 {
-	EXPECT_EQ(parse(request_key + hex("00 01 0200"), false), SRNIC_MPA_OK);
-	EXPECT_EQ(parse(request_key + hex("00 01 0201"), false), SRNIC_MPA_BAD_LENGTH);
-	EXPECT_EQ(parse(request_key + hex("00 01 ffff"), false), SRNIC_MPA_BAD_LENGTH);
-	EXPECT_EQ(parse(request_key + hex("10 02 0003"), false), SRNIC_MPA_BAD_LENGTH);
-	EXPECT_EQ(parse(request_key + hex("10 02 0004"), false), SRNIC_MPA_OK);
-	EXPECT_EQ(parse(request_key + hex("10 02 0201"), false), SRNIC_MPA_BAD_LENGTH);
-	EXPECT_EQ(parse(request_key + hex("00 02 0000"), false), SRNIC_MPA_OK);
-	EXPECT_EQ(parse(request_key + hex("10 01 0000"), false), SRNIC_MPA_OK);
+	EXPECT_EQ(parse(request_key + hex("00 01 0200"), false), CORE_MPA_OK);
+	EXPECT_EQ(parse(request_key + hex("00 01 0201"), false), CORE_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("00 01 ffff"), false), CORE_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("10 02 0003"), false), CORE_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("10 02 0004"), false), CORE_MPA_OK);
+	EXPECT_EQ(parse(request_key + hex("10 02 0201"), false), CORE_MPA_BAD_LENGTH);
+	EXPECT_EQ(parse(request_key + hex("00 02 0000"), false), CORE_MPA_OK);
+	EXPECT_EQ(parse(request_key + hex("10 01 0000"), false), CORE_MPA_OK);
 }
 
-static srnic_mpa_frame enhanced_of(const char *octets)
+static core_mpa_frame enhanced_of(const char *octets)
 {
-	srnic_mpa_frame frame{};
+	core_mpa_frame frame{};
 
 	frame.p2p = 1; // whatever was there before
-	frame.rtr = SRNIC_RTR_ALL;
-	srnic_mpa_parse_enhanced(hex(octets).data(), &frame);
+	frame.rtr = CORE_RTR_ALL;
+	core_mpa_parse_enhanced(hex(octets).data(), &frame);
 	return frame;
 }
 
 // RFC 6581 9.
 TEST(MpaEnhanced, Parses)
 {
-	srnic_mpa_frame frame = enhanced_of("c123 bfff");
+	core_mpa_frame frame = enhanced_of("c123 bfff");
 
 	EXPECT_EQ(frame.ird, 0x0123);
 	EXPECT_EQ(frame.ord, 0x3fff);
 	EXPECT_TRUE(frame.p2p);
-	EXPECT_EQ(frame.rtr, SRNIC_RTR_SEND | SRNIC_RTR_WRITE);
-	EXPECT_EQ(enhanced_of("8000 4000").rtr, SRNIC_RTR_READ);
+	EXPECT_EQ(frame.rtr, CORE_RTR_SEND | CORE_RTR_WRITE);
+	EXPECT_EQ(enhanced_of("8000 4000").rtr, CORE_RTR_READ);
 	EXPECT_EQ(enhanced_of("8000 0000").rtr, 0);
 }
 
 // RFC 6581 9.2: with A zero, B, C and D are ignored.
 TEST(MpaEnhanced, FlagsCountOnlyWithA)
 {
-	srnic_mpa_frame frame = enhanced_of("4001 c002");
+	core_mpa_frame frame = enhanced_of("4001 c002");
 
 	EXPECT_FALSE(frame.p2p);
 	EXPECT_EQ(frame.rtr, 0);
@@ -167,9 +167,9 @@ TEST(MpaEnhanced, FlagsCountOnlyWithA)
 
 // ---- Negotiation ----
 
-static srnic_mpa_local end_with(u16 ird, u16 ord, u16 max_ird, u8 p2p = 0, u8 rtr = SRNIC_RTR_ALL)
+static core_mpa_local end_with(u16 ird, u16 ord, u16 max_ird, u8 p2p = 0, u8 rtr = CORE_RTR_ALL)
 {
-	srnic_mpa_local local{};
+	core_mpa_local local{};
 
 	local.ird = ird;
 	local.ord = ord;
@@ -181,43 +181,43 @@ static srnic_mpa_local end_with(u16 ird, u16 ord, u16 max_ird, u8 p2p = 0, u8 rt
 	return local;
 }
 
-static srnic_mpa_frame request_of(const srnic_mpa_local &local, u16 private_len = 0)
+static core_mpa_frame request_of(const core_mpa_local &local, u16 private_len = 0)
 {
-	srnic_mpa_frame frame;
+	core_mpa_frame frame;
 
-	srnic_mpa_request(&local, private_len, &frame);
+	core_mpa_request(&local, private_len, &frame);
 	return frame;
 }
 
 struct Response {
-	srnic_mpa_frame reply;
-	srnic_mpa_agreed agreed;
+	core_mpa_frame reply;
+	core_mpa_agreed agreed;
 };
 
-static Response respond(const srnic_mpa_frame &request, const srnic_mpa_local &local, bool reject = false,
+static Response respond(const core_mpa_frame &request, const core_mpa_local &local, bool reject = false,
 			u16 private_len = 0)
 {
 	Response out;
 
-	srnic_mpa_respond(&request, &local, reject, private_len, &out.reply, &out.agreed);
+	core_mpa_respond(&request, &local, reject, private_len, &out.reply, &out.agreed);
 	return out;
 }
 
-static srnic_mpa_agreed conclude(const srnic_mpa_frame &request, const srnic_mpa_frame &reply,
-				 const srnic_mpa_local &local)
+static core_mpa_agreed conclude(const core_mpa_frame &request, const core_mpa_frame &reply,
+				 const core_mpa_local &local)
 {
-	srnic_mpa_agreed out;
+	core_mpa_agreed out;
 
-	srnic_mpa_conclude(&request, &reply, &local, &out);
+	core_mpa_conclude(&request, &reply, &local, &out);
 	return out;
 }
 
 TEST(MpaRequest, RevisionOneHasNoEnhancedData)
 {
-	srnic_mpa_local local = end_with(4, 5, 16, 1);
+	core_mpa_local local = end_with(4, 5, 16, 1);
 
 	local.revision = 1;
-	srnic_mpa_frame frame = request_of(local, 100);
+	core_mpa_frame frame = request_of(local, 100);
 
 	EXPECT_EQ(frame.revision, 1);
 	EXPECT_EQ(frame.private_len, 100);
@@ -227,13 +227,13 @@ TEST(MpaRequest, RevisionOneHasNoEnhancedData)
 // RFC 6581 6: PD_Length counts the enhanced data; 9.2: every RTR type that the initiator can generate.
 TEST(MpaRequest, RevisionTwo)
 {
-	srnic_mpa_frame frame = request_of(end_with(4, 5, 16, 1), 100), client = request_of(end_with(4, 5, 16, 0));
+	core_mpa_frame frame = request_of(end_with(4, 5, 16, 1), 100), client = request_of(end_with(4, 5, 16, 0));
 
 	EXPECT_EQ(frame.private_len, 104);
 	EXPECT_EQ(frame.ird, 4);
 	EXPECT_EQ(frame.ord, 5);
 	EXPECT_TRUE(frame.enhanced && frame.p2p);
-	EXPECT_EQ(frame.rtr, SRNIC_RTR_ALL);
+	EXPECT_EQ(frame.rtr, CORE_RTR_ALL);
 	EXPECT_FALSE(client.p2p || client.rtr);
 }
 
@@ -244,15 +244,15 @@ TEST(MpaRequest, IrdIsNoMoreThanThereIsRoomFor) { EXPECT_EQ(request_of(end_with(
 TEST(MpaBasics, CrcAndMarkers)
 {
 	for (unsigned bits = 0; bits < 16; bits++) {
-		srnic_mpa_local initiator = end_with(1, 1, 1), responder = end_with(1, 1, 1);
+		core_mpa_local initiator = end_with(1, 1, 1), responder = end_with(1, 1, 1);
 
 		initiator.crc = bits & 1;
 		responder.crc = bits >> 1 & 1;
 		initiator.markers = bits >> 2 & 1;
 		responder.markers = bits >> 3 & 1;
-		srnic_mpa_frame request = request_of(initiator);
+		core_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
-		srnic_mpa_agreed agreed = conclude(request, response.reply, initiator);
+		core_mpa_agreed agreed = conclude(request, response.reply, initiator);
 
 		EXPECT_EQ(agreed.crc, (bits & 3) != 0) << bits;
 		EXPECT_EQ(response.agreed.crc, agreed.crc);
@@ -266,7 +266,7 @@ TEST(MpaBasics, CrcAndMarkers)
 // RFC 5044 7.1.1: M speaks of one direction only. An end that asks for markers promises none, and it never is an error.
 TEST(MpaBasics, MarkersAreAskedForByWhoReceivesThem)
 {
-	srnic_mpa_local plain = end_with(1, 1, 1), with_markers = plain;
+	core_mpa_local plain = end_with(1, 1, 1), with_markers = plain;
 
 	with_markers.markers = 1;
 	for (u8 revision : {1, 2}) {
@@ -287,7 +287,7 @@ TEST(MpaBasics, MarkersAreAskedForByWhoReceivesThem)
 TEST(MpaRespond, Unenhanced)
 {
 	for (u8 revision : {1, 2}) {
-		srnic_mpa_frame request{};
+		core_mpa_frame request{};
 
 		request.revision = revision;
 		Response out = respond(request, end_with(4, 5, 16), false, 30);
@@ -326,7 +326,7 @@ TEST(MpaRespond, Depths)
 
 	for (const Depths &d : table) {
 		SCOPED_TRACE(testing::Message() << &d - table);
-		srnic_mpa_frame request{};
+		core_mpa_frame request{};
 
 		request.revision = 2;
 		request.enhanced = 1;
@@ -368,14 +368,14 @@ TEST(MpaConclude, Depths)
 
 	for (const Conclusion &c : table) {
 		SCOPED_TRACE(testing::Message() << &c - table);
-		srnic_mpa_local local = end_with(c.ird, c.ord, c.max_ird);
-		srnic_mpa_frame reply{};
+		core_mpa_local local = end_with(c.ird, c.ord, c.max_ird);
+		core_mpa_frame reply{};
 
 		reply.reply = reply.enhanced = 1;
 		reply.revision = 2;
 		reply.ird = c.reply_ird;
 		reply.ord = c.reply_ord;
-		srnic_mpa_agreed agreed = conclude(request_of(local), reply, local);
+		core_mpa_agreed agreed = conclude(request_of(local), reply, local);
 
 		EXPECT_EQ(agreed.error, c.error);
 		EXPECT_EQ(agreed.ird, c.set_ird);
@@ -390,11 +390,11 @@ TEST(MpaNegotiation, OrdNeverAboveTheOthersIrd)
 
 	for (int i = 0; i < 20000; i++) {
 		auto any = [&] { return static_cast<u16>(random() % 20); };
-		srnic_mpa_local initiator = end_with(any(), any(), any(), random() % 2, random() % 8);
-		srnic_mpa_local responder = end_with(any(), any(), any(), 0, 1 + random() % 7);
-		srnic_mpa_frame request = request_of(initiator);
+		core_mpa_local initiator = end_with(any(), any(), any(), random() % 2, random() % 8);
+		core_mpa_local responder = end_with(any(), any(), any(), 0, 1 + random() % 7);
+		core_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
-		srnic_mpa_agreed agreed = conclude(request, response.reply, initiator);
+		core_mpa_agreed agreed = conclude(request, response.reply, initiator);
 
 		EXPECT_LE(agreed.ord, response.agreed.ird);
 		EXPECT_LE(response.agreed.ord, agreed.ird);
@@ -418,7 +418,7 @@ struct Rtr {
 // RFC 6581 9.2: the responder offers what both know, or else what it knows; the initiator generates one, or error 7.
 TEST(MpaNegotiation, RtrSelection)
 {
-	constexpr u8 S = SRNIC_RTR_SEND, W = SRNIC_RTR_WRITE, R = SRNIC_RTR_READ;
+	constexpr u8 S = CORE_RTR_SEND, W = CORE_RTR_WRITE, R = CORE_RTR_READ;
 	const Rtr table[] = {
 		{S | W | R, S | W | R, S | W | R, W, 0},
 		{S | R, S | W | R, S | R, R, 0},
@@ -431,11 +431,11 @@ TEST(MpaNegotiation, RtrSelection)
 
 	for (const Rtr &r : table) {
 		SCOPED_TRACE(testing::Message() << &r - table);
-		srnic_mpa_local initiator = end_with(4, 4, 4, 1, r.initiator),
+		core_mpa_local initiator = end_with(4, 4, 4, 1, r.initiator),
 				responder = end_with(4, 4, 4, 0, r.responder);
-		srnic_mpa_frame request = request_of(initiator);
+		core_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
-		srnic_mpa_agreed agreed = conclude(request, response.reply, initiator);
+		core_mpa_agreed agreed = conclude(request, response.reply, initiator);
 
 		EXPECT_TRUE(response.reply.p2p && response.agreed.p2p && agreed.p2p);
 		EXPECT_EQ(response.reply.rtr, r.offered);
@@ -448,52 +448,52 @@ TEST(MpaNegotiation, RtrSelection)
 // RFC 6581 9.1: with an initiator ORD of zero, the responder's IRD is one for the sake of a read RTR.
 TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
 {
-	srnic_mpa_local initiator = end_with(0, 0, 0, 1, SRNIC_RTR_READ);
-	Response room = respond(request_of(initiator), end_with(0, 0, 1, 0, SRNIC_RTR_ALL));
-	Response no_room = respond(request_of(initiator), end_with(0, 0, 0, 0, SRNIC_RTR_ALL));
+	core_mpa_local initiator = end_with(0, 0, 0, 1, CORE_RTR_READ);
+	Response room = respond(request_of(initiator), end_with(0, 0, 1, 0, CORE_RTR_ALL));
+	Response no_room = respond(request_of(initiator), end_with(0, 0, 0, 0, CORE_RTR_ALL));
 
 	EXPECT_EQ(room.reply.ird, 1);
 	EXPECT_EQ(room.agreed.ird, 1);
-	EXPECT_EQ(room.reply.rtr, SRNIC_RTR_READ);
-	EXPECT_EQ(conclude(request_of(initiator), room.reply, initiator).rtr, SRNIC_RTR_READ);
+	EXPECT_EQ(room.reply.rtr, CORE_RTR_READ);
+	EXPECT_EQ(conclude(request_of(initiator), room.reply, initiator).rtr, CORE_RTR_READ);
 
 	EXPECT_EQ(no_room.reply.ird, 0);
-	EXPECT_EQ(no_room.reply.rtr, SRNIC_RTR_SEND | SRNIC_RTR_WRITE);
+	EXPECT_EQ(no_room.reply.rtr, CORE_RTR_SEND | CORE_RTR_WRITE);
 	EXPECT_EQ(conclude(request_of(initiator), no_room.reply, initiator).error, 7);
 }
 
 // RFC 6581 9.1: with 0x3FFF the local IRD stays as it is, even if that leaves no room for a read RTR.
 TEST(MpaNegotiation, ReadRtrDoesNotTouchAnIrdThatIsNotNegotiated)
 {
-	srnic_mpa_local initiator = end_with(0, 0, 0, 1, SRNIC_RTR_ALL);
-	srnic_mpa_frame request = request_of(initiator);
+	core_mpa_local initiator = end_with(0, 0, 0, 1, CORE_RTR_ALL);
+	core_mpa_frame request = request_of(initiator);
 
 	request.ord = none;
-	Response out = respond(request, end_with(0, 0, 4, 0, SRNIC_RTR_ALL));
+	Response out = respond(request, end_with(0, 0, 4, 0, CORE_RTR_ALL));
 
 	EXPECT_EQ(out.agreed.ird, 0);
 	EXPECT_EQ(out.reply.ird, none);
-	EXPECT_EQ(out.reply.rtr, SRNIC_RTR_SEND | SRNIC_RTR_WRITE);
+	EXPECT_EQ(out.reply.rtr, CORE_RTR_SEND | CORE_RTR_WRITE);
 }
 
 // RFC 6581 9.2: a client-server request has a client-server reply.
 TEST(MpaNegotiation, ClientServer)
 {
-	srnic_mpa_local initiator = end_with(4, 4, 4);
-	srnic_mpa_frame request = request_of(initiator), reply = respond(request, end_with(4, 4, 4, 1)).reply;
+	core_mpa_local initiator = end_with(4, 4, 4);
+	core_mpa_frame request = request_of(initiator), reply = respond(request, end_with(4, 4, 4, 1)).reply;
 
 	EXPECT_FALSE(reply.p2p || reply.rtr);
 	reply.p2p = 1; // a responder that breaks the rule is not obeyed
-	reply.rtr = SRNIC_RTR_ALL;
+	reply.rtr = CORE_RTR_ALL;
 	EXPECT_FALSE(conclude(request, reply, initiator).p2p);
 	EXPECT_FALSE(conclude(request, reply, initiator).rtr);
 }
 
 TEST(MpaNegotiation, Reject)
 {
-	srnic_mpa_local initiator = end_with(4, 4, 4, 1, SRNIC_RTR_SEND);
-	srnic_mpa_frame request = request_of(initiator);
-	Response out = respond(request, end_with(4, 4, 4, 0, SRNIC_RTR_READ), true, 8);
+	core_mpa_local initiator = end_with(4, 4, 4, 1, CORE_RTR_SEND);
+	core_mpa_frame request = request_of(initiator);
+	Response out = respond(request, end_with(4, 4, 4, 0, CORE_RTR_READ), true, 8);
 
 	EXPECT_TRUE(out.reply.reject);
 	EXPECT_EQ(out.reply.private_len, 12);
@@ -503,8 +503,8 @@ TEST(MpaNegotiation, Reject)
 // RFC 6581 9.2, 10: the RTR is owed to a Reply with control flag A; a plain Reply leaves a client-server connection.
 TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 {
-	srnic_mpa_local client = end_with(4, 5, 16), peer = end_with(4, 5, 16, 1);
-	srnic_mpa_frame reply{};
+	core_mpa_local client = end_with(4, 5, 16), peer = end_with(4, 5, 16, 1);
+	core_mpa_frame reply{};
 
 	reply.reply = reply.revision = 1;
 	EXPECT_EQ(conclude(request_of(client), reply, client).error, 0);
@@ -517,8 +517,8 @@ TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 // RFC 6581 10: and an enhanced reply that nobody asked for is an error that 8 has no other number for.
 TEST(MpaConclude, EnhancedReplyToAPlainRequest)
 {
-	srnic_mpa_local local = end_with(4, 5, 16);
-	srnic_mpa_frame reply{};
+	core_mpa_local local = end_with(4, 5, 16);
+	core_mpa_frame reply{};
 
 	local.revision = 1;
 	reply.reply = reply.enhanced = 1;
@@ -530,26 +530,26 @@ TEST(MpaConclude, EnhancedReplyToAPlainRequest)
 
 TEST(Mulpdu, WithoutMarkers)
 {
-	EXPECT_EQ(srnic_mpa_mulpdu(1460, false), 1454u);
-	EXPECT_EQ(srnic_mpa_mulpdu(1448, false), 1442u);
-	EXPECT_EQ(srnic_mpa_mulpdu(1449, false), 1442u);
-	EXPECT_EQ(srnic_mpa_mulpdu(1451, false), 1442u);
-	EXPECT_EQ(srnic_mpa_mulpdu(8948, false), 8942u);
+	EXPECT_EQ(core_mpa_mulpdu(1460, false), 1454u);
+	EXPECT_EQ(core_mpa_mulpdu(1448, false), 1442u);
+	EXPECT_EQ(core_mpa_mulpdu(1449, false), 1442u);
+	EXPECT_EQ(core_mpa_mulpdu(1451, false), 1442u);
+	EXPECT_EQ(core_mpa_mulpdu(8948, false), 8942u);
 }
 
 TEST(Mulpdu, WithMarkers)
 {
-	EXPECT_EQ(srnic_mpa_mulpdu(1460, true), 1460u - 6 - 12);
-	EXPECT_EQ(srnic_mpa_mulpdu(1024, true), 1024u - 6 - 8);
-	EXPECT_EQ(srnic_mpa_mulpdu(1025, true), 1025u - 6 - 12 - 1);
+	EXPECT_EQ(core_mpa_mulpdu(1460, true), 1460u - 6 - 12);
+	EXPECT_EQ(core_mpa_mulpdu(1024, true), 1024u - 6 - 8);
+	EXPECT_EQ(core_mpa_mulpdu(1025, true), 1025u - 6 - 12 - 1);
 }
 
 TEST(Mulpdu, NeverBelow128NorAboveTheLengthField)
 {
 	for (u32 emss : {0u, 1u, 5u, 128u, 133u, 134u})
-		EXPECT_EQ(srnic_mpa_mulpdu(emss, false), emss == 134 ? 126u + 2 : 128u) << emss;
-	EXPECT_EQ(srnic_mpa_mulpdu(0, true), 128u);
+		EXPECT_EQ(core_mpa_mulpdu(emss, false), emss == 134 ? 126u + 2 : 128u) << emss;
+	EXPECT_EQ(core_mpa_mulpdu(0, true), 128u);
 	for (u32 emss : {65536u, 70000u, 0x7fffffffu, 0xffffffffu})
-		EXPECT_EQ(srnic_mpa_mulpdu(emss, false), 64768u) << emss;
-	EXPECT_EQ(srnic_mpa_mulpdu(0xffffffff, true), 64768u);
+		EXPECT_EQ(core_mpa_mulpdu(emss, false), 64768u) << emss;
+	EXPECT_EQ(core_mpa_mulpdu(0xffffffff, true), 64768u);
 }

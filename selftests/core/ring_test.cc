@@ -23,9 +23,9 @@ struct SendSlot : Slot<srnic_send_wqe> {
 	u32 length = 0xdead;
 
 	explicit SendSlot(u8 opcode, u32 octets = 96) : Slot(octets) { (*this)->opcode = opcode; }
-	srnic_wqe_verdict check(bool kernel = false)
+	core_wqe_verdict check(bool kernel = false)
 	{
-		return srnic_send_wqe_check(operator->(), size, kernel, &length);
+		return core_send_wqe_check(operator->(), size, kernel, &length);
 	}
 };
 
@@ -33,7 +33,7 @@ struct RecvSlot : Slot<srnic_recv_wqe> {
 	u32 room = 0xdead;
 
 	explicit RecvSlot(u32 octets) : Slot(octets) {}
-	srnic_wqe_verdict check() { return srnic_recv_wqe_check(operator->(), size, &room); }
+	core_wqe_verdict check() { return core_recv_wqe_check(operator->(), size, &room); }
 };
 
 TEST(SendWqe, TotalOfTheList)
@@ -44,7 +44,7 @@ TEST(SendWqe, TotalOfTheList)
 		slot->num_sge = 2;
 		slot.sge(0, 1000);
 		slot.sge(1, 24);
-		EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+		EXPECT_EQ(slot.check(), CORE_WQE_OK);
 		EXPECT_EQ(slot.length, 1024u);
 	}
 }
@@ -54,7 +54,7 @@ TEST(SendWqe, EmptyListIsEmptyMessage)
 	for (u8 opcode : user_opcodes) {
 		SendSlot slot(opcode, sizeof(srnic_send_wqe));
 
-		EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+		EXPECT_EQ(slot.check(), CORE_WQE_OK);
 		EXPECT_EQ(slot.length, 0u);
 	}
 }
@@ -67,8 +67,8 @@ TEST(SendWqe, UnknownOpcodes)
 		bool kernel = user || std::count(kernel_opcodes.begin(), kernel_opcodes.end(), opcode);
 
 		slot->num_sge = opcode == SRNIC_OP_READ_INV;
-		EXPECT_EQ(slot.check(false), user ? SRNIC_WQE_OK : SRNIC_WQE_BAD_OPCODE) << opcode;
-		EXPECT_EQ(slot.check(true), kernel ? SRNIC_WQE_OK : SRNIC_WQE_BAD_OPCODE) << opcode;
+		EXPECT_EQ(slot.check(false), user ? CORE_WQE_OK : CORE_WQE_BAD_OPCODE) << opcode;
+		EXPECT_EQ(slot.check(true), kernel ? CORE_WQE_OK : CORE_WQE_BAD_OPCODE) << opcode;
 	}
 }
 
@@ -78,12 +78,12 @@ TEST(SendWqe, UnknownFlags)
 		SendSlot slot(SRNIC_OP_SEND);
 
 		slot->flags = flag;
-		EXPECT_EQ(slot.check(true), SRNIC_WQE_BAD_OPCODE);
+		EXPECT_EQ(slot.check(true), CORE_WQE_BAD_OPCODE);
 	}
 	SendSlot slot(SRNIC_OP_SEND);
 
 	slot->flags = SRNIC_WQE_SIGNALED | SRNIC_WQE_SOLICITED | SRNIC_WQE_FENCE;
-	EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+	EXPECT_EQ(slot.check(), CORE_WQE_OK);
 }
 
 TEST(SendWqe, MoreEntriesThanTheSlotHolds)
@@ -94,7 +94,7 @@ TEST(SendWqe, MoreEntriesThanTheSlotHolds)
 			bool fits = num_sge <= (octets - 64) / 16 && num_sge <= SRNIC_MAX_SGE;
 
 			slot->num_sge = static_cast<u8>(num_sge);
-			EXPECT_EQ(slot.check(), fits ? SRNIC_WQE_OK : SRNIC_WQE_BAD_SGE) << octets << " " << num_sge;
+			EXPECT_EQ(slot.check(), fits ? CORE_WQE_OK : CORE_WQE_BAD_SGE) << octets << " " << num_sge;
 		}
 	}
 }
@@ -106,12 +106,12 @@ TEST(SendWqe, TotalOfTheListOverflows)
 
 	slot->num_sge = 2;
 	slot.sge(0, 0xffffffff);
-	EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+	EXPECT_EQ(slot.check(), CORE_WQE_OK);
 	EXPECT_EQ(slot.length, 0xffffffff);
 	slot.sge(1, 1);
-	EXPECT_EQ(slot.check(), SRNIC_WQE_BAD_LENGTH);
+	EXPECT_EQ(slot.check(), CORE_WQE_BAD_LENGTH);
 	slot.sge(1, 0xffffffff);
-	EXPECT_EQ(slot.check(), SRNIC_WQE_BAD_LENGTH);
+	EXPECT_EQ(slot.check(), CORE_WQE_BAD_LENGTH);
 }
 
 TEST(SendWqe, Inline)
@@ -122,12 +122,12 @@ TEST(SendWqe, Inline)
 		slot->flags = SRNIC_WQE_INLINE;
 		for (u32 len : {0u, 1u, 32u}) {
 			slot->inline_len = len;
-			EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+			EXPECT_EQ(slot.check(), CORE_WQE_OK);
 			EXPECT_EQ(slot.length, len);
 		}
 		for (u32 len : {33u, 256u, 0x80000000u, 0xffffffffu}) {
 			slot->inline_len = len;
-			EXPECT_EQ(slot.check(), SRNIC_WQE_BAD_LENGTH);
+			EXPECT_EQ(slot.check(), CORE_WQE_BAD_LENGTH);
 		}
 	}
 }
@@ -138,9 +138,9 @@ TEST(SendWqe, InlineHasItsOwnLimit)
 
 	slot->flags = SRNIC_WQE_INLINE;
 	slot->inline_len = SRNIC_MAX_INLINE;
-	EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+	EXPECT_EQ(slot.check(), CORE_WQE_OK);
 	slot->inline_len++;
-	EXPECT_EQ(slot.check(), SRNIC_WQE_BAD_LENGTH);
+	EXPECT_EQ(slot.check(), CORE_WQE_BAD_LENGTH);
 }
 
 TEST(SendWqe, InlineHasNoList)
@@ -149,7 +149,7 @@ TEST(SendWqe, InlineHasNoList)
 
 	slot->flags = SRNIC_WQE_INLINE;
 	slot->num_sge = 1;
-	EXPECT_EQ(slot.check(), SRNIC_WQE_BAD_SGE);
+	EXPECT_EQ(slot.check(), CORE_WQE_BAD_SGE);
 }
 
 TEST(SendWqe, NothingToReadCanBeInline)
@@ -158,7 +158,7 @@ TEST(SendWqe, NothingToReadCanBeInline)
 		SendSlot slot(opcode);
 
 		slot->flags = SRNIC_WQE_INLINE;
-		EXPECT_EQ(slot.check(true), SRNIC_WQE_BAD_OPCODE);
+		EXPECT_EQ(slot.check(true), CORE_WQE_BAD_OPCODE);
 	}
 }
 
@@ -169,9 +169,9 @@ TEST(SendWqe, ListsOfKernelOpcodes)
 			reg(SRNIC_OP_REG_MR, 320);
 
 		read_inv->num_sge = local_inv->num_sge = reg->num_sge = static_cast<u8>(num_sge);
-		EXPECT_EQ(read_inv.check(true), num_sge == 1 ? SRNIC_WQE_OK : SRNIC_WQE_BAD_SGE);
-		EXPECT_EQ(local_inv.check(true), num_sge == 0 ? SRNIC_WQE_OK : SRNIC_WQE_BAD_SGE);
-		EXPECT_EQ(reg.check(true), num_sge == 0 ? SRNIC_WQE_OK : SRNIC_WQE_BAD_SGE);
+		EXPECT_EQ(read_inv.check(true), num_sge == 1 ? CORE_WQE_OK : CORE_WQE_BAD_SGE);
+		EXPECT_EQ(local_inv.check(true), num_sge == 0 ? CORE_WQE_OK : CORE_WQE_BAD_SGE);
+		EXPECT_EQ(reg.check(true), num_sge == 0 ? CORE_WQE_OK : CORE_WQE_BAD_SGE);
 	}
 }
 
@@ -180,7 +180,7 @@ TEST(SendWqe, RefusedMeansZeroLength)
 {
 	SendSlot slot(0xff);
 
-	EXPECT_NE(slot.check(), SRNIC_WQE_OK);
+	EXPECT_NE(slot.check(), CORE_WQE_OK);
 	EXPECT_EQ(slot.length, 0u);
 }
 
@@ -195,7 +195,7 @@ TEST(SendWqe, AnyOctetsAtAll)
 		for (u32 j = 0; j < slot.size / 8; j++)
 			slot.memory[j] = random() % 2 ? random() * 0x100000001ull : random() % 4;
 		slot->opcode = static_cast<u8>(random() % 10);
-		if (slot.check(kernel) != SRNIC_WQE_OK)
+		if (slot.check(kernel) != CORE_WQE_OK)
 			continue;
 		EXPECT_TRUE(slot->opcode >= 1 && slot->opcode <= (kernel ? 7 : 4));
 		EXPECT_LE(slot->num_sge * 16 + (slot->flags & SRNIC_WQE_INLINE ? slot->inline_len : 0), slot.size - 64);
@@ -206,12 +206,12 @@ TEST(RecvWqe, RoomOfTheList)
 {
 	RecvSlot slot(64);
 
-	EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+	EXPECT_EQ(slot.check(), CORE_WQE_OK);
 	EXPECT_EQ(slot.room, 0u);
 	slot->num_sge = 2;
 	slot.sge(0, 4096);
 	slot.sge(1, 100);
-	EXPECT_EQ(slot.check(), SRNIC_WQE_OK);
+	EXPECT_EQ(slot.check(), CORE_WQE_OK);
 	EXPECT_EQ(slot.room, 4196u);
 }
 
@@ -223,7 +223,7 @@ TEST(RecvWqe, MoreEntriesThanTheSlotHolds)
 			bool fits = num_sge <= (octets - 32) / 16 && num_sge <= SRNIC_MAX_SGE;
 
 			slot->num_sge = num_sge;
-			EXPECT_EQ(slot.check(), fits ? SRNIC_WQE_OK : SRNIC_WQE_BAD_SGE) << octets << " " << num_sge;
+			EXPECT_EQ(slot.check(), fits ? CORE_WQE_OK : CORE_WQE_BAD_SGE) << octets << " " << num_sge;
 		}
 	}
 }
@@ -235,25 +235,25 @@ TEST(RecvWqe, RoomOverflows)
 	slot->num_sge = 2;
 	slot.sge(0, 0xffffffff);
 	slot.sge(1, 1);
-	EXPECT_EQ(slot.check(), SRNIC_WQE_BAD_LENGTH);
+	EXPECT_EQ(slot.check(), CORE_WQE_BAD_LENGTH);
 	EXPECT_EQ(slot.room, 0u);
 }
 
 TEST(RingIndex, Pending)
 {
-	EXPECT_EQ(srnic_ring_pending(5, 5, 8), 0u);
-	EXPECT_EQ(srnic_ring_pending(6, 5, 8), 1u);
-	EXPECT_EQ(srnic_ring_pending(13, 5, 8), 8u);
-	EXPECT_EQ(srnic_ring_pending(3, 0xfffffffe, 8), 5u);
+	EXPECT_EQ(core_ring_pending(5, 5, 8), 0u);
+	EXPECT_EQ(core_ring_pending(6, 5, 8), 1u);
+	EXPECT_EQ(core_ring_pending(13, 5, 8), 8u);
+	EXPECT_EQ(core_ring_pending(3, 0xfffffffe, 8), 5u);
 }
 
 // A hostile index: more than the ring holds, or going backwards.
 TEST(RingIndex, HostileProducer)
 {
-	EXPECT_EQ(srnic_ring_pending(14, 5, 8), 0u);
-	EXPECT_EQ(srnic_ring_pending(4, 5, 8), 0u);
-	EXPECT_EQ(srnic_ring_pending(0xffffffff, 5, 8), 0u);
-	EXPECT_EQ(srnic_ring_pending(5 + 0x80000000u, 5, 8), 0u);
+	EXPECT_EQ(core_ring_pending(14, 5, 8), 0u);
+	EXPECT_EQ(core_ring_pending(4, 5, 8), 0u);
+	EXPECT_EQ(core_ring_pending(0xffffffff, 5, 8), 0u);
+	EXPECT_EQ(core_ring_pending(5 + 0x80000000u, 5, 8), 0u);
 }
 
 TEST(RingIndex, FreeAndPendingAreTheWholeRing)

@@ -11,7 +11,7 @@ static bool may_end_after(const Bytes &stream, size_t octets)
 	s.host.post_receive(1000);
 	s.host.post_receive(1000);
 	s.feed(Bytes(stream.begin(), stream.begin() + ptrdiff_t(octets)));
-	return srnic_rx_between(&s.rx);
+	return core_rx_between(&s.rx);
 }
 
 TEST(RxClose, AtTheStart) { EXPECT_TRUE(may_end_after({}, 0)); }

@@ -25,9 +25,9 @@ static void furnish(FakeHost &host)
 {
 	host.grant(0x100, 0x1000, 0x100);
 	host.grant(0x101, 0x1000, 0x100, 8);
-	host.grant(0x102, 0x1000, 0x100, 7, SRNIC_ACCESS_LOCAL_WRITE);
-	host.grant(0x103, 0x1000, 0x100, 7, SRNIC_ACCESS_REMOTE_READ);
-	host.grant(0x104, 0x1000, 0x100, 7, SRNIC_ACCESS_REMOTE_WRITE);
+	host.grant(0x102, 0x1000, 0x100, 7, CORE_ACCESS_LOCAL_WRITE);
+	host.grant(0x103, 0x1000, 0x100, 7, CORE_ACCESS_REMOTE_READ);
+	host.grant(0x104, 0x1000, 0x100, 7, CORE_ACCESS_REMOTE_WRITE);
 	host.grant(0x105, ~0ull - 0xff, 0x100);
 	host.post_receive(100);
 	host.post_receive(100);
@@ -50,16 +50,16 @@ static Bytes expected_terminate(const Case &c)
 
 static void expect_refusal(const Case &c, Stream &s)
 {
-	Bytes sent(SRNIC_TERM_MAX);
+	Bytes sent(CORE_TERM_MAX);
 
 	ASSERT_FALSE(s.deliveries.empty());
-	ASSERT_EQ(s.deliveries.back().event, SRNIC_RX_ERROR);
+	ASSERT_EQ(s.deliveries.back().event, CORE_RX_ERROR);
 	EXPECT_TRUE(s.over());
-	EXPECT_EQ(srnic_rx_next(&s.rx).want, 0u);
+	EXPECT_EQ(core_rx_next(&s.rx).want, 0u);
 	EXPECT_EQ(s.rx.term.layer, c.layer);
 	EXPECT_EQ(s.rx.term.etype, c.etype);
 	EXPECT_EQ(s.rx.term.code, c.code);
-	sent.resize(srnic_terminate_build(&s.rx.term, sent.data()));
+	sent.resize(core_terminate_build(&s.rx.term, sent.data()));
 	EXPECT_EQ(sent, expected_terminate(c));
 }
 
@@ -151,7 +151,7 @@ static std::vector<Case> send_cases()
 {
 	auto send = [](u32 msn, u32 mo, size_t len) { return Untagged{.msn = msn, .mo = mo, .data = payload(len)}; };
 	auto no_receive = [](FakeHost &host) { host.receives.clear(); };
-	auto broken = [](FakeHost &host) { host.receives.front().verdict = SRNIC_TAKE_BROKEN; };
+	auto broken = [](FakeHost &host) { host.receives.front().verdict = CORE_TAKE_BROKEN; };
 	Bytes half = fpdu(Untagged{.ddp = 0x01, .data = payload(60)});
 
 	return {
@@ -278,8 +278,8 @@ static void refused_at_its_end(bool crc, size_t len)
 	EXPECT_EQ(s.feed(all_but_one), all_but_one.size());
 	EXPECT_TRUE(s.deliveries.empty());
 	EXPECT_EQ(s.feed({whole.back(), 0x00}), 1u);
-	EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}});
-	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_DDP);
+	EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_ERROR}});
+	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_DDP);
 	EXPECT_EQ(s.rx.fpdus, 1u);
 	EXPECT_TRUE(s.over());
 }
@@ -307,9 +307,9 @@ TEST(RefusedEarly, NothingIsTakenAfterwards)
 
 static void expect_framing_error(Stream &s, u8 code)
 {
-	ASSERT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}});
+	ASSERT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_ERROR}});
 	EXPECT_TRUE(s.over());
-	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_LLP);
+	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_LLP);
 	EXPECT_EQ(s.rx.term.etype, 0);
 	EXPECT_EQ(s.rx.term.code, code);
 	EXPECT_FALSE(s.rx.term.has_ddp || s.rx.term.has_rdmap);
@@ -356,15 +356,15 @@ TEST(BadLength, JustEnough)
 	Stream tagged, untagged;
 
 	untagged.host.post_receive(0);
-	EXPECT_EQ(tagged.feed_fpdu(fpdu(Tagged{})), SRNIC_RX_WRITE);
-	EXPECT_EQ(untagged.feed_fpdu(fpdu(Untagged{})), SRNIC_RX_SEND);
+	EXPECT_EQ(tagged.feed_fpdu(fpdu(Tagged{})), CORE_RX_WRITE);
+	EXPECT_EQ(untagged.feed_fpdu(fpdu(Untagged{})), CORE_RX_SEND);
 }
 
 static void expect_crc_error(Stream &s)
 {
 	ASSERT_FALSE(s.deliveries.empty());
-	EXPECT_EQ(s.deliveries.back().event, SRNIC_RX_ERROR);
-	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_LLP);
+	EXPECT_EQ(s.deliveries.back().event, CORE_RX_ERROR);
+	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_LLP);
 	EXPECT_EQ(s.rx.term.etype, 0);
 	EXPECT_EQ(s.rx.term.code, 2);
 	EXPECT_FALSE(s.rx.term.has_ddp || s.rx.term.has_rdmap);
@@ -419,7 +419,7 @@ TEST(BadCrc, NoBitErrorIsDelivered)
 			furnish(s.host);
 			s.feed(bad + Bytes(70000));
 			EXPECT_TRUE(s.over()) << bit;
-			EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}}) << bit;
+			EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_ERROR}}) << bit;
 		}
 	}
 }
@@ -433,7 +433,7 @@ TEST(BadCrc, InALaterSegment)
 	furnish(s.host);
 	second.back() ^= 1;
 	s.feed(fpdu(Untagged{.ddp = 0x01, .data = payload(60)}) + second);
-	ASSERT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_ERROR}});
+	ASSERT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_ERROR}});
 	EXPECT_EQ(s.rx.term.code, 2);
 	EXPECT_EQ(s.rx.fpdus, 1u);
 }
@@ -446,8 +446,8 @@ TEST(RefusedEarly, FirstErrorIsKept)
 
 	furnish(s.host);
 	s.feed(fpdu(first));
-	EXPECT_EQ(srnic_rx_fail(&s.rx, SRNIC_REGION_INVALID), SRNIC_RX_ERROR);
-	EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_DDP);
+	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_INVALID), CORE_RX_ERROR);
+	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_DDP);
 	EXPECT_EQ(s.rx.term.code, 1);
 	EXPECT_EQ(Bytes(s.rx.term.ddp, s.rx.term.ddp + 18), first.header());
 }
@@ -461,15 +461,15 @@ static void until_placement(Stream &s, const Bytes &ulpdu)
 
 	furnish(s.host);
 	s.feed(Bytes(whole.begin(), whole.begin() + header));
-	ASSERT_EQ(srnic_rx_next(&s.rx).kind, SRNIC_RX_PLACE);
+	ASSERT_EQ(core_rx_next(&s.rx).kind, CORE_RX_PLACE);
 }
 
 struct HostCase {
-	srnic_region_verdict verdict;
+	core_region_verdict verdict;
 	u8 layer, etype, code, headers;
 };
 
-static void expect_term(const srnic_terminate &term, const HostCase &c)
+static void expect_term(const core_terminate &term, const HostCase &c)
 {
 	EXPECT_EQ(term.layer, c.layer) << c.verdict;
 	EXPECT_EQ(term.etype, c.etype) << c.verdict;
@@ -482,16 +482,16 @@ static void expect_term(const srnic_terminate &term, const HostCase &c)
 TEST(HostCannotPlace, Write)
 {
 	const HostCase cases[] = {
-		{SRNIC_REGION_INVALID, 1, 1, 0, md}, {SRNIC_REGION_BOUNDS, 1, 1, 1, md},
-		{SRNIC_REGION_ACCESS, 1, 1, 0, md},  {SRNIC_REGION_FOREIGN, 1, 1, 2, md},
-		{SRNIC_REGION_WRAP, 1, 1, 3, md},    {SRNIC_REGION_OK, 0, 0, 0, none},
+		{CORE_REGION_INVALID, 1, 1, 0, md}, {CORE_REGION_BOUNDS, 1, 1, 1, md},
+		{CORE_REGION_ACCESS, 1, 1, 0, md},  {CORE_REGION_FOREIGN, 1, 1, 2, md},
+		{CORE_REGION_WRAP, 1, 1, 3, md},    {CORE_REGION_OK, 0, 0, 0, none},
 	};
 
 	for (const HostCase &c : cases) {
 		Stream s;
 
 		until_placement(s, Tagged{.stag = 0x100, .to = 0x1000, .data = payload(9)});
-		EXPECT_EQ(srnic_rx_fail(&s.rx, c.verdict), SRNIC_RX_ERROR);
+		EXPECT_EQ(core_rx_fail(&s.rx, c.verdict), CORE_RX_ERROR);
 		expect_term(s.rx.term, c);
 		EXPECT_TRUE(s.over());
 	}
@@ -500,11 +500,11 @@ TEST(HostCannotPlace, Write)
 // A receive that cannot be written to is this end's own fault.
 TEST(HostCannotPlace, Send)
 {
-	for (auto verdict : {SRNIC_REGION_OK, SRNIC_REGION_INVALID, SRNIC_REGION_BOUNDS}) {
+	for (auto verdict : {CORE_REGION_OK, CORE_REGION_INVALID, CORE_REGION_BOUNDS}) {
 		Stream s;
 
 		until_placement(s, Untagged{.data = payload(9)});
-		EXPECT_EQ(srnic_rx_fail(&s.rx, verdict), SRNIC_RX_ERROR);
+		EXPECT_EQ(core_rx_fail(&s.rx, verdict), CORE_RX_ERROR);
 		expect_term(s.rx.term, {verdict, 0, 0, 0, none});
 	}
 }
@@ -514,8 +514,8 @@ TEST(HostCannotPlace, ReadResponse)
 	Stream s;
 
 	until_placement(s, Tagged{.rdmap = op_read_response, .stag = 0x900, .to = 0x5000, .data = payload(50)});
-	EXPECT_EQ(srnic_rx_fail(&s.rx, SRNIC_REGION_OK), SRNIC_RX_ERROR);
-	expect_term(s.rx.term, {SRNIC_REGION_OK, 0, 0, 0, none});
+	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_OK), CORE_RX_ERROR);
+	expect_term(s.rx.term, {CORE_REGION_OK, 0, 0, 0, none});
 }
 
 // The source vanished when the request had just been delivered.
@@ -525,9 +525,9 @@ TEST(HostCannotPlace, ReadRequest)
 
 	furnish(s.host);
 	s.feed(fpdu(read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000})));
-	ASSERT_EQ(s.deliveries.at(0).event, SRNIC_RX_READ_REQUEST);
-	EXPECT_EQ(srnic_rx_fail(&s.rx, SRNIC_REGION_INVALID), SRNIC_RX_ERROR);
-	expect_term(s.rx.term, {SRNIC_REGION_INVALID, 0, 1, 0, mdr});
+	ASSERT_EQ(s.deliveries.at(0).event, CORE_RX_READ_REQUEST);
+	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_INVALID), CORE_RX_ERROR);
+	expect_term(s.rx.term, {CORE_REGION_INVALID, 0, 1, 0, mdr});
 	EXPECT_EQ(Bytes(s.rx.term.read_request, s.rx.term.read_request + 28),
 		  Bytes(ReadRequest{.length = 4, .source_stag = 0x100, .source_to = 0x1000}));
 }
@@ -537,10 +537,10 @@ TEST(HostCannotPlace, ReadRequest)
 TEST(HostCannotInvalidate, EveryReason)
 {
 	const HostCase cases[] = {
-		{SRNIC_REGION_INVALID, 0, 1, 0x00, md},
-		{SRNIC_REGION_FOREIGN, 0, 1, 0x09, md},
-		{SRNIC_REGION_ACCESS, 0, 1, 0x09, md},
-		{SRNIC_REGION_OK, 0, 0, 0x00, none},
+		{CORE_REGION_INVALID, 0, 1, 0x00, md},
+		{CORE_REGION_FOREIGN, 0, 1, 0x09, md},
+		{CORE_REGION_ACCESS, 0, 1, 0x09, md},
+		{CORE_REGION_OK, 0, 0, 0x00, none},
 	};
 
 	for (const HostCase &c : cases) {
@@ -549,8 +549,8 @@ TEST(HostCannotInvalidate, EveryReason)
 
 		furnish(s.host);
 		s.feed(fpdu(send));
-		ASSERT_EQ(s.deliveries.at(0).event, SRNIC_RX_SEND);
-		EXPECT_EQ(srnic_rx_fail_invalidate(&s.rx, c.verdict), SRNIC_RX_ERROR);
+		ASSERT_EQ(s.deliveries.at(0).event, CORE_RX_SEND);
+		EXPECT_EQ(core_rx_fail_invalidate(&s.rx, c.verdict), CORE_RX_ERROR);
 		expect_term(s.rx.term, c);
 		EXPECT_TRUE(s.over());
 		if (c.headers) {

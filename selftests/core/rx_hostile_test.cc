@@ -29,7 +29,7 @@ static Bytes fitting_ulpdu(std::mt19937 &random, Stream &s)
 			.ddp = u8(0x81 | l), .stag = 0x100, .to = 0x1000 + random() % 0x300, .data = payload(len)};
 	case 1:
 		if (!s.host.reads.empty()) {
-			const srnic_read_sink &read = s.host.reads.front().read;
+			const core_read_sink &read = s.host.reads.front().read;
 
 			len = std::min(len, read.length - read.placed);
 			return Tagged{.ddp = u8(0x81 | (read.placed + len == read.length ? last : 0)),

@@ -5,7 +5,7 @@
 
 using namespace wire;
 
-static Delivery send_of(const Bytes &data) { return {SRNIC_RX_SEND, u32(data.size()), 0, false, false, false, data}; }
+static Delivery send_of(const Bytes &data) { return {CORE_RX_SEND, u32(data.size()), 0, false, false, false, data}; }
 
 // The same stream into fresh hosts, cut in different ways; the test looks at each of them.
 static void in_every_cut(const Bytes &stream, bool crc, u8 rtr, const std::function<void(FakeHost &)> &prepare,
@@ -108,7 +108,7 @@ TEST(RxReadRequest, MsnWraps)
 		s.host.read_room = 3;
 		for (u32 i = 0; i < 3; i++)
 			s.feed(fpdu(read_request({}, before + i)));
-		EXPECT_EQ(s.deliveries, std::vector(3, Delivery{SRNIC_RX_READ_REQUEST}));
+		EXPECT_EQ(s.deliveries, std::vector(3, Delivery{CORE_RX_READ_REQUEST}));
 		EXPECT_FALSE(s.over());
 	}
 }
@@ -129,9 +129,9 @@ TEST(RxSend, OpcodesOfSend)
 		},
 		[&](Stream &s) {
 			EXPECT_EQ(s.deliveries,
-				  (std::vector<Delivery>{{SRNIC_RX_SEND, 9, 0xa1b2c3d4, false, true, false, data},
-							 {SRNIC_RX_SEND, 9, 0, true, false, false, data},
-							 {SRNIC_RX_SEND, 9, 5, true, true, false, data}}));
+				  (std::vector<Delivery>{{CORE_RX_SEND, 9, 0xa1b2c3d4, false, true, false, data},
+							 {CORE_RX_SEND, 9, 0, true, false, false, data},
+							 {CORE_RX_SEND, 9, 5, true, true, false, data}}));
 		});
 }
 
@@ -184,7 +184,7 @@ TEST(RxWrite, SegmentsLandWhereTheirToSays)
 
 			expected.resize(0x200);
 			EXPECT_EQ(s.host.regions[0x100].memory, expected);
-			EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_WRITE}});
+			EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_WRITE}});
 			EXPECT_EQ(s.rx.fpdus, 3u);
 		});
 }
@@ -195,7 +195,7 @@ TEST(RxWrite, ZeroLengthIsNeverChecked)
 	in_every_cut(
 		fpdu(Tagged{.stag = 0xdeadbeef, .to = ~0ull}), [](FakeHost &) {},
 		[](Stream &s) {
-			EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_WRITE}});
+			EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_WRITE}});
 			EXPECT_EQ(s.host.regions_asked, 0u);
 		});
 }
@@ -217,7 +217,7 @@ TEST(RxWrite, EveryPad)
 		Stream s;
 
 		s.host.grant(1, 0, len);
-		EXPECT_EQ(s.feed_fpdu(fpdu(Tagged{.stag = 1, .data = payload(len)}, 0xa5)), SRNIC_RX_WRITE);
+		EXPECT_EQ(s.feed_fpdu(fpdu(Tagged{.stag = 1, .data = payload(len)}, 0xa5)), CORE_RX_WRITE);
 		EXPECT_EQ(s.host.regions[1].memory, payload(len));
 		EXPECT_TRUE(s.between_fpdus());
 	}
@@ -239,7 +239,7 @@ TEST(RxReadRequest, Delivered)
 			host.read_room = 1;
 		},
 		[](Stream &s) {
-			ASSERT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_READ_REQUEST}});
+			ASSERT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_READ_REQUEST}});
 			EXPECT_EQ(s.rx.read_request.sink_stag, 0x01020304u);
 			EXPECT_EQ(s.rx.read_request.sink_to, 0x1112131415161718u);
 			EXPECT_EQ(s.rx.read_request.length, 0x100u);
@@ -255,7 +255,7 @@ TEST(RxReadRequest, ZeroLengthIsNeverChecked)
 
 	s.host.read_room = 1;
 	s.feed(fpdu(read_request({.length = 0, .source_stag = 0xdeadbeef, .source_to = ~0ull})));
-	EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_READ_REQUEST}});
+	EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_READ_REQUEST}});
 	EXPECT_EQ(s.host.regions_asked, 0u);
 }
 
@@ -282,7 +282,7 @@ TEST(RxReadResponse, SegmentsFillTheSink)
 		stream, [](FakeHost &host) { host.post_read(9, 0x7000, 500); },
 		[&](Stream &s) {
 			ASSERT_EQ(s.deliveries.size(), 1u);
-			EXPECT_EQ(s.deliveries[0].event, SRNIC_RX_READ_RESPONSE);
+			EXPECT_EQ(s.deliveries[0].event, CORE_RX_READ_RESPONSE);
 			EXPECT_EQ(s.deliveries[0].data, data);
 		});
 }
@@ -309,7 +309,7 @@ TEST(RxReadResponse, ZeroLengthIsNeverChecked)
 	s.host.post_read(9, 0x7000, 0);
 	s.feed(fpdu(Tagged{.rdmap = op_read_response, .stag = 0xdeadbeef, .to = ~0ull}));
 	ASSERT_EQ(s.deliveries.size(), 1u);
-	EXPECT_EQ(s.deliveries[0].event, SRNIC_RX_READ_RESPONSE);
+	EXPECT_EQ(s.deliveries[0].event, CORE_RX_READ_RESPONSE);
 }
 
 // A sender may let other messages overtake a long tagged one: each kind goes on where it was.
@@ -337,9 +337,9 @@ TEST(RxInterleaved, SendAndReadRequestInsideAReadResponseAndAWrite)
 			Bytes ten = payload(10, 1);
 
 			ASSERT_EQ(s.deliveries.size(), 4u);
-			EXPECT_EQ(s.deliveries[0].event, SRNIC_RX_READ_REQUEST);
+			EXPECT_EQ(s.deliveries[0].event, CORE_RX_READ_REQUEST);
 			EXPECT_EQ(s.deliveries[1], send_of(payload(5, 3) + payload(5, 4)));
-			EXPECT_EQ(s.deliveries[2].event, SRNIC_RX_WRITE);
+			EXPECT_EQ(s.deliveries[2].event, CORE_RX_WRITE);
 			EXPECT_EQ(s.deliveries[3].data, ten + ten + ten);
 			EXPECT_EQ(s.host.regions[1].memory, payload(10, 2) + payload(10, 2));
 		});
@@ -353,9 +353,9 @@ TEST(RxTerminate, EndsTheStream)
 	in_every_cut(
 		fpdu(terminate(term)) + fpdu(Untagged{}), [](FakeHost &host) { host.post_receive(1); },
 		[](Stream &s) {
-			EXPECT_EQ(s.deliveries, std::vector{Delivery{SRNIC_RX_TERMINATE}});
+			EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_TERMINATE}});
 			EXPECT_TRUE(s.over());
-			EXPECT_EQ(s.rx.term.layer, SRNIC_LAYER_DDP);
+			EXPECT_EQ(s.rx.term.layer, CORE_LAYER_DDP);
 			EXPECT_EQ(s.rx.term.etype, 1);
 			EXPECT_EQ(s.rx.term.code, 0);
 			EXPECT_EQ(s.rx.term.ddp_len, 0x42);
@@ -366,8 +366,8 @@ TEST(RxTerminate, ShortestAndLongest)
 {
 	Stream shortest, longest;
 
-	EXPECT_EQ(shortest.feed_fpdu(fpdu(terminate(Bytes(4)))), SRNIC_RX_TERMINATE);
-	EXPECT_EQ(longest.feed_fpdu(fpdu(terminate(hex("0100e000") + Bytes(48)))), SRNIC_RX_TERMINATE);
+	EXPECT_EQ(shortest.feed_fpdu(fpdu(terminate(Bytes(4)))), CORE_RX_TERMINATE);
+	EXPECT_EQ(longest.feed_fpdu(fpdu(terminate(hex("0100e000") + Bytes(48)))), CORE_RX_TERMINATE);
 }
 
 // RFC 5044 7.1.1, 4.1: when CRCs are not in use the field may contain any value.
@@ -389,7 +389,7 @@ TEST(RxCrcOff, AnyValueWillDo)
 TEST(RxRtr, ZeroLengthSendTakesNoReceive)
 {
 	in_every_cut(
-		fpdu(Untagged{.msn = 1}) + fpdu(Untagged{.msn = 2}), true, SRNIC_RTR_SEND,
+		fpdu(Untagged{.msn = 1}) + fpdu(Untagged{.msn = 2}), true, CORE_RTR_SEND,
 		[](FakeHost &host) { host.post_receive(8); },
 		[](Stream &s) {
 			ASSERT_EQ(s.deliveries.size(), 2u);
@@ -404,7 +404,7 @@ TEST(RxRtr, OnlyAPlainEmptySendInFront)
 	const Untagged not_rtr[] = {{.data = payload(1)}, {.ddp = 0x01}, {.rdmap = op_send_se}, {.rdmap = op_send_inv}};
 
 	for (const Untagged &first : not_rtr) {
-		Stream s(true, SRNIC_RTR_ALL);
+		Stream s(true, CORE_RTR_ALL);
 
 		s.host.post_receive(8);
 		s.feed(fpdu(first));
@@ -414,12 +414,12 @@ TEST(RxRtr, OnlyAPlainEmptySendInFront)
 
 TEST(RxRtr, WriteAndReadAreWhatTheyAre)
 {
-	Stream s(true, SRNIC_RTR_WRITE | SRNIC_RTR_READ), t(true, SRNIC_RTR_READ);
+	Stream s(true, CORE_RTR_WRITE | CORE_RTR_READ), t(true, CORE_RTR_READ);
 
 	s.host.post_receive(8);
-	EXPECT_EQ(s.feed_fpdu(fpdu(Tagged{.stag = 1})), SRNIC_RX_WRITE);
-	EXPECT_EQ(s.feed_fpdu(fpdu(Untagged{})), SRNIC_RX_SEND);
+	EXPECT_EQ(s.feed_fpdu(fpdu(Tagged{.stag = 1})), CORE_RX_WRITE);
+	EXPECT_EQ(s.feed_fpdu(fpdu(Untagged{})), CORE_RX_SEND);
 	EXPECT_FALSE(s.deliveries[1].rtr);
 	t.host.read_room = 1;
-	EXPECT_EQ(t.feed_fpdu(fpdu(read_request({.sink_stag = 1, .source_stag = 1}))), SRNIC_RX_READ_REQUEST);
+	EXPECT_EQ(t.feed_fpdu(fpdu(read_request({.sink_stag = 1, .source_stag = 1}))), CORE_RX_READ_REQUEST);
 }

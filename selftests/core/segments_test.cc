@@ -7,18 +7,18 @@ using wire::Bytes;
 
 struct Sent {
 	Bytes header; // the DDP header: without the MPA length
-	srnic_tx_seg segment;
+	core_tx_seg segment;
 };
 
 // mulpdus: one after the other, the last one to the end.
-static std::vector<Sent> segments_of(srnic_tx_msg msg, const std::vector<u32> &mulpdus)
+static std::vector<Sent> segments_of(core_tx_msg msg, const std::vector<u32> &mulpdus)
 {
 	std::vector<Sent> out;
 
 	while (!msg.done && out.size() < 1000) {
-		Bytes header(SRNIC_FPDU_MAX_HEADER);
+		Bytes header(CORE_FPDU_MAX_HEADER);
 		u32 mulpdu = mulpdus[std::min(out.size(), mulpdus.size() - 1)];
-		srnic_tx_seg segment = srnic_tx_next(&msg, mulpdu, header.data());
+		core_tx_seg segment = core_tx_next(&msg, mulpdu, header.data());
 
 		out.push_back({Bytes(header.begin() + 2, header.begin() + segment.header_len), segment});
 	}
@@ -26,9 +26,9 @@ static std::vector<Sent> segments_of(srnic_tx_msg msg, const std::vector<u32> &m
 	return out;
 }
 
-static srnic_tx_msg message(u8 opcode, u32 length)
+static core_tx_msg message(u8 opcode, u32 length)
 {
-	srnic_tx_msg msg{};
+	core_tx_msg msg{};
 
 	msg.opcode = opcode;
 	msg.length = length;
@@ -39,8 +39,8 @@ static srnic_tx_msg message(u8 opcode, u32 length)
 	return msg;
 }
 
-constexpr u8 all_opcodes[] = {SRNIC_RDMAP_WRITE,    SRNIC_RDMAP_READ_RESPONSE, SRNIC_RDMAP_SEND,
-			      SRNIC_RDMAP_SEND_INV, SRNIC_RDMAP_SEND_SE,       SRNIC_RDMAP_SEND_SE_INV};
+constexpr u8 all_opcodes[] = {CORE_RDMAP_WRITE,    CORE_RDMAP_READ_RESPONSE, CORE_RDMAP_SEND,
+			      CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE,       CORE_RDMAP_SEND_SE_INV};
 
 static bool is_tagged(const Sent &sent) { return sent.header[0] & 0x80; }
 
@@ -123,7 +123,7 @@ TEST(Mulpdu, AnyEmss)
 		for (bool markers : {false, true}) {
 			u32 in_markers = markers ? 4 * ((emss + 511) / 512) : 0;
 			int64_t wanted = int64_t{emss} - 6 - emss % 4 - in_markers;
-			u32 mulpdu = srnic_mpa_mulpdu(emss, markers);
+			u32 mulpdu = core_mpa_mulpdu(emss, markers);
 			u32 pad = (4 - (2 + mulpdu) % 4) % 4;
 
 			ASSERT_EQ(mulpdu, std::clamp<int64_t>(wanted, 128, 64768)) << emss;

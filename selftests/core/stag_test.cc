@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // STags that are hard to guess (RFC 5040 8.1.1): the keyed permutation of slot indices.
-#include "srnic_core.h"
+#include "core.h"
 
 constexpr u64 key[2] = {0x0123456789abcdef, 0xfedcba9876543210};
-constexpr u32 indices = 1u << SRNIC_STAG_INDEX_BITS;
+constexpr u32 indices = 1u << CORE_STAG_INDEX_BITS;
 
 TEST(Stag, UnscrambleIsTheInverse)
 {
 	for (u32 index = 0; index < indices; index += 61) {
-		u32 scrambled = srnic_stag_scramble(index, key);
+		u32 scrambled = core_stag_scramble(index, key);
 
 		ASSERT_LT(scrambled, indices);
-		ASSERT_EQ(srnic_stag_unscramble(scrambled, key), index);
-		ASSERT_EQ(srnic_stag_scramble(srnic_stag_unscramble(index, key), key), index);
+		ASSERT_EQ(core_stag_unscramble(scrambled, key), index);
+		ASSERT_EQ(core_stag_scramble(core_stag_unscramble(index, key), key), index);
 	}
 }
 
@@ -21,7 +21,7 @@ TEST(Stag, NoTwoIndicesShareOne)
 	std::vector<bool> seen(indices);
 
 	for (u32 index = 0; index < 300000; index++) {
-		u32 scrambled = srnic_stag_scramble(index, key);
+		u32 scrambled = core_stag_scramble(index, key);
 
 		ASSERT_FALSE(seen[scrambled]) << index;
 		seen[scrambled] = true;
@@ -37,7 +37,7 @@ TEST(Stag, EveryKeyBitCounts)
 
 		other[bit / 64] ^= 1ull << bit % 64;
 		for (u32 index = 0; index < 1000; index++)
-			same += srnic_stag_scramble(index, key) == srnic_stag_scramble(index, other);
+			same += core_stag_scramble(index, key) == core_stag_scramble(index, other);
 		EXPECT_LT(same, 3u) << bit;
 	}
 }
@@ -49,7 +49,7 @@ TEST(Stag, NeighboursScatter)
 	u32 worst = 0;
 
 	for (u32 index = 0; index < 10000; index++) {
-		u32 difference = srnic_stag_scramble(index, key) ^ srnic_stag_scramble(index + 1, key);
+		u32 difference = core_stag_scramble(index, key) ^ core_stag_scramble(index + 1, key);
 
 		worst = std::max(worst, ++differences[difference]);
 	}
@@ -61,5 +61,5 @@ TEST(Stag, HoldsAllZeroKeysToo)
 	const u64 zero[2] = {};
 
 	for (u32 index = 0; index < 10000; index++)
-		ASSERT_EQ(srnic_stag_unscramble(srnic_stag_scramble(index, zero), zero), index);
+		ASSERT_EQ(core_stag_unscramble(core_stag_scramble(index, zero), zero), index);
 }

@@ -5,38 +5,38 @@
 using wire::Bytes;
 using wire::hex;
 
-static Bytes build(const srnic_terminate &term)
+static Bytes build(const core_terminate &term)
 {
-	Bytes out(SRNIC_TERM_MAX, 0xee);
+	Bytes out(CORE_TERM_MAX, 0xee);
 
-	out.resize(srnic_terminate_build(&term, out.data()));
+	out.resize(core_terminate_build(&term, out.data()));
 	return out;
 }
 
-static srnic_terminate parsed(const Bytes &data)
+static core_terminate parsed(const Bytes &data)
 {
-	srnic_terminate term{};
+	core_terminate term{};
 
-	EXPECT_TRUE(srnic_terminate_parse(data.data(), static_cast<u32>(data.size()), &term));
+	EXPECT_TRUE(core_terminate_parse(data.data(), static_cast<u32>(data.size()), &term));
 	return term;
 }
 
 static bool parses(const Bytes &data)
 {
-	srnic_terminate term;
+	core_terminate term;
 	Bytes exact = data; // nothing behind the last octet that could be read unnoticed
 
 	exact.shrink_to_fit();
-	return srnic_terminate_parse(exact.data(), static_cast<u32>(exact.size()), &term);
+	return core_terminate_parse(exact.data(), static_cast<u32>(exact.size()), &term);
 }
 
 static const Bytes tagged_header = hex("c1 40 01020304 1112131415161718");
 static const Bytes untagged_header = hex("41 41 00000000 00000001 00000002 00000000");
 static const Bytes request = hex("01020304 1112131415161718 21222324 31323334 4142434445464748");
 
-static srnic_terminate term_with(u8 layer, u8 etype, u8 code, const Bytes &ddp, u16 ddp_len, const Bytes &rdmap)
+static core_terminate term_with(u8 layer, u8 etype, u8 code, const Bytes &ddp, u16 ddp_len, const Bytes &rdmap)
 {
-	srnic_terminate term{};
+	core_terminate term{};
 
 	term.layer = layer;
 	term.etype = etype;
@@ -68,15 +68,15 @@ TEST(TerminateBuild, EverythingIsTheLongest)
 	Bytes out = build(term_with(0, 1, 4, untagged_header, 46, request));
 
 	EXPECT_EQ(out, hex("01 04 e0 00 002e") + untagged_header + request);
-	EXPECT_EQ(out.size(), size_t{SRNIC_TERM_MAX});
+	EXPECT_EQ(out.size(), size_t{CORE_TERM_MAX});
 }
 
 TEST(TerminateParse, TakesBackWhatWasBuilt)
 {
 	for (const Bytes &ddp : {Bytes{}, tagged_header, untagged_header}) {
 		for (const Bytes &rdmap : {Bytes{}, request}) {
-			srnic_terminate term = term_with(1, 2, 0xff, ddp, ddp.empty() ? 0 : 99, rdmap);
-			srnic_terminate back = parsed(build(term));
+			core_terminate term = term_with(1, 2, 0xff, ddp, ddp.empty() ? 0 : 99, rdmap);
+			core_terminate back = parsed(build(term));
 
 			EXPECT_EQ(memcmp(&back, &term, sizeof(term)), 0);
 		}
@@ -104,7 +104,7 @@ TEST(TerminateParse, EveryShorterLengthIsRefused)
 // 7.1: absent headers may be there as zeros; and the reserved bits are ignored.
 TEST(TerminateParse, MoreThanAnnouncedAndReservedBits)
 {
-	srnic_terminate term = parsed(hex("02 06 1f ff") + Bytes(48));
+	core_terminate term = parsed(hex("02 06 1f ff") + Bytes(48));
 
 	EXPECT_EQ(term.layer, 0);
 	EXPECT_EQ(term.etype, 2);
@@ -115,8 +115,8 @@ TEST(TerminateParse, MoreThanAnnouncedAndReservedBits)
 // 4.8: the DDP Segment Length is present with D, but valid only with M; and M may come without D.
 TEST(TerminateParse, LengthAndHeaderByThemselves)
 {
-	srnic_terminate d = parsed(hex("11 00 40 00 1234") + tagged_header);
-	srnic_terminate m = parsed(hex("11 00 80 00 1234"));
+	core_terminate d = parsed(hex("11 00 40 00 1234") + tagged_header);
+	core_terminate m = parsed(hex("11 00 80 00 1234"));
 
 	EXPECT_TRUE(d.has_ddp);
 	EXPECT_EQ(d.ddp_len, 0);
@@ -128,16 +128,16 @@ TEST(TerminateParse, LengthAndHeaderByThemselves)
 // RFC 5040 4.8: a read that was under way is told with what is left of it, and figure 10: with both headers.
 TEST(TerminateRead, SaysWhatIsLeft)
 {
-	const srnic_read_request read = {.sink_stag = 0x11121314,
+	const core_read_request read = {.sink_stag = 0x11121314,
 					 .length = 0x1000,
 					 .source_stag = 0x21222324,
 					 .sink_to = 0x3132333435363738,
 					 .source_to = 0xfffffffffffff000};
-	srnic_terminate term;
-	Bytes out(SRNIC_TERM_MAX);
+	core_terminate term;
+	Bytes out(CORE_TERM_MAX);
 
-	srnic_terminate_read(&read, 7, 0x800, SRNIC_REGION_ACCESS, &term);
-	EXPECT_EQ(srnic_terminate_build(&term, out.data()), out.size());
+	core_terminate_read(&read, 7, 0x800, CORE_REGION_ACCESS, &term);
+	EXPECT_EQ(core_terminate_build(&term, out.data()), out.size());
 	EXPECT_EQ(out, hex("01 02 e0 00 002e 41 41 00000000 00000001 00000007 00000000"
 			   "11121314 3132333435363f38 00000800 21222324 fffffffffffff800"));
 }

@@ -8,23 +8,23 @@ using wire::hex;
 
 struct Fpdus {
 	std::vector<Bytes> headers;
-	std::vector<srnic_tx_seg> segments;
+	std::vector<core_tx_seg> segments;
 	Bytes stream;
 };
 
-static Fpdus transmit(srnic_tx_msg msg, u32 mulpdu, const Bytes &data)
+static Fpdus transmit(core_tx_msg msg, u32 mulpdu, const Bytes &data)
 {
 	Fpdus out;
 
 	while (!msg.done && out.segments.size() < 100000) {
-		Bytes header(SRNIC_FPDU_MAX_HEADER, 0xee), crc(4);
-		u32 expected_len = srnic_tx_next_len(&msg, mulpdu);
-		srnic_tx_seg seg = srnic_tx_next(&msg, mulpdu, header.data());
+		Bytes header(CORE_FPDU_MAX_HEADER, 0xee), crc(4);
+		u32 expected_len = core_tx_next_len(&msg, mulpdu);
+		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.data());
 
 		header.resize(seg.header_len);
 		Bytes fpdu = header + Bytes(data.begin() + seg.offset, data.begin() + seg.offset + seg.payload) +
 			     Bytes(seg.pad);
-		srnic_crc_field(srnic_crc32c_table(SRNIC_CRC_SEED, fpdu.data(), fpdu.size()), crc.data());
+		core_crc_field(core_crc32c_table(CORE_CRC_SEED, fpdu.data(), fpdu.size()), crc.data());
 		fpdu = fpdu + crc;
 		EXPECT_EQ(fpdu.size(), expected_len);
 		EXPECT_EQ(fpdu.size() % 4, 0u); // RFC 5044 4.1
@@ -35,9 +35,9 @@ static Fpdus transmit(srnic_tx_msg msg, u32 mulpdu, const Bytes &data)
 	return out;
 }
 
-static srnic_tx_msg message(u8 opcode, u32 length)
+static core_tx_msg message(u8 opcode, u32 length)
 {
-	srnic_tx_msg msg{};
+	core_tx_msg msg{};
 
 	msg.opcode = opcode;
 	msg.length = length;
@@ -48,7 +48,7 @@ static srnic_tx_msg message(u8 opcode, u32 length)
 // RFC 5041 5.2: 2048 octets, MULPDU 1500: MO 0 with 1482 octets, MO 1482 with 566.
 TEST(Segmentation, UntaggedExample)
 {
-	Fpdus out = transmit(message(SRNIC_RDMAP_SEND, 2048), 1500, wire::payload(2048));
+	Fpdus out = transmit(message(CORE_RDMAP_SEND, 2048), 1500, wire::payload(2048));
 
 	ASSERT_EQ(out.segments.size(), 2u);
 	EXPECT_EQ(out.headers[0], hex("05dc 01 43 00000000 00000000 00000001 00000000"));
@@ -61,7 +61,7 @@ TEST(Segmentation, UntaggedExample)
 // RFC 5041 5.2: TO 16384: 1486 octets there, 562 at 17870.
 TEST(Segmentation, TaggedExample)
 {
-	srnic_tx_msg msg = message(SRNIC_RDMAP_WRITE, 2048);
+	core_tx_msg msg = message(CORE_RDMAP_WRITE, 2048);
 
 	msg.stag = 0x12345678;
 	msg.to = 16384;
@@ -77,7 +77,7 @@ TEST(Segmentation, TaggedExample)
 // RFC 5041 5.2: a zero-length message consumes exactly one segment.
 TEST(Segmentation, ZeroLength)
 {
-	for (u8 opcode : {SRNIC_RDMAP_WRITE, SRNIC_RDMAP_READ_RESPONSE, SRNIC_RDMAP_SEND}) {
+	for (u8 opcode : {CORE_RDMAP_WRITE, CORE_RDMAP_READ_RESPONSE, CORE_RDMAP_SEND}) {
 		Fpdus out = transmit(message(opcode, 0), 128, {});
 
 		ASSERT_EQ(out.segments.size(), 1u);
@@ -90,7 +90,7 @@ TEST(Segmentation, ZeroLength)
 TEST(Segmentation, LastOnTheLastOnly)
 {
 	for (u32 length : {109u, 110u, 111u, 220u, 221u}) {
-		Fpdus out = transmit(message(SRNIC_RDMAP_SEND, length), 128, wire::payload(length));
+		Fpdus out = transmit(message(CORE_RDMAP_SEND, length), 128, wire::payload(length));
 
 		EXPECT_EQ(out.headers.size(), (length + 109) / 110);
 		for (size_t i = 0; i < out.headers.size(); i++)
@@ -101,10 +101,10 @@ TEST(Segmentation, LastOnTheLastOnly)
 TEST(Segmentation, NoSegmentAboveTheMulpduAndEveryOctetOnce)
 {
 	for (u32 mulpdu : {128u, 129u, 1454u, 64768u}) {
-		Fpdus out = transmit(message(SRNIC_RDMAP_WRITE, 200000), mulpdu, wire::payload(200000));
+		Fpdus out = transmit(message(CORE_RDMAP_WRITE, 200000), mulpdu, wire::payload(200000));
 		u32 next = 0;
 
-		for (const srnic_tx_seg &seg : out.segments) {
+		for (const core_tx_seg &seg : out.segments) {
 			EXPECT_LE(seg.header_len - 2 + seg.payload, mulpdu);
 			EXPECT_EQ(seg.offset, next);
 			next += seg.payload;
@@ -115,11 +115,11 @@ TEST(Segmentation, NoSegmentAboveTheMulpduAndEveryOctetOnce)
 
 TEST(Segmentation, TheLongestMessage)
 {
-	srnic_tx_msg msg = message(SRNIC_RDMAP_WRITE, 0xffffffff);
-	u8 header[SRNIC_FPDU_MAX_HEADER];
+	core_tx_msg msg = message(CORE_RDMAP_WRITE, 0xffffffff);
+	u8 header[CORE_FPDU_MAX_HEADER];
 
 	msg.sent = 0xffffffff - 10;
-	EXPECT_EQ(srnic_tx_next(&msg, 64768, header).payload, 10u);
+	EXPECT_EQ(core_tx_next(&msg, 64768, header).payload, 10u);
 	EXPECT_TRUE(msg.done);
 	EXPECT_EQ(msg.sent, 0xffffffff);
 }
@@ -127,7 +127,7 @@ TEST(Segmentation, TheLongestMessage)
 // RFC 5040 figure 4 (tagged flag, queue number) and figure 3 (RV 01b, opcode).
 TEST(Headers, EveryOpcode)
 {
-	srnic_tx_msg msg{};
+	core_tx_msg msg{};
 	auto header = [&](u8 opcode) {
 		msg = {};
 		msg.opcode = opcode;
@@ -138,28 +138,28 @@ TEST(Headers, EveryOpcode)
 		return transmit(msg, 128, {}).headers[0];
 	};
 
-	EXPECT_EQ(header(SRNIC_RDMAP_WRITE), hex("000e c1 40 a1b2c3d4 0102030405060708"));
-	EXPECT_EQ(header(SRNIC_RDMAP_READ_REQUEST), hex("0012 41 41 00000000 00000001 11223344 00000000"));
-	EXPECT_EQ(header(SRNIC_RDMAP_READ_RESPONSE), hex("000e c1 42 a1b2c3d4 0102030405060708"));
-	EXPECT_EQ(header(SRNIC_RDMAP_SEND), hex("0012 41 43 00000000 00000000 11223344 00000000"));
-	EXPECT_EQ(header(SRNIC_RDMAP_SEND_INV), hex("0012 41 44 55667788 00000000 11223344 00000000"));
-	EXPECT_EQ(header(SRNIC_RDMAP_SEND_SE), hex("0012 41 45 00000000 00000000 11223344 00000000"));
-	EXPECT_EQ(header(SRNIC_RDMAP_SEND_SE_INV), hex("0012 41 46 55667788 00000000 11223344 00000000"));
-	EXPECT_EQ(header(SRNIC_RDMAP_TERMINATE), hex("0012 41 47 00000000 00000002 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_WRITE), hex("000e c1 40 a1b2c3d4 0102030405060708"));
+	EXPECT_EQ(header(CORE_RDMAP_READ_REQUEST), hex("0012 41 41 00000000 00000001 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_READ_RESPONSE), hex("000e c1 42 a1b2c3d4 0102030405060708"));
+	EXPECT_EQ(header(CORE_RDMAP_SEND), hex("0012 41 43 00000000 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_SEND_INV), hex("0012 41 44 55667788 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_SEND_SE), hex("0012 41 45 00000000 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_SEND_SE_INV), hex("0012 41 46 55667788 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_TERMINATE), hex("0012 41 47 00000000 00000002 11223344 00000000"));
 }
 
 // RFC 5040 figure 6.
 TEST(Headers, ReadRequest)
 {
-	srnic_read_request request{};
-	Bytes out(SRNIC_READ_REQUEST_LEN);
+	core_read_request request{};
+	Bytes out(CORE_READ_REQUEST_LEN);
 
 	request.sink_stag = 0x01020304;
 	request.sink_to = 0x1112131415161718;
 	request.length = 0x21222324;
 	request.source_stag = 0x31323334;
 	request.source_to = 0x4142434445464748;
-	srnic_read_request_build(&request, out.data());
+	core_read_request_build(&request, out.data());
 	EXPECT_EQ(out, hex("01020304 1112131415161718 21222324 31323334 4142434445464748"));
 }
 
@@ -169,11 +169,11 @@ TEST(Headers, Pad)
 	u32 expected[] = {2, 1, 0, 3}; // 14 octets of header and 2 of length are a multiple already; 18 and 2 as well
 
 	for (u32 extra = 0; extra < 4; extra++) {
-		srnic_tx_msg write = message(SRNIC_RDMAP_WRITE, 2 + extra), send = message(SRNIC_RDMAP_SEND, 2 + extra);
-		u8 header[SRNIC_FPDU_MAX_HEADER];
+		core_tx_msg write = message(CORE_RDMAP_WRITE, 2 + extra), send = message(CORE_RDMAP_SEND, 2 + extra);
+		u8 header[CORE_FPDU_MAX_HEADER];
 
-		EXPECT_EQ(srnic_tx_next(&write, 1454, header).pad, expected[extra]);
-		EXPECT_EQ(srnic_tx_next(&send, 1454, header).pad, expected[extra]);
+		EXPECT_EQ(core_tx_next(&write, 1454, header).pad, expected[extra]);
+		EXPECT_EQ(core_tx_next(&send, 1454, header).pad, expected[extra]);
 	}
 }
 
@@ -183,7 +183,7 @@ protected:
 	Bytes data = wire::payload(length);
 	Stream stream;
 
-	void arrive(srnic_tx_msg msg, const Bytes &from)
+	void arrive(core_tx_msg msg, const Bytes &from)
 	{
 		Fpdus out = transmit(msg, mulpdu, from);
 
@@ -196,42 +196,42 @@ protected:
 
 TEST_P(RoundTrip, Write)
 {
-	srnic_tx_msg msg = message(SRNIC_RDMAP_WRITE, length);
+	core_tx_msg msg = message(CORE_RDMAP_WRITE, length);
 
 	stream.host.grant(0x100, 0xfffffffffff00000, length);
 	msg.stag = 0x100;
 	msg.to = 0xfffffffffff00000;
 	arrive(msg, data);
-	EXPECT_EQ(stream.deliveries[0].event, SRNIC_RX_WRITE);
+	EXPECT_EQ(stream.deliveries[0].event, CORE_RX_WRITE);
 	EXPECT_EQ(stream.host.regions[0x100].memory, data);
 }
 
 TEST_P(RoundTrip, ReadResponse)
 {
-	srnic_tx_msg msg = message(SRNIC_RDMAP_READ_RESPONSE, length);
+	core_tx_msg msg = message(CORE_RDMAP_READ_RESPONSE, length);
 
 	stream.host.post_read(0x200, 77, length);
 	msg.stag = 0x200;
 	msg.to = 77;
 	arrive(msg, data);
-	EXPECT_EQ(stream.deliveries[0].event, SRNIC_RX_READ_RESPONSE);
+	EXPECT_EQ(stream.deliveries[0].event, CORE_RX_READ_RESPONSE);
 	EXPECT_EQ(stream.deliveries[0].data, data);
 }
 
 TEST_P(RoundTrip, EverySend)
 {
-	for (u8 opcode : {SRNIC_RDMAP_SEND, SRNIC_RDMAP_SEND_INV, SRNIC_RDMAP_SEND_SE, SRNIC_RDMAP_SEND_SE_INV}) {
+	for (u8 opcode : {CORE_RDMAP_SEND, CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE, CORE_RDMAP_SEND_SE_INV}) {
 		Stream fresh;
-		srnic_tx_msg msg = message(opcode, length);
-		bool inv = opcode == SRNIC_RDMAP_SEND_INV || opcode == SRNIC_RDMAP_SEND_SE_INV;
-		bool solicited = opcode == SRNIC_RDMAP_SEND_SE || opcode == SRNIC_RDMAP_SEND_SE_INV;
+		core_tx_msg msg = message(opcode, length);
+		bool inv = opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
+		bool solicited = opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV;
 
 		msg.inv_stag = 0xabcd;
 		fresh.host.post_receive(length);
 		fresh.feed_pieces(transmit(msg, mulpdu, data).stream, length);
 		ASSERT_EQ(fresh.deliveries.size(), 1u);
 		EXPECT_EQ(fresh.deliveries[0],
-			  (Delivery{SRNIC_RX_SEND, length, inv ? 0xabcdu : 0, solicited, inv, false, data}));
+			  (Delivery{CORE_RX_SEND, length, inv ? 0xabcdu : 0, solicited, inv, false, data}));
 	}
 }
 
@@ -242,21 +242,21 @@ INSTANTIATE_TEST_SUITE_P(Sizes, RoundTrip,
 TEST(RoundTripOf, ReadRequest)
 {
 	Stream stream;
-	srnic_read_request request{};
-	Bytes payload(SRNIC_READ_REQUEST_LEN);
+	core_read_request request{};
+	Bytes payload(CORE_READ_REQUEST_LEN);
 
 	request.sink_stag = 9;
 	request.sink_to = 0x1111;
 	request.length = 4096;
 	request.source_stag = 0x300;
 	request.source_to = 0x2000;
-	srnic_read_request_build(&request, payload.data());
+	core_read_request_build(&request, payload.data());
 	stream.host.grant(0x300, 0x2000, 4096);
 	stream.host.read_room = 1;
-	stream.feed_octets(transmit(message(SRNIC_RDMAP_READ_REQUEST, SRNIC_READ_REQUEST_LEN), 128, payload).stream);
+	stream.feed_octets(transmit(message(CORE_RDMAP_READ_REQUEST, CORE_READ_REQUEST_LEN), 128, payload).stream);
 
 	ASSERT_EQ(stream.deliveries.size(), 1u);
-	EXPECT_EQ(stream.deliveries[0].event, SRNIC_RX_READ_REQUEST);
+	EXPECT_EQ(stream.deliveries[0].event, CORE_RX_READ_REQUEST);
 	EXPECT_EQ(stream.rx.read_request.sink_stag, request.sink_stag);
 	EXPECT_EQ(stream.rx.read_request.sink_to, request.sink_to);
 	EXPECT_EQ(stream.rx.read_request.length, request.length);
@@ -268,17 +268,17 @@ TEST(RoundTripOf, ReadRequest)
 TEST(RoundTripOf, Terminate)
 {
 	Stream refusing, refused;
-	Bytes term(SRNIC_TERM_MAX);
+	Bytes term(CORE_TERM_MAX);
 
 	refusing.host.read_room = 1;
 	refusing.feed(wire::fpdu(wire::read_request({.length = 1, .source_stag = 5})));
-	ASSERT_EQ(refusing.deliveries.at(0).event, SRNIC_RX_ERROR);
-	term.resize(srnic_terminate_build(&refusing.rx.term, term.data()));
-	EXPECT_EQ(term.size(), size_t{SRNIC_TERM_MAX});
+	ASSERT_EQ(refusing.deliveries.at(0).event, CORE_RX_ERROR);
+	term.resize(core_terminate_build(&refusing.rx.term, term.data()));
+	EXPECT_EQ(term.size(), size_t{CORE_TERM_MAX});
 
-	refused.feed_octets(transmit(message(SRNIC_RDMAP_TERMINATE, SRNIC_TERM_MAX), 128, term).stream);
+	refused.feed_octets(transmit(message(CORE_RDMAP_TERMINATE, CORE_TERM_MAX), 128, term).stream);
 	ASSERT_EQ(refused.deliveries.size(), 1u);
-	EXPECT_EQ(refused.deliveries[0].event, SRNIC_RX_TERMINATE);
-	EXPECT_EQ(memcmp(&refused.rx.term, &refusing.rx.term, sizeof(srnic_terminate)), 0);
+	EXPECT_EQ(refused.deliveries[0].event, CORE_RX_TERMINATE);
+	EXPECT_EQ(memcmp(&refused.rx.term, &refusing.rx.term, sizeof(core_terminate)), 0);
 	EXPECT_TRUE(refused.over());
 }

@@ -2,7 +2,7 @@
 // Wire octets for tests, put together from the figures of the RFCs without any help of the code under test.
 #pragma once
 
-#include "srnic_core.h"
+#include "core.h"
 
 namespace wire {
 

@@ -3,14 +3,14 @@
 
 static Host &host(void *ctx) { return *static_cast<Host *>(ctx); }
 
-bool srnic_host_region(void *ctx, u32 stag, struct srnic_region *out) { return host(ctx).find(stag, *out); }
-enum srnic_take srnic_host_receive(void *ctx, u32 *room) { return host(ctx).take_receive(*room); }
-bool srnic_host_read_room(void *ctx) { return host(ctx).read_room(); }
-u32 srnic_host_crc32c(u32 crc, const void *data, u64 len) { return srnic_crc32c_table(crc, data, len); }
+bool core_host_region(void *ctx, u32 stag, struct core_region *out) { return host(ctx).find(stag, *out); }
+enum core_take core_host_receive(void *ctx, u32 *room) { return host(ctx).take_receive(*room); }
+bool core_host_read_room(void *ctx) { return host(ctx).read_room(); }
+u32 core_host_crc32c(u32 crc, const void *data, u64 len) { return core_crc32c_table(crc, data, len); }
 
-bool srnic_host_read_sink(void *ctx, struct srnic_read_sink *out)
+bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
-	const srnic_read_sink *sink = host(ctx).oldest_read();
+	const core_read_sink *sink = host(ctx).oldest_read();
 
 	if (sink)
 		*out = *sink;
@@ -36,7 +36,7 @@ void Host::furnish(Input &input)
 	for (u32 i = input.octet() % 5; i; i--)
 		rooms.push_back(static_cast<u16>(input.octet() % 16 ? input.octet() : 0xffff));
 	for (u32 i = input.octet() % 4; i; i--) {
-		srnic_read_sink sink{};
+		core_read_sink sink{};
 
 		sink.stag = 0x900 + i;
 		sink.to = input.octet() % 4 ? 0 : bases[input.octet() % 6];
@@ -46,10 +46,10 @@ void Host::furnish(Input &input)
 	ird = input.octet() % 4;
 	refuse_after = input.octet() % 8 ? 0 : 1 + input.octet() % 4;
 	refuses_some = refuse_after;
-	refuse_verdict = input.octet() % (SRNIC_REGION_WRAP + 1);
+	refuse_verdict = input.octet() % (CORE_REGION_WRAP + 1);
 }
 
-bool Host::find(u32 stag, srnic_region &grant) const
+bool Host::find(u32 stag, core_region &grant) const
 {
 	for (const Region &region : regions)
 		if (region.stag == stag) {
@@ -59,44 +59,44 @@ bool Host::find(u32 stag, srnic_region &grant) const
 	return false;
 }
 
-srnic_take Host::take_receive(u32 &room)
+core_take Host::take_receive(u32 &room)
 {
 	REQUIRE(!receive_active);
 	if (rooms.empty())
-		return SRNIC_TAKE_EMPTY;
+		return CORE_TAKE_EMPTY;
 	room = rooms.front();
 	rooms.pop_front();
 	if (room == 0xffff)
-		return SRNIC_TAKE_BROKEN;
+		return CORE_TAKE_BROKEN;
 	receive_active = true;
 	filled = 0;
 	receiving.assign(room, 0);
-	return SRNIC_TAKE_OK;
+	return CORE_TAKE_OK;
 }
 
 // ---- what the parser does ----
 
-void Host::place(srnic_rx &rx, const u8 *data, u32 n)
+void Host::place(core_rx &rx, const u8 *data, u32 n)
 {
 	using Wide = unsigned __int128;
-	srnic_region grant{};
+	core_region grant{};
 
 	switch (rx.place.kind) {
-	case SRNIC_PLACE_REGION:
+	case CORE_PLACE_REGION:
 		REQUIRE(find(rx.place.stag, grant));
-		REQUIRE(grant.pd == pd && grant.access & SRNIC_ACCESS_REMOTE_WRITE);
+		REQUIRE(grant.pd == pd && grant.access & CORE_ACCESS_REMOTE_WRITE);
 		REQUIRE(rx.place.to >= grant.base && Wide{rx.place.to} + n <= Wide{grant.base} + grant.length);
 		REQUIRE(Wide{rx.place.to} + n <= Wide{1} << 64);
 		for (u32 i = 0; i < n; i++)
 			memory[(rx.place.stag + (rx.place.to - grant.base) + i) % memory_size] = data[i];
 		break;
-	case SRNIC_PLACE_RECEIVE:
+	case CORE_PLACE_RECEIVE:
 		REQUIRE(receive_active);
 		REQUIRE(rx.place.to == filled && Wide{filled} + n <= receiving.size());
 		filled += n;
 		memcpy(receiving.data() + rx.place.to, data, n);
 		break;
-	case SRNIC_PLACE_READ:
+	case CORE_PLACE_READ:
 		REQUIRE(!reads.empty() && rx.place.stag == reads.front().stag);
 		REQUIRE(rx.place.to == reads.front().placed && Wide{rx.place.to} + n <= reads.front().length);
 		reads.front().placed += n;
@@ -106,15 +106,15 @@ void Host::place(srnic_rx &rx, const u8 *data, u32 n)
 		REQUIRE(false);
 	}
 	if (rx.params.crc)
-		rx.crc = srnic_host_crc32c(rx.crc, data, n);
+		rx.crc = core_host_crc32c(rx.crc, data, n);
 }
 
-void Host::deliver(srnic_rx &rx, srnic_rx_event event)
+void Host::deliver(core_rx &rx, core_rx_event event)
 {
 	Happened what{event, 0, 0};
 
 	switch (event) {
-	case SRNIC_RX_SEND:
+	case CORE_RX_SEND:
 		REQUIRE(rx.message.rtr != receive_active);
 		REQUIRE(!rx.message.rtr || (!rx.message.length && fpdus == 0));
 		REQUIRE(rx.message.rtr || rx.message.length == filled);
@@ -125,15 +125,15 @@ void Host::deliver(srnic_rx &rx, srnic_rx_event event)
 				receiving.begin() + (rx.message.rtr ? 0 : rx.message.length));
 		receive_active = false;
 		break;
-	case SRNIC_RX_READ_REQUEST: {
-		const srnic_read_request &request = rx.read_request;
-		srnic_region grant{};
+	case CORE_RX_READ_REQUEST: {
+		const core_read_request &request = rx.read_request;
+		core_region grant{};
 
 		REQUIRE(inbound < ird);
 		inbound++;
 		if (request.length) {
 			REQUIRE(find(request.source_stag, grant));
-			REQUIRE(grant.pd == pd && grant.access & SRNIC_ACCESS_REMOTE_READ);
+			REQUIRE(grant.pd == pd && grant.access & CORE_ACCESS_REMOTE_READ);
 			REQUIRE(request.source_to >= grant.base && request.length <= grant.length &&
 				request.source_to - grant.base <= grant.length - request.length);
 		}
@@ -141,41 +141,41 @@ void Host::deliver(srnic_rx &rx, srnic_rx_event event)
 		what.b = u64{request.length} << 32 | request.source_stag;
 		break;
 	}
-	case SRNIC_RX_READ_RESPONSE:
+	case CORE_RX_READ_RESPONSE:
 		REQUIRE(!reads.empty() && reads.front().placed == reads.front().length);
 		what.a = reads.front().stag;
 		reads.pop_front();
 		break;
-	case SRNIC_RX_TERMINATE:
-	case SRNIC_RX_ERROR:
-		REQUIRE(srnic_rx_next(&rx).kind == SRNIC_RX_STOP);
+	case CORE_RX_TERMINATE:
+	case CORE_RX_ERROR:
+		REQUIRE(core_rx_next(&rx).kind == CORE_RX_STOP);
 		break;
 	default:
 		break;
 	}
 	happened.push_back(what);
 	// The host may turn down an invalidation.
-	if (event == SRNIC_RX_SEND && rx.message.invalidate && rx.message.inv_stag % 4 == 1) {
-		REQUIRE(srnic_rx_fail_invalidate(&rx, static_cast<srnic_region_verdict>(refuse_verdict)) ==
-			SRNIC_RX_ERROR);
-		happened.push_back({SRNIC_RX_ERROR, 1, 0});
+	if (event == CORE_RX_SEND && rx.message.invalidate && rx.message.inv_stag % 4 == 1) {
+		REQUIRE(core_rx_fail_invalidate(&rx, static_cast<core_region_verdict>(refuse_verdict)) ==
+			CORE_RX_ERROR);
+		happened.push_back({CORE_RX_ERROR, 1, 0});
 	}
 }
 
 // The Terminate that would be sent: it can be written, and read back.
-void Host::finish(srnic_rx &rx)
+void Host::finish(core_rx &rx)
 {
-	auto wire = std::make_unique<u8[]>(SRNIC_TERM_MAX);
-	srnic_terminate again{};
+	auto wire = std::make_unique<u8[]>(CORE_TERM_MAX);
+	core_terminate again{};
 	u32 len;
 
 	fpdus = rx.fpdus;
-	if (happened.empty() || happened.back().event < SRNIC_RX_TERMINATE)
+	if (happened.empty() || happened.back().event < CORE_RX_TERMINATE)
 		return;
 	term = rx.term;
-	len = srnic_terminate_build(&term, wire.get());
-	REQUIRE(len >= 4 && len <= SRNIC_TERM_MAX);
-	REQUIRE(srnic_terminate_parse(wire.get(), len, &again));
+	len = core_terminate_build(&term, wire.get());
+	REQUIRE(len >= 4 && len <= CORE_TERM_MAX);
+	REQUIRE(core_terminate_parse(wire.get(), len, &again));
 	REQUIRE(again.layer == term.layer && again.etype == term.etype && again.code == term.code);
 	REQUIRE(again.has_ddp == term.has_ddp && again.has_rdmap == term.has_rdmap);
 	REQUIRE(memcmp(again.ddp, term.ddp, sizeof(term.ddp)) == 0);
@@ -194,43 +194,43 @@ static size_t next_piece(u32 &cut)
 // Octets of the FPDU that starts here, or of the shortest header if it announces less, with its markers.
 static u64 extent(const Octets &stream, size_t start, bool markers)
 {
-	size_t at = start + (markers && start % SRNIC_MARKER_INTERVAL == 0 ? SRNIC_MARKER_LEN : 0);
+	size_t at = start + (markers && start % CORE_MARKER_INTERVAL == 0 ? CORE_MARKER_LEN : 0);
 	u64 words;
 
 	if (stream.size() < at + 2)
 		return ~0u;
 	words = (std::max<u64>(2u + (stream[at] << 8 | stream[at + 1]), 16) + 3) / 4 + 1;
 	for (at = start; words; words--) {
-		if (markers && at % SRNIC_MARKER_INTERVAL == 0)
-			at += SRNIC_MARKER_LEN;
+		if (markers && at % CORE_MARKER_INTERVAL == 0)
+			at += CORE_MARKER_LEN;
 		at += 4;
 	}
 	return at - start;
 }
 
-static bool in_one_of_its_buffers(const srnic_rx &rx, const srnic_rx_step &step)
+static bool in_one_of_its_buffers(const core_rx &rx, const core_rx_step &step)
 {
 	return (step.into >= rx.buf && step.into + step.want <= rx.buf + sizeof(rx.buf)) ||
 	       (step.into >= rx.marker && step.into + step.want <= rx.marker + sizeof(rx.marker));
 }
 
-void Host::run(const srnic_rx_params &params, const Octets &stream, u32 cut)
+void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 {
-	auto rx = std::make_unique<srnic_rx>();
+	auto rx = std::make_unique<core_rx>();
 	u64 ended = 0, room = 0;
 	size_t done = 0;
 
-	srnic_rx_init(rx.get(), &params);
+	core_rx_init(rx.get(), &params);
 	for (size_t piece, end = 0; done < stream.size();) {
 		if (done == end) {
 			piece = cut ? next_piece(cut) : stream.size();
 			end = std::min(stream.size(), done + piece);
 		}
-		srnic_rx_step step = srnic_rx_next(rx.get());
+		core_rx_step step = core_rx_next(rx.get());
 		u32 n = static_cast<u32>(std::min<size_t>(step.want, end - done));
-		srnic_rx_event event;
+		core_rx_event event;
 
-		if (step.kind == SRNIC_RX_STOP) {
+		if (step.kind == CORE_RX_STOP) {
 			REQUIRE(step.want == 0);
 			break;
 		}
@@ -241,21 +241,21 @@ void Host::run(const srnic_rx_params &params, const Octets &stream, u32 cut)
 		}
 		REQUIRE(step.want > 0 && step.want <= room);
 		room -= n;
-		if (step.kind == SRNIC_RX_PLACE) {
+		if (step.kind == CORE_RX_PLACE) {
 			if (refuse_after && !--refuse_after) {
-				event = srnic_rx_fail(rx.get(), static_cast<srnic_region_verdict>(refuse_verdict));
-				REQUIRE(event == SRNIC_RX_ERROR);
+				event = core_rx_fail(rx.get(), static_cast<core_region_verdict>(refuse_verdict));
+				REQUIRE(event == CORE_RX_ERROR);
 			} else {
 				place(*rx, stream.data() + done, n);
-				event = srnic_rx_took(rx.get(), n);
+				event = core_rx_took(rx.get(), n);
 			}
 		} else {
 			REQUIRE(in_one_of_its_buffers(*rx, step));
 			memcpy(step.into, stream.data() + done, n);
-			event = srnic_rx_took(rx.get(), n);
+			event = core_rx_took(rx.get(), n);
 		}
 		done += n;
-		if (event != SRNIC_RX_MORE)
+		if (event != CORE_RX_MORE)
 			deliver(*rx, event);
 		fpdus = rx->fpdus;
 	}

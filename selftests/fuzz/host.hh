@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "srnic_core.h"
+#include "core.h"
 
 using Octets = std::vector<u8>;
 
@@ -55,7 +55,7 @@ struct Input {
 
 // What happened to a stream: enough to tell whether two ways to feed it differ.
 struct Happened {
-	srnic_rx_event event;
+	core_rx_event event;
 	u64 a, b;
 
 	bool operator==(const Happened &) const = default;
@@ -65,7 +65,7 @@ class Host {
 public:
 	struct Region {
 		u32 stag;
-		srnic_region grant;
+		core_region grant;
 	};
 
 	static constexpr u32 pd = 7, memory_size = 1024;
@@ -73,29 +73,29 @@ public:
 	// Regions, receives, reads and rights out of the input.
 	void furnish(Input &input);
 	// Feeds octets in pieces that `cut` chooses (0: whole, 1: single octets), to a parser in a block of its exact size.
-	void run(const srnic_rx_params &params, const Octets &stream, u32 cut);
+	void run(const core_rx_params &params, const Octets &stream, u32 cut);
 
 	std::vector<Happened> happened;
-	srnic_terminate term{};
+	core_terminate term{};
 	Octets memory = Octets(memory_size), received, read;
 	u64 fpdus = 0;
 
 	const std::vector<Region> &all_regions() const { return regions; }
-	const std::deque<srnic_read_sink> &all_reads() const { return reads; }
-	bool find(u32 stag, srnic_region &grant) const;
-	srnic_take take_receive(u32 &room);
-	const srnic_read_sink *oldest_read() const { return reads.empty() ? nullptr : &reads.front(); }
+	const std::deque<core_read_sink> &all_reads() const { return reads; }
+	bool find(u32 stag, core_region &grant) const;
+	core_take take_receive(u32 &room);
+	const core_read_sink *oldest_read() const { return reads.empty() ? nullptr : &reads.front(); }
 	bool read_room() const { return inbound < ird; }
 	bool refuses() const { return refuses_some; }
 
 private:
-	void place(srnic_rx &rx, const u8 *data, u32 n);
-	void deliver(srnic_rx &rx, srnic_rx_event event);
-	void finish(srnic_rx &rx);
+	void place(core_rx &rx, const u8 *data, u32 n);
+	void deliver(core_rx &rx, core_rx_event event);
+	void finish(core_rx &rx);
 
 	std::vector<Region> regions;
 	std::deque<u16> rooms; // receives; 0xffff: a broken one
-	std::deque<srnic_read_sink> reads;
+	std::deque<core_read_sink> reads;
 	Octets receiving;
 	u32 inbound = 0, ird = 0;
 	bool receive_active = false;

@@ -14,14 +14,14 @@ std::unique_ptr<u8[]> exact(const Octets &octets, size_t size)
 	return out;
 }
 
-bool parse(Input &input, bool reply, srnic_mpa_frame &frame)
+bool parse(Input &input, bool reply, core_mpa_frame &frame)
 {
 	static const char *const keys[] = {"MPA ID Req Frame", "MPA ID Rep Frame"};
-	Octets octets(SRNIC_MPA_HEADER);
+	Octets octets(CORE_MPA_HEADER);
 
 	if (input.octet() % 8 == 0) {
-		octets = input.take(SRNIC_MPA_HEADER);
-		octets.resize(SRNIC_MPA_HEADER);
+		octets = input.take(CORE_MPA_HEADER);
+		octets.resize(CORE_MPA_HEADER);
 	} else {
 		memcpy(octets.data(), keys[reply], 16);
 		octets[16] = input.octet();
@@ -30,51 +30,51 @@ bool parse(Input &input, bool reply, srnic_mpa_frame &frame)
 		octets[19] = input.octet();
 	}
 	memset(&frame, 0xee, sizeof(frame));
-	if (srnic_mpa_parse(exact(octets, SRNIC_MPA_HEADER).get(), reply, &frame) != SRNIC_MPA_OK)
+	if (core_mpa_parse(exact(octets, CORE_MPA_HEADER).get(), reply, &frame) != CORE_MPA_OK)
 		return false;
 	REQUIRE(memcmp(octets.data(), keys[reply], 16) == 0);
-	REQUIRE(frame.private_len <= SRNIC_MPA_MAX_PRIVATE && (frame.revision == 1 || frame.revision == 2));
+	REQUIRE(frame.private_len <= CORE_MPA_MAX_PRIVATE && (frame.revision == 1 || frame.revision == 2));
 	REQUIRE(frame.reply == reply && (reply || !frame.reject));
 	if (frame.enhanced) {
-		REQUIRE(frame.private_len >= SRNIC_MPA_ENHANCED);
-		srnic_mpa_parse_enhanced(exact(input.take(4), SRNIC_MPA_ENHANCED).get(), &frame);
-		REQUIRE(frame.ird <= SRNIC_MPA_AUTO && frame.ord <= SRNIC_MPA_AUTO && frame.rtr <= SRNIC_RTR_ALL);
+		REQUIRE(frame.private_len >= CORE_MPA_ENHANCED);
+		core_mpa_parse_enhanced(exact(input.take(4), CORE_MPA_ENHANCED).get(), &frame);
+		REQUIRE(frame.ird <= CORE_MPA_AUTO && frame.ord <= CORE_MPA_AUTO && frame.rtr <= CORE_RTR_ALL);
 		REQUIRE(frame.p2p || !frame.rtr);
 	}
 	return true;
 }
 
-void require_round_trip(const srnic_mpa_frame &frame)
+void require_round_trip(const core_mpa_frame &frame)
 {
-	auto octets = std::make_unique<u8[]>(SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED);
-	srnic_mpa_frame again{};
-	u32 len = srnic_mpa_build(&frame, octets.get());
+	auto octets = std::make_unique<u8[]>(CORE_MPA_HEADER + CORE_MPA_ENHANCED);
+	core_mpa_frame again{};
+	u32 len = core_mpa_build(&frame, octets.get());
 
 	REQUIRE(len == (frame.enhanced ? 24u : 20u));
-	REQUIRE(srnic_mpa_parse(octets.get(), frame.reply, &again) == SRNIC_MPA_OK);
+	REQUIRE(core_mpa_parse(octets.get(), frame.reply, &again) == CORE_MPA_OK);
 	if (frame.enhanced)
-		srnic_mpa_parse_enhanced(octets.get() + SRNIC_MPA_HEADER, &again);
+		core_mpa_parse_enhanced(octets.get() + CORE_MPA_HEADER, &again);
 	REQUIRE(again.ird == frame.ird && again.ord == frame.ord && again.p2p == frame.p2p && again.rtr == frame.rtr);
 	REQUIRE(again.private_len == frame.private_len && again.crc == frame.crc && again.reject == frame.reject);
 }
 
-srnic_mpa_local make_local(Input &input)
+core_mpa_local make_local(Input &input)
 {
-	srnic_mpa_local local{};
+	core_mpa_local local{};
 	u8 flags = input.octet();
 
-	local.ird = static_cast<u16>(input.number(2) % SRNIC_MPA_AUTO);
-	local.ord = static_cast<u16>(input.number(2) % SRNIC_MPA_AUTO);
-	local.max_ird = static_cast<u16>(input.number(2) % SRNIC_MPA_AUTO);
+	local.ird = static_cast<u16>(input.number(2) % CORE_MPA_AUTO);
+	local.ord = static_cast<u16>(input.number(2) % CORE_MPA_AUTO);
+	local.max_ird = static_cast<u16>(input.number(2) % CORE_MPA_AUTO);
 	local.crc = flags & 1;
 	local.markers = flags >> 1 & 1;
 	local.revision = 1 + (flags >> 2 & 1);
 	local.p2p = flags >> 3 & 1;
-	local.rtr = flags >> 4 & SRNIC_RTR_ALL;
+	local.rtr = flags >> 4 & CORE_RTR_ALL;
 	return local;
 }
 
-void require_within(const srnic_mpa_agreed &agreed, const srnic_mpa_local &local, const srnic_mpa_frame &peer)
+void require_within(const core_mpa_agreed &agreed, const core_mpa_local &local, const core_mpa_frame &peer)
 {
 	REQUIRE(agreed.ird <= local.max_ird || agreed.ird <= local.ird);
 	REQUIRE(agreed.ord <= local.ord);
@@ -87,18 +87,18 @@ void require_within(const srnic_mpa_agreed &agreed, const srnic_mpa_local &local
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	Input input{data, size};
-	srnic_mpa_local local = make_local(input), other = make_local(input);
-	srnic_mpa_frame request{}, reply{}, hostile{};
-	srnic_mpa_agreed agreed{}, concluded{};
-	u16 private_len = static_cast<u16>(input.number(2) % (SRNIC_MPA_MAX_PRIVATE - SRNIC_MPA_ENHANCED + 1));
+	core_mpa_local local = make_local(input), other = make_local(input);
+	core_mpa_frame request{}, reply{}, hostile{};
+	core_mpa_agreed agreed{}, concluded{};
+	u16 private_len = static_cast<u16>(input.number(2) % (CORE_MPA_MAX_PRIVATE - CORE_MPA_ENHANCED + 1));
 
-	srnic_mpa_request(&local, private_len, &request);
+	core_mpa_request(&local, private_len, &request);
 	require_round_trip(request);
 	// Two ends of our own.
-	srnic_mpa_respond(&request, &other, false, private_len, &reply, &agreed);
+	core_mpa_respond(&request, &other, false, private_len, &reply, &agreed);
 	require_round_trip(reply);
 	require_within(agreed, other, request);
-	srnic_mpa_conclude(&request, &reply, &local, &concluded);
+	core_mpa_conclude(&request, &reply, &local, &concluded);
 	require_within(concluded, local, reply);
 	REQUIRE(agreed.crc == concluded.crc);
 	if (request.enhanced && !concluded.error && !agreed.error) {
@@ -108,16 +108,16 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	// A peer that says anything.
 	if (parse(input, false, hostile)) {
-		srnic_mpa_respond(&hostile, &local, input.octet() & 1, private_len, &reply, &agreed);
+		core_mpa_respond(&hostile, &local, input.octet() & 1, private_len, &reply, &agreed);
 		require_round_trip(reply);
 		require_within(agreed, local, hostile);
 	}
 	if (parse(input, true, hostile)) {
-		srnic_mpa_conclude(&request, &hostile, &local, &concluded);
+		core_mpa_conclude(&request, &hostile, &local, &concluded);
 		if (!hostile.reject && !concluded.error) {
 			REQUIRE(concluded.ord <= local.ord);
-			REQUIRE(!hostile.enhanced || hostile.ird == SRNIC_MPA_AUTO || concluded.ord <= hostile.ird);
-			REQUIRE(!hostile.enhanced || hostile.ord == SRNIC_MPA_AUTO || hostile.ord <= concluded.ird);
+			REQUIRE(!hostile.enhanced || hostile.ird == CORE_MPA_AUTO || concluded.ord <= hostile.ird);
+			REQUIRE(!hostile.enhanced || hostile.ord == CORE_MPA_AUTO || hostile.ord <= concluded.ird);
 		}
 	}
 	return 0;

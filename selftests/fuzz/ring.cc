@@ -19,8 +19,8 @@ std::unique_ptr<u64[]> make_slot(Input &input, u32 size)
 
 void require_segments(u8 opcode, u32 length, u32 mulpdu)
 {
-	srnic_tx_msg msg{};
-	auto header = std::make_unique<u8[]>(SRNIC_FPDU_MAX_HEADER);
+	core_tx_msg msg{};
+	auto header = std::make_unique<u8[]>(CORE_FPDU_MAX_HEADER);
 	u32 next = 0;
 
 	msg.opcode = opcode;
@@ -29,10 +29,10 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 	if (length > 1 << 20)
 		msg.sent = next = length - 1 - length % 5000;
 	do {
-		u32 expected = srnic_tx_next_len(&msg, mulpdu);
-		srnic_tx_seg seg = srnic_tx_next(&msg, mulpdu, header.get());
+		u32 expected = core_tx_next_len(&msg, mulpdu);
+		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.get());
 
-		REQUIRE(seg.offset == next && seg.header_len <= SRNIC_FPDU_MAX_HEADER && seg.pad < 4);
+		REQUIRE(seg.offset == next && seg.header_len <= CORE_FPDU_MAX_HEADER && seg.pad < 4);
 		REQUIRE(seg.header_len - 2 + seg.payload <= mulpdu);
 		REQUIRE(expected == seg.header_len + seg.payload + seg.pad + 4 && expected % 4 == 0);
 		REQUIRE((header[0] << 8 | header[1]) == static_cast<int>(seg.header_len - 2 + seg.payload));
@@ -45,14 +45,14 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 
 void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 {
-	static const u8 on_the_wire[] = {0, SRNIC_RDMAP_WRITE, SRNIC_RDMAP_SEND, SRNIC_RDMAP_SEND_INV};
+	static const u8 on_the_wire[] = {0, CORE_RDMAP_WRITE, CORE_RDMAP_SEND, CORE_RDMAP_SEND_INV};
 	auto slot = make_slot(input, slot_size);
 	const auto *wqe = reinterpret_cast<const srnic_send_wqe *>(slot.get());
 	const auto *sges = reinterpret_cast<const srnic_sge *>(wqe + 1);
 	u32 length = 0xeeeeeeee;
 	u64 total = 0;
 
-	if (srnic_send_wqe_check(wqe, slot_size, kernel, &length) != SRNIC_WQE_OK)
+	if (core_send_wqe_check(wqe, slot_size, kernel, &length) != CORE_WQE_OK)
 		return;
 	REQUIRE(wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR);
 	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ);
@@ -78,7 +78,7 @@ void check_recv(Input &input, u32 slot_size)
 	u32 room = 0xeeeeeeee;
 	u64 total = 0;
 
-	if (srnic_recv_wqe_check(wqe, slot_size, &room) != SRNIC_WQE_OK)
+	if (core_recv_wqe_check(wqe, slot_size, &room) != CORE_WQE_OK)
 		return;
 	REQUIRE(wqe->num_sge <= SRNIC_MAX_SGE && sizeof(*wqe) + wqe->num_sge * sizeof(*sges) <= slot_size);
 	for (u32 i = 0; i < wqe->num_sge; i++)
@@ -89,20 +89,20 @@ void check_recv(Input &input, u32 slot_size)
 void check_ring(Input &input)
 {
 	u32 entries = 1u << input.octet() % 16, taken = input.number(4), prod = input.number(4);
-	u32 pending = srnic_ring_pending(prod, taken, entries);
+	u32 pending = core_ring_pending(prod, taken, entries);
 
 	REQUIRE(pending <= entries && (pending == 0 || taken + pending == prod));
-	REQUIRE(srnic_ring_pending(taken + entries, taken, entries) == entries);
-	REQUIRE(srnic_ring_pending(taken + entries + 1, taken, entries) == 0);
-	REQUIRE(srnic_ring_pending(taken, taken, entries) == 0);
+	REQUIRE(core_ring_pending(taken + entries, taken, entries) == entries);
+	REQUIRE(core_ring_pending(taken + entries + 1, taken, entries) == 0);
+	REQUIRE(core_ring_pending(taken, taken, entries) == 0);
 }
 
 void check_stag(Input &input)
 {
 	u64 key[2] = {u64{input.number(4)} << 32 | input.number(4), u64{input.number(4)} << 32 | input.number(4)};
-	u32 index = input.number(3), stag = srnic_stag_scramble(index, key);
+	u32 index = input.number(3), stag = core_stag_scramble(index, key);
 
-	REQUIRE(stag < 1u << SRNIC_STAG_INDEX_BITS && srnic_stag_unscramble(stag, key) == index);
+	REQUIRE(stag < 1u << CORE_STAG_INDEX_BITS && core_stag_unscramble(stag, key) == index);
 }
 
 } // namespace
@@ -116,7 +116,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	check_ring(input);
 	check_stag(input);
-	check_send(input, send_size, flags & 1, srnic_mpa_mulpdu(input.number(2), flags & 2));
+	check_send(input, send_size, flags & 1, core_mpa_mulpdu(input.number(2), flags & 2));
 	check_recv(input, recv_size);
 	return 0;
 }

@@ -46,7 +46,7 @@ bool respond(Octets &out, Input &input, Peer &peer, u8 control)
 
 	if (peer.read >= peer.host.all_reads().size())
 		return false;
-	const srnic_read_sink &sink = peer.host.all_reads()[peer.read];
+	const core_read_sink &sink = peer.host.all_reads()[peer.read];
 	u32 left = sink.length - std::min(sink.length, peer.read_placed);
 
 	if (input.octet() & 0x0f)
@@ -144,7 +144,7 @@ void add_marker(Octets &stream, Input &input, Framing framing, size_t length_at)
 {
 	size_t at = stream.size();
 
-	if (!framing.markers || at % SRNIC_MARKER_INTERVAL)
+	if (!framing.markers || at % CORE_MARKER_INTERVAL)
 		return;
 	put(stream, framing.forge ? input.octet() : 0, 2);
 	put(stream, at - std::min(at, length_at), 2);
@@ -168,7 +168,7 @@ void add_fpdu(Octets &stream, const Octets &ulpdu, bool damage, Input &input, Fr
 		stream.push_back(octet);
 	}
 	add_marker(stream, input, framing, length_at);
-	srnic_crc_field(srnic_crc32c_table(SRNIC_CRC_SEED, stream.data() + start, stream.size() - start), field);
+	core_crc_field(core_crc32c_table(CORE_CRC_SEED, stream.data() + start, stream.size() - start), field);
 	stream.insert(stream.end(), field, field + 4);
 	if (damage)
 		stream[start + stream.size() % (stream.size() - start)] ^= 1;
@@ -210,7 +210,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	Input input{data, size};
 	u8 flags = input.octet();
 	Host whole, split, octets;
-	srnic_rx_params params{};
+	core_rx_params params{};
 	Framing framing;
 	Octets stream;
 	u64 good;

@@ -5,13 +5,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	auto exact = std::make_unique<u8[]>(size);
-	auto built = std::make_unique<u8[]>(SRNIC_TERM_MAX);
-	srnic_terminate term{}, again{};
+	auto built = std::make_unique<u8[]>(CORE_TERM_MAX);
+	core_terminate term{}, again{};
 	u32 len, needed = 4;
 
 	if (size)
 		memcpy(exact.get(), data, size);
-	if (!srnic_terminate_parse(exact.get(), static_cast<u32>(size), &term))
+	if (!core_terminate_parse(exact.get(), static_cast<u32>(size), &term))
 		return 0;
 	REQUIRE(size >= 4);
 	needed += data[2] & 0xc0 ? 2 : 0;
@@ -22,9 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	REQUIRE(term.has_ddp == (data[2] >> 6 & 1) && term.has_rdmap == (data[2] >> 5 & 1));
 	REQUIRE(term.ddp_header_len == 0 || term.ddp_header_len == 14 || term.ddp_header_len == 18);
 
-	len = srnic_terminate_build(&term, built.get());
-	REQUIRE(len <= SRNIC_TERM_MAX);
-	REQUIRE(srnic_terminate_parse(built.get(), len, &again));
+	len = core_terminate_build(&term, built.get());
+	REQUIRE(len <= CORE_TERM_MAX);
+	REQUIRE(core_terminate_parse(built.get(), len, &again));
 	REQUIRE(term.layer == again.layer && term.etype == again.etype && term.code == again.code);
 	REQUIRE(term.has_ddp == again.has_ddp && term.has_rdmap == again.has_rdmap);
 	REQUIRE(memcmp(term.ddp, again.ddp, sizeof(term.ddp)) == 0);

@@ -16,10 +16,10 @@ Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &wi
 
 void Endpoint::hello()
 {
-	u8 frame[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED + 64] = {};
+	u8 frame[CORE_MPA_HEADER + CORE_MPA_ENHANCED + 64] = {};
 
-	srnic_mpa_request(&mpa, static_cast<u16>(private_len), &request);
-	out.write(frame, srnic_mpa_build(&request, frame) + private_len);
+	core_mpa_request(&mpa, static_cast<u16>(private_len), &request);
+	out.write(frame, core_mpa_build(&request, frame) + private_len);
 }
 
 // Gathers no more than the frame that is expected: what follows it belongs to the stream proper.
@@ -27,48 +27,48 @@ void Endpoint::feed_startup(const u8 *&data, u32 &len)
 {
 	for (; len && now == State::startup; data++, len--) {
 		greeting.push_back(*data);
-		if (greeting.size() >= SRNIC_MPA_HEADER)
+		if (greeting.size() >= CORE_MPA_HEADER)
 			greeted();
 	}
 }
 
 void Endpoint::greeted()
 {
-	srnic_mpa_frame frame{}, reply{};
-	srnic_mpa_agreed agreed{};
-	u8 octets_out[SRNIC_MPA_HEADER + SRNIC_MPA_ENHANCED + 64] = {};
+	core_mpa_frame frame{}, reply{};
+	core_mpa_agreed agreed{};
+	u8 octets_out[CORE_MPA_HEADER + CORE_MPA_ENHANCED + 64] = {};
 
-	if (srnic_mpa_parse(greeting.data(), initiator, &frame) != SRNIC_MPA_OK)
+	if (core_mpa_parse(greeting.data(), initiator, &frame) != CORE_MPA_OK)
 		broken("side %u: a frame of the core's own does not parse", side);
-	if (greeting.size() < SRNIC_MPA_HEADER + size_t{frame.private_len})
+	if (greeting.size() < CORE_MPA_HEADER + size_t{frame.private_len})
 		return;
 	if (frame.enhanced)
-		srnic_mpa_parse_enhanced(greeting.data() + SRNIC_MPA_HEADER, &frame);
+		core_mpa_parse_enhanced(greeting.data() + CORE_MPA_HEADER, &frame);
 	if (initiator) {
-		srnic_mpa_conclude(&request, &frame, &mpa, &agreed);
+		core_mpa_conclude(&request, &frame, &mpa, &agreed);
 	} else {
-		srnic_mpa_respond(&frame, &mpa, false, static_cast<u16>(private_len), &reply, &agreed);
-		out.write(octets_out, srnic_mpa_build(&reply, octets_out) + private_len);
+		core_mpa_respond(&frame, &mpa, false, static_cast<u16>(private_len), &reply, &agreed);
+		out.write(octets_out, core_mpa_build(&reply, octets_out) + private_len);
 	}
 	if (agreed.error)
 		broken("side %u: MPA error %u", side, agreed.error);
 	start(agreed);
 }
 
-void Endpoint::start(const srnic_mpa_agreed &agreed)
+void Endpoint::start(const core_mpa_agreed &agreed)
 {
-	srnic_rx_params params{};
+	core_rx_params params{};
 
 	params.ctx = this;
 	params.pd = our_pd;
 	params.crc = agreed.crc;
 	params.markers = agreed.recv_markers;
 	params.rtr = initiator ? 0 : agreed.rtr;
-	srnic_rx_init(&rx, &params);
+	core_rx_init(&rx, &params);
 	ird = agreed.ird;
 	ord = agreed.ord;
 	crc = agreed.crc;
-	srnic_markers_start(&markers, agreed.send_markers);
+	core_markers_start(&markers, agreed.send_markers);
 	is_held = !initiator;
 	rtr = agreed.rtr;
 	want_rtr = initiator && agreed.p2p && agreed.rtr;
@@ -87,7 +87,7 @@ void Endpoint::fail(Cause cause)
 	witness.failed(side, cause, cause == Cause::peer_terminated ? &rx.term : nullptr);
 }
 
-void Endpoint::terminate(Cause cause, const srnic_terminate &why)
+void Endpoint::terminate(Cause cause, const core_terminate &why)
 {
 	if (now != State::rts)
 		return;

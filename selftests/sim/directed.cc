@@ -16,9 +16,9 @@ using wire::Bytes;
 struct Victim : Witness {
 	Stream out;
 	std::unique_ptr<Endpoint> end;
-	std::vector<srnic_rx_event> events;
+	std::vector<core_rx_event> events;
 	std::vector<srnic_cqe> cqes;
-	std::optional<srnic_terminate> term;
+	std::optional<core_terminate> term;
 	sim::Bytes before;
 
 	static constexpr u32 stag = 0x123400, size = 4096;
@@ -30,7 +30,7 @@ struct Victim : Witness {
 		setup.mpa.ird = setup.mpa.ord = setup.mpa.max_ird = 4;
 		setup.mpa.crc = crc;
 		setup.mpa.revision = 2;
-		setup.mpa.rtr = SRNIC_RTR_ALL;
+		setup.mpa.rtr = CORE_RTR_ALL;
 		setup.sq_entries = 16;
 		setup.emss = 1460;
 		setup.regions = {{stag, 0x10000, 1024, our_pd, 7, 1024, false, true}};
@@ -92,9 +92,9 @@ struct Victim : Witness {
 				broken("octet %zu has changed", i);
 	}
 
-	void delivered(unsigned, srnic_rx_event event) override { events.push_back(event); }
+	void delivered(unsigned, core_rx_event event) override { events.push_back(event); }
 	void completed(unsigned, const srnic_cqe &cqe, bool) override { cqes.push_back(cqe); }
-	void failed(unsigned, Cause, const srnic_terminate *why) override
+	void failed(unsigned, Cause, const core_terminate *why) override
 	{
 		if (why && !term)
 			term = *why;

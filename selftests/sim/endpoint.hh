@@ -10,7 +10,7 @@ namespace sim {
 
 struct Setup {
 	bool initiator, user;
-	srnic_mpa_local mpa;
+	core_mpa_local mpa;
 	u32 private_len;
 	u32 sq_entries;
 	u32 first_index; // free-running indices may start anywhere
@@ -47,9 +47,9 @@ public:
 	void set_emss(u32 to) { emss = to; }
 
 	// For the core's questions.
-	bool find_region(u32 stag, srnic_region &out) const;
-	srnic_take take_receive(u32 &room);
-	const srnic_read_sink *oldest_read() const;
+	bool find_region(u32 stag, core_region &out) const;
+	core_take take_receive(u32 &room);
+	const core_read_sink *oldest_read() const;
 	bool read_room() const { return inbound.size() < ird; }
 
 private:
@@ -69,7 +69,7 @@ private:
 		u32 index, offset;
 	};
 	struct OutboundRead {
-		srnic_read_sink sink;
+		core_read_sink sink;
 		Cursor cursor;
 		std::vector<srnic_sge> sges;
 		u32 index;
@@ -81,36 +81,36 @@ private:
 	void hello();
 	void feed_startup(const u8 *&data, u32 &len);
 	void greeted();
-	void start(const srnic_mpa_agreed &agreed);
+	void start(const core_mpa_agreed &agreed);
 	void fail(Cause cause);
-	void terminate(Cause cause, const srnic_terminate &term);
+	void terminate(Cause cause, const core_terminate &term);
 
 	// queues.cc
 	Mr *find(u32 stag);
-	bool copy(u32 stag, u32 access, u64 to, u8 *out, const u8 *in, u32 len, srnic_region_verdict &verdict);
-	srnic_region_verdict gather(const srnic_sge *sges, u32 num, Cursor &at, u8 *out, u32 len);
-	srnic_region_verdict scatter(const srnic_sge *sges, u32 num, Cursor &at, const u8 *in, u32 len);
-	srnic_region_verdict verify(const srnic_sge *sges, u32 num, u32 access);
-	srnic_region_verdict invalidate(u32 stag, bool remote);
+	bool copy(u32 stag, u32 access, u64 to, u8 *out, const u8 *in, u32 len, core_region_verdict &verdict);
+	core_region_verdict gather(const srnic_sge *sges, u32 num, Cursor &at, u8 *out, u32 len);
+	core_region_verdict scatter(const srnic_sge *sges, u32 num, Cursor &at, const u8 *in, u32 len);
+	core_region_verdict verify(const srnic_sge *sges, u32 num, u32 access);
+	core_region_verdict invalidate(u32 stag, bool remote);
 	bool register_mr(u64 index, u32 key, u32 access);
 	Track &track(u32 index) { return tracks[index & (sq_entries - 1)]; }
 	void complete(u32 index, u8 status, u32 byte_len);
 	void complete_sent(u32 from, u32 to);
 	void complete_done();
-	void complete_recv(const srnic_rx_message *message, u8 status);
+	void complete_recv(const core_rx_message *message, u8 status);
 	void flush();
 
 	// rx.cc
-	srnic_rx_event place(const u8 *data, u32 n);
-	srnic_rx_event deliver_send();
+	core_rx_event place(const u8 *data, u32 n);
+	core_rx_event deliver_send();
 	void deliver_read_response();
 	void release_hold();
-	void deliver(srnic_rx_event event);
+	void deliver(core_rx_event event);
 
 	// tx.cc
 	const srnic_send_wqe &wqe() const { return *reinterpret_cast<const srnic_send_wqe *>(current.octets); }
 	const srnic_sge *sges() const { return reinterpret_cast<const srnic_sge *>(&wqe() + 1); }
-	void start_message(const srnic_tx_msg &message, From from, Source source);
+	void start_message(const core_tx_msg &message, From from, Source source);
 	OutboundRead &start_read(u32 length, u32 source_stag, u64 source_to, bool is_rtr);
 	void start_rtr();
 	bool start_response();
@@ -121,7 +121,7 @@ private:
 	u8 verify_wqe();
 	void refuse_wqe(u32 index, u8 status);
 	bool next_message();
-	srnic_region_verdict fetch(u32 offset, u8 *out, u32 n);
+	core_region_verdict fetch(u32 offset, u8 *out, u32 n);
 	void put_marker_if_due();
 	void put_between_markers(const Bytes &fields);
 	void build_fpdu(u32 mulpdu);
@@ -137,8 +137,8 @@ private:
 	State now = State::startup;
 	u32 emss;
 
-	srnic_mpa_local mpa;
-	srnic_mpa_frame request{};
+	core_mpa_local mpa;
+	core_mpa_frame request{};
 	u32 private_len;
 	Bytes greeting;
 
@@ -151,10 +151,10 @@ private:
 	std::deque<RecvSlot> rq;
 
 	u32 ird = 0, ord = 0;
-	std::deque<srnic_read_request> inbound;
+	std::deque<core_read_request> inbound;
 	std::deque<OutboundRead> outbound;
 
-	srnic_rx rx{};
+	core_rx rx{};
 	bool receive_active = false;
 	Cursor receive_cursor{};
 	RecvSlot receive{};
@@ -162,17 +162,17 @@ private:
 	bool is_held = false, want_rtr = false, term_pending = false, respond_next = false, crc = false;
 	u8 rtr = 0;
 	u32 send_msn = 0, read_msn = 0, built = 0, completed = 0;
-	srnic_terminate term{};
-	srnic_markers markers{};
+	core_terminate term{};
+	core_markers markers{};
 	Bytes batch;
 	u64 stream_built = 0; // octets built so far, sent or not
 	bool msg_active = false;
 	From from = From::bytes;
-	srnic_tx_msg msg{};
+	core_tx_msg msg{};
 	const u8 *bytes = nullptr;
 	Cursor cursor{};
-	srnic_read_request response{};
-	u8 control[SRNIC_TERM_MAX] = {};
+	core_read_request response{};
+	u8 control[CORE_TERM_MAX] = {};
 	Slot current{};
 };
 

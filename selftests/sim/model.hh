@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <rdma/srnic-abi.h>
-#include "srnic_core.h"
+#include "core.h"
 
 namespace sim {
 
@@ -114,7 +114,7 @@ enum class Cause {
 struct Witness {
 	virtual ~Witness() = default;
 	// A message, of the send queue entry `index` if it is a request's, is the next to go out.
-	virtual void started(unsigned, Source, const srnic_tx_msg &, u32 /*index*/) {}
+	virtual void started(unsigned, Source, const core_tx_msg &, u32 /*index*/) {}
 	// Octets of that message's payload were read from memory.
 	virtual void fetched(unsigned, u32 /*offset*/, u32 /*len*/) {}
 	// All of that message is built; it ends at this octet of the stream.
@@ -123,10 +123,10 @@ struct Witness {
 	virtual void done_locally(unsigned, u32 /*index*/) {}
 	// Octets came in and were written to memory.
 	virtual void wrote(unsigned, u64 /*at*/, u32 /*len*/) {}
-	virtual void delivered(unsigned, srnic_rx_event) {}
+	virtual void delivered(unsigned, core_rx_event) {}
 	virtual void completed(unsigned, const srnic_cqe &, bool /*solicited*/) {}
-	virtual void connected(unsigned, const srnic_mpa_agreed &) {}
-	virtual void failed(unsigned, Cause, const srnic_terminate *) {}
+	virtual void connected(unsigned, const core_mpa_agreed &) {}
+	virtual void failed(unsigned, Cause, const core_terminate *) {}
 };
 
 } // namespace sim

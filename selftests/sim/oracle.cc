@@ -28,30 +28,30 @@ const Mr *Oracle::find(const Side &side, u32 stag) const
 	return nullptr;
 }
 
-srnic_region_verdict Oracle::usable(const Side &side, u32 stag, u32 access, u64 to, u64 len) const
+core_region_verdict Oracle::usable(const Side &side, u32 stag, u32 access, u64 to, u64 len) const
 {
 	using Wide = unsigned __int128;
 	const Mr *mr = find(side, stag);
 
 	if (!len)
-		return SRNIC_REGION_OK;
+		return CORE_REGION_OK;
 	if (!mr)
-		return SRNIC_REGION_INVALID;
+		return CORE_REGION_INVALID;
 	if (mr->pd != our_pd)
-		return SRNIC_REGION_FOREIGN;
+		return CORE_REGION_FOREIGN;
 	if ((mr->access & access) != access)
-		return SRNIC_REGION_ACCESS;
+		return CORE_REGION_ACCESS;
 	if (Wide{to} + len >= Wide{1} << 64)
-		return SRNIC_REGION_WRAP;
+		return CORE_REGION_WRAP;
 	if (to < mr->base || Wide{to} + len > Wide{mr->base} + mr->length)
-		return SRNIC_REGION_BOUNDS;
-	return SRNIC_REGION_OK;
+		return CORE_REGION_BOUNDS;
+	return CORE_REGION_OK;
 }
 
 bool Oracle::usable(const Side &side, const std::vector<srnic_sge> &sges, u32 access) const
 {
 	for (const srnic_sge &sge : sges)
-		if (usable(side, sge.lkey, access, sge.addr, sge.length) != SRNIC_REGION_OK)
+		if (usable(side, sge.lkey, access, sge.addr, sge.length) != CORE_REGION_OK)
 			return false;
 	return true;
 }
@@ -74,7 +74,7 @@ bool Oracle::impossible(const Side &side, const Op &op) const
 		return !can_invalidate(side, wqe.imm_inv);
 	if (wqe.opcode == SRNIC_OP_REG_MR)
 		return side.regions.at(wqe.arg[0]).valid || !side.regions[wqe.arg[0]].fast_reg;
-	return !usable(side, op.request.sges, is_read(wqe.opcode) ? SRNIC_ACCESS_LOCAL_WRITE : 0);
+	return !usable(side, op.request.sges, is_read(wqe.opcode) ? CORE_ACCESS_LOCAL_WRITE : 0);
 }
 
 // Would a peer that invalidates this STag, and may not, hit a region all the same?
@@ -130,7 +130,7 @@ void Oracle::compare(unsigned side) const
 
 // ---- sending ----
 
-void Oracle::connected(unsigned side, const srnic_mpa_agreed &agreed)
+void Oracle::connected(unsigned side, const core_mpa_agreed &agreed)
 {
 	Side &us = sides[side], &peer = sides[!side];
 
@@ -150,7 +150,7 @@ void Oracle::connected(unsigned side, const srnic_mpa_agreed &agreed)
 }
 
 // Rule 13: in the order of posting. Rule 12 and 17: a response only to a request that was delivered, in their order.
-void Oracle::started(unsigned side, Source source, const srnic_tx_msg &msg, u32 index)
+void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 index)
 {
 	Side &us = sides[side];
 	Message message{};
@@ -191,7 +191,7 @@ void Oracle::started(unsigned side, Source source, const srnic_tx_msg &msg, u32 
 			message.content = op.request.data;
 		tally["opcode " + std::to_string(msg.opcode)]++;
 	}
-	if (message.opcode == SRNIC_RDMAP_READ_REQUEST) {
+	if (message.opcode == CORE_RDMAP_READ_REQUEST) {
 		us.reads.push_back(message.op);
 		if (us.reads.size() > us.agreed.ord + size_t{message.rtr})
 			broken("side %u: more reads outstanding than its ORD", side);
@@ -208,7 +208,7 @@ std::optional<Oracle::Spot> Oracle::in_list(const Side &side, const std::vector<
 			continue;
 		}
 		len = std::min(len, sge.length - offset);
-		if (usable(side, sge.lkey, access, sge.addr + offset, len) != SRNIC_REGION_OK)
+		if (usable(side, sge.lkey, access, sge.addr + offset, len) != CORE_REGION_OK)
 			return {};
 		const Mr *mr = find(side, sge.lkey);
 
@@ -225,7 +225,7 @@ std::optional<Oracle::Spot> Oracle::source(const Side &side, const Message &mess
 		return in_list(side, side.ops[message.op].request.sges, offset, len, 0);
 	const InboundRead &read = side.inbound.front();
 
-	if (usable(side, read.stag, SRNIC_ACCESS_REMOTE_READ, read.to + offset, len) != SRNIC_REGION_OK)
+	if (usable(side, read.stag, CORE_ACCESS_REMOTE_READ, read.to + offset, len) != CORE_REGION_OK)
 		return {};
 	const Mr *mr = find(side, read.stag);
 
@@ -264,7 +264,7 @@ void Oracle::finished(unsigned side, u64 stream_end)
 		us.ops[message.op].built = true;
 		us.ops[message.op].stream_end = stream_end;
 	}
-	bool carries = message.opcode != SRNIC_RDMAP_READ_REQUEST && message.opcode != SRNIC_RDMAP_TERMINATE;
+	bool carries = message.opcode != CORE_RDMAP_READ_REQUEST && message.opcode != CORE_RDMAP_TERMINATE;
 
 	if (carries && message.content.size() != message.length)
 		broken("side %u: a message of %u octets carries %zu", side, message.length, message.content.size());
@@ -308,21 +308,21 @@ std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message 
 {
 	u32 offset = message.placed;
 
-	if (message.opcode == SRNIC_RDMAP_WRITE) {
-		if (usable(side, message.stag, SRNIC_ACCESS_REMOTE_WRITE, message.to + offset, len) != SRNIC_REGION_OK)
+	if (message.opcode == CORE_RDMAP_WRITE) {
+		if (usable(side, message.stag, CORE_ACCESS_REMOTE_WRITE, message.to + offset, len) != CORE_REGION_OK)
 			return {};
 		const Mr *mr = find(side, message.stag);
 
 		return Spot{mr->at + (message.to + offset - mr->base), len};
 	}
-	if (message.opcode == SRNIC_RDMAP_READ_RESPONSE) {
+	if (message.opcode == CORE_RDMAP_READ_RESPONSE) {
 		if (side.reads.empty() || side.reads.front() == no_op)
 			return {};
-		return in_list(side, side.ops[side.reads.front()].request.sges, offset, len, SRNIC_ACCESS_LOCAL_WRITE);
+		return in_list(side, side.ops[side.reads.front()].request.sges, offset, len, CORE_ACCESS_LOCAL_WRITE);
 	}
 	if (side.next_recv >= side.receives.size())
 		return {};
-	return in_list(side, side.receives[side.next_recv].sges, offset, len, SRNIC_ACCESS_LOCAL_WRITE);
+	return in_list(side, side.receives[side.next_recv].sges, offset, len, CORE_ACCESS_LOCAL_WRITE);
 }
 
 bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
@@ -333,7 +333,7 @@ bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
 		return false;
 	Message &message = peer.wire.front();
 
-	if (message.opcode == SRNIC_RDMAP_TERMINATE || message.opcode == SRNIC_RDMAP_READ_REQUEST)
+	if (message.opcode == CORE_RDMAP_TERMINATE || message.opcode == CORE_RDMAP_READ_REQUEST)
 		return false;
 	std::optional<Spot> spot = destination(us, message, len);
 
@@ -361,7 +361,7 @@ void Oracle::place_damaged(unsigned side, u64 at, u32 len)
 	};
 
 	for (const Mr &mr : us.regions)
-		if (mr.valid && mr.pd == our_pd && mr.access & SRNIC_ACCESS_REMOTE_WRITE)
+		if (mr.valid && mr.pd == our_pd && mr.access & CORE_ACCESS_REMOTE_WRITE)
 			holds(mr.at, mr.length);
 	if (us.next_recv < us.receives.size())
 		lists(us.receives[us.next_recv].sges);
@@ -383,12 +383,12 @@ void Oracle::wrote(unsigned side, u64 at, u32 len)
 }
 
 // Rules 10, 11, 16: messages are delivered in their order, whole.
-void Oracle::delivered(unsigned side, srnic_rx_event event)
+void Oracle::delivered(unsigned side, core_rx_event event)
 {
 	Side &us = sides[side], &peer = sides[!side];
 
 	// A sender that terminates may leave a message unfinished.
-	while (event == SRNIC_RX_TERMINATE && !peer.wire.empty() && !peer.wire.front().built)
+	while (event == CORE_RX_TERMINATE && !peer.wire.empty() && !peer.wire.front().built)
 		peer.wire.pop_front();
 	if (peer.wire.empty())
 		broken("side %u: event %d, but nothing was sent", side, event);
@@ -400,19 +400,19 @@ void Oracle::delivered(unsigned side, srnic_rx_event event)
 	if (damaged(side) && message.stream_end > peer.out->damaged_at())
 		broken("side %u: a damaged FPDU was delivered", side);
 	switch (event) {
-	case SRNIC_RX_WRITE:
-		if (message.opcode != SRNIC_RDMAP_WRITE || message.placed != message.length)
+	case CORE_RX_WRITE:
+		if (message.opcode != CORE_RDMAP_WRITE || message.placed != message.length)
 			broken("side %u: a Write is delivered too early", side);
 		break;
-	case SRNIC_RX_SEND:
-		if (message.opcode < SRNIC_RDMAP_SEND || message.opcode > SRNIC_RDMAP_SEND_SE_INV ||
+	case CORE_RX_SEND:
+		if (message.opcode < CORE_RDMAP_SEND || message.opcode > CORE_RDMAP_SEND_SE_INV ||
 		    message.placed != message.length)
 			broken("side %u: a Send is delivered too early", side);
 		if (!message.rtr)
 			us.arrived = std::move(message);
 		break;
-	case SRNIC_RX_READ_REQUEST: {
-		if (message.opcode != SRNIC_RDMAP_READ_REQUEST)
+	case CORE_RX_READ_REQUEST: {
+		if (message.opcode != CORE_RDMAP_READ_REQUEST)
 			broken("side %u: a Read Request that was not sent", side);
 		InboundRead read{1, 0, 0, no_op, message.rtr};
 
@@ -421,15 +421,15 @@ void Oracle::delivered(unsigned side, srnic_rx_event event)
 
 			read = {op.request.wqe.rkey, op.request.wqe.remote_addr, op.length, message.op, false};
 		}
-		if (usable(us, read.stag, SRNIC_ACCESS_REMOTE_READ, read.to, read.length) != SRNIC_REGION_OK)
+		if (usable(us, read.stag, CORE_ACCESS_REMOTE_READ, read.to, read.length) != CORE_REGION_OK)
 			broken("side %u accepts a read of what must not be read", side);
 		us.inbound.push_back(read);
 		if (us.inbound.size() > us.agreed.ird)
 			broken("side %u: more reads than its IRD", side);
 		break;
 	}
-	case SRNIC_RX_READ_RESPONSE: {
-		if (message.opcode != SRNIC_RDMAP_READ_RESPONSE || message.placed != message.length ||
+	case CORE_RX_READ_RESPONSE: {
+		if (message.opcode != CORE_RDMAP_READ_RESPONSE || message.placed != message.length ||
 		    us.reads.empty() || us.reads.front() != message.op)
 			broken("side %u: a read is completed that is not", side);
 		us.reads.pop_front();
@@ -442,8 +442,8 @@ void Oracle::delivered(unsigned side, srnic_rx_event event)
 			op.done = false;
 		break;
 	}
-	case SRNIC_RX_TERMINATE:
-		if (message.opcode != SRNIC_RDMAP_TERMINATE)
+	case CORE_RX_TERMINATE:
+		if (message.opcode != CORE_RDMAP_TERMINATE)
 			broken("side %u: a Terminate that was not sent", side);
 		break;
 	default:
@@ -498,8 +498,8 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_SUCCESS: {
 		if (!message)
 			broken("side %u: receive %llu completes without a Send", side, cqe.wr_id);
-		bool inv = message->opcode == SRNIC_RDMAP_SEND_INV || message->opcode == SRNIC_RDMAP_SEND_SE_INV;
-		bool se = message->opcode == SRNIC_RDMAP_SEND_SE || message->opcode == SRNIC_RDMAP_SEND_SE_INV;
+		bool inv = message->opcode == CORE_RDMAP_SEND_INV || message->opcode == CORE_RDMAP_SEND_SE_INV;
+		bool se = message->opcode == CORE_RDMAP_SEND_SE || message->opcode == CORE_RDMAP_SEND_SE_INV;
 
 		if (cqe.byte_len != message->length || solicited != se || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
 		    (inv && cqe.imm_inv != message->inv_stag))
@@ -518,7 +518,7 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 			broken("side %u: receive %llu is flushed while all is well", side, cqe.wr_id);
 		break;
 	case SRNIC_WC_LOC_PROT_ERR:
-		if (usable(us, receive.sges, SRNIC_ACCESS_LOCAL_WRITE))
+		if (usable(us, receive.sges, CORE_ACCESS_LOCAL_WRITE))
 			broken("side %u: receive %llu has no protection error", side, cqe.wr_id);
 		us.owed = 0;
 		break;
@@ -588,23 +588,23 @@ void Oracle::foresee(unsigned side)
 		return;
 	const Message &message = peer.wire.front();
 
-	if (message.opcode == SRNIC_RDMAP_WRITE) {
-		srnic_region_verdict verdict = usable(us, message.stag, SRNIC_ACCESS_REMOTE_WRITE,
+	if (message.opcode == CORE_RDMAP_WRITE) {
+		core_region_verdict verdict = usable(us, message.stag, CORE_ACCESS_REMOTE_WRITE,
 						      message.to + message.placed, message.length - message.placed);
 
-		if (verdict != SRNIC_REGION_OK)
+		if (verdict != CORE_REGION_OK)
 			us.due.insert(ddp_codes[verdict]);
 		// Which segment leaves the region first, and how far it goes, is not known here.
-		if (verdict == SRNIC_REGION_WRAP)
-			us.due.insert(ddp_codes[SRNIC_REGION_BOUNDS]);
-	} else if (message.opcode == SRNIC_RDMAP_READ_REQUEST && message.op != no_op) {
+		if (verdict == CORE_REGION_WRAP)
+			us.due.insert(ddp_codes[CORE_REGION_BOUNDS]);
+	} else if (message.opcode == CORE_RDMAP_READ_REQUEST && message.op != no_op) {
 		const Op &op = peer.ops[message.op];
-		srnic_region_verdict verdict = usable(us, op.request.wqe.rkey, SRNIC_ACCESS_REMOTE_READ,
+		core_region_verdict verdict = usable(us, op.request.wqe.rkey, CORE_ACCESS_REMOTE_READ,
 						      op.request.wqe.remote_addr, op.length);
 
-		if (verdict != SRNIC_REGION_OK)
+		if (verdict != CORE_REGION_OK)
 			us.due.insert(rdmap_codes[verdict]);
-	} else if (message.opcode >= SRNIC_RDMAP_SEND && message.opcode <= SRNIC_RDMAP_SEND_SE_INV && !message.rtr) {
+	} else if (message.opcode >= CORE_RDMAP_SEND && message.opcode <= CORE_RDMAP_SEND_SE_INV && !message.rtr) {
 		if (us.next_recv == us.receives.size())
 			us.due.insert(0x1202);
 		else if (length_of(us.receives[us.next_recv].sges) < message.length)
@@ -612,7 +612,7 @@ void Oracle::foresee(unsigned side)
 	}
 }
 
-void Oracle::check_refusal(unsigned side, const srnic_terminate &term)
+void Oracle::check_refusal(unsigned side, const core_terminate &term)
 {
 	Side &us = sides[side];
 	u32 told = u32{term.layer} << 12 | u32{term.etype} << 8 | term.code;
@@ -639,7 +639,7 @@ void Oracle::check_refusal(unsigned side, const srnic_terminate &term)
 		broken("side %u: Terminate %04x, which nothing deserves", side, told);
 }
 
-void Oracle::failed(unsigned side, Cause cause, const srnic_terminate *term)
+void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
 {
 	Side &us = sides[side], &peer = sides[!side];
 

@@ -43,15 +43,15 @@ public:
 	size_t unanswered(unsigned side) const { return sides[side].wire.size(); }
 	u64 completions() const { return completed_count; }
 
-	void started(unsigned, Source, const srnic_tx_msg &, u32) override;
+	void started(unsigned, Source, const core_tx_msg &, u32) override;
 	void fetched(unsigned, u32, u32) override;
 	void finished(unsigned, u64) override;
 	void done_locally(unsigned, u32) override;
 	void wrote(unsigned, u64, u32) override;
-	void delivered(unsigned, srnic_rx_event) override;
+	void delivered(unsigned, core_rx_event) override;
 	void completed(unsigned, const srnic_cqe &, bool) override;
-	void connected(unsigned, const srnic_mpa_agreed &) override;
-	void failed(unsigned, Cause, const srnic_terminate *) override;
+	void connected(unsigned, const core_mpa_agreed &) override;
+	void failed(unsigned, Cause, const core_terminate *) override;
 
 private:
 	struct Op {
@@ -97,15 +97,15 @@ private:
 		// Terminates that the first undelivered message has deserved at some time since its last octet came: an
 		// error of its header is told later, when the CRC has been found good.
 		std::set<u32> due;
-		srnic_terminate sent_term{};
-		srnic_mpa_agreed agreed{};
+		core_terminate sent_term{};
+		core_mpa_agreed agreed{};
 		bool is_connected = false;
 	};
 	static constexpr u32 no_op = ~0u;
 
 	const Mr *find(const Side &side, u32 stag) const;
-	// Why octets [to, to + len) of stag cannot be used so; SRNIC_REGION_OK if they can.
-	srnic_region_verdict usable(const Side &side, u32 stag, u32 access, u64 to, u64 len) const;
+	// Why octets [to, to + len) of stag cannot be used so; CORE_REGION_OK if they can.
+	core_region_verdict usable(const Side &side, u32 stag, u32 access, u64 to, u64 len) const;
 	bool usable(const Side &side, const std::vector<srnic_sge> &sges, u32 access) const;
 	// Can this request not be done, as things are?
 	bool impossible(const Side &side, const Op &op) const;
@@ -130,7 +130,7 @@ private:
 	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe, bool solicited);
 	Op *at_hand(Side &side);
 	void foresee(unsigned side);
-	void check_refusal(unsigned side, const srnic_terminate &term);
+	void check_refusal(unsigned side, const core_terminate &term);
 
 	Side sides[2];
 	Tally &tally;

@@ -40,19 +40,19 @@ Cut Program::pick_cut()
 
 std::vector<Mr> Program::make_regions()
 {
-	constexpr u32 rw = SRNIC_ACCESS_REMOTE_WRITE | SRNIC_ACCESS_REMOTE_READ;
+	constexpr u32 rw = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ;
 	constexpr u32 access[places] = {
-		SRNIC_ACCESS_LOCAL_WRITE,      SRNIC_ACCESS_LOCAL_WRITE | rw,
-		SRNIC_ACCESS_REMOTE_READ,      SRNIC_ACCESS_LOCAL_WRITE | SRNIC_ACCESS_REMOTE_WRITE,
-		SRNIC_ACCESS_LOCAL_WRITE | rw, SRNIC_ACCESS_LOCAL_WRITE | rw,
-		SRNIC_ACCESS_LOCAL_WRITE | rw, SRNIC_ACCESS_LOCAL_WRITE | rw};
+		CORE_ACCESS_LOCAL_WRITE,      CORE_ACCESS_LOCAL_WRITE | rw,
+		CORE_ACCESS_REMOTE_READ,      CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE,
+		CORE_ACCESS_LOCAL_WRITE | rw, CORE_ACCESS_LOCAL_WRITE | rw,
+		CORE_ACCESS_LOCAL_WRITE | rw, CORE_ACCESS_LOCAL_WRITE | rw};
 	std::vector<Mr> made(places);
 	u64 key[2] = {random(), random()};
 
 	for (u32 i = 0; i < places; i++) {
 		Mr &mr = made[i];
 
-		mr.stag = srnic_stag_scramble(i + 1, key) << 8 | static_cast<u32>(pick(256));
+		mr.stag = core_stag_scramble(i + 1, key) << 8 | static_cast<u32>(pick(256));
 		mr.length = region_size - pick(64);
 		mr.base = pick(4) ? pick(1ull << 47) : 0;
 		mr.pd = i == foreign ? foreign_pd : our_pd;
@@ -79,7 +79,7 @@ Setup Program::make_setup(bool initiator)
 	setup.mpa.markers = pick(3) == 0;
 	setup.mpa.revision = pick(8) ? 2 : 1;
 	setup.mpa.p2p = pick(2);
-	setup.mpa.rtr = SRNIC_RTR_ALL;
+	setup.mpa.rtr = CORE_RTR_ALL;
 	if (initiator && pick(2))
 		setup.mpa.rtr = static_cast<u8>(1u << pick(3));
 	setup.private_len = static_cast<u32>(pick(40));
@@ -105,7 +105,7 @@ Setup Program::make_setup(bool initiator)
 // Favours the edges: nothing, one octet, a multiple of what a segment takes and its neighbours.
 u32 Program::pick_length(u64 max)
 {
-	u64 length = 0, segment = srnic_mpa_mulpdu(setups[pick(2)].emss, pick(4) == 0) - (pick(2) ? 14 : 18);
+	u64 length = 0, segment = core_mpa_mulpdu(setups[pick(2)].emss, pick(4) == 0) - (pick(2) ? 14 : 18);
 
 	switch (pick(8)) {
 	case 0:

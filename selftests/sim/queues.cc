@@ -14,7 +14,7 @@ Mr *Endpoint::find(u32 stag)
 	return nullptr;
 }
 
-bool Endpoint::find_region(u32 stag, srnic_region &grant) const
+bool Endpoint::find_region(u32 stag, core_region &grant) const
 {
 	for (const Mr &mr : mrs)
 		if (mr.stag == stag && mr.valid) {
@@ -25,15 +25,15 @@ bool Endpoint::find_region(u32 stag, srnic_region &grant) const
 }
 
 // One of `to_octets` and `in` says the direction, neither that it is only a question.
-bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u32 len, srnic_region_verdict &verdict)
+bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u32 len, core_region_verdict &verdict)
 {
-	srnic_region grant;
+	core_region grant;
 	u64 at;
 
-	verdict = SRNIC_REGION_INVALID;
+	verdict = CORE_REGION_INVALID;
 	if (find_region(stag, grant))
-		verdict = srnic_region_check(&grant, our_pd, access, to, len);
-	if (verdict != SRNIC_REGION_OK)
+		verdict = core_region_check(&grant, our_pd, access, to, len);
+	if (verdict != CORE_REGION_OK)
 		return false;
 	at = find(stag)->at + (to - grant.base);
 	if (at + len > octets.size())
@@ -57,63 +57,63 @@ template <class Sge, class At> static const Sge *current_sge(const Sge *sges, u3
 	return &sges[at.index];
 }
 
-srnic_region_verdict Endpoint::gather(const srnic_sge *list, u32 num, Cursor &at, u8 *to_octets, u32 len)
+core_region_verdict Endpoint::gather(const srnic_sge *list, u32 num, Cursor &at, u8 *to_octets, u32 len)
 {
-	srnic_region_verdict verdict = SRNIC_REGION_OK;
+	core_region_verdict verdict = CORE_REGION_OK;
 
 	for (u32 n; len; at.offset += n, to_octets += n, len -= n) {
 		n = len;
 		const srnic_sge *sge = current_sge(list, num, at, n);
 
 		if (!sge)
-			return SRNIC_REGION_BOUNDS;
+			return CORE_REGION_BOUNDS;
 		if (!copy(sge->lkey, 0, sge->addr + at.offset, to_octets, nullptr, n, verdict))
 			return verdict;
 	}
 	return verdict;
 }
 
-srnic_region_verdict Endpoint::scatter(const srnic_sge *list, u32 num, Cursor &at, const u8 *in, u32 len)
+core_region_verdict Endpoint::scatter(const srnic_sge *list, u32 num, Cursor &at, const u8 *in, u32 len)
 {
-	srnic_region_verdict verdict = SRNIC_REGION_OK;
+	core_region_verdict verdict = CORE_REGION_OK;
 
 	for (u32 n; len; at.offset += n, in += n, len -= n) {
 		n = len;
 		const srnic_sge *sge = current_sge(list, num, at, n);
 
 		if (!sge)
-			return SRNIC_REGION_BOUNDS;
-		if (!copy(sge->lkey, SRNIC_ACCESS_LOCAL_WRITE, sge->addr + at.offset, nullptr, in, n, verdict))
+			return CORE_REGION_BOUNDS;
+		if (!copy(sge->lkey, CORE_ACCESS_LOCAL_WRITE, sge->addr + at.offset, nullptr, in, n, verdict))
 			return verdict;
 	}
 	return verdict;
 }
 
-srnic_region_verdict Endpoint::verify(const srnic_sge *list, u32 num, u32 access)
+core_region_verdict Endpoint::verify(const srnic_sge *list, u32 num, u32 access)
 {
-	srnic_region_verdict verdict = SRNIC_REGION_OK;
+	core_region_verdict verdict = CORE_REGION_OK;
 
 	for (u32 i = 0; i < num; i++)
 		if (list[i].length &&
 		    !copy(list[i].lkey, access, list[i].addr, nullptr, nullptr, list[i].length, verdict))
 			return verdict;
-	return SRNIC_REGION_OK;
+	return CORE_REGION_OK;
 }
 
-srnic_region_verdict Endpoint::invalidate(u32 stag, bool remote)
+core_region_verdict Endpoint::invalidate(u32 stag, bool remote)
 {
 	Mr *mr = find(stag);
 
 	if (!mr)
-		return SRNIC_REGION_INVALID;
+		return CORE_REGION_INVALID;
 	if (mr->pd != our_pd)
-		return SRNIC_REGION_FOREIGN;
+		return CORE_REGION_FOREIGN;
 	if (!mr->fast_reg)
-		return SRNIC_REGION_ACCESS;
+		return CORE_REGION_ACCESS;
 	if (!mr->valid && remote)
-		return SRNIC_REGION_INVALID;
+		return CORE_REGION_INVALID;
 	mr->valid = false;
-	return SRNIC_REGION_OK;
+	return CORE_REGION_OK;
 }
 
 bool Endpoint::register_mr(u64 index, u32 key, u32 access)
@@ -199,22 +199,22 @@ void Endpoint::post_recv(const RecvRequest &posted)
 		flush();
 }
 
-srnic_take Endpoint::take_receive(u32 &room)
+core_take Endpoint::take_receive(u32 &room)
 {
 	if (rq.empty())
-		return SRNIC_TAKE_EMPTY;
+		return CORE_TAKE_EMPTY;
 	receive = rq.front();
 	rq.pop_front();
 	receive_active = true;
 	receive_cursor = {};
-	if (srnic_recv_wqe_check(reinterpret_cast<const srnic_recv_wqe *>(receive.octets), sizeof(receive.octets),
-				 &room) == SRNIC_WQE_OK)
-		return SRNIC_TAKE_OK;
+	if (core_recv_wqe_check(reinterpret_cast<const srnic_recv_wqe *>(receive.octets), sizeof(receive.octets),
+				 &room) == CORE_WQE_OK)
+		return CORE_TAKE_OK;
 	complete_recv(nullptr, SRNIC_WC_LOC_QP_OP_ERR);
-	return SRNIC_TAKE_BROKEN;
+	return CORE_TAKE_BROKEN;
 }
 
-void Endpoint::complete_recv(const srnic_rx_message *message, u8 status)
+void Endpoint::complete_recv(const core_rx_message *message, u8 status)
 {
 	srnic_cqe cqe{};
 
@@ -234,7 +234,7 @@ void Endpoint::complete_recv(const srnic_rx_message *message, u8 status)
 
 void Endpoint::flush()
 {
-	u32 pending = srnic_ring_pending(prod, sq_taken, sq_entries);
+	u32 pending = core_ring_pending(prod, sq_taken, sq_entries);
 
 	for (u32 i = sq_done; i != sq_taken; i++) {
 		if (!track(i).done)

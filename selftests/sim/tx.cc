@@ -8,7 +8,7 @@ constexpr size_t batch_max = 64 * 1024;
 
 // ---- starting messages ----
 
-void Endpoint::start_message(const srnic_tx_msg &message, From where, Source source)
+void Endpoint::start_message(const core_tx_msg &message, From where, Source source)
 {
 	msg = message;
 	from = where;
@@ -20,8 +20,8 @@ void Endpoint::start_message(const srnic_tx_msg &message, From where, Source sou
 Endpoint::OutboundRead &Endpoint::start_read(u32 length, u32 source_stag, u64 source_to, bool is_rtr)
 {
 	OutboundRead read{};
-	srnic_read_request header{};
-	srnic_tx_msg message{};
+	core_read_request header{};
+	core_tx_msg message{};
 
 	read.sink.stag = static_cast<u32>(random()) | 1;
 	read.sink.length = length;
@@ -30,10 +30,10 @@ Endpoint::OutboundRead &Endpoint::start_read(u32 length, u32 source_stag, u64 so
 	header.length = length;
 	header.source_stag = source_stag;
 	header.source_to = source_to;
-	srnic_read_request_build(&header, control);
+	core_read_request_build(&header, control);
 	bytes = control;
-	message.opcode = SRNIC_RDMAP_READ_REQUEST;
-	message.length = SRNIC_READ_REQUEST_LEN;
+	message.opcode = CORE_RDMAP_READ_REQUEST;
+	message.length = CORE_READ_REQUEST_LEN;
 	message.msn = ++read_msn;
 	start_message(message, From::bytes, is_rtr ? Source::rtr : Source::request);
 	outbound.push_back(read);
@@ -42,15 +42,15 @@ Endpoint::OutboundRead &Endpoint::start_read(u32 length, u32 source_stag, u64 so
 
 void Endpoint::start_rtr()
 {
-	srnic_tx_msg message{};
+	core_tx_msg message{};
 
 	want_rtr = false;
-	if (rtr == SRNIC_RTR_READ) {
+	if (rtr == CORE_RTR_READ) {
 		start_read(0, 1, 0, true);
 		return;
 	}
-	message.opcode = rtr == SRNIC_RTR_WRITE ? SRNIC_RDMAP_WRITE : SRNIC_RDMAP_SEND;
-	if (rtr == SRNIC_RTR_WRITE)
+	message.opcode = rtr == CORE_RTR_WRITE ? CORE_RDMAP_WRITE : CORE_RDMAP_SEND;
+	if (rtr == CORE_RTR_WRITE)
 		message.stag = 1;
 	else
 		message.msn = ++send_msn;
@@ -59,12 +59,12 @@ void Endpoint::start_rtr()
 
 bool Endpoint::start_response()
 {
-	srnic_tx_msg message{};
+	core_tx_msg message{};
 
 	if (inbound.empty())
 		return false;
 	response = inbound.front();
-	message.opcode = SRNIC_RDMAP_READ_RESPONSE;
+	message.opcode = CORE_RDMAP_READ_RESPONSE;
 	message.stag = response.sink_stag;
 	message.to = response.sink_to;
 	message.length = response.length;
@@ -77,13 +77,13 @@ static u8 send_opcode(const srnic_send_wqe &wqe)
 	bool solicited = wqe.flags & SRNIC_WQE_SOLICITED;
 
 	if (wqe.opcode == SRNIC_OP_SEND_INV)
-		return solicited ? SRNIC_RDMAP_SEND_SE_INV : SRNIC_RDMAP_SEND_INV;
-	return solicited ? SRNIC_RDMAP_SEND_SE : SRNIC_RDMAP_SEND;
+		return solicited ? CORE_RDMAP_SEND_SE_INV : CORE_RDMAP_SEND_INV;
+	return solicited ? CORE_RDMAP_SEND_SE : CORE_RDMAP_SEND;
 }
 
 u8 Endpoint::do_local(u32 index)
 {
-	bool good = wqe().opcode == SRNIC_OP_LOCAL_INV ? invalidate(wqe().imm_inv, false) == SRNIC_REGION_OK
+	bool good = wqe().opcode == SRNIC_OP_LOCAL_INV ? invalidate(wqe().imm_inv, false) == CORE_REGION_OK
 						       : register_mr(wqe().arg[0], static_cast<u32>(wqe().arg[1] >> 32),
 								     static_cast<u32>(wqe().arg[1]));
 
@@ -95,25 +95,25 @@ u8 Endpoint::do_local(u32 index)
 void Endpoint::refuse_wqe(u32 index, u8 status)
 {
 	complete(index, status, 0);
-	terminate(Cause::local_error, srnic_terminate{});
+	terminate(Cause::local_error, core_terminate{});
 }
 
 u8 Endpoint::verify_wqe()
 {
-	if (verify(sges(), wqe().num_sge, is_read(wqe().opcode) ? SRNIC_ACCESS_LOCAL_WRITE : 0) != SRNIC_REGION_OK)
+	if (verify(sges(), wqe().num_sge, is_read(wqe().opcode) ? CORE_ACCESS_LOCAL_WRITE : 0) != CORE_REGION_OK)
 		return SRNIC_WC_LOC_PROT_ERR;
 	return is_read(wqe().opcode) && !ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
 }
 
 void Endpoint::start_wqe(u32 index, u32 length)
 {
-	srnic_tx_msg message{};
+	core_tx_msg message{};
 	u8 status;
 
 	message.length = length;
 	bytes = reinterpret_cast<const u8 *>(&wqe() + 1);
 	if (wqe().opcode == SRNIC_OP_WRITE) {
-		message.opcode = SRNIC_RDMAP_WRITE;
+		message.opcode = CORE_RDMAP_WRITE;
 		message.stag = wqe().rkey;
 		message.to = wqe().remote_addr;
 	} else if (is_send(wqe().opcode)) {
@@ -153,14 +153,14 @@ bool Endpoint::take_wqe()
 	u32 index = sq_taken, length = 0;
 	u8 status;
 
-	if (!srnic_ring_pending(prod, sq_taken, sq_entries))
+	if (!core_ring_pending(prod, sq_taken, sq_entries))
 		return false;
 	current = sq[index & (sq_entries - 1)];
 	if (must_wait())
 		return false;
 	track(index) = {wqe().wr_id, 0, wqe().opcode, wqe().flags, SRNIC_WC_SUCCESS, false};
 	sq_taken++;
-	if (srnic_send_wqe_check(&wqe(), sizeof(current.octets), !user, &length) != SRNIC_WQE_OK)
+	if (core_send_wqe_check(&wqe(), sizeof(current.octets), !user, &length) != CORE_WQE_OK)
 		status = SRNIC_WC_LOC_QP_OP_ERR;
 	else
 		status = verify_wqe();
@@ -185,9 +185,9 @@ bool Endpoint::next_message()
 
 // ---- building FPDUs ----
 
-srnic_region_verdict Endpoint::fetch(u32 offset, u8 *to_octets, u32 n)
+core_region_verdict Endpoint::fetch(u32 offset, u8 *to_octets, u32 n)
 {
-	srnic_region_verdict verdict = SRNIC_REGION_OK;
+	core_region_verdict verdict = CORE_REGION_OK;
 
 	if (!n)
 		return verdict;
@@ -198,20 +198,20 @@ srnic_region_verdict Endpoint::fetch(u32 offset, u8 *to_octets, u32 n)
 	if (from == From::sges)
 		verdict = gather(sges(), wqe().num_sge, cursor, to_octets, n);
 	else
-		copy(response.source_stag, SRNIC_ACCESS_REMOTE_READ, response.source_to + offset, to_octets, nullptr, n,
+		copy(response.source_stag, CORE_ACCESS_REMOTE_READ, response.source_to + offset, to_octets, nullptr, n,
 		     verdict);
-	if (verdict == SRNIC_REGION_OK)
+	if (verdict == CORE_REGION_OK)
 		witness.fetched(side, offset, n);
 	return verdict;
 }
 
 void Endpoint::put_marker_if_due()
 {
-	u8 marker[SRNIC_MARKER_LEN];
+	u8 marker[CORE_MARKER_LEN];
 
 	if (!markers.on || markers.left)
 		return;
-	srnic_markers_build(&markers, marker);
+	core_markers_build(&markers, marker);
 	batch.insert(batch.end(), marker, marker + sizeof(marker));
 }
 
@@ -225,7 +225,7 @@ void Endpoint::put_between_markers(const Bytes &fields)
 		n = fields.size() - done;
 		if (markers.on)
 			n = std::min<size_t>(n, markers.left);
-		srnic_markers_pass(&markers, static_cast<u32>(n));
+		core_markers_pass(&markers, static_cast<u32>(n));
 		batch.insert(batch.end(), from_here, from_here + static_cast<ptrdiff_t>(n));
 	}
 	put_marker_if_due();
@@ -233,17 +233,17 @@ void Endpoint::put_between_markers(const Bytes &fields)
 
 void Endpoint::build_fpdu(u32 mulpdu)
 {
-	u8 header[SRNIC_FPDU_MAX_HEADER], crc_field[4] = {};
-	u32 expected = srnic_markers_len(&markers, srnic_tx_next_len(&msg, mulpdu));
-	srnic_tx_seg seg = srnic_tx_next(&msg, mulpdu, header);
+	u8 header[CORE_FPDU_MAX_HEADER], crc_field[4] = {};
+	u32 expected = core_markers_len(&markers, core_tx_next_len(&msg, mulpdu));
+	core_tx_seg seg = core_tx_next(&msg, mulpdu, header);
 	size_t keep = batch.size();
 	Bytes fields(header, header + seg.header_len);
 
 	fields.resize(seg.header_len + size_t{seg.payload});
-	if (fetch(seg.offset, fields.data() + seg.header_len, seg.payload) != SRNIC_REGION_OK) {
+	if (fetch(seg.offset, fields.data() + seg.header_len, seg.payload) != CORE_REGION_OK) {
 		msg_active = false;
 		if (from == From::region) {
-			srnic_terminate gone{};
+			core_terminate gone{};
 
 			gone.etype = 1;
 			terminate(Cause::response_gone, gone);
@@ -255,10 +255,10 @@ void Endpoint::build_fpdu(u32 mulpdu)
 	fields.resize(fields.size() + seg.pad);
 	put_between_markers(fields);
 	if (crc)
-		srnic_crc_field(srnic_host_crc32c(SRNIC_CRC_SEED, batch.data() + keep, batch.size() - keep), crc_field);
+		core_crc_field(core_host_crc32c(CORE_CRC_SEED, batch.data() + keep, batch.size() - keep), crc_field);
 	batch.insert(batch.end(), crc_field, crc_field + sizeof(crc_field));
-	srnic_markers_pass(&markers, sizeof(crc_field));
-	srnic_markers_end_fpdu(&markers);
+	core_markers_pass(&markers, sizeof(crc_field));
+	core_markers_end_fpdu(&markers);
 	if (batch.size() - keep != expected)
 		broken("side %u: an FPDU of %zu octets instead of %u", side, batch.size() - keep, expected);
 	stream_built += batch.size() - keep;
@@ -274,7 +274,7 @@ void Endpoint::build_fpdu(u32 mulpdu)
 
 void Endpoint::build_batch()
 {
-	u32 mulpdu = srnic_mpa_mulpdu(emss, markers.on);
+	u32 mulpdu = core_mpa_mulpdu(emss, markers.on);
 
 	while (now == State::rts && !is_held) {
 		if (!msg_active) {
@@ -283,7 +283,7 @@ void Endpoint::build_batch()
 			continue;
 		}
 		if (!batch.empty() &&
-		    batch.size() + srnic_markers_len(&markers, srnic_tx_next_len(&msg, mulpdu)) > batch_max)
+		    batch.size() + core_markers_len(&markers, core_tx_next_len(&msg, mulpdu)) > batch_max)
 			return;
 		build_fpdu(mulpdu);
 	}
@@ -310,18 +310,18 @@ bool Endpoint::send_batch()
 
 void Endpoint::pass_terminating()
 {
-	srnic_tx_msg message{};
+	core_tx_msg message{};
 
 	if (is_held)
 		term_pending = false;
 	if (term_pending && send_batch()) {
 		term_pending = false;
 		bytes = control;
-		message.opcode = SRNIC_RDMAP_TERMINATE;
-		message.length = srnic_terminate_build(&term, control);
+		message.opcode = CORE_RDMAP_TERMINATE;
+		message.length = core_terminate_build(&term, control);
 		message.msn = 1;
 		start_message(message, From::bytes, Source::terminate);
-		build_fpdu(srnic_mpa_mulpdu(0, false));
+		build_fpdu(core_mpa_mulpdu(0, false));
 	}
 	if (!term_pending && send_batch())
 		fail(Cause::local_error);

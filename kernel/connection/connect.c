@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * iw_cm's connect, accept and reject: whose QP it is, the addresses, and the frame with which the startup phase begins
+ * or is answered (RFC 5044 7.1.2). Listening is listen.c's.
+ */
+#include <linux/sched/signal.h>
+#include <net/addrconf.h>
+
+#include "compat/iwcm-net.h"
+#include "connection/connect.h"
+#include "connection/ep.h"
+#include "stream/qp.h"
+
+/* ---- connect ---- */
+
+/*
+ * A QP number is no secret, and iw_cm asks for no more: a user's QP is connected by the process that created it, a kernel
+ * consumer's by way of the id that has it.
+ */
+static bool may_connect(const struct iw_cm_id *id, const struct srnic_qp *qp)
+{
+	if (!qp->user)
+		return srnic_iwcm_qp(id) == &qp->base;
+	return same_thread_group(qp->base.res.task, current);
+}
+
+/* The consumer's QP, referenced and set, if it can still be connected. */
+static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
+{
+	struct srnic_qp *qp = srnic_qp_find(ep->dev, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	if (!may_connect(id, qp)) {
+		srnic_qp_put(qp);
+		return -EPERM;
+	}
+	/* In this order: a QP that fails in between is seen here, or sees the ep in srnic_connect_abandon(). */
+	srnic_ep_set_qp(ep, qp);
+	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE)
+		return -EINVAL;
+	qp->ack_timeout = srnic_iwcm_ack_timeout(id);
+	return 0;
+}
+
+/* A link-local address means the device's own link. */
+static void scope(struct sockaddr_storage *addr, const struct net_device *netdev)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family == AF_INET6 && !in6->sin6_scope_id &&
+	    ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		in6->sin6_scope_id = netdev->ifindex;
+}
+
+/* iw_cm's mapped addresses: where a port mapper is at work that is where the peer really listens, else they are equal. */
+static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
+{
+	int ret = srnic_sock_create(ep->net, id->m_remote_addr.ss_family, &ep->sock);
+
+	if (ret)
+		return ret;
+	if (id->tos_set)
+		srnic_sock_set_tos(ep->sock, id->tos);
+	ep->local = id->m_local_addr;
+	ep->remote = id->m_remote_addr;
+	scope(&ep->local, ep->dev->netdev);
+	scope(&ep->remote, ep->dev->netdev);
+	srnic_sock_watch(ep->sock, &ep->watch);
+	return srnic_sock_connect(ep->sock, &ep->local, &ep->remote);
+}
+
+static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id, const struct iw_cm_conn_param *param)
+{
+	int ret = take_qp(ep, id, param->qpn) ?: srnic_frame_request(ep, param) ?: open_connection(ep, id);
+
+	if (ret)
+		return ret;
+	id->add_ref(id);
+	ep->cm_id = id;
+	srnic_startup_enter(ep, SRNIC_EP_CONNECTING);
+	srnic_ep_kick(ep);
+	return 0;
+}
+
+int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct srnic_dev *dev = to_srnic_dev(id->device);
+	int family = id->m_remote_addr.ss_family;
+	struct srnic_ep *ep;
+	int ret;
+
+	if ((family != AF_INET && family != AF_INET6) || family != id->m_local_addr.ss_family)
+		return -EAFNOSUPPORT;
+	ep = srnic_ep_create(dev, dev_net(dev->netdev));
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ret = connect_locked(ep, id, param);
+	if (ret)
+		srnic_ep_die(ep);
+	srnic_ep_unlock_put(ep);
+	return ret;
+}
+
+/* ---- accept and reject ---- */
+
+/* The connection that iw_cm means, locked and referenced; NULL if it is gone: the peer or the time. */
+static struct srnic_ep *find_announced(struct iw_cm_id *id)
+{
+	struct srnic_dev_connections *conns = &to_srnic_dev(id->device)->connections;
+	struct srnic_ep *ep;
+
+	xa_lock(&conns->announced);
+	ep = xa_load(&conns->announced, (unsigned long)id->provider_data);
+	if (ep)
+		srnic_ep_get(ep);
+	xa_unlock(&conns->announced);
+	if (ep)
+		mutex_lock(&ep->lock);
+	return ep;
+}
+
+static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id, const struct iw_cm_conn_param *param)
+{
+	int ret;
+
+	if (srnic_sock_peer_gone(ep->sock))
+		return -ECONNRESET;
+	ret = take_qp(ep, id, param->qpn) ?: srnic_frame_reply(ep, param);
+	if (ret)
+		return ret;
+	id->add_ref(id);
+	ep->cm_id = id;
+	srnic_startup_enter(ep, SRNIC_EP_REPLYING);
+	return 0;
+}
+
+/*
+ * From an error on iw_cm does not call us again for this connection, so the peer gets its refusal here. A second accept
+ * before the first one is done ends it without further events, as iw_cm then expects.
+ */
+int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct srnic_ep *ep = find_announced(id);
+	int ret = -EINVAL;
+
+	if (!ep)
+		return -ECONNRESET;
+	if (ep->state == SRNIC_EP_ANNOUNCED) {
+		ret = accept_locked(ep, id, param);
+		if (ret)
+			srnic_ep_refuse(ep, NULL, 0);
+		srnic_ep_kick(ep);
+	} else if (ep->state == SRNIC_EP_REPLYING) {
+		srnic_ep_die(ep);
+	} else {
+		ret = -ECONNRESET;
+	}
+	srnic_ep_unlock_put(ep);
+	return ret;
+}
+
+int srnic_reject(struct iw_cm_id *id, const void *pdata, u8 len)
+{
+	struct srnic_ep *ep = find_announced(id);
+
+	if (!ep)
+		return 0;
+	if (ep->state == SRNIC_EP_ANNOUNCED) {
+		srnic_ep_refuse(ep, pdata, len);
+		srnic_ep_kick(ep);
+	} else if (ep->state == SRNIC_EP_REPLYING) {
+		srnic_ep_die(ep);
+	}
+	srnic_ep_unlock_put(ep);
+	return 0;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * An ep: its references, the work that takes it from state to state, its creation and death, and what reaches it from
+ * the QP, the listener and the device. startup.c and ending.c have the states.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "connection/connect.h"
+#include "connection/ep.h"
+#include "stream/qp.h"
+
+#define MAX_SECONDS 3600U
+
+/* ---- references and the work ---- */
+
+static void free_ep(struct kref *ref)
+{
+	struct srnic_ep *ep = container_of(ref, struct srnic_ep, ref);
+	struct srnic_dev_connections *conns = &ep->dev->connections;
+	unsigned long flags;
+
+	kfree(ep);
+	spin_lock_irqsave(&conns->lock, flags);
+	if (!--conns->num)
+		wake_up_all(&conns->idle);
+	spin_unlock_irqrestore(&conns->lock, flags);
+}
+
+void srnic_ep_get(struct srnic_ep *ep)
+{
+	kref_get(&ep->ref);
+}
+
+void srnic_ep_put(struct srnic_ep *ep)
+{
+	kref_put(&ep->ref, free_ep);
+}
+
+void srnic_ep_kick(struct srnic_ep *ep)
+{
+	srnic_ep_get(ep);
+	if (mod_delayed_work(srnic_wq, &ep->work, 0))
+		srnic_ep_put(ep);	/* it was pending with a reference of its own */
+}
+
+static void wake(struct srnic_watch *watch)
+{
+	srnic_ep_kick(container_of(watch, struct srnic_ep, watch));
+}
+
+void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why)
+{
+	if (why == SRNIC_OVER_ABORT)
+		WRITE_ONCE(ep->hurry, true);
+	if (!atomic_cmpxchg(&ep->over, 0, 1 + why))
+		srnic_ep_kick(ep);
+}
+
+void srnic_ep_set_deadline(struct srnic_ep *ep, unsigned int seconds)
+{
+	ep->timed = true;
+	ep->deadline = jiffies + min(seconds, MAX_SECONDS) * HZ;
+}
+
+bool srnic_ep_expired(const struct srnic_ep *ep)
+{
+	return ep->timed && time_after_eq(jiffies, ep->deadline);
+}
+
+/* Arms the timer, unless the work is pending anyway: then it comes back here. */
+static void arm(struct srnic_ep *ep)
+{
+	unsigned long now = jiffies;
+
+	if (!ep->timed)
+		return;
+	srnic_ep_get(ep);
+	if (!queue_delayed_work(srnic_wq, &ep->work, time_after(ep->deadline, now) ? ep->deadline - now : 0))
+		srnic_ep_put(ep);
+}
+
+/* Startup may be told to stop from outside: the QP goes, the listener goes, the device goes. */
+static bool stopped(const struct srnic_ep *ep)
+{
+	return ep->state < SRNIC_EP_OPERATION && atomic_read(&ep->over);
+}
+
+static int step(struct srnic_ep *ep)
+{
+	return ep->state < SRNIC_EP_OPERATION ? srnic_startup_step(ep) : srnic_ending_step(ep);
+}
+
+static void run(struct srnic_ep *ep)
+{
+	int ret;
+
+	do {
+		ret = stopped(ep) ? -ECONNABORTED : step(ep);
+		if (ret < 0)
+			srnic_ep_fail(ep, ret);
+	} while (ret == SRNIC_STEP_ONWARD);
+	arm(ep);
+}
+
+static void ep_work(struct work_struct *work)
+{
+	struct srnic_ep *ep = container_of(to_delayed_work(work), struct srnic_ep, work);
+	unsigned int noio = memalloc_noio_save();	/* storage may wait for this very connection */
+
+	mutex_lock(&ep->lock);
+	run(ep);
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	memalloc_noio_restore(noio);
+}
+
+/* ---- creation and death ---- */
+
+/* Makes it one of the device's, unless that goes. */
+static int enlist(struct srnic_ep *ep)
+{
+	struct srnic_dev_connections *conns = &ep->dev->connections;
+	unsigned long flags;
+	int ret = -ENODEV;
+
+	spin_lock_irqsave(&conns->lock, flags);
+	if (!conns->dying) {
+		list_add_tail(&ep->link, &conns->eps);
+		conns->num++;
+		ret = 0;
+	}
+	spin_unlock_irqrestore(&conns->lock, flags);
+	return ret;
+}
+
+static void free_unlisted(struct srnic_ep *ep)
+{
+	if (ep->net)
+		put_net(ep->net);
+	kfree(ep->startup);
+	kfree(ep);
+}
+
+struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net)
+{
+	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&ep->ref);
+	mutex_init(&ep->lock);
+	INIT_DELAYED_WORK(&ep->work, ep_work);
+	ep->watch.wake = wake;
+	ep->dev = dev;
+	ep->net = maybe_get_net(net);
+	ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
+	srnic_ep_get(ep);
+	mutex_lock(&ep->lock);
+	if (ep->startup)
+		ret = ep->net ? enlist(ep) : -ENETDOWN;
+	if (!ret)
+		return ep;
+	mutex_unlock(&ep->lock);
+	free_unlisted(ep);
+	return ERR_PTR(ret);
+}
+
+void srnic_ep_unlock_put(struct srnic_ep *ep)
+{
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+}
+
+void srnic_ep_set_qp(struct srnic_ep *ep, struct srnic_qp *qp)
+{
+	struct srnic_qp *old = ep->qp;
+
+	spin_lock_irq(&ep->dev->connections.lock);
+	ep->qp = qp;
+	spin_unlock_irq(&ep->dev->connections.lock);
+	if (old)
+		srnic_qp_put(old);
+}
+
+void srnic_ep_forget_announcement(struct srnic_ep *ep)
+{
+	if (!ep->announced_id)
+		return;
+	xa_erase(&ep->dev->connections.announced, ep->announced_id);
+	ep->announced_id = 0;
+	srnic_ep_put(ep);	/* never the last one */
+}
+
+void srnic_ep_part(struct srnic_ep *ep)
+{
+	struct srnic_listen *listen = ep->listen;
+
+	srnic_ep_forget_announcement(ep);
+	if (ep->cm_id)
+		ep->cm_id->rem_ref(ep->cm_id);
+	ep->cm_id = NULL;
+	srnic_ep_set_qp(ep, NULL);
+	WRITE_ONCE(ep->listen, NULL);
+	if (listen)
+		srnic_listen_done(listen);
+}
+
+void srnic_ep_die(struct srnic_ep *ep)
+{
+	srnic_ep_part(ep);
+	if (ep->sock) {
+		srnic_sock_unwatch(ep->sock, &ep->watch);
+		srnic_sock_release(ep->sock);
+	}
+	ep->sock = NULL;
+	put_net(ep->net);
+	kfree(ep->startup);
+	ep->startup = NULL;
+	ep->timed = false;
+	ep->state = SRNIC_EP_DEAD;
+	spin_lock_irq(&ep->dev->connections.lock);
+	list_del_init(&ep->link);
+	spin_unlock_irq(&ep->dev->connections.lock);
+	srnic_ep_put(ep);
+}
+
+/* ---- from outside: the QP, the listener, the device ---- */
+
+/* Ends those connections of a device that a predicate picks, by what only the list's lock protects. */
+static void end_matching(struct srnic_dev *dev, bool (*match)(struct srnic_ep *ep, const void *key),
+			 const void *key)
+{
+	struct srnic_dev_connections *conns = &dev->connections;
+	unsigned long flags;
+	struct srnic_ep *ep;
+
+	spin_lock_irqsave(&conns->lock, flags);
+	list_for_each_entry(ep, &conns->eps, link)
+		if (match(ep, key))
+			srnic_ep_over(ep, SRNIC_OVER_ABORT);
+	spin_unlock_irqrestore(&conns->lock, flags);
+}
+
+static bool disown(struct srnic_ep *ep, const void *qp)
+{
+	if (ep->qp != qp)
+		return false;
+	WRITE_ONCE(ep->disowned, true);
+	return true;
+}
+
+void srnic_connect_abandon(struct srnic_qp *qp)
+{
+	end_matching(qp->dev, disown, qp);
+}
+
+bool srnic_ep_disowned(const struct srnic_ep *ep)
+{
+	return READ_ONCE(ep->disowned);
+}
+
+static bool has_listen(struct srnic_ep *ep, const void *listen)
+{
+	return READ_ONCE(ep->listen) == listen;
+}
+
+void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *listen)
+{
+	end_matching(dev, has_listen, listen);
+}
+
+void srnic_connect_dev_init(struct srnic_dev *dev)
+{
+	struct srnic_dev_connections *conns = &dev->connections;
+
+	spin_lock_init(&conns->lock);
+	INIT_LIST_HEAD(&conns->eps);
+	init_waitqueue_head(&conns->idle);
+	xa_init_flags(&conns->announced, XA_FLAGS_ALLOC1);
+}
+
+static void kill_all(struct srnic_dev_connections *conns)
+{
+	struct srnic_ep *ep;
+
+	spin_lock_irq(&conns->lock);
+	conns->dying = true;
+	list_for_each_entry(ep, &conns->eps, link) {
+		WRITE_ONCE(ep->killed, true);
+		srnic_ep_over(ep, SRNIC_OVER_ABORT);
+		srnic_ep_kick(ep);	/* also those whose stream was over before */
+	}
+	spin_unlock_irq(&conns->lock);
+}
+
+static bool all_gone(struct srnic_dev_connections *conns)
+{
+	bool gone;
+
+	/* The lock: whoever frees the last one is done with the device. */
+	spin_lock_irq(&conns->lock);
+	gone = !conns->num;
+	spin_unlock_irq(&conns->lock);
+	return gone;
+}
+
+void srnic_connect_dev_exit(struct srnic_dev *dev)
+{
+	struct srnic_dev_connections *conns = &dev->connections;
+
+	kill_all(conns);
+	srnic_listen_dev_exit(dev);
+	wait_event(conns->idle, all_gone(conns));
+	xa_destroy(&conns->announced);
+}

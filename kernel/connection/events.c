@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What iw_cm's consumers are told of a connection. The ep's work tells it, as long as the consumer's id is there.
+ */
+#include "connection/connect.h"
+#include "connection/ep.h"
+
+int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
+{
+	struct iw_cm_event event = { .event = type, .status = status };
+
+	return ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+static u8 clamp_depth(u16 depth, u16 max)
+{
+	return min_t(u16, depth, max);	/* CORE_MPA_AUTO (not told) becomes the most that there is */
+}
+
+/*
+ * RFC 6581 9.1: the consumer learns the peer's IRD and ORD. rdma_cm calls what the event has as ird the consumer's
+ * initiator depth, which is bounded by the peer's IRD, and what it has as ord its responder resources.
+ */
+static void tell_depths(struct iw_cm_event *event, const struct core_mpa_frame *peer)
+{
+	event->ird = peer->enhanced ? clamp_depth(peer->ird, SRNIC_MAX_ORD) : SRNIC_MAX_ORD;
+	event->ord = peer->enhanced ? clamp_depth(peer->ord, SRNIC_MAX_IRD) : SRNIC_MAX_IRD;
+}
+
+/* rdma_cm takes over the addresses, so these stay the consumer's own. */
+void srnic_report_failure(struct srnic_ep *ep, int status)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.local_addr = ep->cm_id->local_addr,
+		.remote_addr = ep->cm_id->remote_addr,
+	};
+
+	ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+int srnic_report_reply(struct srnic_ep *ep, int status)
+{
+	struct srnic_startup *startup = ep->startup;
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.local_addr = status ? ep->cm_id->local_addr : ep->local,
+		.remote_addr = status ? ep->cm_id->remote_addr : ep->remote,
+	};
+	u32 len;
+
+	tell_depths(&event, &startup->reply);
+	event.private_data = srnic_frame_private(startup, &startup->reply, &len);
+	event.private_data_len = len;
+	return ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+void srnic_report_established(struct srnic_ep *ep)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_ESTABLISHED,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+		.ird = clamp_depth(ep->startup->agreed.ord, SRNIC_MAX_ORD),
+		.ord = clamp_depth(ep->startup->agreed.ird, SRNIC_MAX_IRD),
+	};
+
+	ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+int srnic_report_request(struct srnic_ep *ep)
+{
+	struct srnic_startup *startup = ep->startup;
+	struct srnic_dev_connections *conns = &ep->dev->connections;
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+	};
+	u32 len;
+	int ret;
+
+	ret = xa_alloc_cyclic(&conns->announced, &ep->announced_id, ep, XA_LIMIT(1, INT_MAX), &conns->next_announced,
+			      GFP_KERNEL);
+	if (ret < 0) {
+		ep->announced_id = 0;
+		return ret;
+	}
+	srnic_ep_get(ep);
+	tell_depths(&event, &startup->request);
+	event.provider_data = (void *)(unsigned long)ep->announced_id;
+	event.private_data = srnic_frame_private(startup, &startup->request, &len);
+	event.private_data_len = len;
+	return srnic_listen_announce(ep->listen, &event);
+}

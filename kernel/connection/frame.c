@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The MPA startup frames of a connection (RFC 5044 7.1.1, RFC 6581 6 to 9): ours, filled in with what the core decided
+ * and handed to TCP, and the peer's, read to its last octet and not beyond.
+ */
+#include <linux/moduleparam.h>
+
+#include "connection/ep.h"
+
+static unsigned int mpa_revision = 2;
+module_param(mpa_revision, uint, 0644);
+MODULE_PARM_DESC(mpa_revision, "MPA revision to ask for as initiator: 2, or 1 for peers that close on what RFC 6581 added");
+
+/* ---- what this end offers, and its frames ---- */
+
+void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	ep->startup->local = (struct core_mpa_local) {
+		.ird = min_t(u32, param->ird, SRNIC_MAX_IRD),
+		.ord = min_t(u32, param->ord, SRNIC_MAX_ORD),
+		.max_ird = SRNIC_MAX_IRD,
+		.crc = READ_ONCE(ep->dev->crc),
+		.markers = READ_ONCE(ep->dev->markers),
+		.revision = READ_ONCE(mpa_revision) == 1 ? 1 : 2,
+		.p2p = true,
+		.rtr = CORE_RTR_ALL,
+	};
+}
+
+static bool fits(u32 private_len, bool enhanced)
+{
+	return private_len <= CORE_MPA_MAX_PRIVATE - (enhanced ? CORE_MPA_ENHANCED : 0);
+}
+
+/* Lays out a frame of ours with its private data; room was checked by fits(). */
+static void lay_out(struct srnic_startup *startup, const struct core_mpa_frame *frame, const void *private, u32 len)
+{
+	u32 header = core_mpa_build(frame, startup->out);
+
+	memcpy(startup->out + header, private, len);
+	startup->out_len = header + len;
+	startup->out_sent = 0;
+}
+
+int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	struct srnic_startup *startup = ep->startup;
+	u32 len = param->private_data_len;
+
+	srnic_frame_local(ep, param);
+	if (!fits(len, startup->local.revision == 2))
+		return -EINVAL;
+	core_mpa_request(&startup->local, len, &startup->request);
+	lay_out(startup, &startup->request, param->private_data, len);
+	return 0;
+}
+
+int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	struct srnic_startup *startup = ep->startup;
+	u32 len = param->private_data_len;
+
+	srnic_frame_local(ep, param);
+	if (!fits(len, startup->request.enhanced))
+		return -EINVAL;
+	core_mpa_respond(&startup->request, &startup->local, false, len, &startup->reply, &startup->agreed);
+	if (startup->agreed.error)
+		return -EPROTO;
+	lay_out(startup, &startup->reply, param->private_data, len);
+	return 0;
+}
+
+void srnic_frame_refusal(struct srnic_ep *ep, const void *private, u32 len)
+{
+	struct srnic_startup *startup = ep->startup;
+
+	core_mpa_respond(&startup->request, &startup->local, true, len, &startup->reply, &startup->agreed);
+	lay_out(startup, &startup->reply, private, len);
+}
+
+void srnic_frame_terminate(struct srnic_ep *ep)
+{
+	struct srnic_startup *startup = ep->startup;
+	struct core_terminate term = { .layer = CORE_LAYER_LLP, .code = startup->agreed.error };
+	struct core_tx_msg msg = { .opcode = CORE_RDMAP_TERMINATE, .msn = 1 };
+	u32 marker = startup->agreed.send_markers ? 4 : 0;
+	u8 payload[CORE_TERM_MAX];
+	struct core_tx_seg seg;
+	u32 len;
+
+	/* RFC 5044 7.1.2 rule 7: the first marker is all zero. */
+	memset(startup->out, 0, marker);
+	msg.length = core_terminate_build(&term, payload);
+	seg = core_tx_next(&msg, core_mpa_mulpdu(0, false), startup->out + marker);
+	len = marker + seg.header_len;
+	memcpy(startup->out + len, payload, seg.payload);
+	memset(startup->out + len + seg.payload, 0, seg.pad);
+	len += seg.payload + seg.pad;
+	core_crc_field(core_host_crc32c(CORE_CRC_SEED, startup->out, len), startup->out + len);
+	startup->out_len = len + 4;
+	startup->out_sent = 0;
+}
+
+/* ---- sending and receiving ---- */
+
+int srnic_frame_send(struct srnic_ep *ep)
+{
+	struct srnic_startup *startup = ep->startup;
+
+	while (startup->out_sent < startup->out_len) {
+		int ret = srnic_sock_send(ep->sock, startup->out + startup->out_sent,
+					  startup->out_len - startup->out_sent);
+		if (ret == -EAGAIN)
+			return 0;
+		if (ret < 0)
+			return ret;
+		startup->out_sent += ret;
+	}
+	return 1;
+}
+
+/* Reads up to `want` octets of the frame in all: 1 when they are there, 0 when some are missing, or -errno. */
+static int fill_in(struct srnic_ep *ep, u32 want)
+{
+	struct srnic_startup *startup = ep->startup;
+
+	while (startup->received < want) {
+		int ret = srnic_sock_recv(ep->sock, startup->in + startup->received, want - startup->received);
+
+		if (ret == -EAGAIN)
+			return 0;
+		if (ret < 0)
+			return ret;
+		startup->received += ret;
+	}
+	return 1;
+}
+
+u8 *srnic_frame_private(struct srnic_startup *startup, const struct core_mpa_frame *frame, u32 *len)
+{
+	u32 skip = frame->enhanced ? CORE_MPA_ENHANCED : 0;
+
+	*len = frame->private_len - skip;
+	return startup->in + CORE_MPA_HEADER + skip;
+}
+
+int srnic_frame_receive(struct srnic_ep *ep, bool reply)
+{
+	struct srnic_startup *startup = ep->startup;
+	struct core_mpa_frame *frame = reply ? &startup->reply : &startup->request;
+	int ret = fill_in(ep, CORE_MPA_HEADER);
+	u32 len;
+
+	if (ret <= 0)
+		return ret;
+	if (core_mpa_parse(startup->in, reply, frame) || frame->private_len > CORE_MPA_MAX_PRIVATE)
+		return -EPROTO;
+	srnic_frame_private(startup, frame, &len);
+	if (len > U8_MAX)
+		return -EPROTO;
+	ret = fill_in(ep, CORE_MPA_HEADER + frame->private_len);
+	if (ret > 0 && frame->enhanced)
+		core_mpa_parse_enhanced(startup->in + CORE_MPA_HEADER, frame);
+	return ret;
+}

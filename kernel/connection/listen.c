@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Listening: iw_cm's listening ids and the TCP sockets behind them (RFC 5044 7.1.2, responder mode up to the accepted
+ * socket; startup.c goes on from there).
+ *
+ * rdma_cm turns one wildcard listen into one listening id per device, all for the same port. These share one socket per
+ * (net, family, port): an accepted connection belongs to the device whose netdev owns the address it came to. The netdev
+ * it came in by says nothing, since packets of the same host arrive on `lo`.
+ */
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+
+#include "compat/iwcm-net.h"
+#include "connection/connect.h"
+#include "connection/ep.h"
+
+#define ACCEPTS_PER_PASS 16
+
+/*
+ * struct srnic_listener - one listening socket
+ * @ref: its place in `listeners` (as long as it has members), and pending or running work
+ * @sock: NULL once the last member has gone
+ * @members: struct srnic_listen
+ *
+ * All under listeners_lock but for @work, which the socket's callback queues.
+ */
+struct srnic_listener {
+	struct kref ref;
+	struct list_head link;
+	struct list_head members;
+	struct srnic_watch watch;
+	struct delayed_work work;
+	struct net *net;
+	struct sockaddr_storage addr;
+	bool wildcard;
+	bool v6only;
+	struct socket *sock;
+};
+
+/*
+ * struct srnic_listen - a listening id of iw_cm on one device
+ * @ref: the id's provider_data until destroy_listen, membership in @listener until closed, each startup (srnic_ep.listen)
+ * @listener: @link: valid while @listener is not NULL; under listeners_lock
+ * @lock: innermost but for iw_cm's; protects @open: events may be delivered on @cm_id, which is referenced
+ * @startups: accepted connections whose Request is not there yet; at most @backlog
+ */
+struct srnic_listen {
+	struct kref ref;
+	struct srnic_listener *listener;
+	struct list_head link;
+	struct mutex lock;
+	bool open;
+	struct iw_cm_id *cm_id;
+	struct srnic_dev *dev;
+	int backlog;
+	atomic_t startups;
+	bool tos_set;
+	u8 tos;
+};
+
+/* Outside of all other locks here: an accepted socket becomes an ep under it. Nobody who has an ep's lock may take it. */
+static DEFINE_MUTEX(listeners_lock);
+static LIST_HEAD(listeners);
+
+static void free_listen(struct kref *ref)
+{
+	kfree(container_of(ref, struct srnic_listen, ref));
+}
+
+static void free_listener(struct kref *ref)
+{
+	kfree(container_of(ref, struct srnic_listener, ref));
+}
+
+/* ---- addresses ---- */
+
+static __be16 port_of(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)addr)->sin6_port;
+	return ((const struct sockaddr_in *)addr)->sin_port;
+}
+
+static bool is_wildcard(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	return ((const struct sockaddr_in *)addr)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a, *b4 = (const struct sockaddr_in *)b;
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a, *b6 = (const struct sockaddr_in6 *)b;
+
+	if (a->ss_family != b->ss_family || port_of(a) != port_of(b))
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) && a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+/* rdma_cm lets a device serve the addresses of the VLANs on top of its netdev as well (cma_validate_port()). */
+static bool serves(const struct net_device *netdev, struct net_device *owner)
+{
+	return owner == netdev || (owner && is_vlan_dev(owner) && vlan_dev_real_dev(owner) == netdev);
+}
+
+static bool serves_v6(struct net_device *netdev, const struct sockaddr_in6 *addr)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct net *net = dev_net(netdev);
+
+	if (ipv6_addr_type(&addr->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		return serves(netdev, dev_get_by_index_rcu(net, addr->sin6_scope_id));
+	return ipv6_chk_addr(net, &addr->sin6_addr, netdev, 1) ||
+	       serves(netdev, ipv6_dev_find(net, &addr->sin6_addr, NULL));
+#else
+	return false;
+#endif
+}
+
+static bool serves_addr(struct net_device *netdev, const struct sockaddr_storage *addr)
+{
+	bool ret;
+
+	rcu_read_lock();
+	if (addr->ss_family == AF_INET6)
+		ret = serves_v6(netdev, (const struct sockaddr_in6 *)addr);
+	else
+		ret = serves(netdev, __ip_dev_find(dev_net(netdev), ((const struct sockaddr_in *)addr)->sin_addr.s_addr,
+						   false));
+	rcu_read_unlock();
+	return ret;
+}
+
+/* ---- accepting ---- */
+
+static void kick(struct srnic_listener *listener, unsigned long delay)
+{
+	kref_get(&listener->ref);
+	if (!queue_delayed_work(srnic_wq, &listener->work, delay))
+		kref_put(&listener->ref, free_listener);
+}
+
+static void wake(struct srnic_watch *watch)
+{
+	kick(container_of(watch, struct srnic_listener, watch), 0);
+}
+
+/* The id that a connection to this local address is for. A socket on one address has one member. */
+static struct srnic_listen *member_for(struct srnic_listener *listener, const struct sockaddr_storage *local)
+{
+	struct srnic_listen *listen;
+
+	list_for_each_entry(listen, &listener->members, link)
+		if (!listener->wildcard || serves_addr(listen->dev->netdev, local))
+			return listen;
+	return NULL;
+}
+
+/* Begins the startup phase on an accepted socket; -errno: the socket is still the caller's. */
+static int begin(struct srnic_listener *listener, struct socket *sock)
+{
+	struct sockaddr_storage local, remote;
+	struct srnic_listen *listen;
+	int ret = srnic_sock_names(sock, &local, &remote);
+
+	if (ret)
+		return ret;
+	listen = member_for(listener, &local);
+	if (!listen)
+		return -EADDRNOTAVAIL;
+	if (!atomic_add_unless(&listen->startups, 1, listen->backlog))
+		return -EBUSY;
+	if (listen->tos_set)
+		srnic_sock_set_tos(sock, listen->tos);
+	kref_get(&listen->ref);
+	ret = srnic_ep_passive(listen->dev, listen, sock);
+	if (ret)
+		srnic_listen_done(listen);
+	return ret;
+}
+
+/* Accepts a bounded number; true if there may be more. *delay: how long to wait before trying again. */
+static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
+{
+	struct socket *sock;
+	int i, ret;
+
+	*delay = 0;
+	for (i = 0; i < ACCEPTS_PER_PASS; i++) {
+		ret = srnic_sock_accept(listener->sock, &listener->watch, &sock);
+		if (ret == -EAGAIN)
+			return false;
+		if (ret == -ECONNABORTED)
+			continue;
+		if (ret) {
+			*delay = HZ / 10;	/* no memory: nobody would wake us for what is waiting */
+			return true;
+		}
+		if (begin(listener, sock))
+			srnic_sock_release(sock);
+	}
+	return true;
+}
+
+static void listener_work(struct work_struct *work)
+{
+	struct srnic_listener *listener = container_of(to_delayed_work(work), struct srnic_listener, work);
+	unsigned long delay;
+
+	mutex_lock(&listeners_lock);
+	if (listener->sock && accept_some(listener, &delay))
+		kick(listener, delay);
+	mutex_unlock(&listeners_lock);
+	kref_put(&listener->ref, free_listener);
+}
+
+int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event)
+{
+	int ret = -ECONNABORTED;
+
+	mutex_lock(&listen->lock);
+	if (listen->open)
+		ret = listen->cm_id->event_handler(listen->cm_id, event);
+	mutex_unlock(&listen->lock);
+	return ret;
+}
+
+void srnic_listen_done(struct srnic_listen *listen)
+{
+	atomic_dec(&listen->startups);
+	kref_put(&listen->ref, free_listen);
+}
+
+/* ---- listening sockets (listeners_lock held) ---- */
+
+static int open_socket(struct srnic_listener *listener, const struct srnic_listen *listen)
+{
+	int ret = srnic_sock_create(listener->net, listener->addr.ss_family, &listener->sock);
+
+	if (ret)
+		return ret;
+	if (listen->tos_set)
+		srnic_sock_set_tos(listener->sock, listen->tos);
+	/* Before it listens: no connection is to come in without a wake. */
+	srnic_sock_watch(listener->sock, &listener->watch);
+	ret = srnic_sock_listen(listener->sock, &listener->addr, listener->v6only, listen->backlog);
+	if (ret) {
+		srnic_sock_unwatch(listener->sock, &listener->watch);
+		sock_release(listener->sock);
+		listener->sock = NULL;
+	}
+	return ret;
+}
+
+static struct srnic_listener *open_listener(struct net *net, const struct srnic_listen *listen)
+{
+	struct srnic_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
+	int ret = -ENETDOWN;
+
+	if (!listener)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&listener->ref);
+	INIT_LIST_HEAD(&listener->members);
+	INIT_DELAYED_WORK(&listener->work, listener_work);
+	listener->watch.wake = wake;
+	listener->addr = listen->cm_id->m_local_addr;
+	listener->wildcard = is_wildcard(&listener->addr);
+	listener->v6only = listen->cm_id->afonly;
+	listener->net = maybe_get_net(net);
+	if (listener->net)
+		ret = open_socket(listener, listen);
+	if (!ret) {
+		list_add(&listener->link, &listeners);
+		return listener;
+	}
+	if (listener->net)
+		put_net(listener->net);
+	kref_put(&listener->ref, free_listener);
+	return ERR_PTR(ret);
+}
+
+static void close_listener(struct srnic_listener *listener)
+{
+	list_del(&listener->link);
+	srnic_sock_unwatch(listener->sock, &listener->watch);
+	sock_release(listener->sock);
+	listener->sock = NULL;
+	put_net(listener->net);
+	if (cancel_delayed_work(&listener->work))	/* its timer is not to outlive the module */
+		kref_put(&listener->ref, free_listener);
+	kref_put(&listener->ref, free_listener);
+}
+
+/* May this id share the socket? Only wildcards of different devices do. */
+static bool can_join(const struct srnic_listener *listener, const struct srnic_listen *listen)
+{
+	const struct srnic_listen *other;
+
+	if (!listener->wildcard || listener->v6only != listen->cm_id->afonly)
+		return false;
+	list_for_each_entry(other, &listener->members, link)
+		if (other->dev == listen->dev)
+			return false;
+	return true;
+}
+
+static struct srnic_listener *listener_for(struct net *net, const struct srnic_listen *listen)
+{
+	struct srnic_listener *listener;
+
+	list_for_each_entry(listener, &listeners, link)
+		if (net_eq(listener->net, net) && same_addr(&listener->addr, &listen->cm_id->m_local_addr))
+			return can_join(listener, listen) ? listener : ERR_PTR(-EADDRINUSE);
+	return open_listener(net, listen);
+}
+
+static int join(struct srnic_listen *listen, struct net *net)
+{
+	struct srnic_listener *listener;
+
+	if (listen->dev->connections.dying)
+		return -ENODEV;
+	listener = listener_for(net, listen);
+	if (IS_ERR(listener))
+		return PTR_ERR(listener);
+	list_add_tail(&listen->link, &listener->members);
+	listen->listener = listener;
+	listen->open = true;	/* nobody else knows it yet */
+	listen->cm_id->add_ref(listen->cm_id);
+	kref_get(&listen->ref);
+	return 0;
+}
+
+/* No CONNECT_REQUEST is delivered on this id any more. Idempotent. */
+static void leave(struct srnic_listen *listen)
+{
+	struct srnic_listener *listener = listen->listener;
+
+	if (!listener)
+		return;
+	listen->listener = NULL;
+	list_del(&listen->link);
+	if (list_empty(&listener->members))
+		close_listener(listener);
+	mutex_lock(&listen->lock);
+	listen->open = false;
+	mutex_unlock(&listen->lock);
+	listen->cm_id->rem_ref(listen->cm_id);
+	srnic_ep_end_startups(listen->dev, listen);
+	kref_put(&listen->ref, free_listen);
+}
+
+/* ---- verbs ---- */
+
+static struct srnic_listen *alloc_listen(struct iw_cm_id *id, int backlog)
+{
+	struct srnic_listen *listen = kzalloc(sizeof(*listen), GFP_KERNEL);
+
+	if (!listen)
+		return NULL;
+	kref_init(&listen->ref);
+	mutex_init(&listen->lock);
+	listen->cm_id = id;
+	listen->dev = to_srnic_dev(id->device);
+	listen->backlog = max(backlog, 1);
+	listen->tos_set = id->tos_set;
+	listen->tos = id->tos;
+	return listen;
+}
+
+int srnic_create_listen(struct iw_cm_id *id, int backlog)
+{
+	const struct sockaddr_storage *addr = &id->m_local_addr;
+	struct net *net = srnic_iwcm_net(id);
+	struct srnic_listen *listen;
+	int ret;
+
+	if ((addr->ss_family != AF_INET && addr->ss_family != AF_INET6) || !port_of(addr))
+		return -EINVAL;
+	id->provider_data = NULL;
+	/* One error would fail a wildcard listen on all devices: those of other namespaces just hear nothing. */
+	if (!net_eq(net, dev_net(to_srnic_dev(id->device)->netdev)))
+		return is_wildcard(addr) ? 0 : -EADDRNOTAVAIL;
+	listen = alloc_listen(id, backlog);
+	if (!listen)
+		return -ENOMEM;
+	id->provider_data = listen;
+	mutex_lock(&listeners_lock);
+	ret = join(listen, net);
+	mutex_unlock(&listeners_lock);
+	if (ret) {
+		id->provider_data = NULL;
+		kref_put(&listen->ref, free_listen);
+	}
+	return ret;
+}
+
+int srnic_destroy_listen(struct iw_cm_id *id)
+{
+	struct srnic_listen *listen = id->provider_data;
+
+	if (!listen)
+		return 0;
+	id->provider_data = NULL;
+	mutex_lock(&listeners_lock);
+	leave(listen);
+	mutex_unlock(&listeners_lock);
+	kref_put(&listen->ref, free_listen);
+	return 0;
+}
+
+void srnic_listen_dev_exit(struct srnic_dev *dev)
+{
+	struct srnic_listener *listener, *next_listener;
+	struct srnic_listen *listen, *next;
+
+	mutex_lock(&listeners_lock);
+	list_for_each_entry_safe(listener, next_listener, &listeners, link)
+		list_for_each_entry_safe(listen, next, &listener->members, link)
+			if (listen->dev == dev) {
+				bool last = list_is_singular(&listener->members);
+
+				leave(listen);
+				if (last)
+					break;	/* the listener is gone as well */
+			}
+	mutex_unlock(&listeners_lock);
+	/* Callbacks of listening sockets run under RCU and without the socket's lock: none of them is left behind. */
+	synchronize_rcu();
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Kernel TCP sockets without blocking: creation, options, callbacks, and the few octets of the MPA startup phase
+ * (RFC 5044 7.1). The stream that follows is the QP's (tx.c, rx.c).
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "compat/sock.h"
+#include "connection/socket.h"
+
+/*
+ * ---- callbacks ----
+ *
+ * sk_user_data holds the watch, marked so that the children of a listening socket do not inherit it (they do inherit the
+ * callbacks, which find nothing there). sk_callback_lock keeps the watch alive while it is called. Callbacks are changed
+ * with the socket locked: TCP calls those of a connection under that lock, so none that was fetched before is still to
+ * come. Only those of a listening socket are called without it.
+ */
+
+static void wake(struct sock *sk, bool space)
+{
+	struct srnic_watch *watch;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	rcu_read_lock();
+	watch = __rcu_dereference_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+	rcu_read_unlock();
+	if (watch) {
+		if (space)
+			watch->old_write_space(sk);
+		watch->wake(watch);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void data_ready(struct sock *sk)
+{
+	wake(sk, false);
+}
+
+static void state_change(struct sock *sk)
+{
+	wake(sk, false);
+}
+
+static void error_report(struct sock *sk)
+{
+	wake(sk, false);
+}
+
+static void write_space(struct sock *sk)
+{
+	wake(sk, true);
+}
+
+static void set_callbacks(struct sock *sk, const struct srnic_watch *from)
+{
+	sk->sk_data_ready = from->old_data_ready;
+	sk->sk_state_change = from->old_state_change;
+	sk->sk_write_space = from->old_write_space;
+	sk->sk_error_report = from->old_error_report;
+}
+
+void srnic_sock_watch(struct socket *sock, struct srnic_watch *watch)
+{
+	struct sock *sk = sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	watch->old_data_ready = sk->sk_data_ready;
+	watch->old_state_change = sk->sk_state_change;
+	watch->old_write_space = sk->sk_write_space;
+	watch->old_error_report = sk->sk_error_report;
+	__rcu_assign_sk_user_data_with_flags(sk, watch, SK_USER_DATA_NOCOPY);
+	sk->sk_data_ready = data_ready;
+	sk->sk_state_change = state_change;
+	sk->sk_write_space = write_space;
+	sk->sk_error_report = error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch)
+{
+	struct sock *sk = sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	if (__locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY) == watch) {
+		set_callbacks(sk, watch);
+		rcu_assign_sk_user_data(sk, NULL);
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+/* ---- opening ---- */
+
+static int addr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
+/* Options that every socket of ours has; those of an accepted one are not all inherited. */
+static void tune(struct socket *sock)
+{
+	srnic_compat_own_frag(sock->sk);
+	tcp_sock_set_nodelay(sock->sk);
+}
+
+int srnic_sock_create(struct net *net, int family, struct socket **out)
+{
+	int ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, out);
+
+	if (ret)
+		return ret;
+	tune(*out);
+	sock_set_flag((*out)->sk, SOCK_URGINLINE);	/* inherited by what a listening socket spawns */
+	return 0;
+}
+
+void srnic_sock_set_tos(struct socket *sock, u8 tos)
+{
+	ip_sock_set_tos(sock->sk, tos);
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sock->sk->sk_family == AF_INET6)
+		inet6_sk(sock->sk)->tclass = tos;
+#endif
+}
+
+static void clear_port(struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)addr)->sin_port = 0;
+}
+
+int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
+		       const struct sockaddr_storage *remote)
+{
+	struct sockaddr_storage from = *local, to = *remote;
+	int ret;
+
+	clear_port(&from);
+	ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
+	if (!ret)
+		ret = kernel_connect(sock, (struct sockaddr *)&to, addr_len(&to), O_NONBLOCK);
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
+int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only, int backlog)
+{
+	struct sockaddr_storage addr = *local;
+	int ret;
+
+	sock->sk->sk_reuse = SK_CAN_REUSE;
+	if (local->ss_family == AF_INET6)
+		sock->sk->sk_ipv6only = v6only;
+	ret = kernel_bind(sock, (struct sockaddr *)&addr, addr_len(&addr));
+	return ret ?: kernel_listen(sock, backlog);
+}
+
+int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch, struct socket **out)
+{
+	int ret = kernel_accept(listening, out, O_NONBLOCK);
+	struct sock *sk;
+
+	if (ret)
+		return ret;
+	sk = (*out)->sk;
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	set_callbacks(sk, watch);
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+	tune(*out);
+	return 0;
+}
+
+static void unmap_v4(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *mapped = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in plain = { .sin_family = AF_INET };
+
+	if (addr->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&mapped->sin6_addr))
+		return;
+	plain.sin_port = mapped->sin6_port;
+	plain.sin_addr.s_addr = mapped->sin6_addr.s6_addr32[3];
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &plain, sizeof(plain));
+}
+
+int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local, struct sockaddr_storage *remote)
+{
+	int ret;
+
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
+	ret = kernel_getsockname(sock, (struct sockaddr *)local);
+	if (ret >= 0)
+		ret = kernel_getpeername(sock, (struct sockaddr *)remote);
+	if (ret < 0)
+		return ret;
+	unmap_v4(local);
+	unmap_v4(remote);
+	return 0;
+}
+
+/* ---- octets ---- */
+
+int srnic_sock_send(struct socket *sock, const void *data, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)data, .iov_len = len };
+
+	return kernel_sendmsg(sock, &msg, &vec, 1, len);
+}
+
+int srnic_sock_recv(struct socket *sock, void *data, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+	struct kvec vec = { .iov_base = data, .iov_len = len };
+	int ret = kernel_recvmsg(sock, &msg, &vec, 1, len, MSG_DONTWAIT);
+
+	return ret ?: -ECONNRESET;
+}
+
+#define DISCARD_PIECE	(64 * 1024)
+#define DISCARD_PIECES	64
+
+bool srnic_sock_discard(struct socket *sock)
+{
+	int i;
+
+	/* With MSG_TRUNC TCP copies nothing: there is no buffer behind the length. */
+	for (i = 0; i < DISCARD_PIECES; i++) {
+		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_TRUNC };
+		struct kvec vec = { .iov_base = NULL, .iov_len = DISCARD_PIECE };
+
+		if (kernel_recvmsg(sock, &msg, &vec, 1, DISCARD_PIECE, MSG_DONTWAIT | MSG_TRUNC) <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* ---- closing ---- */
+
+u32 srnic_sock_unacked(struct socket *sock)
+{
+	const struct tcp_sock *tp = tcp_sk(sock->sk);
+
+	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
+}
+
+u32 srnic_sock_progress(struct socket *sock)
+{
+	const struct tcp_sock *tp = tcp_sk(sock->sk);
+
+	return READ_ONCE(tp->snd_una) + READ_ONCE(tp->rcv_nxt);	/* neither ever goes back */
+}
+
+bool srnic_sock_closed(struct socket *sock)
+{
+	return inet_sk_state_load(sock->sk) == TCP_CLOSE;
+}
+
+bool srnic_sock_peer_gone(struct socket *sock)
+{
+	return srnic_sock_closed(sock) || READ_ONCE(sock->sk->sk_shutdown) & RCV_SHUTDOWN;
+}
+
+void srnic_sock_release(struct socket *sock)
+{
+	if (!srnic_sock_closed(sock))
+		sock_no_linger(sock->sk);
+	sock_release(sock);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The border between the kernel's C and the protocol core's C++: plain structs, fixed-width types, extern "C" functions.
+ * The core decides; it takes no lock, allocates nothing and does no I/O. What it must know from outside it asks through
+ * the functions under "What the core asks of its host", which the module, or a test's fake, links in.
+ *
+ * C has u8 to u64 from its includer: no header of the kernel's is included from here.
+ *
+ * All values are in host byte order unless a name says otherwise. Section numbers are those of the RFCs.
+ */
+#ifndef SRNIC_CORE_H
+#define SRNIC_CORE_H
+
+#ifdef __cplusplus
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+extern "C" {
+#endif
+
+struct srnic_send_wqe;
+struct srnic_recv_wqe;
+struct srnic_sge;
+
+/* ---- MPA startup (RFC 5044 7.1, RFC 6581 6 and 9) ---- */
+
+#define CORE_MPA_HEADER	20	/* octets before the private data */
+#define CORE_MPA_ENHANCED	4	/* octets of enhanced data at the start of the private data */
+#define CORE_MPA_MAX_PRIVATE	512	/* octets, enhanced data included */
+#define CORE_MPA_AUTO		0x3fff	/* RFC 6581 9.1: IRD/ORD negotiation not desired */
+
+/* RTR types (RFC 6581 9.2), one bit each. */
+#define CORE_RTR_SEND		(1U << 0)	/* control flag B */
+#define CORE_RTR_WRITE		(1U << 1)	/* control flag C */
+#define CORE_RTR_READ		(1U << 2)	/* control flag D */
+#define CORE_RTR_ALL		7U
+
+enum core_mpa_result {
+	CORE_MPA_OK = 0,
+	CORE_MPA_BAD_KEY,		/* 7.1.1: not an MPA frame, or an initiator meets an initiator (7.1.2 rule 8) */
+	CORE_MPA_BAD_REVISION,
+	CORE_MPA_BAD_LENGTH,		/* PD_Length above 512, or S set with fewer than 4 octets */
+};
+
+/**
+ * struct core_mpa_frame - a decoded MPA Request or Reply frame, without its private data
+ * @reply: Reply frame (else Request)
+ * @markers: M: the sender of this frame requires markers in what it receives
+ * @crc: C: the sender of this frame prefers CRCs
+ * @reject: R (replies)
+ * @enhanced: S: RFC 6581 data present; @ird, @ord, @p2p and @rtr are valid
+ * @revision: 1 or 2
+ * @private_len: PD_Length, the 4 octets of enhanced data included
+ * @ird: @ord: 14 bits each, CORE_MPA_AUTO possible
+ * @p2p: control flag A
+ * @rtr: CORE_RTR_* (0 unless @p2p)
+ */
+struct core_mpa_frame {
+	u8 reply, markers, crc, reject, enhanced, revision, p2p, rtr;
+	u16 private_len, ird, ord;
+};
+
+/* Decodes the first 20 octets. Everything that 7.1.1 and 7.1.2 want checked in them is checked here. */
+enum core_mpa_result core_mpa_parse(const u8 header[CORE_MPA_HEADER], bool expect_reply,
+				      struct core_mpa_frame *out);
+/* Decodes the enhanced data (RFC 6581 9) into a frame that core_mpa_parse() found @enhanced. */
+void core_mpa_parse_enhanced(const u8 data[CORE_MPA_ENHANCED], struct core_mpa_frame *frame);
+/* Encodes header and, if @enhanced, the 4 octets behind it. Returns the octets written: 20 or 24. */
+u32 core_mpa_build(const struct core_mpa_frame *frame, u8 out[CORE_MPA_HEADER + CORE_MPA_ENHANCED]);
+
+/* What one end brings into the negotiation. */
+struct core_mpa_local {
+	u16 ird, ord;		/* what the ULP asked for: 0..CORE_MPA_AUTO-1 */
+	u16 max_ird;		/* what this end has room for */
+	u8 crc;			/* false only on the administrator's request (RFC 5044 4.4) */
+	u8 markers;		/* this end wants to receive markers */
+	u8 revision;		/* 1 or 2: as initiator */
+	u8 p2p;			/* as initiator: ask for the peer-to-peer model */
+	u8 rtr;			/* CORE_RTR_* that this end can generate or accept */
+};
+
+/* MPA error code for what has none of its own (RFC 6581 9.3). */
+#define CORE_MPA_LOCAL_CATASTROPHIC 5
+
+/* What both ends agreed on. */
+struct core_mpa_agreed {
+	u16 ird, ord;		/* to set on the local QP */
+	u8 crc;			/* generate and check */
+	u8 send_markers, recv_markers;
+	u8 p2p;
+	u8 rtr;			/* initiator: the single RTR type to generate; responder: those that may come; 0: none */
+	u8 error;		/* 0, else the MPA error code of RFC 6581 8 that ends the connection */
+};
+
+/* The Request frame of an initiator (private_len: of the ULP's data alone on entry, total on return). */
+void core_mpa_request(const struct core_mpa_local *local, u16 private_len, struct core_mpa_frame *out);
+/* The responder's decision and its Reply frame. reject: the ULP refuses. */
+void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mpa_local *local, bool reject,
+		       u16 private_len, struct core_mpa_frame *reply, struct core_mpa_agreed *out);
+/* The initiator's conclusion from the Reply frame. */
+void core_mpa_conclude(const struct core_mpa_frame *request, const struct core_mpa_frame *reply,
+			const struct core_mpa_local *local, struct core_mpa_agreed *out);
+/* MULPDU from EMSS (RFC 5044 4.5), never below 128, never above what a 16-bit length allows with its headers (64768). */
+u32 core_mpa_mulpdu(u32 emss, bool markers);
+
+/* ---- Markers (RFC 5044 4.2 and 4.3) ---- */
+
+#define CORE_MARKER_LEN	4
+#define CORE_MARKER_INTERVAL	512	/* octets of the stream from one marker's start to the next one's */
+
+/**
+ * struct core_markers - how far one direction of a stream has got between two markers
+ * @on: there are markers; without, neither of the others means anything
+ * @left: octets before the next marker; 0: it comes now
+ * @back: octets since the start of the current FPDU's ULPDU_Length, markers included; 0: between two FPDUs
+ */
+struct core_markers {
+	u8 on;
+	u16 left;
+	u32 back;
+};
+
+/* The stream is where full operation starts: with a marker. */
+void core_markers_start(struct core_markers *markers, bool on);
+/* An FPDU is complete; a marker that comes now belongs to the next one. */
+void core_markers_end_fpdu(struct core_markers *markers);
+/* n octets of an FPDU went by, at most as many as are @left. */
+void core_markers_pass(struct core_markers *markers, u32 n);
+/* The marker that comes now went by. Writes what it has to be. */
+void core_markers_build(struct core_markers *markers, u8 out[CORE_MARKER_LEN]);
+/* Octets on the wire of the next len octets of an FPDU, with the markers among them. */
+u32 core_markers_len(const struct core_markers *markers, u32 len);
+
+/* ---- Terminate (RFC 5040 4.8) ---- */
+
+#define CORE_TERM_MAX		(4 + 2 + 18 + 28)	/* octets of Terminate header with all it may include */
+
+enum core_layer { CORE_LAYER_RDMAP = 0, CORE_LAYER_DDP = 1, CORE_LAYER_LLP = 2 };
+
+/* Error type of layer RDMAP, Local Catastrophic Error (RFC 5040 4.8), that the host tells apart. */
+#define CORE_RDMAP_LOCAL_ERROR	0
+
+/* Error codes of layer LLP (RFC 5044 8) that the host tells or counts. */
+#define CORE_LLP_CLOSED	1
+#define CORE_LLP_CRC_ERROR	2
+
+/**
+ * struct core_terminate - a Terminate message, to be sent or as received
+ * @layer: @etype: @code: figure 9 (4, 4 and 8 bits)
+ * @has_ddp: M and D bits: @ddp_len (DDP segment length) and @ddp valid
+ * @has_rdmap: R bit: @read_request valid
+ * @ddp_header_len: 14 or 18
+ * @ddp: the terminated segment's DDP header, as it came
+ * @read_request: the 28 octets of a terminated RDMA Read Request header, as they came
+ */
+struct core_terminate {
+	u8 layer, etype, code;
+	u8 has_ddp, has_rdmap;
+	u8 ddp_header_len;
+	u16 ddp_len;
+	u8 ddp[18];
+	u8 read_request[28];
+};
+
+/* Encodes the Terminate header. Returns its length, at most CORE_TERM_MAX. */
+u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX]);
+/* Decodes one that a peer sent; false if it is shorter than what its header control bits announce. */
+bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out);
+
+/* ---- Transmit: segmentation (RFC 5041 5.2) under MPA framing (RFC 5044 4.1) ---- */
+
+#define CORE_FPDU_MAX_HEADER	20	/* ULPDU_Length, DDP header */
+#define CORE_FPDU_MAX_TRAILER	7	/* pad, CRC */
+#define CORE_READ_REQUEST_LEN	28	/* RFC 5040 4.4 */
+
+/* RDMAP opcodes (RFC 5040 figure 4). */
+enum core_rdmap_opcode {
+	CORE_RDMAP_WRITE = 0,
+	CORE_RDMAP_READ_REQUEST = 1,
+	CORE_RDMAP_READ_RESPONSE = 2,
+	CORE_RDMAP_SEND = 3,
+	CORE_RDMAP_SEND_INV = 4,
+	CORE_RDMAP_SEND_SE = 5,
+	CORE_RDMAP_SEND_SE_INV = 6,
+	CORE_RDMAP_TERMINATE = 7,
+};
+
+/* One outgoing DDP message and how far it has been segmented. */
+struct core_tx_msg {
+	u8 opcode;	/* enum core_rdmap_opcode; decides tagged or untagged and the queue number */
+	u8 done;	/* the segment with L set was built */
+	u32 length;	/* octets of payload in the whole message */
+	u32 sent;	/* octets already segmented */
+	u32 stag;	/* tagged messages */
+	u64 to;		/* tagged messages: TO of the first octet */
+	u32 msn;	/* untagged messages */
+	u32 inv_stag;	/* SEND_INV, SEND_SE_INV */
+};
+
+/* One FPDU: header octets, then payload octets of the message from offset on, then pad zeros, then 4 octets of CRC. */
+struct core_tx_seg {
+	u32 header_len;
+	u32 offset;
+	u32 payload;
+	u32 pad;
+};
+
+/* Writes the next FPDU's header and advances msg. mulpdu: from core_mpa_mulpdu(). */
+struct core_tx_seg core_tx_next(struct core_tx_msg *msg, u32 mulpdu, u8 header[CORE_FPDU_MAX_HEADER]);
+/* Octets on the wire of the next FPDU (nothing changes). */
+u32 core_tx_next_len(const struct core_tx_msg *msg, u32 mulpdu);
+/* The CRC field from a running CRC32C that started with CORE_CRC_SEED (RFC 5044 4.4). */
+void core_crc_field(u32 crc, u8 out[4]);
+
+#define CORE_CRC_SEED 0xffffffffU
+
+/* An RDMA Read Request's own header (RFC 5040 4.4). */
+struct core_read_request {
+	u32 sink_stag, length, source_stag;
+	u64 sink_to, source_to;
+};
+void core_read_request_build(const struct core_read_request *req, u8 out[CORE_READ_REQUEST_LEN]);
+
+/* ---- Regions and access (RFC 5041 7.1, RFC 5040 7.2) ---- */
+
+/* Access rights, the numbers of IB_ACCESS_*. */
+#define CORE_ACCESS_LOCAL_WRITE	(1U << 0)
+#define CORE_ACCESS_REMOTE_WRITE	(1U << 1)
+#define CORE_ACCESS_REMOTE_READ	(1U << 2)
+
+/* What an STag grants: a snapshot that the host takes under the region's own protection. */
+struct core_region {
+	u64 base;	/* first valid TO */
+	u64 length;	/* octets */
+	u32 pd;		/* protection domain */
+	u32 access;	/* CORE_ACCESS_* */
+};
+
+enum core_region_verdict {
+	CORE_REGION_OK = 0,
+	CORE_REGION_INVALID,		/* no such STag, or not enabled */
+	CORE_REGION_BOUNDS,
+	CORE_REGION_ACCESS,
+	CORE_REGION_FOREIGN,		/* of another protection domain */
+	CORE_REGION_WRAP,
+};
+/* May [to, to + len) be used with these rights by a QP of this pd? Overflow-checked. */
+enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access, u64 to, u64 len);
+
+/*
+ * The Terminate for a RDMA Read whose source cannot be read any further (RFC 5040 4.8, figures 9 and 10): the request at
+ * queue 1's msn, brought up to date by the octets that were sent.
+ */
+void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent, enum core_region_verdict verdict,
+			  struct core_terminate *out);
+
+/* ---- Receive: MPA framing, DDP and RDMAP rules of one incoming stream ---- */
+
+enum core_rx_kind {
+	CORE_RX_BYTES,		/* copy up to `want` octets to `into` */
+	CORE_RX_PLACE,		/* place up to `want` octets of payload where rx->place says, updating rx->crc over them */
+	CORE_RX_STOP,		/* the stream is over: drop everything */
+};
+
+struct core_rx_step {
+	enum core_rx_kind kind;
+	u32 want;		/* octets, never 0 but with CORE_RX_STOP */
+	u8 *into;
+};
+
+enum core_rx_event {
+	CORE_RX_MORE = 0,
+	CORE_RX_SEND,		/* a Send of any type was delivered: rx->message */
+	CORE_RX_WRITE,		/* the last segment of a RDMA Write was placed */
+	CORE_RX_READ_REQUEST,	/* a valid RDMA Read Request was delivered: rx->read_request */
+	CORE_RX_READ_RESPONSE,	/* the oldest outstanding read is complete */
+	CORE_RX_TERMINATE,	/* the peer sent a Terminate: rx->term; the stream is over */
+	CORE_RX_ERROR,		/* the peer broke a rule: send rx->term; the stream is over */
+};
+
+enum core_place_kind {
+	CORE_PLACE_REGION,	/* at TO `to` of region `stag` (RDMA Write) */
+	CORE_PLACE_RECEIVE,	/* at offset `to` of the receive in progress */
+	CORE_PLACE_READ,	/* at offset `to` of the oldest outstanding read's sink */
+};
+
+struct core_place {
+	u8 kind;	/* enum core_place_kind */
+	u32 stag;
+	u64 to;		/* advanced by core_rx_took() */
+};
+
+/* A delivered Send. */
+struct core_rx_message {
+	u8 solicited, invalidate, rtr;	/* rtr: the RTR Send of RFC 6581, which consumes no receive */
+	u32 length;
+	u32 inv_stag;
+};
+
+struct core_rx_params {
+	void *ctx;		/* handed to every function that the core asks */
+	u32 pd;
+	u8 crc;			/* check CRCs */
+	u8 markers;		/* check and strip markers */
+	u8 rtr;			/* responder in peer-to-peer mode: RTR types that the first FPDU may be */
+};
+
+/*
+ * Receive state. The host allocates it, core_rx_init() fills it, and only the members marked so are the host's to read
+ * or write; the rest is the core's. One caller at a time.
+ */
+struct core_rx {
+	/* for the host */
+	u32 crc;			/* running CRC32C: the host updates it over what it places */
+	struct core_place place;
+	struct core_rx_message message;
+	struct core_read_request read_request;
+	struct core_terminate term;
+	u64 fpdus;			/* complete, valid FPDUs so far */
+
+	/* the core's */
+	struct core_rx_params params;
+	u8 phase, over, last, opcode;
+	u8 refused;			/* term tells why, if the CRC of this FPDU turns out to be good */
+	u16 ulpdu_len;
+	u16 have, need;			/* octets of buf filled, wanted */
+	u16 summed;			/* octets of buf that crc covers */
+	u32 payload_left;
+	u32 send_msn, read_msn;		/* expected MSNs of queues 0 and 1 */
+	u32 receive_len;		/* octets of the receive in progress placed so far */
+	u32 receive_room;		/* its capacity */
+	u8 receive_active;
+	u8 receive_opcode;
+	u8 buf[2 + 18 + CORE_TERM_MAX + 8];
+	struct core_markers markers;
+	u8 marker_have;
+	u8 marker[CORE_MARKER_LEN];
+};
+
+void core_rx_init(struct core_rx *rx, const struct core_rx_params *params);
+/* Is the stream, as far as it was seen, at an end of an FPDU, and of an untagged message? */
+bool core_rx_between(const struct core_rx *rx);
+/* What to do with the next octets of the stream. */
+struct core_rx_step core_rx_next(struct core_rx *rx);
+/* n octets (1..want of the last step) were taken. */
+enum core_rx_event core_rx_took(struct core_rx *rx, u32 n);
+/*
+ * The host could not place: ends the stream with the Terminate that fits the verdict for the segment in progress
+ * (CORE_REGION_OK: a local error, RFC 5040 figure 9 type 0). Returns CORE_RX_ERROR.
+ */
+enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict verdict);
+/* The Invalidate STag of a delivered Send may not be invalidated (RFC 5040 5.3, 7.2). Returns CORE_RX_ERROR. */
+enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict);
+
+/* ---- What the core asks of its host ---- */
+
+enum core_take { CORE_TAKE_OK = 0, CORE_TAKE_EMPTY, CORE_TAKE_BROKEN };
+
+/* The oldest outstanding RDMA Read that this end issued. */
+struct core_read_sink {
+	u32 stag;		/* ephemeral STag on the wire */
+	u64 to;			/* TO of its first octet */
+	u32 length;
+	u32 placed;		/* octets that have arrived; the host advances it when it places */
+};
+
+/* Snapshot of the region of this STag; false: no such STag or not enabled. */
+bool core_host_region(void *ctx, u32 stag, struct core_region *out);
+/* Takes the next receive work request; *room: octets it can hold. CORE_TAKE_BROKEN: its entries are not usable. */
+enum core_take core_host_receive(void *ctx, u32 *room);
+/* The oldest outstanding read; false if there is none. */
+bool core_host_read_sink(void *ctx, struct core_read_sink *out);
+/* Is there room for one more inbound RDMA Read Request (IRD)? */
+bool core_host_read_room(void *ctx);
+/* Running CRC32C (reflected, no final inversion). */
+u32 core_host_crc32c(u32 crc, const void *data, u64 len);
+
+/* CRC32C by tables, for hosts without a better one. */
+u32 core_crc32c_table(u32 crc, const void *data, u64 len);
+
+/* ---- Rings: validation of what a user wrote ---- */
+
+enum core_wqe_verdict {
+	CORE_WQE_OK = 0,
+	CORE_WQE_BAD_OPCODE,
+	CORE_WQE_BAD_SGE,	/* too many entries, or too many for this opcode */
+	CORE_WQE_BAD_LENGTH,	/* inline beyond the slot, or a total above 2^32-1 */
+};
+
+/*
+ * Checks a private copy of a send queue slot (slot_size octets); kernel: the opcodes reserved for kernel consumers are
+ * allowed. *length: octets of payload.
+ */
+enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size, bool kernel, u32 *length);
+/* The same for a receive slot; *room: octets it can hold. */
+enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size, u32 *room);
+/* Slots that a producer may claim to have published beyond `taken`: 0..entries; a hostile index yields 0. */
+u32 core_ring_pending(u32 prod, u32 taken, u32 entries);
+
+/* ---- STags (RFC 5040 8.1.1: hard to guess) ---- */
+
+#define CORE_STAG_INDEX_BITS 24
+
+/* Keyed permutation of 24-bit slot indices, and its inverse. An STag is the permuted index << 8 | the 8-bit key. */
+u32 core_stag_scramble(u32 index, const u64 key[2]);
+u32 core_stag_unscramble(u32 scrambled, const u64 key[2]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

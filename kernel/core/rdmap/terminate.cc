@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The Terminate message (RFC 5040 4.8): writing and reading its header, and the headers that it may include.
+#include "rdmap/terminate.hh"
+
+namespace srnic {
+namespace {
+
+// The octets of a received Terminate message that have not been read yet.
+struct Reader {
+	const u8 *data;
+	u32 left;
+
+	bool take(void *to, u32 len)
+	{
+		if (len > left)
+			return false;
+		__builtin_memcpy(to, data, len);
+		data += len;
+		left -= len;
+		return true;
+	}
+};
+
+u8 header_control(const core_terminate &term)
+{
+	return (term.has_ddp ? terminate_ddp_len | terminate_ddp_header : 0) |
+	       (term.has_rdmap ? terminate_rdmap_header : 0);
+}
+
+// The DDP Segment Length is there with M, and with D as well (4.8), if perhaps without meaning.
+bool read_ddp_len(Reader &reader, u8 control, core_terminate &term)
+{
+	be<u16> len{};
+
+	if (!(control & (terminate_ddp_len | terminate_ddp_header)))
+		return true;
+	if (!reader.take(&len, sizeof(len)))
+		return false;
+	term.ddp_len = control & terminate_ddp_len ? len.host() : 0;
+	return true;
+}
+
+// 112 bits of a Tagged header or 144 of an Untagged one: its own T bit tells (RFC 5041 4.1).
+bool read_ddp_header(Reader &reader, u8 control, core_terminate &term)
+{
+	if (!(control & terminate_ddp_header))
+		return true;
+	if (!reader.left)
+		return false;
+	term.ddp_header_len = ddp_header_len(DdpControl{reader.data[0]}.tagged());
+	term.has_ddp = 1;
+	return reader.take(term.ddp, term.ddp_header_len);
+}
+
+bool read_rdmap_header(Reader &reader, u8 control, core_terminate &term)
+{
+	if (!(control & terminate_rdmap_header))
+		return true;
+	term.has_rdmap = 1;
+	return reader.take(term.read_request, sizeof(term.read_request));
+}
+
+} // namespace
+} // namespace srnic
+
+using namespace srnic;
+
+u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX])
+{
+	u8 layer_etype = term->layer << 4 | (term->etype & 0x0f);
+	u32 len = sizeof(TerminateHeader);
+
+	store(out, TerminateHeader{layer_etype, term->code, header_control(*term), 0});
+	if (term->has_ddp) {
+		u32 header_len = min(u32{term->ddp_header_len}, u32{sizeof(term->ddp)});
+
+		store(out + len, be<u16>::from_host(term->ddp_len));
+		len += sizeof(be<u16>);
+		__builtin_memcpy(out + len, term->ddp, header_len);
+		len += header_len;
+	}
+	if (term->has_rdmap) {
+		__builtin_memcpy(out + len, term->read_request, sizeof(term->read_request));
+		len += sizeof(term->read_request);
+	}
+	return len;
+}
+
+// The headers are made anew: of an untagged message that one segment holds nothing else can have been in them.
+void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent, enum core_region_verdict verdict,
+			  struct core_terminate *out)
+{
+	core_read_request left = *request;
+	Error why = error(protection_error(verdict), true);
+	UntaggedHeader header = {DdpControl::make(false, true),
+				 RdmapControl::make(CORE_RDMAP_READ_REQUEST).octet,
+				 be<u32>::from_host(0),
+				 be<u32>::from_host(static_cast<u32>(Queue::read_request)),
+				 be<u32>::from_host(msn),
+				 be<u32>::from_host(0)};
+
+	left.sink_to += sent;
+	left.source_to += sent;
+	left.length -= sent;
+	*out = {};
+	out->layer = why.layer;
+	out->etype = why.etype;
+	out->code = why.code;
+	out->has_ddp = out->has_rdmap = 1;
+	out->ddp_header_len = sizeof(header);
+	out->ddp_len = sizeof(header) + CORE_READ_REQUEST_LEN;
+	store(out->ddp, header);
+	store(out->read_request, encode(left));
+}
+
+// More octets than announced are no harm: RFC 5040 7.1 has senders that set absent headers to zero.
+bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out)
+{
+	Reader reader{data, len};
+	TerminateHeader header{};
+	core_terminate term{};
+
+	if (!reader.take(&header, sizeof(header)))
+		return false;
+	term.layer = header.layer_etype >> 4;
+	term.etype = header.layer_etype & 0x0f;
+	term.code = header.code;
+	if (!read_ddp_len(reader, header.header_control, term) ||
+	    !read_ddp_header(reader, header.header_control, term) ||
+	    !read_rdmap_header(reader, header.header_control, term))
+		return false;
+	*out = term;
+	return true;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The table of verbs, and those that belong to no object of their own: device, port, protection domain, user context.
+ */
+#include <linux/ethtool.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "compat/compat.h"
+#include "connection/connect.h"
+#include "queue/cq.h"
+#include "device/link.h"
+#include "memory/mr.h"
+#include "stream/qp.h"
+#include "device/res.h"
+#include "queue/ring.h"
+#include "queue/srq.h"
+#include "device/stats.h"
+#include "version.h"
+
+#define VENDOR_ID	0x53524e	/* "SRN": there is no OUI of ours */
+#define PART_ID		1
+#define HW_VERSION	1
+#define PKEY		0xffff		/* the default partition, full member: iWARP has no other */
+#define MAX_MSG_SIZE	U32_MAX		/* RDMA Read and Write; RFC 5040 4.4, and what a work request can say */
+
+static void limits(struct ib_device_attr *attr)
+{
+	attr->max_mr_size = SRNIC_MAX_MR_SIZE;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->max_qp = SRNIC_MAX_QP;
+	attr->max_qp_wr = SRNIC_MAX_QP_WR;
+	attr->max_send_sge = SRNIC_MAX_SGE;
+	attr->max_recv_sge = SRNIC_MAX_SGE;
+	attr->max_sge_rd = SRNIC_MAX_SGE;
+	attr->max_cq = SRNIC_MAX_CQ;
+	attr->max_cqe = SRNIC_MAX_CQE;
+	attr->max_mr = SRNIC_MAX_MR;
+	attr->max_pd = SRNIC_MAX_PD;
+	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
+	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
+	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;
+	attr->max_srq = SRNIC_MAX_SRQ;
+	attr->max_srq_wr = SRNIC_MAX_SRQ_WR;
+	attr->max_srq_sge = SRNIC_MAX_SGE;
+	attr->max_fast_reg_page_list_len = SRNIC_MAX_FAST_REG;
+	attr->max_pkeys = 1;
+}
+
+static int query_device(struct ib_device *base, struct ib_device_attr *attr, struct ib_udata *udata)
+{
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+	attr->fw_ver = (u64)SRNIC_VERSION_MAJOR << 32 | SRNIC_VERSION_MINOR << 16 | SRNIC_VERSION_PATCH;
+	attr->sys_image_guid = base->node_guid;
+	attr->vendor_id = VENDOR_ID;
+	attr->vendor_part_id = PART_ID;
+	attr->hw_ver = HW_VERSION;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	limits(attr);
+	return 0;
+}
+
+static void get_dev_fw_str(struct ib_device *base, char *str)
+{
+	strscpy(str, SRNIC_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
+/* An interface that does not know its speed (lo, tun) is not asked: the core would log a warning each time. */
+static int port_speed(struct ib_device *base, const struct net_device *netdev, struct ib_port_attr *attr)
+{
+	if (netdev->ethtool_ops->get_link_ksettings)
+		return ib_get_eth_speed(base, 1, &attr->active_speed, &attr->active_width);
+	attr->active_speed = IB_SPEED_SDR;
+	attr->active_width = IB_WIDTH_1X;
+	return 0;
+}
+
+/* The core has filled in the MTU, and a state that wants an IPv4 address; ours follows the link alone. */
+static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *attr)
+{
+	const struct net_device *netdev = to_srnic_dev(base)->netdev;
+	bool up = srnic_port_up(netdev);
+
+	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
+	attr->max_mtu = IB_MTU_4096;
+	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = MAX_MSG_SIZE;
+	return port_speed(base, netdev, attr);
+}
+
+static int get_port_immutable(struct ib_device *base, u32 port, struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->pkey_tbl_len = 1;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+static int query_gid(struct ib_device *base, u32 port, int index, union ib_gid *gid)
+{
+	srnic_compat_gid(base, to_srnic_dev(base)->netdev, gid);
+	return 0;
+}
+
+static int query_pkey(struct ib_device *base, u32 port, u16 index, u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = PKEY;
+	return 0;
+}
+
+static int alloc_pd(struct ib_pd *base, struct ib_udata *udata)
+{
+	int id = ida_alloc_range(&to_srnic_dev(base->device)->pd_ids, 1, SRNIC_MAX_PD, GFP_KERNEL);
+
+	if (id < 0)
+		return id;
+	to_srnic_pd(base)->id = id;
+	return 0;
+}
+
+static int dealloc_pd(struct ib_pd *base, struct ib_udata *udata)
+{
+	ida_free(&to_srnic_dev(base->device)->pd_ids, to_srnic_pd(base)->id);
+	return 0;
+}
+
+static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
+{
+	struct srnic_alloc_ucontext_resp resp = {
+		.abi_version = SRNIC_ABI_VERSION,
+		.device_id = to_srnic_dev(base->device)->index,
+	};
+
+	if (udata->outlen < sizeof(resp.abi_version))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+}
+
+static void dealloc_ucontext(struct ib_ucontext *base)
+{
+}
+
+/*
+ * The device goes away under an open user context. All its objects are destroyed by the core right after; rings that
+ * are still mapped are plain memory and stay, so nothing is left to do. That this exists lets the core do it.
+ */
+static void disassociate_ucontext(struct ib_ucontext *base)
+{
+}
+
+const struct ib_device_ops srnic_dev_ops = {
+	.owner = THIS_MODULE,
+	.device_group = &srnic_attr_group,
+	.driver_id = (enum rdma_driver_id)SRNIC_DRIVER_ID,
+	.uverbs_abi_ver = SRNIC_ABI_VERSION,
+
+	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
+	.alloc_mr = srnic_alloc_mr,
+	.alloc_pd = alloc_pd,
+	.alloc_ucontext = alloc_ucontext,
+	.create_cq = srnic_create_cq,
+	.create_qp = srnic_create_qp,
+	.create_srq = srnic_create_srq,
+	.dealloc_driver = srnic_dealloc_driver,
+	.dealloc_pd = dealloc_pd,
+	.dealloc_ucontext = dealloc_ucontext,
+	.dereg_mr = srnic_dereg_mr,
+	.destroy_cq = srnic_destroy_cq,
+	.destroy_qp = srnic_destroy_qp,
+	.destroy_srq = srnic_destroy_srq,
+	.disassociate_ucontext = disassociate_ucontext,
+	.fill_res_cq_entry = srnic_fill_res_cq,
+	.fill_res_mr_entry = srnic_fill_res_mr,
+	.fill_res_qp_entry = srnic_fill_res_qp,
+	.fill_res_srq_entry = srnic_fill_res_srq,
+	.get_dev_fw_str = get_dev_fw_str,
+	.get_dma_mr = srnic_get_dma_mr,
+	.get_hw_stats = srnic_get_hw_stats,
+	.get_port_immutable = get_port_immutable,
+	.iw_accept = srnic_accept,
+	.iw_add_ref = srnic_iw_add_ref,
+	.iw_connect = srnic_connect,
+	.iw_create_listen = srnic_create_listen,
+	.iw_destroy_listen = srnic_destroy_listen,
+	.iw_get_qp = srnic_iw_get_qp,
+	.iw_reject = srnic_reject,
+	.iw_rem_ref = srnic_iw_rem_ref,
+	.map_mr_sg = srnic_map_mr_sg,
+	.mmap = srnic_mmap,
+	.mmap_free = srnic_mmap_free,
+	.modify_qp = srnic_modify_qp,
+	.modify_srq = srnic_modify_srq,
+	.poll_cq = srnic_poll_cq,
+	.post_recv = srnic_post_recv,
+	.post_send = srnic_post_send,
+	.post_srq_recv = srnic_post_srq_recv,
+	.query_device = query_device,
+	.query_gid = query_gid,
+	.query_pkey = query_pkey,
+	.query_port = query_port,
+	.query_qp = srnic_query_qp,
+	.query_srq = srnic_query_srq,
+	.reg_user_mr = srnic_reg_user_mr,
+	.req_notify_cq = srnic_req_notify_cq,
+	.rereg_user_mr = srnic_rereg_user_mr,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, base),
+	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, base),
+	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, base),
+	INIT_RDMA_OBJ_SIZE(ib_srq, srnic_srq, base),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, srnic_ucontext, base),
+};

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The life of memory regions: registration, fast registration, invalidation, and the rule that after any of dereg,
+ * rereg or invalidation has returned no octet lands under the old grant.
+ *
+ * The rule rests on one handshake. A holder counts itself in, executes a full barrier, then looks at state and STag
+ * (srnic_mr_hold). Who revokes writes state, executes a full barrier, then waits until only the verbs object is counted
+ * (wait_holders). So one of the two sees the other. Holders keep bottom halves off and copy at most 64 KiB, which
+ * bounds the wait. Readers of the table use RCU, so looking up an STag never races with freeing its region.
+ */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "compat/compat.h"
+#include "memory/place.h"
+
+#define MAX_INDEX	((1U << CORE_STAG_INDEX_BITS) - 1)
+#define KEY_BITS	8
+/* What a page array can describe: kvmalloc() ends at INT_MAX octets. */
+#define MAX_PAGES	(INT_MAX / sizeof(struct page *))
+
+#define ACCESS_MASK	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+/* Accepted and without effect: nothing here is weakly ordered, binds windows, faults, or executes atomics yet. */
+#define ACCESS_NEUTRAL	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB | \
+			 IB_ACCESS_OPTIONAL)
+
+/* ---- the table, holds, revocation ---- */
+
+void srnic_mr_dev_init(struct srnic_dev *dev)
+{
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC);
+	get_random_bytes(dev->stag_key, sizeof(dev->stag_key));
+}
+
+int srnic_mr_dev_reserve(struct srnic_dev *dev)
+{
+	return xa_reserve(&dev->mrs, core_stag_unscramble(0, dev->stag_key), GFP_KERNEL);
+}
+
+void srnic_mr_dev_exit(struct srnic_dev *dev)
+{
+	xa_release(&dev->mrs, core_stag_unscramble(0, dev->stag_key));
+	WARN_ON(!srnic_xa_vacant(&dev->mrs));
+	xa_destroy(&dev->mrs);
+}
+
+/* Whatever region has this STag's slot, counted in, in whatever state. */
+static struct srnic_mr *mr_get(struct srnic_dev *dev, u32 stag)
+{
+	struct srnic_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, core_stag_unscramble(stag >> KEY_BITS, dev->stag_key));
+	if (mr && !refcount_inc_not_zero(&mr->users))
+		mr = NULL;
+	rcu_read_unlock();
+	smp_mb__after_atomic(); /* counted in before state is read: pairs with wait_holders() */
+	return mr;
+}
+
+static void mr_put(struct srnic_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->users))
+		complete(&mr->freed);
+}
+
+struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 stag)
+{
+	struct srnic_mr *mr;
+
+	local_bh_disable();
+	mr = mr_get(dev, stag);
+	/* acquire: state before the fields that it makes stable; pairs with enable() */
+	if (mr && smp_load_acquire(&mr->state) == SRNIC_MR_VALID && mr->stag == stag)
+		return mr;
+	if (mr)
+		mr_put(mr);
+	local_bh_enable();
+	return NULL;
+}
+
+void srnic_mr_drop(struct srnic_mr *mr)
+{
+	mr_put(mr);
+	local_bh_enable();
+}
+
+/*
+ * After state was set INVALID (or the key a new one): until nobody copies any more. The caller keeps the region allocated, by owning the verbs
+ * object or by RCU, and is no holder.
+ */
+static void wait_holders(struct srnic_mr *mr)
+{
+	smp_mb(); /* state before users: pairs with mr_get() */
+	while (refcount_read(&mr->users) > 1)
+		cpu_relax();
+	smp_mb(); /* what holders did before what the caller does: pairs with the release in mr_put() */
+}
+
+static void revoke(struct srnic_mr *mr)
+{
+	WRITE_ONCE(mr->state, SRNIC_MR_INVALID);
+	wait_holders(mr);
+}
+
+static void enable(struct srnic_mr *mr)
+{
+	smp_store_release(&mr->state, SRNIC_MR_VALID); /* after all that it grants; pairs with srnic_mr_hold() */
+}
+
+/* ---- allocation ---- */
+
+/* An INVALID region in the table, with its STag, or an ERR_PTR. */
+static struct srnic_mr *alloc_region(struct ib_pd *pd)
+{
+	struct srnic_dev *dev = to_srnic_dev(pd->device);
+	struct srnic_mr *mr;
+	int err;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&mr->users, 1);
+	init_completion(&mr->freed);
+	mr->pd = to_srnic_pd(pd)->id;
+	err = xa_alloc_cyclic(&dev->mrs, &mr->index, mr, XA_LIMIT(0, MAX_INDEX), &dev->next_mr, GFP_KERNEL);
+	if (err < 0) {
+		kfree(mr);
+		return ERR_PTR(err == -EBUSY ? -ENOSPC : err);
+	}
+	mr->base.device = &dev->base;
+	mr->base.page_size = PAGE_SIZE;
+	WRITE_ONCE(mr->stag, core_stag_scramble(mr->index, dev->stag_key) << KEY_BITS | get_random_u8());
+	mr->base.lkey = mr->stag;
+	mr->base.rkey = mr->stag;
+	return mr;
+}
+
+/* Ends a region in whatever state it is; returns when its last holder is gone. Sleeps. */
+static void free_region(struct srnic_mr *mr)
+{
+	WRITE_ONCE(mr->state, SRNIC_MR_INVALID);
+	xa_erase(&to_srnic_dev(mr->base.device)->mrs, mr->index);
+	mr_put(mr);
+	wait_for_completion(&mr->freed);
+	ib_umem_release(mr->umem);
+	kvfree(mr->pages);
+	kfree_rcu(mr, rcu);
+}
+
+/* What an IB_ACCESS_* set grants; -EINVAL, -EOPNOTSUPP. */
+static int access_from_ib(int ib, u32 *access)
+{
+	BUILD_BUG_ON(IB_ACCESS_LOCAL_WRITE != CORE_ACCESS_LOCAL_WRITE);
+	BUILD_BUG_ON(IB_ACCESS_REMOTE_WRITE != CORE_ACCESS_REMOTE_WRITE);
+	BUILD_BUG_ON(IB_ACCESS_REMOTE_READ != CORE_ACCESS_REMOTE_READ);
+	if (ib & ~(ACCESS_MASK | ACCESS_NEUTRAL))
+		return -EOPNOTSUPP;
+	if ((ib & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) && !(ib & IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	*access = ib & ACCESS_MASK;
+	return 0;
+}
+
+/* Kernel consumers' regions over all of memory, as seen at its kernel virtual addresses. */
+struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int ib_access)
+{
+	struct srnic_mr *mr;
+	u32 access;
+	int err;
+
+	err = access_from_ib(ib_access, &access);
+	if (err)
+		return ERR_PTR(err);
+	mr = alloc_region(pd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->dma = true;
+	mr->length = U64_MAX;
+	mr->access = access;
+	enable(mr);
+	return &mr->base;
+}
+
+int srnic_dereg_mr(struct ib_mr *base, struct ib_udata *udata)
+{
+	free_region(to_srnic_mr(base));
+	return 0;
+}
+
+/* ---- user regions ---- */
+
+/* The pages of a range of user memory. An empty range has none. */
+struct backing {
+	struct ib_umem *umem;
+	struct page **pages;
+	u32 num_pages;
+	u32 page_offset;
+};
+
+static void put_backing(struct backing *backing)
+{
+	ib_umem_release(backing->umem);
+	kvfree(backing->pages);
+}
+
+static int list_pages(struct backing *backing)
+{
+	struct sg_table *table = &backing->umem->sgt_append.sgt;
+	struct sg_page_iter iter;
+	size_t n = 0;
+
+	backing->num_pages = ib_umem_num_pages(backing->umem);
+	backing->pages = kvmalloc_array(backing->num_pages, sizeof(*backing->pages), GFP_KERNEL_ACCOUNT);
+	if (!backing->pages)
+		return -ENOMEM;
+	for_each_sgtable_page(table, &iter, 0)
+		if (n < backing->num_pages)
+			backing->pages[n++] = sg_page_iter_page(&iter);
+	return n == backing->num_pages ? 0 : -EFAULT;
+}
+
+static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_access, struct backing *out)
+{
+	int err;
+
+	*out = (struct backing){ .page_offset = offset_in_page(start) };
+	if (!length)
+		return 0;
+	if (length > SRNIC_MAX_MR_SIZE || length > (u64)(MAX_PAGES - 1) << PAGE_SHIFT)
+		return -EINVAL;
+	out->umem = ib_umem_get(dev, start, length, ib_access);
+	if (IS_ERR(out->umem))
+		return PTR_ERR(out->umem);
+	err = list_pages(out);
+	if (err)
+		put_backing(out);
+	return err;
+}
+
+/* Only while INVALID with no holder. The old backing is left in *backing. */
+static void swap_backing(struct srnic_mr *mr, struct backing *backing)
+{
+	swap(mr->umem, backing->umem);
+	swap(mr->pages, backing->pages);
+	swap(mr->num_pages, backing->num_pages);
+	swap(mr->page_offset, backing->page_offset);
+}
+
+static bool range_wraps(u64 base, u64 length)
+{
+	u64 end;
+
+	return check_add_overflow(base, length, &end);
+}
+
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int ib_access,
+				struct ib_udata *udata)
+{
+	struct backing backing;
+	struct srnic_mr *mr;
+	u32 access;
+	int err;
+
+	err = access_from_ib(ib_access, &access);
+	if (err)
+		return ERR_PTR(err);
+	if (ib_access & IB_ZERO_BASED)
+		iova = 0;
+	if (range_wraps(iova, length))
+		return ERR_PTR(-EINVAL);
+	err = get_backing(pd->device, start, length, ib_access, &backing);
+	if (err)
+		return ERR_PTR(err);
+	mr = alloc_region(pd);
+	if (IS_ERR(mr)) {
+		put_backing(&backing);
+		return ERR_CAST(mr);
+	}
+	swap_backing(mr, &backing);
+	mr->iova = iova;
+	mr->length = length;
+	mr->access = access;
+	enable(mr);
+	return &mr->base;
+}
+
+/* What a region is to become. */
+struct rereg {
+	struct backing backing;
+	bool translate;
+	u64 iova, length;
+	u32 access, pd;
+};
+
+/*
+ * Pins what the new form needs and the old one has not: other memory, or the same memory for writing, which only the
+ * process that registered it can ask for.
+ */
+static int rereg_backing(const struct srnic_mr *mr, int flags, u64 start, u64 length, int ib_access, struct rereg *new)
+{
+	struct ib_device *dev = mr->base.device;
+	int old_access = mr->access & IB_ACCESS_LOCAL_WRITE;
+
+	if (flags & IB_MR_REREG_TRANS) {
+		new->translate = true;
+		return get_backing(dev, start, length, flags & IB_MR_REREG_ACCESS ? ib_access : old_access,
+				   &new->backing);
+	}
+	if (!(flags & IB_MR_REREG_ACCESS) || !mr->umem || mr->umem->writable || !ib_access_writable(ib_access))
+		return 0;
+	if (mr->umem->owning_mm != current->mm)
+		return -EPERM;
+	new->translate = true;
+	return get_backing(dev, mr->umem->address, mr->length, ib_access, &new->backing);
+}
+
+static void rereg_apply(struct srnic_mr *mr, struct rereg *new)
+{
+	revoke(mr);
+	if (new->translate)
+		swap_backing(mr, &new->backing);
+	mr->iova = new->iova;
+	mr->length = new->length;
+	mr->access = new->access;
+	mr->pd = new->pd;
+	enable(mr);
+	put_backing(&new->backing);
+}
+
+/* In place: the STag stays, and a failure leaves the region as it was. While it changes, peers find it invalid. */
+struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 length, u64 iova, int ib_access,
+				  struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct srnic_mr *mr = to_srnic_mr(base);
+	struct rereg new = { .iova = mr->iova, .length = mr->length, .access = mr->access, .pd = mr->pd };
+	int err = 0;
+
+	if (flags & IB_MR_REREG_ACCESS)
+		err = access_from_ib(ib_access, &new.access);
+	if (err)
+		return ERR_PTR(err);
+	if (flags & IB_MR_REREG_PD)
+		new.pd = to_srnic_pd(pd)->id;
+	if (flags & IB_MR_REREG_TRANS) {
+		new.iova = flags & IB_MR_REREG_ACCESS && ib_access & IB_ZERO_BASED ? 0 : iova;
+		new.length = length;
+		if (range_wraps(new.iova, length))
+			return ERR_PTR(-EINVAL);
+	}
+	err = rereg_backing(mr, flags, start, length, ib_access, &new);
+	if (err)
+		return ERR_PTR(err);
+	rereg_apply(mr, &new);
+	return NULL;
+}
+
+/* ---- fast registration ---- */
+
+struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct srnic_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > SRNIC_MAX_FAST_REG)
+		return ERR_PTR(-EINVAL);
+	mr = alloc_region(pd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->pages = kvcalloc(max_num_sg, sizeof(*mr->pages), GFP_KERNEL);
+	if (!mr->pages) {
+		free_region(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	mr->fast_reg = true;
+	mr->max_pages = max_num_sg;
+	return &mr->base;
+}
+
+static int add_page(struct ib_mr *base, u64 addr)
+{
+	struct srnic_mr *mr = to_srnic_mr(base);
+
+	if (mr->num_pages == mr->max_pages)
+		return -ENOMEM;
+	mr->pages[mr->num_pages++] = ib_virt_dma_to_page(addr);
+	return 0;
+}
+
+/*
+ * Consumers map anew while the LOCAL_INV of the old mapping is still queued in front of the REG_MR (iSER), or was
+ * flushed. The old grant is over either way, so it ends here.
+ */
+int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsigned int *offset)
+{
+	struct srnic_mr *mr = to_srnic_mr(base);
+	int mapped;
+
+	if (!mr->fast_reg || base->page_size != PAGE_SIZE)
+		return -EINVAL;
+	revoke(mr);
+	mr->num_pages = 0;
+	base->length = 0;
+	mapped = ib_sg_to_pages(base, sg, nents, offset, add_page);
+	mr->page_offset = offset_in_page(base->iova);
+	return mapped;
+}
+
+/* The consumer may have changed the upper part of base.iova since it mapped (NFS does), so it is read here. */
+int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_access)
+{
+	u32 access;
+
+	if (!mr->fast_reg || mr->pd != pd || key >> KEY_BITS != mr->stag >> KEY_BITS)
+		return -EINVAL;
+	if (access_from_ib(ib_access, &access) || READ_ONCE(mr->state) == SRNIC_MR_VALID)
+		return -EINVAL;
+	if (mr->page_offset + mr->base.length > (u64)mr->num_pages << PAGE_SHIFT ||
+	    offset_in_page(mr->base.iova) != mr->page_offset || range_wraps(mr->base.iova, mr->base.length))
+		return -EINVAL;
+	WRITE_ONCE(mr->stag, key);
+	wait_holders(mr);
+	mr->iova = mr->base.iova;
+	mr->length = mr->base.length;
+	mr->access = access;
+	mr->qpn = qpn;
+	enable(mr);
+	return 0;
+}
+
+/*
+ * Counted in by the caller, and a registration writes the new key before it waits for holders: who sees the old key here
+ * is waited for, and finds the state that was before. Consumers may invalidate what is invalid already; peers may not.
+ */
+static enum core_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)
+{
+	if (READ_ONCE(mr->stag) != stag)
+		return CORE_REGION_INVALID;
+	if (mr->pd != pd)
+		return CORE_REGION_FOREIGN;
+	if (!mr->fast_reg)
+		return CORE_REGION_ACCESS;
+	if (peer_qpn && mr->qpn != peer_qpn)
+		return CORE_REGION_FOREIGN;
+	if (cmpxchg(&mr->state, SRNIC_MR_VALID, SRNIC_MR_INVALID) != SRNIC_MR_VALID && peer_qpn)
+		return CORE_REGION_INVALID;
+	return CORE_REGION_OK;
+}
+
+enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn)
+{
+	enum core_region_verdict verdict = CORE_REGION_INVALID;
+	struct srnic_mr *mr;
+
+	local_bh_disable();
+	rcu_read_lock(); /* keeps mr allocated beyond mr_put() */
+	mr = mr_get(dev, stag);
+	if (mr) {
+		verdict = invalidate(mr, pd, stag, peer_qpn);
+		mr_put(mr);
+		if (verdict == CORE_REGION_OK)
+			wait_holders(mr);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	return verdict;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Copying between regions and kernel memory, and the checks before it (RFC 5041 7.1, RFC 5040 7.2; the core decides).
+ *
+ * Octets are in the region when these functions return. What tells a consumer about them, a CQE, is published later
+ * with a release, so whoever sees the CQE sees the octets.
+ */
+#include <linux/mm.h>
+#include <linux/sizes.h>
+
+#include "memory/place.h"
+
+/* Who asks for what. */
+struct request {
+	u32 pd;
+	u32 access;
+	bool kernel;
+};
+
+static void snapshot(const struct srnic_mr *mr, struct core_region *out)
+{
+	out->base = mr->iova;
+	out->length = mr->length;
+	out->pd = mr->pd;
+	out->access = mr->access;
+}
+
+static enum core_region_verdict check(const struct srnic_mr *mr, const struct request *req, u64 to, u64 len)
+{
+	struct core_region region;
+
+	snapshot(mr, &region);
+	return core_region_check(&region, req->pd, req->access, to, len);
+}
+
+/* Kernel consumers' key to all of memory. To a peer there is no such STag. */
+static enum core_region_verdict check_local_dma(const struct request *req)
+{
+	bool remote = req->access & (CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ);
+
+	return req->kernel && !remote ? CORE_REGION_OK : CORE_REGION_INVALID;
+}
+
+/* Where TO `to` lies; *len is cut down to what is contiguous there. No page is in high memory (depends on 64BIT). */
+static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
+{
+	u64 at = to - mr->iova + mr->page_offset;
+	u32 offset = offset_in_page(at);
+
+	if (mr->dma)
+		return (void *)(uintptr_t)to;
+	*len = min_t(u32, *len, PAGE_SIZE - offset);
+	return page_address(mr->pages[at >> PAGE_SHIFT]) + offset;
+}
+
+static void copy_in(const struct srnic_mr *mr, u64 to, const u8 *src, u32 len)
+{
+	u32 n;
+
+	for (; len; to += n, src += n, len -= n) {
+		void *at;
+
+		n = len;
+		at = locate(mr, to, &n);
+		memcpy(at, src, n);
+	}
+}
+
+static void copy_out(const struct srnic_mr *mr, u64 to, u8 *dst, u32 len)
+{
+	u32 n;
+
+	for (; len; to += n, dst += n, len -= n) {
+		const void *at;
+
+		n = len;
+		at = locate(mr, to, &n);
+		memcpy(dst, at, n);
+	}
+}
+
+/* One hold's worth: src or dst is NULL, which says the direction. */
+static enum core_region_verdict copy_piece(struct srnic_dev *dev, const struct request *req, u32 stag, u64 to,
+					    const void *src, void *dst, u32 len)
+{
+	enum core_region_verdict verdict;
+	struct srnic_mr *mr;
+
+	mr = srnic_mr_hold(dev, stag);
+	if (!mr)
+		return CORE_REGION_INVALID;
+	verdict = check(mr, req, to, len);
+	if (verdict == CORE_REGION_OK) {
+		if (src)
+			copy_in(mr, to, src, len);
+		else
+			copy_out(mr, to, dst, len);
+	}
+	srnic_mr_drop(mr);
+	return verdict;
+}
+
+enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
+					     const void *src, u32 len)
+{
+	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
+	enum core_region_verdict verdict = CORE_REGION_OK;
+	u32 n;
+
+	if (stag == SRNIC_LOCAL_DMA_LKEY) {
+		verdict = len ? check_local_dma(&req) : CORE_REGION_OK;
+		if (verdict == CORE_REGION_OK)
+			memcpy((void *)(uintptr_t)to, src, len);
+		return verdict;
+	}
+	for (; len && verdict == CORE_REGION_OK; to += n, src += n, len -= n) {
+		n = min_t(u32, len, SZ_64K);
+		verdict = copy_piece(dev, &req, stag, to, src, NULL, n);
+	}
+	return verdict;
+}
+
+enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
+					    void *dst, u32 len)
+{
+	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
+	enum core_region_verdict verdict = CORE_REGION_OK;
+	u32 n;
+
+	if (stag == SRNIC_LOCAL_DMA_LKEY) {
+		verdict = len ? check_local_dma(&req) : CORE_REGION_OK;
+		if (verdict == CORE_REGION_OK)
+			memcpy(dst, (const void *)(uintptr_t)to, len);
+		return verdict;
+	}
+	for (; len && verdict == CORE_REGION_OK; to += n, dst += n, len -= n) {
+		n = min_t(u32, len, SZ_64K);
+		verdict = copy_piece(dev, &req, stag, to, NULL, dst, n);
+	}
+	return verdict;
+}
+
+enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
+					      u64 len)
+{
+	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
+	enum core_region_verdict verdict;
+	struct srnic_mr *mr;
+
+	if (!len)
+		return CORE_REGION_OK;
+	if (stag == SRNIC_LOCAL_DMA_LKEY)
+		return check_local_dma(&req);
+	mr = srnic_mr_hold(dev, stag);
+	if (!mr)
+		return CORE_REGION_INVALID;
+	verdict = check(mr, &req, to, len);
+	srnic_mr_drop(mr);
+	return verdict;
+}
+
+bool srnic_region_snapshot(struct srnic_dev *dev, u32 stag, struct core_region *out)
+{
+	struct srnic_mr *mr;
+
+	mr = srnic_mr_hold(dev, stag);
+	if (!mr)
+		return false;
+	snapshot(mr, out);
+	srnic_mr_drop(mr);
+	return true;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completion queues: a ring that the kernel produces into and user space, or srnic_poll_cq() for kernel consumers,
+ * empties. Arming is a word in the ring's header (include/uapi/rdma/srnic-abi.h tells the protocol).
+ */
+#include <rdma/uverbs_ioctl.h>
+
+#include "queue/cq.h"
+#include "stream/qp.h"
+
+/* User space's index is a claim: a false one damages nothing but the contents of its own ring. */
+static u32 consumed(const struct srnic_cq *cq)
+{
+	/* acquire: the user has read a slot before we write it again */
+	return cq->user ? smp_load_acquire(&cq->ring.hdr->cons) : cq->cons;
+}
+
+static void publish(struct srnic_cq *cq, const struct srnic_cqe *cqe)
+{
+	memcpy(srnic_ring_slot(&cq->ring, cq->prod), cqe, sizeof(*cqe));
+	/* release: the slot, and all data that the completion tells of, before the index */
+	smp_store_release(&cq->ring.hdr->prod, ++cq->prod);
+}
+
+/* Takes the arm word if this completion is one that it waits for. */
+static bool disarm(struct srnic_cq *cq, bool solicited)
+{
+	u32 *state = &cq->ring.hdr->state;
+	u32 armed;
+
+	smp_mb(); /* prod before state: pairs with the full barrier of who arms and then polls */
+	armed = READ_ONCE(*state);
+	if (armed != SRNIC_CQ_ARM_NEXT && !(armed == SRNIC_CQ_ARM_SOLICITED && solicited))
+		return false;
+	return xchg(state, SRNIC_CQ_ARM_NONE) != SRNIC_CQ_ARM_NONE;
+}
+
+static void raise_overrun(struct srnic_cq *cq)
+{
+	struct ib_event event = { .device = cq->base.device, .event = IB_EVENT_CQ_ERR, .element.cq = &cq->base };
+
+	ibdev_warn_ratelimited(cq->base.device, "CQ %d overran its %u entries\n", cq->id, cq->ring.entries);
+	if (cq->base.event_handler)
+		cq->base.event_handler(&event, cq->base.cq_context);
+}
+
+void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited)
+{
+	bool fire = false, lost = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->prod - consumed(cq) < cq->ring.entries) {
+		publish(cq, cqe);
+		fire = disarm(cq, solicited || cqe->status != SRNIC_WC_SUCCESS);
+	} else {
+		lost = !cq->overrun;
+		cq->overrun = true;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (lost)
+		raise_overrun(cq);
+	if (fire && cq->base.comp_handler)
+		cq->base.comp_handler(&cq->base, cq->base.cq_context);
+}
+
+static enum ib_wc_opcode wc_opcode(u8 opcode)
+{
+	switch (opcode) {
+	case SRNIC_OP_WRITE:
+		return IB_WC_RDMA_WRITE;
+	case SRNIC_OP_READ:
+	case SRNIC_OP_READ_INV:
+		return IB_WC_RDMA_READ;
+	case SRNIC_OP_LOCAL_INV:
+		return IB_WC_LOCAL_INV;
+	case SRNIC_OP_REG_MR:
+		return IB_WC_REG_MR;
+	case SRNIC_OP_RECV:
+		return IB_WC_RECV;
+	default:
+		return IB_WC_SEND;
+	}
+}
+
+/*
+ * Translates an entry; false if its QP is gone, whose completions nobody waits for any more. The QP's address is all
+ * that is needed of it, so no reference is taken: a consumer does not destroy a QP under its own poll.
+ */
+static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, struct ib_wc *wc)
+{
+	struct srnic_qp *qp;
+
+	rcu_read_lock();
+	qp = xa_load(&to_srnic_dev(cq->base.device)->qps, cqe->qp_num);
+	rcu_read_unlock();
+	if (!qp)
+		return false;
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = cqe->wr_id;
+	wc->status = cqe->status;
+	wc->opcode = wc_opcode(cqe->opcode);
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->qp = &qp->base;
+	wc->port_num = 1;
+	if (cqe->flags & SRNIC_CQE_WITH_INV) {
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->imm_inv;
+	}
+	return true;
+}
+
+int srnic_poll_cq(struct ib_cq *base, int num, struct ib_wc *wc)
+{
+	struct srnic_cq *cq = to_srnic_cq(base);
+	unsigned long flags;
+	int n = 0;
+
+	if (cq->user)
+		return -EINVAL;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (; n < num && cq->cons != cq->prod; cq->cons++)
+		if (fill_wc(cq, srnic_ring_slot(&cq->ring, cq->cons), &wc[n]))
+			n++;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
+{
+	struct srnic_cq *cq = to_srnic_cq(base);
+	unsigned long flags;
+	bool waiting;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if ((how & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
+		WRITE_ONCE(cq->ring.hdr->state, SRNIC_CQ_ARM_NEXT);
+	else
+		cmpxchg(&cq->ring.hdr->state, SRNIC_CQ_ARM_NONE, SRNIC_CQ_ARM_SOLICITED);
+	waiting = consumed(cq) != cq->prod;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return waiting && (how & IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries)
+{
+	spin_lock_init(&cq->lock);
+	cq->id = ida_alloc_max(&dev->cq_ids, SRNIC_MAX_CQ - 1, GFP_KERNEL);
+	if (cq->id < 0)
+		return cq->id;
+	if (srnic_ring_alloc(&cq->ring, entries, sizeof(struct srnic_cqe))) {
+		ida_free(&dev->cq_ids, cq->id);
+		return -ENOMEM;
+	}
+	cq->base.cqe = cq->ring.entries;
+	return 0;
+}
+
+static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
+{
+	struct srnic_ucontext *context = rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
+	struct srnic_create_cq_resp resp = { .cq_id = cq->id };
+	int err;
+
+	err = srnic_ring_export(&cq->ring, &context->base, &resp.ring);
+	if (err)
+		return err;
+	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+}
+
+static void release_cq(struct srnic_cq *cq)
+{
+	srnic_ring_free(&cq->ring);
+	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
+}
+
+int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct srnic_cq *cq = to_srnic_cq(base);
+	int err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (attr->cqe < 1 || attr->cqe > SRNIC_MAX_CQE || attr->comp_vector >= base->device->num_comp_vectors)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct srnic_ring_map))
+		return -EINVAL;
+	cq->user = udata;
+	err = init_cq(cq, to_srnic_dev(base->device), attr->cqe);
+	if (err)
+		return err;
+	if (udata)
+		err = export_cq(cq, udata);
+	if (err)
+		release_cq(cq);
+	return err;
+}
+
+int srnic_destroy_cq(struct ib_cq *base, struct ib_udata *udata)
+{
+	release_cq(to_srnic_cq(base));
+	return 0;
+}

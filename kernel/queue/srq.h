@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Shared receive queues.
+ */
+#ifndef SRNIC_SRQ_H
+#define SRNIC_SRQ_H
+
+#include "queue/ring.h"
+#include "srnic.h"
+
+/**
+ * struct srnic_srq - a receive queue that many QPs draw from
+ * @ring: receive WQEs; the consumer (user space or kernel posts) produces
+ * @lock: irqsave; protects @taken, @posted, @limit. Innermost
+ * @taken: WQEs taken so far (the kernel's own index)
+ * @posted: kernel consumers' producer index
+ * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not armed
+ */
+struct srnic_srq {
+	struct ib_srq base;
+	struct srnic_ring ring;
+	spinlock_t lock;
+	u32 taken;
+	u32 posted;
+	u32 limit;
+	u32 max_wr;
+	u32 max_sge;
+	u32 pd;
+	bool user;
+	int id;
+};
+
+static inline struct srnic_srq *to_srnic_srq(struct ib_srq *base)
+{
+	return container_of(base, struct srnic_srq, base);
+}
+
+/*
+ * Takes the oldest receive WQE: copies its slot (at most size octets) into wqe and gives the slot back. Returns false if
+ * the queue is empty. Any context.
+ */
+bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size);
+
+/* Fills a receive slot from a kernel consumer's work request; -EINVAL if it does not fit. Shared by RQ and SRQ posting. */
+int srnic_recv_wqe_fill(void *slot, u32 slot_size, const struct ib_recv_wr *wr);
+
+/* verbs */
+int srnic_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata);
+int srnic_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int srnic_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
+int srnic_destroy_srq(struct ib_srq *srq, struct ib_udata *udata);
+int srnic_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
+#endif

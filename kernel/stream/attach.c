@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A QP on a connected socket: how the stream begins, is told of by TCP, drains and stops (RFC 5044 7.1.2 and 7.2,
+ * RFC 5041 6.2). What is sent and received meanwhile is tx.c's and rx.c's.
+ */
+#include <linux/slab.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "connection/connect.h"
+#include "stream/qp.h"
+
+/*
+ * ---- the socket's callbacks ----
+ *
+ * sk_callback_lock keeps sk_user_data, qp->ep and the old callbacks in place. Bottom halves are off while it is held: TCP
+ * calls from processes too (release_sock()), and takes it inside of the socket's spinlock.
+ */
+
+static void data_ready(struct sock *sk)
+{
+	struct srnic_qp *qp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	qp = sk->sk_user_data;
+	if (qp)
+		srnic_rx_run(qp, sk);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void write_space(struct sock *sk)
+{
+	struct srnic_qp *qp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	qp = sk->sk_user_data;
+	if (qp) {
+		if (sk_stream_is_writeable(sk))
+			srnic_tx_kick(qp);
+		qp->old_write_space(sk);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* FIN may be announced before the octets in front of it: the ep's work comes back to them in srnic_qp_stop(). */
+static void state_change(struct sock *sk)
+{
+	struct srnic_qp *qp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	qp = sk->sk_user_data;
+	if (qp) {
+		if (sk->sk_err || sk->sk_state == TCP_CLOSE)
+			srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
+		else if (sk->sk_shutdown & RCV_SHUTDOWN)
+			srnic_ep_over(qp->ep, SRNIC_OVER_PEER_CLOSED);
+		qp->old_state_change(sk);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void error_report(struct sock *sk)
+{
+	struct srnic_qp *qp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	qp = sk->sk_user_data;
+	if (qp) {
+		srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
+		qp->old_error_report(sk);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void install_callbacks(struct srnic_qp *qp, struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	qp->old_data_ready = sk->sk_data_ready;
+	qp->old_state_change = sk->sk_state_change;
+	qp->old_write_space = sk->sk_write_space;
+	qp->old_error_report = sk->sk_error_report;
+	sk->sk_user_data = qp;
+	sk->sk_data_ready = data_ready;
+	sk->sk_state_change = state_change;
+	sk->sk_write_space = write_space;
+	sk->sk_error_report = error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void restore_callbacks(struct srnic_qp *qp, struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = qp->old_data_ready;
+	sk->sk_state_change = qp->old_state_change;
+	sk->sk_write_space = qp->old_write_space;
+	sk->sk_error_report = qp->old_error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* ---- beginning ---- */
+
+void srnic_qp_free_reads(struct srnic_qp *qp)
+{
+	kvfree(qp->inbound);
+	kvfree(qp->outbound);
+	qp->inbound = NULL;
+	qp->outbound = NULL;
+}
+
+static int alloc_reads(struct srnic_qp *qp, const struct core_mpa_agreed *agreed)
+{
+	srnic_qp_free_reads(qp);
+	qp->ord = min_t(u32, agreed->ord, SRNIC_MAX_ORD);
+	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
+	/* Powers of two, so that the indices may wrap. */
+	qp->inbound_size = roundup_pow_of_two(max(qp->ird, 1U));
+	qp->outbound_size = roundup_pow_of_two(qp->ord + 1);
+	qp->inbound_head = qp->inbound_tail = 0;
+	qp->outbound_head = qp->outbound_tail = 0;
+	qp->inbound = kvcalloc(qp->inbound_size, sizeof(*qp->inbound), GFP_KERNEL_ACCOUNT);
+	qp->outbound = kvcalloc(qp->outbound_size, sizeof(*qp->outbound), GFP_KERNEL_ACCOUNT);
+	if (qp->inbound && qp->outbound)
+		return 0;
+	srnic_qp_free_reads(qp);
+	return -ENOMEM;
+}
+
+static struct srnic_ep *swap_ep(struct srnic_qp *qp, struct srnic_ep *ep)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	swap(qp->ep, ep);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return ep;
+}
+
+static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
+{
+	int ret;
+
+	if (qp->sock || READ_ONCE(qp->state) != SRNIC_QP_IDLE || srnic_ep_disowned(start->ep))
+		return -EINVAL;
+	ret = alloc_reads(qp, &start->agreed);
+	if (ret)
+		return ret;
+	srnic_tx_start(qp, start);
+	srnic_rx_start(qp, start);
+	qp->event_raised = false;
+	srnic_ep_get(start->ep);
+	swap_ep(qp, start->ep);
+	qp->sock = start->sock;
+	if (srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_RTS, NULL))
+		return 0;
+	/* Failed by a modify or destroy that came in between. */
+	qp->sock = NULL;
+	srnic_ep_put(swap_ep(qp, NULL));
+	return -EINVAL;
+}
+
+int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
+{
+	struct sock *sk = start->sock->sk;
+	int ret;
+
+	mutex_lock(&qp->tx.mutex);
+	ret = start_locked(qp, start);
+	if (!ret) {
+		lock_sock(sk);
+		install_callbacks(qp, sk);
+		srnic_rx_run(qp, sk);
+		if (sk->sk_err || sk->sk_state == TCP_CLOSE)
+			srnic_ep_over(start->ep, SRNIC_OVER_RESET);
+		else if (sk->sk_shutdown & RCV_SHUTDOWN)
+			srnic_ep_over(start->ep, SRNIC_OVER_PEER_CLOSED);
+		release_sock(sk);
+		srnic_tx_kick(qp);
+	}
+	srnic_tx_unlock(qp);
+	return ret;
+}
+
+/* ---- ending ---- */
+
+static void stop_receiving(struct srnic_qp *qp, struct sock *sk)
+{
+	lock_sock(sk);
+	srnic_rx_run(qp, sk);
+	restore_callbacks(qp, sk);
+	release_sock(sk);
+}
+
+void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *only)
+{
+	struct srnic_ep *ep = NULL;
+
+	mutex_lock(&qp->tx.mutex);
+	if (only && qp->ep != only) {
+		srnic_tx_unlock(qp);
+		return;
+	}
+	if (qp->sock) {
+		stop_receiving(qp, qp->sock->sk);
+		qp->sock = NULL;
+		srnic_tx_release(qp);
+		ep = swap_ep(qp, NULL);
+	}
+	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);
+	if (qp->rx.wqe_active)
+		srnic_rq_complete(qp, NULL, SRNIC_WC_FLUSH_ERR);
+	mutex_unlock(&qp->tx.mutex);
+	srnic_tx_run(qp);
+	if (ep)
+		srnic_ep_put(ep);
+}
+
+void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep)
+{
+	mutex_lock(&qp->tx.mutex);
+	if (!srnic_ep_disowned(ep) && srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_ERROR, NULL))
+		srnic_tx_kick(qp);
+	srnic_tx_unlock(qp);
+}
+
+/* The peer has closed its half: takes what came before, and tells whether that leaves anything unfinished. */
+static bool cut_short(struct srnic_qp *qp)
+{
+	bool cut;
+
+	lock_sock(qp->sock->sk);
+	srnic_rx_run(qp, qp->sock->sk);
+	cut = !core_rx_between(&qp->rx.core) || qp->outbound_head != READ_ONCE(qp->outbound_tail);
+	release_sock(qp->sock->sk);
+	return cut;
+}
+
+void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer)
+{
+	struct srnic_tx *tx = &qp->tx;
+	bool cut = false;
+
+	mutex_lock(&tx->mutex);
+	if (qp->ep == ep) {
+		tx->closing = true;
+		tx->peer_closed = peer;
+		tx->close_at = qp->sq_taken + core_ring_pending(READ_ONCE(qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries);
+		cut = peer && cut_short(qp);
+	}
+	srnic_tx_unlock(qp);
+	if (cut)
+		srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_LLP,
+								   .code = CORE_LLP_CLOSED });
+	srnic_tx_run(qp);
+}
+
+bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep)
+{
+	bool closed;
+
+	mutex_lock(&qp->tx.mutex);
+	closed = qp->ep != ep || srnic_tx_closed(qp);
+	srnic_tx_unlock(qp);
+	return closed;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Batches of stream octets: page fragments filled by the engine and spliced into TCP.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/net.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "stream/batch.h"
+
+#define FRAG_ORDER 3
+
+static u32 frag_room(const struct page_frag *frag)
+{
+	return frag->page ? frag->size - frag->offset : 0;
+}
+
+static u32 batch_room(const struct srnic_batch *batch)
+{
+	u32 room = frag_room(&batch->frag);
+
+	for (u32 i = 0; i < batch->num_spare; i++)
+		room += frag_room(&batch->spare[i]);
+	return room;
+}
+
+bool srnic_batch_takes(const struct srnic_batch *batch, u32 len)
+{
+	if (!batch->len)
+		return true;
+	return batch->len + len <= SRNIC_BATCH_MAX &&
+	       batch->num + batch->num_spare + DIV_ROUND_UP(len, PAGE_SIZE) + 2 <= SRNIC_BATCH_VECS;
+}
+
+/* A page of the pool that is all ours again, with a reference for the caller. */
+static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
+{
+	for (u32 i = 0; i < batch->num_pool; i++) {
+		if (page_ref_count(batch->pool[i].page) != 1)
+			continue;
+		*frag = batch->pool[i];
+		get_page(frag->page);
+		return true;
+	}
+	return false;
+}
+
+/* Pages in the pools of all QPs, and how many they may be: 64 MiB. */
+#define POOLED_MAX 2048
+static atomic_t pooled;
+
+static void frag_remember(struct srnic_batch *batch, const struct page_frag *frag)
+{
+	if (batch->num_pool == SRNIC_BATCH_POOL || atomic_read(&pooled) >= POOLED_MAX)
+		return;
+	atomic_inc(&pooled);
+	get_page(frag->page);
+	batch->pool[batch->num_pool++] = *frag;
+}
+
+/* The engine runs for file systems and block devices as well: no I/O from here, and no warning, as it tries again. */
+static bool frag_alloc(struct page_frag *frag)
+{
+	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN;
+
+	frag->offset = 0;
+	frag->size = PAGE_SIZE << FRAG_ORDER;
+	frag->page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY, FRAG_ORDER);
+	if (frag->page)
+		return true;
+	frag->size = PAGE_SIZE;
+	frag->page = alloc_page(gfp);
+	return frag->page;
+}
+
+static bool frag_get(struct srnic_batch *batch, struct page_frag *frag)
+{
+	if (frag_reuse(batch, frag))
+		return true;
+	if (!frag_alloc(frag))
+		return false;
+	frag_remember(batch, frag);
+	return true;
+}
+
+int srnic_batch_reserve(struct srnic_batch *batch, u32 len)
+{
+	while (batch_room(batch) < len) {
+		if (batch->num_spare == SRNIC_BATCH_SPARES || !frag_get(batch, &batch->spare[batch->num_spare]))
+			return -ENOMEM;
+		batch->num_spare++;
+	}
+	return 0;
+}
+
+static void next_frag(struct srnic_batch *batch)
+{
+	if (batch->frag.page)
+		put_page(batch->frag.page);
+	batch->frag = batch->spare[0];
+	batch->num_spare--;
+	memmove(&batch->spare[0], &batch->spare[1], batch->num_spare * sizeof(batch->spare[0]));
+}
+
+void *srnic_batch_room(struct srnic_batch *batch, u32 *len)
+{
+	if (!frag_room(&batch->frag))
+		next_frag(batch);
+	*len = min(*len, frag_room(&batch->frag));
+	return page_address(batch->frag.page) + batch->frag.offset;
+}
+
+void srnic_batch_commit(struct srnic_batch *batch, u32 len)
+{
+	struct page_frag *frag = &batch->frag;
+	struct bio_vec *last = batch->num > batch->first ? &batch->vec[batch->num - 1] : NULL;
+
+	if (last && last->bv_page == frag->page && last->bv_offset + last->bv_len == frag->offset) {
+		last->bv_len += len;
+	} else {
+		get_page(frag->page);
+		bvec_set_page(&batch->vec[batch->num++], frag->page, len, frag->offset);
+	}
+	frag->offset += len;
+	batch->len += len;
+}
+
+void srnic_batch_truncate(struct srnic_batch *batch, u32 keep)
+{
+	while (batch->len > keep) {
+		struct bio_vec *last = &batch->vec[batch->num - 1];
+		u32 cut = min(last->bv_len, batch->len - keep);
+
+		last->bv_len -= cut;
+		batch->len -= cut;
+		if (!last->bv_len) {
+			put_page(last->bv_page);
+			batch->num--;
+		}
+	}
+}
+
+static void batch_taken(struct srnic_batch *batch, u32 len)
+{
+	batch->len -= len;
+	while (len) {
+		struct bio_vec *vec = &batch->vec[batch->first];
+		u32 n = min(len, vec->bv_len);
+
+		vec->bv_offset += n;
+		vec->bv_len -= n;
+		len -= n;
+		if (!vec->bv_len) {
+			put_page(vec->bv_page);
+			batch->first++;
+		}
+	}
+	if (!batch->len)
+		batch->first = batch->num = 0;
+}
+
+int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES | (more ? MSG_MORE : 0),
+	};
+	int ret;
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &batch->vec[batch->first], batch->num - batch->first, batch->len);
+	ret = sock_sendmsg(sock, &msg);
+	if (ret == -EAGAIN)
+		return 0;
+	if (ret > 0)
+		batch_taken(batch, ret);
+	return ret;
+}
+
+void srnic_batch_release(struct srnic_batch *batch)
+{
+	srnic_batch_truncate(batch, 0);
+	if (batch->frag.page)
+		put_page(batch->frag.page);
+	for (u32 i = 0; i < batch->num_spare; i++)
+		put_page(batch->spare[i].page);
+	for (u32 i = 0; i < batch->num_pool; i++)
+		put_page(batch->pool[i].page);
+	atomic_sub(batch->num_pool, &pooled);
+	memset(batch, 0, sizeof(*batch));
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs: references, states, creation, what modify_qp does to a connection, and destruction.
+ */
+#include <linux/slab.h>
+#include <net/sock.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "connection/connect.h"
+#include "queue/cq.h"
+#include "stream/qp.h"
+#include "queue/srq.h"
+
+/* ---- references ---- */
+
+void srnic_qp_hold(struct srnic_qp *qp)
+{
+	refcount_inc(&qp->users);
+}
+
+void srnic_qp_put(struct srnic_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->users))
+		complete(&qp->freed);
+}
+
+struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
+{
+	struct srnic_qp *qp;
+
+	/* destroy_qp erases the entry, under this lock, before it drops the last reference. */
+	xa_lock(&dev->qps);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp)
+		srnic_qp_hold(qp);
+	xa_unlock(&dev->qps);
+	return qp;
+}
+
+void srnic_iw_add_ref(struct ib_qp *qp)
+{
+	srnic_qp_hold(to_srnic_qp(qp));
+}
+
+void srnic_iw_rem_ref(struct ib_qp *qp)
+{
+	srnic_qp_put(to_srnic_qp(qp));
+}
+
+/* iw_cm takes its reference by itself, with interrupts still off: destroy_qp waits for that between erasing and freeing. */
+struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
+{
+	struct srnic_qp *qp = xa_load(&to_srnic_dev(dev)->qps, qpn);
+
+	return qp ? &qp->base : NULL;
+}
+
+/* ---- states ---- */
+
+/* How long a peer may leave us no room to send it a Terminate. */
+#define TERMINATE_TIMEOUT (5 * HZ)
+
+bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to, const struct core_terminate *term)
+{
+	unsigned long flags;
+	bool moved;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	moved = from & BIT(qp->state);
+	if (moved) {
+		if (term) {
+			qp->tx.term = *term;
+			qp->tx.term_pending = true;
+			qp->tx.term_deadline = jiffies + TERMINATE_TIMEOUT;
+		}
+		smp_store_release(&qp->state, to);	/* with term; the engine acquires */
+	}
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return moved;
+}
+
+void srnic_qp_fail(struct srnic_qp *qp)
+{
+	if (srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL))
+		srnic_tx_kick(qp);
+}
+
+static enum ib_event_type event_of(const struct core_terminate *term)
+{
+	bool tagged = term->layer == CORE_LAYER_DDP && term->etype == 1;
+	bool protection = term->layer == CORE_LAYER_RDMAP && term->etype == 1;
+
+	if (tagged || protection)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (term->layer == CORE_LAYER_RDMAP && term->etype == 2)
+		return IB_EVENT_QP_REQ_ERR;
+	return IB_EVENT_QP_FATAL;
+}
+
+void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term)
+{
+	if (!srnic_qp_move(qp, BIT(SRNIC_QP_RTS), SRNIC_QP_TERMINATING, term))
+		return;
+	ibdev_dbg(qp->base.device, "qp %u: terminating: layer %u type %u code %u\n", qp->base.qp_num, term->layer,
+		  term->etype, term->code);
+	srnic_qp_event(qp, event_of(term));
+	srnic_tx_kick(qp);
+}
+
+void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base, .event = type };
+
+	if (!qp->base.event_handler || xchg(&qp->event_raised, true))
+		return;
+	qp->base.event_handler(&event, qp->base.qp_context);
+}
+
+void srnic_qp_last_wqe(struct srnic_qp *qp)
+{
+	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base,
+				  .event = IB_EVENT_QP_LAST_WQE_REACHED };
+
+	if (!qp->srq || !qp->base.event_handler || qp->tx.last_wqe)
+		return;
+	qp->tx.last_wqe = true;
+	qp->base.event_handler(&event, qp->base.qp_context);
+}
+
+/* The connection, referenced, or NULL. */
+static struct srnic_ep *get_ep(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	struct srnic_ep *ep;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	ep = qp->ep;
+	if (ep)
+		srnic_ep_get(ep);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return ep;
+}
+
+static void disconnect(struct srnic_qp *qp, enum srnic_over why)
+{
+	struct srnic_ep *ep = get_ep(qp);
+
+	if (ep) {
+		srnic_ep_over(ep, why);
+		srnic_ep_put(ep);
+	}
+	if (why == SRNIC_OVER_ABORT)
+		srnic_connect_abandon(qp);
+}
+
+/* ---- creation ---- */
+
+/* With an SRQ, what is asked for of receives is ignored, as ibv_create_qp(3) has it. */
+static bool cap_fits(const struct ib_qp_init_attr *attr)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	return cap->max_send_wr <= SRNIC_MAX_QP_WR && cap->max_send_sge <= SRNIC_MAX_SGE &&
+	       cap->max_inline_data <= SRNIC_MAX_INLINE &&
+	       (attr->srq || (cap->max_recv_wr <= SRNIC_MAX_QP_WR && cap->max_recv_sge <= SRNIC_MAX_SGE));
+}
+
+static int check_attr(const struct ib_qp_init_attr *attr)
+{
+	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
+		return -EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq || !cap_fits(attr))
+		return -EINVAL;
+	return 0;
+}
+
+static int alloc_queues(struct srnic_qp *qp)
+{
+	struct ib_qp_cap *cap = &qp->cap;
+	u32 list = max_t(u32, cap->max_send_sge * sizeof(struct srnic_sge), cap->max_inline_data);
+	int ret;
+
+	ret = srnic_ring_alloc(&qp->sq, max(cap->max_send_wr, 1U),
+			       ALIGN(sizeof(struct srnic_send_wqe) + list, 64));
+	if (ret)
+		return ret;
+	qp->track = kvcalloc(qp->sq.entries, sizeof(*qp->track), GFP_KERNEL_ACCOUNT);
+	if (!qp->track)
+		return -ENOMEM;
+	if (qp->srq)
+		return 0;
+	return srnic_ring_alloc(&qp->rq, max(cap->max_recv_wr, 1U),
+				ALIGN(sizeof(struct srnic_recv_wqe) + cap->max_recv_sge * sizeof(struct srnic_sge),
+				      32));
+}
+
+static void free_queues(struct srnic_qp *qp)
+{
+	srnic_ring_free(&qp->sq);
+	srnic_ring_free(&qp->rq);
+	kvfree(qp->track);
+	srnic_qp_free_reads(qp);
+}
+
+/* What was asked for is what the rings hold; a user learns the room that slots have to spare. */
+static void report_caps(struct srnic_qp *qp, struct ib_qp_init_attr *attr)
+{
+	u32 list = qp->sq.slot_size - sizeof(struct srnic_send_wqe);
+
+	qp->cap.max_send_wr = qp->sq.entries;
+	qp->cap.max_send_sge = min_t(u32, list / sizeof(struct srnic_sge), SRNIC_MAX_SGE);
+	qp->cap.max_inline_data = min_t(u32, list, SRNIC_MAX_INLINE);
+	if (qp->rq.hdr)
+		qp->cap.max_recv_wr = qp->rq.entries;
+	attr->cap = qp->cap;
+}
+
+static int export_queues(struct srnic_qp *qp, struct ib_udata *udata)
+{
+	struct srnic_create_qp_resp resp = { .qp_num = qp->base.qp_num };
+	struct srnic_ucontext *context = rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
+	int ret;
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = srnic_ring_export(&qp->sq, &context->base, &resp.sq);
+	if (!ret && qp->rq.hdr)
+		ret = srnic_ring_export(&qp->rq, &context->base, &resp.rq);
+	return ret ?: ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	qp->dev = to_srnic_dev(qp->base.device);
+	qp->pd = to_srnic_pd(qp->base.pd)->id;
+	qp->user = udata;
+	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->send_cq = to_srnic_cq(attr->send_cq);
+	qp->recv_cq = to_srnic_cq(attr->recv_cq);
+	qp->srq = attr->srq ? to_srnic_srq(attr->srq) : NULL;
+	qp->cap = attr->cap;
+	if (qp->srq)
+		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+	qp->ib_state = IB_QPS_INIT;
+	refcount_set(&qp->users, 1);
+	init_completion(&qp->freed);
+	spin_lock_init(&qp->state_lock);
+	spin_lock_init(&qp->sq_lock);
+	spin_lock_init(&qp->done_lock);
+	spin_lock_init(&qp->rq_lock);
+}
+
+int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(base);
+	int ret = check_attr(attr);
+
+	if (ret)
+		return ret;
+	init_qp(qp, attr, udata);
+	if (atomic_inc_return(&qp->dev->num_qps) > SRNIC_MAX_QP) {
+		atomic_dec(&qp->dev->num_qps);
+		return -ENOMEM;
+	}
+	ret = alloc_queues(qp);
+	if (ret)
+		goto free;
+	srnic_tx_init(qp);
+	/* The number is reserved first and found last: nobody may take a reference before creation has succeeded. */
+	ret = xa_alloc_cyclic(&qp->dev->qps, &base->qp_num, NULL, XA_LIMIT(2, 0xffffff), &qp->dev->next_qpn,
+			      GFP_KERNEL);
+	if (ret < 0)
+		goto free;
+	report_caps(qp, attr);
+	ret = udata ? export_queues(qp, udata) : 0;
+	if (ret)
+		goto release;
+	xa_store(&qp->dev->qps, base->qp_num, qp, GFP_KERNEL);
+	return 0;
+release:
+	xa_release(&qp->dev->qps, base->qp_num);
+free:
+	free_queues(qp);
+	atomic_dec(&qp->dev->num_qps);
+	return ret;
+}
+
+int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(base);
+
+	srnic_qp_fail(qp);
+	disconnect(qp, SRNIC_OVER_ABORT);
+	srnic_qp_stop(qp, NULL);
+	xa_erase(&qp->dev->qps, base->qp_num);
+	synchronize_rcu_expedited();	/* srnic_iw_get_qp() */
+	srnic_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	cancel_delayed_work_sync(&qp->tx.work);
+	free_queues(qp);
+	atomic_dec(&qp->dev->num_qps);
+	return 0;
+}
+
+/* ---- modify and query ---- */
+
+/*
+ * Back to a state in which a connection can be made, from any. What is still posted is flushed, here and not by the
+ * engine, which may not have come to it and has nothing to do once the QP is IDLE.
+ */
+static int reset(struct srnic_qp *qp)
+{
+	srnic_qp_fail(qp);
+	disconnect(qp, SRNIC_OVER_ABORT);
+	srnic_qp_stop(qp, NULL);
+	mutex_lock(&qp->tx.mutex);
+	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
+		srnic_tx_flush(qp);
+		WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+		if (qp->rq.hdr)
+			WRITE_ONCE(qp->rq.hdr->state, 0);
+		srnic_qp_move(qp, BIT(SRNIC_QP_ERROR), SRNIC_QP_IDLE, NULL);
+	}
+	srnic_tx_unlock(qp);
+	return 0;
+}
+
+/* On return nothing of the peer's lands any more: who was receiving is waited for, who comes later sees the state. */
+static void fail_and_wait(struct srnic_qp *qp)
+{
+	srnic_qp_fail(qp);
+	mutex_lock(&qp->tx.mutex);
+	if (qp->sock) {
+		lock_sock(qp->sock->sk);
+		release_sock(qp->sock->sk);
+	}
+	srnic_tx_unlock(qp);
+}
+
+static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
+{
+	switch (to) {
+	case IB_QPS_RESET:
+		return reset(qp);
+	case IB_QPS_INIT:
+		return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : -EINVAL;
+	case IB_QPS_RTR:
+		/* rdma_cm asks for it before it accepts; an iWARP QP gets there, and to RTS, by connecting. */
+		return READ_ONCE(qp->state) <= SRNIC_QP_RTS ? 0 : -EINVAL;
+	case IB_QPS_RTS:
+		return READ_ONCE(qp->state) == SRNIC_QP_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		disconnect(qp, SRNIC_OVER_CLOSE);
+		return 0;
+	case IB_QPS_ERR:
+		fail_and_wait(qp);
+		disconnect(qp, SRNIC_OVER_ABORT);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+int srnic_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(base);
+	int ret = 0;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_STATE)
+		ret = modify_state(qp, attr->qp_state);
+	if (ret)
+		return ret;
+	if (mask & IB_QP_STATE)
+		qp->ib_state = attr->qp_state;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->access_flags = attr->qp_access_flags;
+	return 0;
+}
+
+static enum ib_qp_state ib_state_of(struct srnic_qp *qp)
+{
+	switch (READ_ONCE(qp->state)) {
+	case SRNIC_QP_RTS:
+		return IB_QPS_RTS;
+	case SRNIC_QP_TERMINATING:
+		return IB_QPS_SQE;
+	case SRNIC_QP_ERROR:
+		return IB_QPS_ERR;
+	default:
+		return qp->ib_state == IB_QPS_INIT ? IB_QPS_INIT : IB_QPS_RESET;
+	}
+}
+
+int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init)
+{
+	struct srnic_qp *qp = to_srnic_qp(base);
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = attr->cur_qp_state = ib_state_of(qp);
+	attr->cap = qp->cap;
+	attr->qp_access_flags = qp->access_flags;
+	attr->max_rd_atomic = qp->ord;
+	attr->max_dest_rd_atomic = qp->ird;
+	attr->timeout = qp->ack_timeout;
+	attr->port_num = 1;
+	memset(init, 0, sizeof(*init));
+	init->qp_context = base->qp_context;
+	init->event_handler = base->event_handler;
+	init->send_cq = base->send_cq;
+	init->recv_cq = base->recv_cq;
+	init->srq = base->srq;
+	init->qp_type = base->qp_type;
+	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->cap = qp->cap;
+	return 0;
+}

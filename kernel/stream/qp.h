@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Queue pairs: the object, its life, and the borders between its three halves: transmit (tx.c), receive (rx.c) and the
+ * connection (stream.c, connect.h).
+ */
+#ifndef SRNIC_QP_H
+#define SRNIC_QP_H
+
+#include <linux/mutex.h>
+#include <linux/net.h>
+#include <rdma/ib_verbs.h>
+
+#include "stream/batch.h"
+#include "queue/ring.h"
+#include "srnic.h"
+
+struct srnic_cq;
+struct srnic_srq;
+struct srnic_ep;
+
+#define SRNIC_SEND_SLOT_MAX	(sizeof(struct srnic_send_wqe) + SRNIC_MAX_INLINE)
+#define SRNIC_RECV_SLOT_MAX	(sizeof(struct srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(struct srnic_sge))
+
+/*
+ * IDLE		no connection yet; receives may be posted
+ * RTS		connected
+ * TERMINATING	an error was found here: the engine still has a Terminate to send
+ * ERROR	the stream is over; whatever is queued or posted is flushed
+ */
+enum srnic_qp_state {
+	SRNIC_QP_IDLE,
+	SRNIC_QP_RTS,
+	SRNIC_QP_TERMINATING,
+	SRNIC_QP_ERROR,
+};
+
+/* What becomes of a send work request between its start and its completion. */
+struct srnic_sq_track {
+	u64 wr_id;
+	u32 byte_len;
+	u8 opcode;
+	u8 flags;
+	u8 status;
+	bool done;
+};
+
+/* A position in a gather or scatter list, for sequential use. */
+struct srnic_sge_cursor {
+	u32 index;
+	u32 offset;	/* octets into entry index */
+};
+
+/* An RDMA Read that this end issued and whose response is not complete. */
+struct srnic_outbound_read {
+	struct core_read_sink sink;
+	struct srnic_sge_cursor cursor;
+	u32 sq_index;		/* its srnic_sq_track */
+	u32 inv_stag;		/* READ_INV: invalidated when the response is complete */
+	bool invalidate;
+	bool rtr;		/* the RTR of RFC 6581: belongs to no work request */
+	u8 num_sge;
+	struct srnic_sge sge[SRNIC_MAX_SGE];
+};
+
+/* Where the payload of a message comes from. */
+enum srnic_tx_source {
+	SRNIC_SOURCE_BYTES,	/* kernel memory: @bytes */
+	SRNIC_SOURCE_SGES,	/* the gather list of tx.wqe */
+	SRNIC_SOURCE_REGION,	/* tx.response: a peer's read */
+};
+
+/* A message of which some FPDUs are built, while @active. */
+struct srnic_tx_message {
+	bool active;
+	enum srnic_tx_source source;
+	struct core_tx_msg msg;
+	const u8 *bytes;
+	struct srnic_sge_cursor cursor;
+};
+
+/**
+ * struct srnic_tx - the transmit engine of a QP
+ * @mutex: whoever holds it is the engine: everything here without another rule belongs to it, and so does the consumer
+ *	side of the send queue. Taken in process context only; the socket lock nests inside
+ * @work: runs the engine when nobody else may
+ * @again: there may be something to do that the running engine has not seen; atomic
+ * @held: responder before its first FPDU came (RFC 5044 7.1.2 rule 4): build nothing; cleared by the receive half
+ * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive half kicks the engine
+ * @built: send queue index up to which all octets are in the batch or sent: complete once the batch is empty
+ * @completed: send queue index up to which that was done
+ * @fpdus: built, but not counted yet
+ * @local: what this end began; its request is in @wqe, its own octets in @control. @answer: a Read Response, to @response.
+ *	They take turns (@answer_next) by FPDU, unless both are tagged: then by message
+ * @closing: send requests are taken up to @close_at only; @peer_closed: nothing will come any more
+ */
+struct srnic_tx {
+	struct mutex mutex;
+	struct delayed_work work;
+	unsigned long again;
+	bool held;
+	bool read_stall;
+	bool want_rtr;
+	bool term_pending;
+	bool last_wqe;
+	bool answer_next;
+	bool crc;
+	u8 rtr;
+	struct core_markers markers;
+	u32 send_msn, read_msn;
+	u32 built;
+	u32 completed;
+	u32 fpdus;
+	bool closing, peer_closed;
+	u32 close_at;
+	struct core_terminate term;
+	unsigned long term_deadline;
+	struct srnic_batch batch;
+
+	struct srnic_tx_message local, answer;
+	struct core_read_request response;
+	u8 control[CORE_TERM_MAX];	/* payload of a Read Request or Terminate */
+	u8 wqe[SRNIC_SEND_SLOT_MAX] __aligned(8);
+};
+
+/**
+ * struct srnic_rx_half - the receive half of a QP
+ *
+ * Touched only with the socket's lock held (sk_data_ready, or lock_sock), but for the flush of @wqe, which happens after
+ * the callbacks were taken off the socket.
+ */
+struct srnic_rx_half {
+	struct core_rx core;
+	bool wqe_active;
+	struct srnic_sge_cursor cursor;
+	u8 wqe[SRNIC_RECV_SLOT_MAX] __aligned(8);
+};
+
+/**
+ * struct srnic_qp - a queue pair
+ * @users: the verbs object, iw_cm, the connection, lookups; destroy_qp waits for @freed
+ * @state: enum srnic_qp_state. Only moves forward but for srnic_qp_start() and reset. Written under @state_lock
+ * @state_lock: irqsave spinlock; protects @state, @ep. Innermost but for nothing
+ * @sock: the socket while connected; changes under tx.mutex and with the callbacks off. @ep: the connection, referenced
+ * @sq: @sq_taken: ring and the engine's own consumer index (tx.mutex). @sq_posted: kernel producer, under @sq_lock
+ * @sq_lock: irqsave; kernel posts
+ * @done_lock: irqsave; @track, @sq_done: in-order completion. cq->lock nests inside
+ * @rq: @rq_taken: ring and the kernel's own consumer index, under @rq_lock (irqsave; cq->lock does not nest inside).
+ *	@rq_posted: kernel producer, under @rq_lock
+ * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by the engine
+ * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the receive half
+ */
+struct srnic_qp {
+	struct ib_qp base;
+	struct srnic_dev *dev;
+	u32 pd;
+	bool user;
+	bool sig_all;
+	refcount_t users;
+	struct completion freed;
+	spinlock_t state_lock;
+	u32 state;
+	u32 ib_state;		/* what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle */
+	struct srnic_ep *ep;
+	struct socket *sock;
+	struct srnic_cq *send_cq, *recv_cq;
+	struct srnic_srq *srq;
+	struct ib_qp_cap cap;
+	u32 access_flags;	/* for query_qp: what a peer may do is the STag's to say */
+	u8 ack_timeout;		/* what the consumer told rdma_cm, for query_qp; TCP has timers of its own */
+	bool event_raised;
+
+	struct srnic_ring sq;
+	spinlock_t sq_lock;
+	u32 sq_posted;
+	u32 sq_taken;
+	spinlock_t done_lock;
+	u32 sq_done;
+	struct srnic_sq_track *track;
+
+	struct srnic_ring rq;
+	spinlock_t rq_lock;
+	u32 rq_posted;
+	u32 rq_taken;
+
+	u32 ird, ord;
+	struct core_read_request *inbound;
+	u32 inbound_head, inbound_tail, inbound_size;
+	struct srnic_outbound_read *outbound;
+	u32 outbound_head, outbound_tail, outbound_size;
+
+	struct srnic_tx tx;
+	struct srnic_rx_half rx;
+
+	/* the socket's own callbacks, put back by srnic_qp_stop() */
+	void (*old_data_ready)(struct sock *sk);
+	void (*old_state_change)(struct sock *sk);
+	void (*old_write_space)(struct sock *sk);
+	void (*old_error_report)(struct sock *sk);
+};
+
+static inline struct srnic_qp *to_srnic_qp(struct ib_qp *base)
+{
+	return container_of(base, struct srnic_qp, base);
+}
+
+/* ---- qp.c: the object ---- */
+
+/* Lookup by number with a reference; NULL if there is none. Process context. */
+struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn);
+void srnic_qp_hold(struct srnic_qp *qp);
+void srnic_qp_put(struct srnic_qp *qp);
+
+/* Moves between states; false if the QP is in none of those in the mask `from`. term: for TERMINATING. Any context. */
+bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to, const struct core_terminate *term);
+#define SRNIC_QP_ANY_BUT(state) (~(1U << (state)))
+/* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
+void srnic_qp_fail(struct srnic_qp *qp);
+/* Moves to TERMINATING with this Terminate (a QP that is not RTS stays as it is). Any context. */
+void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term);
+/* Raises an async event, once per connection. Any context. */
+void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
+/* Tells, once per connection, that a QP in error takes no more from its SRQ. The engine (tx.mutex held). */
+void srnic_qp_last_wqe(struct srnic_qp *qp);
+
+/* ---- stream.c: the QP on a connected socket ---- */
+
+struct srnic_qp_start {
+	struct srnic_ep *ep;
+	struct socket *sock;		/* connected, in full operation phase from its next octet on */
+	struct core_mpa_agreed agreed;
+	bool initiator;
+};
+
+/*
+ * For startup.c: an idle QP becomes RTS on this socket. Takes over the socket's callbacks and sk_user_data, and handles
+ * octets that are already there. The QP takes a reference on the ep until srnic_qp_stop(). Process context, no lock held;
+ * the socket must not be watched by the ep any more. 0, -ENOMEM, or -EINVAL if the QP is not idle.
+ * The QP reports the end of the stream by srnic_ep_over(), possibly before this returns.
+ */
+int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
+/*
+ * The stream comes to a graceful end (RFC 5041 6.2.1): what was posted and what the peer has asked to read still goes out;
+ * what is posted from now on will be flushed. peer: it has closed its half. If that cut a message short or left a read
+ * without its response, it is the error that RFC 5044 8 has as number 1. Does nothing if the QP is not on this ep any
+ * more. Process context.
+ */
+void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer);
+/* Is all that done, or the QP not on this ep any more? Process context. */
+bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep);
+/*
+ * Ends the QP's use of its socket: state ERROR, callbacks restored; when it returns neither half uses the socket or will.
+ * What is posted is flushed by this call, or by whoever is the engine when it returns. Idempotent; process context; never
+ * with a socket lock held. The socket itself stays the ep's to shut and release. Does nothing if the QP is not on this ep
+ * any more; ep NULL: on whatever it is.
+ */
+void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *ep);
+/* A startup whose consumer believes that it works has failed: an idle QP fails with it, unless it has disowned the ep. */
+void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep);
+/* Frees the queues of RDMA Reads, which a start had made. No stream is there any more. */
+void srnic_qp_free_reads(struct srnic_qp *qp);
+
+/* ---- sq.c: completion of send work requests ---- */
+
+/* Notes a request that the engine takes from the queue (tx.mutex held). */
+void srnic_sq_track(struct srnic_qp *qp, u32 index, const struct srnic_send_wqe *wqe);
+/* Marks the request at this index done and completes, in order, all that are. Any context; a stale index is ignored. */
+void srnic_sq_complete(struct srnic_qp *qp, u32 index, u8 status, u32 byte_len);
+/* Marks done all in [from, to) that do not wait for a response, and completes, in order, all that are. */
+void srnic_sq_complete_sent(struct srnic_qp *qp, u32 from, u32 to);
+/* Completes in error everything taken or posted. The engine (tx.mutex held), state ERROR or TERMINATING. */
+void srnic_sq_flush(struct srnic_qp *qp);
+
+/* ---- sge.c: lists of local memory ---- */
+
+/* Copies from, or to (memory of that pd), the list at the cursor and advances it. The core has checked that len fits the list. Any context. */
+enum core_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num,
+					    struct srnic_sge_cursor *at, void *dst, u32 len);
+enum core_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd, const struct srnic_sge *sge, u32 num,
+					     struct srnic_sge_cursor *at, const void *src, u32 len);
+/* May the whole list be used with these local rights? */
+enum core_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num, u32 access);
+
+/* ---- rq.c: receive work requests ---- */
+
+/* Takes the next receive into qp->rx.wqe. */
+enum core_take srnic_rq_take(struct srnic_qp *qp, u32 *room);
+/* Completes the receive in qp->rx.wqe. */
+void srnic_rq_complete(struct srnic_qp *qp, const struct core_rx_message *message, u8 status);
+/* Completes in error all posted receives (not those of an SRQ). The engine (tx.mutex held), the receive half silenced. */
+void srnic_rq_flush(struct srnic_qp *qp);
+
+/* ---- tx.c: the transmit engine ---- */
+
+void srnic_tx_init(struct srnic_qp *qp);
+/* Resets the engine for a new connection (tx.mutex held). */
+void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
+/* Runs the engine now, bounded; what remains goes to the workqueue. Process context. */
+void srnic_tx_run(struct srnic_qp *qp);
+/*
+ * Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h, SRNIC_QUEUE_ERROR).
+ * tx.mutex held, the state ERROR or TERMINATING.
+ */
+void srnic_tx_flush(struct srnic_qp *qp);
+/* Has the engine run soon. Any context. */
+void srnic_tx_kick(struct srnic_qp *qp);
+/* For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it taken. */
+void srnic_tx_unlock(struct srnic_qp *qp);
+/* Is everything out that there was when tx.closing was set? (tx.mutex held) */
+bool srnic_tx_closed(struct srnic_qp *qp);
+/* Frees the batch (tx.mutex held, or QP being destroyed). */
+void srnic_tx_release(struct srnic_qp *qp);
+
+/* ---- rx.c: the receive half ---- */
+
+void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
+/* Consumes all that is in the socket's receive queue. Socket lock held. */
+void srnic_rx_run(struct srnic_qp *qp, struct sock *sk);
+
+/* ---- verbs ---- */
+
+int srnic_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int srnic_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int srnic_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init);
+int srnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+/* wr NULL: a user's doorbell. */
+int srnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int srnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+void srnic_iw_add_ref(struct ib_qp *qp);
+void srnic_iw_rem_ref(struct ib_qp *qp);
+struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn);
+
+#endif

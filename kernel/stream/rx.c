@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Receive half of a QP: pulls octets out of the TCP socket and does with them what the core says.
+ *
+ * Runs from sk_data_ready, in softirq or from release_sock, possibly inside this QP's own sendmsg: so it takes no lock
+ * that is held across one, never sleeps and never allocates. qp->rx is touched only here, under the socket's lock. What
+ * it cannot do itself (answer a read, send a Terminate) it leaves to the transmit engine.
+ */
+#include <net/tcp.h>
+
+#include "connection/connect.h"
+#include "memory/mr.h"
+#include "stream/qp.h"
+#include "queue/srq.h"
+#include "device/stats.h"
+
+static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
+{
+	if (qp->outbound_head == smp_load_acquire(&qp->outbound_tail))
+		return NULL;
+	return &qp->outbound[qp->outbound_head & (qp->outbound_size - 1)];
+}
+
+/* ---- what the core asks ---- */
+
+bool core_host_region(void *ctx, u32 stag, struct core_region *out)
+{
+	struct srnic_qp *qp = ctx;
+
+	return srnic_region_snapshot(qp->dev, stag, out);
+}
+
+enum core_take core_host_receive(void *ctx, u32 *room)
+{
+	return srnic_rq_take(ctx, room);
+}
+
+bool core_host_read_sink(void *ctx, struct core_read_sink *out)
+{
+	struct srnic_outbound_read *read = oldest_read(ctx);
+
+	if (read)
+		*out = read->sink;
+	return read;
+}
+
+bool core_host_read_room(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	return qp->inbound_tail - smp_load_acquire(&qp->inbound_head) < qp->ird;
+}
+
+/* ---- placement ---- */
+
+/* A receive of a shared queue names memory of that queue's protection domain. */
+static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
+{
+	const struct srnic_recv_wqe *wqe = (const struct srnic_recv_wqe *)qp->rx.wqe;
+	u32 pd = qp->srq ? qp->srq->pd : qp->pd;
+
+	return srnic_sges_scatter(qp, pd, (const struct srnic_sge *)(wqe + 1), wqe->num_sge, &qp->rx.cursor, data, n);
+}
+
+static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, u32 n)
+{
+	struct srnic_outbound_read *read = oldest_read(qp);
+
+	read->sink.placed += n;
+	return srnic_sges_scatter(qp, qp->pd, read->sge, read->num_sge, &read->cursor, data, n);
+}
+
+/* A peer's tagged access that fails is the peer's fault; failing local memory is a local error (RFC 5040 figure 9). */
+static enum core_rx_event place(struct srnic_qp *qp, const u8 *data, u32 n)
+{
+	struct core_rx *core = &qp->rx.core;
+	enum core_region_verdict verdict;
+
+	switch (core->place.kind) {
+	case CORE_PLACE_REGION:
+		verdict = srnic_region_write(qp->dev, qp->pd, false, core->place.stag, CORE_ACCESS_REMOTE_WRITE,
+					     core->place.to, data, n);
+		if (verdict != CORE_REGION_OK)
+			return core_rx_fail(core, verdict);
+		break;
+	case CORE_PLACE_RECEIVE:
+		verdict = place_receive(qp, data, n);
+		if (verdict != CORE_REGION_OK) {
+			srnic_rq_complete(qp, NULL, SRNIC_WC_LOC_PROT_ERR);
+			return core_rx_fail(core, CORE_REGION_OK);
+		}
+		break;
+	case CORE_PLACE_READ:
+		verdict = place_read(qp, data, n);
+		if (verdict != CORE_REGION_OK) {
+			srnic_sq_complete(qp, oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
+			return core_rx_fail(core, CORE_REGION_OK);
+		}
+		break;
+	}
+	if (core->params.crc)
+		core->crc = core_host_crc32c(core->crc, data, n);
+	return core_rx_took(core, n);
+}
+
+/* ---- delivery ---- */
+
+static enum core_rx_event deliver_send(struct srnic_qp *qp)
+{
+	struct core_rx *core = &qp->rx.core;
+	enum core_region_verdict verdict;
+
+	if (core->message.rtr)
+		return CORE_RX_MORE;
+	if (core->message.invalidate) {
+		verdict = srnic_mr_invalidate(qp->dev, qp->pd, core->message.inv_stag, qp->base.qp_num);
+		if (verdict != CORE_REGION_OK) {
+			srnic_rq_complete(qp, NULL, SRNIC_WC_REM_INV_REQ_ERR);
+			return core_rx_fail_invalidate(core, verdict);
+		}
+	}
+	srnic_rq_complete(qp, &core->message, SRNIC_WC_SUCCESS);
+	return CORE_RX_MORE;
+}
+
+static void deliver_read_request(struct srnic_qp *qp)
+{
+	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] = qp->rx.core.read_request;
+	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
+	srnic_tx_kick(qp);
+}
+
+static void deliver_read_response(struct srnic_qp *qp)
+{
+	struct srnic_outbound_read *read = oldest_read(qp);
+	u32 index = read->sq_index, len = read->sink.length;
+	bool rtr = read->rtr;
+	u8 status = SRNIC_WC_SUCCESS;
+
+	if (read->invalidate && srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
+		status = SRNIC_WC_LOC_PROT_ERR;
+	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
+	if (!rtr)
+		srnic_sq_complete(qp, index, status, len);
+	if (status != SRNIC_WC_SUCCESS)
+		srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
+	smp_mb();	/* pairs with the engine's stalling on a read */
+	if (READ_ONCE(qp->tx.read_stall))
+		srnic_tx_kick(qp);
+}
+
+/* RFC 5040 6.2.1: after a Terminate in either direction the stream is abandoned, the LLP closed gracefully. */
+static void deliver_terminate(struct srnic_qp *qp)
+{
+	const struct core_terminate *term = &qp->rx.core.term;
+
+	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n", qp->base.qp_num,
+		  term->layer, term->etype, term->code);
+	srnic_count(qp->dev, SRNIC_RX_TERMINATES, 1);
+	srnic_qp_fail(qp);
+	srnic_qp_event(qp, IB_EVENT_QP_FATAL);
+	srnic_ep_over(qp->ep, SRNIC_OVER_TERMINATED);
+}
+
+/* RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU. */
+static void release_hold(struct srnic_qp *qp)
+{
+	if (likely(!READ_ONCE(qp->tx.held)) || !qp->rx.core.fpdus)
+		return;
+	WRITE_ONCE(qp->tx.held, false);
+	srnic_tx_kick(qp);
+}
+
+/* A local catastrophic error is not the peer's. */
+static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
+{
+	if (term->layer == CORE_LAYER_RDMAP && term->etype == CORE_RDMAP_LOCAL_ERROR)
+		return;
+	srnic_count(qp->dev, SRNIC_RX_ERRORS, 1);
+	if (term->layer == CORE_LAYER_LLP && term->code == CORE_LLP_CRC_ERROR)
+		srnic_count(qp->dev, SRNIC_RX_CRC_ERRORS, 1);
+}
+
+static void deliver(struct srnic_qp *qp, enum core_rx_event event)
+{
+	if (event == CORE_RX_SEND)
+		event = deliver_send(qp);
+	switch (event) {
+	case CORE_RX_READ_REQUEST:
+		deliver_read_request(qp);
+		break;
+	case CORE_RX_READ_RESPONSE:
+		deliver_read_response(qp);
+		break;
+	case CORE_RX_TERMINATE:
+		deliver_terminate(qp);
+		break;
+	case CORE_RX_ERROR:
+		release_hold(qp);	/* what is refused may still be a valid FPDU */
+		count_error(qp, &qp->rx.core.term);
+		srnic_qp_terminate(qp, &qp->rx.core.term);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Consumes a contiguous piece of the stream; after the stream's end it is dropped. */
+static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	struct core_rx *core = &qp->rx.core;
+
+	while (len) {
+		struct core_rx_step step = core_rx_next(core);
+		u32 n = min(len, step.want);
+		enum core_rx_event event;
+
+		if (step.kind == CORE_RX_STOP)
+			return;
+		if (step.kind == CORE_RX_PLACE) {
+			event = place(qp, data, n);
+		} else {
+			memcpy(step.into, data, n);
+			event = core_rx_took(core, n);
+		}
+		if (event != CORE_RX_MORE)
+			deliver(qp, event);
+		data += n;
+		len -= n;
+	}
+	release_hold(qp);
+}
+
+static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)
+{
+	struct skb_seq_state seq;
+	const u8 *data;
+	size_t done = 0;
+	u32 n;
+
+	skb_prepare_seq_read(skb, offset, offset + len, &seq);
+	while ((n = skb_seq_read(done, &data, &seq))) {
+		n = min_t(size_t, n, len - done);
+		feed(desc->arg.data, data, n);
+		done += n;
+	}
+	return len;
+}
+
+/* Urgent octets stay in the stream, and mean nothing to MPA; but tcp_read_sock() stops for good in front of one. */
+static void forget_urgent(struct sock *sk)
+{
+	if (unlikely(tcp_sk(sk)->urg_data))
+		WRITE_ONCE(tcp_sk(sk)->urg_data, 0);
+}
+
+void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
+{
+	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
+	u64 fpdus = qp->rx.core.fpdus;
+	int octets;
+
+	/* A QP in error takes no more octets; it still empties the queue, so that closing sends FIN and not RST. */
+	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
+		qp->rx.core.over = true;
+	forget_urgent(sk);
+	octets = tcp_read_sock(sk, &desc, rx_actor);
+	if (octets <= 0)
+		return;
+	srnic_count(qp->dev, SRNIC_RX_OCTETS, octets);
+	srnic_count(qp->dev, SRNIC_RX_FPDUS, qp->rx.core.fpdus - fpdus);
+}
+
+void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
+{
+	struct core_rx_params params = {
+		.ctx = qp,
+		.pd = qp->pd,
+		.crc = start->agreed.crc,
+		.markers = start->agreed.recv_markers,
+		.rtr = start->initiator ? 0 : start->agreed.rtr,
+	};
+
+	qp->rx.wqe_active = false;
+	core_rx_init(&qp->rx.core, &params);
+}
