@@ -18,7 +18,10 @@ static int __init srnic_init(void)
 	err = srnic_crc_init();
 	if (err)
 		return err;
-	/* Storage and NFS write back dirty pages through us, so the queue must make progress without memory. */
+	/*
+	 * Storage and NFS write back dirty pages through us, so the queue must make progress
+	 * without memory.
+	 */
 	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	if (!srnic_wq)
 		return -ENOMEM;

@@ -35,10 +35,12 @@ struct srnic_stats;
 /**
  * struct srnic_dev_connections - the connections of a device (ep.c)
  * @lock: irqsave; protects @eps, @num, @dying and the QP of each ep. Innermost
- * @eps: those that have not ended yet; one that ends leaves the list before it drops its own reference
+ * @eps: those that have not ended yet; one that ends leaves the list before it drops its own
+ *	reference
  * @num: eps whose memory exists; @idle is woken when it gets 0
  * @dying: no new ones
- * @announced: incoming connections that the consumer may still accept or reject, by the number that iw_cm keeps for us
+ * @announced: incoming connections that the consumer may still accept or reject, by the number that
+ *	iw_cm keeps for us
  */
 struct srnic_dev_connections {
 	spinlock_t lock;
@@ -54,9 +56,11 @@ struct srnic_dev_connections {
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
- * @qps: QPs by number. Entries are erased before a QP is freed; readers use RCU plus srnic_qp_hold()
+ * @qps: QPs by number. Entries are erased before a QP is freed; readers use RCU plus
+ *	srnic_qp_hold()
  * @num_qps: how many there are, at most SRNIC_MAX_QP
- * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use RCU
+ * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use
+ *	RCU
  * @stag_key: key of the STag permutation, random per device
  * @cq_ids: @srq_ids: numbers that rdma-resource and user space see
  * @stats: counters, per CPU (stats.h)
@@ -108,7 +112,10 @@ static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *base)
 	return container_of(base, struct srnic_ucontext, base);
 }
 
-/* No entry is left. xa_empty() asks for more: an allocation that failed may have left empty nodes, for xa_destroy(). */
+/*
+ * No entry is left. xa_empty() asks for more: an allocation that failed may have left empty nodes,
+ * for xa_destroy().
+ */
 static inline bool srnic_xa_vacant(struct xarray *xa)
 {
 	unsigned long index = 0;
@@ -116,7 +123,10 @@ static inline bool srnic_xa_vacant(struct xarray *xa)
 	return !xa_find(xa, &index, ULONG_MAX, XA_PRESENT);
 }
 
-/* For everything that may not run where it is noticed: transmit passes, connection events. Lives as long as the module. */
+/*
+ * For everything that may not run where it is noticed: transmit passes, connection events. Lives as
+ * long as the module.
+ */
 extern struct workqueue_struct *srnic_wq;
 
 /* link.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What differs between the kernels that srnic builds for (6.5 and later), seen from 6.12. Nothing else lives here, and
- * no other file asks for a kernel version.
+ * What differs between the kernels that srnic builds for (6.5 and later), seen from 6.12. Nothing
+ * else lives here, and no other file asks for a kernel version.
  */
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
@@ -28,10 +28,12 @@ static inline struct page *ib_virt_dma_to_page(u64 dma_addr)
 #endif
 
 /*
- * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is free: a link-local one whose lower
- * half is never zero, as rdma-core's tests want. Before, rdma_cm looks for the interface's hardware address.
+ * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is free: a
+ * link-local one whose lower half is never zero, as rdma-core's tests want. Before, rdma_cm looks
+ * for the interface's hardware address.
  */
-static inline void srnic_compat_gid(const struct ib_device *base, const struct net_device *netdev, union ib_gid *gid)
+static inline void srnic_compat_gid(const struct ib_device *base, const struct net_device *netdev,
+				    union ib_gid *gid)
 {
 	memset(gid, 0, sizeof(*gid));
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
@@ -43,8 +45,9 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 }
 
 /*
- * Between ib_alloc_device and ib_register_device: a new ib_device starts in the initial namespace. Where devices belong
- * to one namespace each ("exclusive"), it has to be that of its interface; later kernels may do this themselves.
+ * Between ib_alloc_device and ib_register_device: a new ib_device starts in the initial namespace.
+ * Where devices belong to one namespace each ("exclusive"), it has to be that of its interface;
+ * later kernels may do this themselves.
  */
 static inline void srnic_compat_set_net(struct ib_device *base, struct net *net)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * iw_cm's connect, accept and reject: whose QP it is, the addresses, and the frame with which the startup phase begins
- * or is answered (RFC 5044 7.1.2). Listening is listen.c's.
+ * iw_cm's connect, accept and reject: whose QP it is, the addresses, and the frame with which the
+ * startup phase begins or is answered (RFC 5044 7.1.2). Listening is listen.c's.
  */
 #include <linux/sched/signal.h>
 #include <net/addrconf.h>
@@ -14,8 +14,8 @@
 /* ---- connect ---- */
 
 /*
- * A QP number is no secret, and iw_cm asks for no more: a user's QP is connected by the process that created it, a kernel
- * consumer's by way of the id that has it.
+ * A QP number is no secret, and iw_cm asks for no more: a user's QP is connected by the process
+ * that created it, a kernel consumer's by way of the id that has it.
  */
 static bool may_connect(const struct iw_cm_id *id, const struct srnic_qp *qp)
 {
@@ -35,7 +35,10 @@ static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 		srnic_qp_put(qp);
 		return -EPERM;
 	}
-	/* In this order: a QP that fails in between is seen here, or sees the ep in srnic_connect_abandon(). */
+	/*
+	 * In this order: a QP that fails in between is seen here, or sees the ep in
+	 * srnic_connect_abandon().
+	 */
 	srnic_ep_set_qp(ep, qp);
 	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE)
 		return -EINVAL;
@@ -53,7 +56,10 @@ static void scope(struct sockaddr_storage *addr, const struct net_device *netdev
 		in6->sin6_scope_id = netdev->ifindex;
 }
 
-/* iw_cm's mapped addresses: where a port mapper is at work that is where the peer really listens, else they are equal. */
+/*
+ * iw_cm's mapped addresses: where a port mapper is at work that is where the peer really listens,
+ * else they are equal.
+ */
 static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
 {
 	int ret = srnic_sock_create(ep->net, id->m_remote_addr.ss_family, &ep->sock);
@@ -70,7 +76,8 @@ static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
 	return srnic_sock_connect(ep->sock, &ep->local, &ep->remote);
 }
 
-static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id, const struct iw_cm_conn_param *param)
+static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id,
+			  const struct iw_cm_conn_param *param)
 {
 	int ret = take_qp(ep, id, param->qpn) ?: srnic_frame_request(ep, param) ?: open_connection(ep, id);
 
@@ -104,7 +111,9 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 /* ---- accept and reject ---- */
 
-/* The connection that iw_cm means, locked and referenced; NULL if it is gone: the peer or the time. */
+/*
+ * The connection that iw_cm means, locked and referenced; NULL if it is gone: the peer or the time.
+ */
 static struct srnic_ep *find_announced(struct iw_cm_id *id)
 {
 	struct srnic_dev_connections *conns = &to_srnic_dev(id->device)->connections;
@@ -120,7 +129,8 @@ static struct srnic_ep *find_announced(struct iw_cm_id *id)
 	return ep;
 }
 
-static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id, const struct iw_cm_conn_param *param)
+static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id,
+			 const struct iw_cm_conn_param *param)
 {
 	int ret;
 
@@ -136,8 +146,9 @@ static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id, const struct 
 }
 
 /*
- * From an error on iw_cm does not call us again for this connection, so the peer gets its refusal here. A second accept
- * before the first one is done ends it without further events, as iw_cm then expects.
+ * From an error on iw_cm does not call us again for this connection, so the peer gets its refusal
+ * here. A second accept before the first one is done ends it without further events, as iw_cm then
+ * expects.
  */
 int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An ep: its references, the work that takes it from state to state, its creation and death, and what reaches it from
- * the QP, the listener and the device. startup.c and ending.c have the states.
+ * An ep: its references, the work that takes it from state to state, its creation and death, and
+ * what reaches it from the QP, the listener and the device. startup.c and ending.c have the states.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -77,7 +77,8 @@ static void arm(struct srnic_ep *ep)
 	if (!ep->timed)
 		return;
 	srnic_ep_get(ep);
-	if (!queue_delayed_work(srnic_wq, &ep->work, time_after(ep->deadline, now) ? ep->deadline - now : 0))
+	if (!queue_delayed_work(srnic_wq, &ep->work,
+				time_after(ep->deadline, now) ? ep->deadline - now : 0))
 		srnic_ep_put(ep);
 }
 
@@ -107,7 +108,7 @@ static void run(struct srnic_ep *ep)
 static void ep_work(struct work_struct *work)
 {
 	struct srnic_ep *ep = container_of(to_delayed_work(work), struct srnic_ep, work);
-	unsigned int noio = memalloc_noio_save();	/* storage may wait for this very connection */
+	unsigned int noio = memalloc_noio_save(); /* storage may wait for this very connection */
 
 	mutex_lock(&ep->lock);
 	run(ep);
@@ -229,7 +230,9 @@ void srnic_ep_die(struct srnic_ep *ep)
 
 /* ---- from outside: the QP, the listener, the device ---- */
 
-/* Ends those connections of a device that a predicate picks, by what only the list's lock protects. */
+/*
+ * Ends those connections of a device that a predicate picks, by what only the list's lock protects.
+ */
 static void end_matching(struct srnic_dev *dev, bool (*match)(struct srnic_ep *ep, const void *key),
 			 const void *key)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An ep (endpoint), for the files that connections are made of: ep.c, the object; frame.c and report.c, which speak to
- * the peer during startup and to the consumer; startup.c and ending.c, its states; connect.c and listen.c, the verbs.
- * Below them all is socket.c.
+ * An ep (endpoint), for the files that connections are made of: ep.c, the object; frame.c and
+ * report.c, which speak to the peer during startup and to the consumer; startup.c and ending.c, its
+ * states; connect.c and listen.c, the verbs. Below them all is socket.c.
  */
 #ifndef SRNIC_EP_H
 #define SRNIC_EP_H
@@ -19,7 +19,8 @@ struct srnic_listen;
 struct srnic_qp;
 
 /*
- * States of an ep. Those before OPERATION are the MPA startup phase, each with a deadline but for the consumer's part.
+ * States of an ep. Those before OPERATION are the MPA startup phase, each with a deadline but for
+ * the consumer's part.
  *
  *	state		waits for			then			if it fails
  *	CONNECTING	TCP to connect			REQUESTING		CONNECT_REPLY, DEAD
@@ -34,9 +35,9 @@ struct srnic_qp;
  *	LINGER		the peer's FIN, all acked	DEAD			DEAD (reset)
  *	DEAD		its last reference
  *
- * iw_cm gets CONNECT_REPLY once per connect() that returned 0, ESTABLISHED once per accept() that returned 0, and
- * DISCONNECT and CLOSE only after one of these with status 0 (CLOSE also after a failed ESTABLISHED): never more than
- * the 4 or 3 events it has room for.
+ * iw_cm gets CONNECT_REPLY once per connect() that returned 0, ESTABLISHED once per accept() that
+ * returned 0, and DISCONNECT and CLOSE only after one of these with status 0 (CLOSE also after a
+ * failed ESTABLISHED): never more than the 4 or 3 events it has room for.
  */
 enum srnic_ep_state {
 	SRNIC_EP_CONNECTING,
@@ -66,8 +67,9 @@ struct srnic_startup {
 /**
  * struct srnic_ep - one TCP connection
  *
- * Owner: its own work moves it from state to state, and is the only one to release the socket. Verbs take @lock to make
- * the first move (connect, accept, reject); everybody else calls srnic_ep_over().
+ * Owner: its own work moves it from state to state, and is the only one to release the socket.
+ * Verbs take @lock to make the first move (connect, accept, reject); everybody else calls
+ * srnic_ep_over().
  *
  *	reference held by		from			until
  *	the machine itself		creation		DEAD
@@ -75,22 +77,26 @@ struct srnic_startup {
  *	dev->connections.announced	ANNOUNCED		@id is set and answered, or given up
  *	the QP				srnic_qp_start()	srnic_qp_stop()
  *
- * The ep in turn holds @dev's count (srnic_connect_dev_exit() waits for it), @net, and where not NULL: @cm_id, @qp,
- * @listen, @sock. The memory may be freed in any context, since all of these but the count are gone when it is DEAD.
+ * The ep in turn holds @dev's count (srnic_connect_dev_exit() waits for it), @net, and where not
+ * NULL: @cm_id, @qp,
+ * @listen, @sock. The memory may be freed in any context, since all of these but the count are gone
+ *	when it is DEAD.
  *
- * @lock: everything without another rule. Taken in process context only; tx.mutex, socket locks, a listening id's lock
- *	and iw_cm's spinlocks nest inside; listeners_lock does not
+ * @lock: everything without another rule. Taken in process context only; tx.mutex, socket locks, a
+ *	listening id's lock and iw_cm's spinlocks nest inside; listeners_lock does not
  * @work: runs the machine; also its timer (delayed until @deadline)
  * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
- * @hurry: an ABORT came: no time may be lost; only ever set. @killed: the device goes: do not linger
- * @disowned: srnic_connect_abandon() came: the QP is no longer this ep's to start or to fail; only ever set, and before
- *	its QP's tx.mutex is taken
+ * @hurry: an ABORT came: no time may be lost; only ever set. @killed: the device goes: do not
+ *	linger
+ * @disowned: srnic_connect_abandon() came: the QP is no longer this ep's to start or to fail; only
+ *	ever set, and before its QP's tx.mutex is taken
  * @qp: changes under @lock and dev->connections.lock
  * @up: the consumer believes itself connected: it is owed a CLOSE
  * @announced_id: 0, or its number in dev->connections.announced
- * @drain_end: @drain_limit: jiffies; DRAINING ends at the latest at either. The former moves when @progress, which is
- *	srnic_sock_progress() at the last look, has changed
- * @extensions: how often LINGER's deadline was moved because octets still flowed; @unacked: in LINGER, at the last look
+ * @drain_end: @drain_limit: jiffies; DRAINING ends at the latest at either. The former moves when
+ *	@progress, which is srnic_sock_progress() at the last look, has changed
+ * @extensions: how often LINGER's deadline was moved because octets still flowed; @unacked: in
+ *	LINGER, at the last look
  */
 struct srnic_ep {
 	struct kref ref;
@@ -122,27 +128,37 @@ struct srnic_ep {
 };
 
 /*
- * What a step of the machine says when it did not fail: come back when something happens, at the deadline at the latest,
- * or at once. What a deadline means when it has passed is the state's to say. A step of OPERATION or DRAINING does not
- * fail: the QP still has the socket, and lets go of it only on the way to LINGER.
+ * What a step of the machine says when it did not fail: come back when something happens, at the
+ * deadline at the latest, or at once. What a deadline means when it has passed is the state's to
+ * say. A step of OPERATION or DRAINING does not fail: the QP still has the socket, and lets go of
+ * it only on the way to LINGER.
  */
 enum srnic_step {
 	SRNIC_STEP_WAIT = 0,
 	SRNIC_STEP_ONWARD = 1,
 };
 
-/* All that follows is called in process context with the ep's lock held, but for what says otherwise. */
+/*
+ * All that follows is called in process context with the ep's lock held, but for what says
+ * otherwise.
+ */
 
 /* ---- ep.c: the object and its work ---- */
 
-/* Locked, and with a reference of the caller's: srnic_ep_unlock_put() lets the machine go. No ep's lock held before. */
+/*
+ * Locked, and with a reference of the caller's: srnic_ep_unlock_put() lets the machine go. No ep's
+ * lock held before.
+ */
 struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net);
 void srnic_ep_unlock_put(struct srnic_ep *ep);
 /* Has the machine run soon. Any context; the caller's reference keeps the ep while this runs. */
 void srnic_ep_kick(struct srnic_ep *ep);
 void srnic_ep_set_deadline(struct srnic_ep *ep, unsigned int seconds);
 bool srnic_ep_expired(const struct srnic_ep *ep);
-/* The QP that srnic_connect_abandon() finds it by; its reference comes along and the former one's is given back. */
+/*
+ * The QP that srnic_connect_abandon() finds it by; its reference comes along and the former one's
+ * is given back.
+ */
 void srnic_ep_set_qp(struct srnic_ep *ep, struct srnic_qp *qp);
 /* Ends the time in which accept and reject can find it. */
 void srnic_ep_forget_announcement(struct srnic_ep *ep);
@@ -150,7 +166,10 @@ void srnic_ep_forget_announcement(struct srnic_ep *ep);
 void srnic_ep_part(struct srnic_ep *ep);
 /* The end. The caller still has a reference. A connection that is not over is reset. */
 void srnic_ep_die(struct srnic_ep *ep);
-/* Ends the startups that wait for a Request on behalf of this listening id. Any context, no ep's lock needed. */
+/*
+ * Ends the startups that wait for a Request on behalf of this listening id. Any context, no ep's
+ * lock needed.
+ */
 void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *listen);
 
 /* ---- frame.c: the frames of startup, in ep->startup ---- */
@@ -159,42 +178,62 @@ void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *lis
 void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
 /* Lays out the Request. -EINVAL: the private data does not fit. */
 int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
-/* Lays out the Reply to startup->request. -EINVAL as before, -EPROTO: startup->agreed has an error. */
+/*
+ * Lays out the Reply to startup->request. -EINVAL as before, -EPROTO: startup->agreed has an error.
+ */
 int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
-/* Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2). Private data of up to 255 octets always fits. */
+/*
+ * Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2). Private data of up to 255 octets always
+ * fits.
+ */
 void srnic_frame_refusal(struct srnic_ep *ep, const void *private, u32 len);
-/* Lays out agreed.error in a Terminate, as RFC 6581 8 wants it of an initiator: the only FPDU that it ever sends. */
+/*
+ * Lays out agreed.error in a Terminate, as RFC 6581 8 wants it of an initiator: the only FPDU that
+ * it ever sends.
+ */
 void srnic_frame_terminate(struct srnic_ep *ep);
 /* Hands on what is laid out: 1 when TCP has all of it, 0 when some is left, or -errno. */
 int srnic_frame_send(struct srnic_ep *ep);
 /*
- * Reads the peer's frame and not an octet beyond it: 1 when it is complete and valid, 0, or -errno. One whose private
- * data iw_cm cannot carry counts as improperly formatted (RFC 5044 7.1.2 rule 9).
+ * Reads the peer's frame and not an octet beyond it: 1 when it is complete and valid, 0, or -errno.
+ * One whose private data iw_cm cannot carry counts as improperly formatted (RFC 5044 7.1.2 rule 9).
  */
 int srnic_frame_receive(struct srnic_ep *ep, bool reply);
 /* The consumer's part of a received frame's private data. */
-u8 *srnic_frame_private(struct srnic_startup *startup, const struct core_mpa_frame *frame, u32 *len);
+u8 *srnic_frame_private(struct srnic_startup *startup, const struct core_mpa_frame *frame,
+			u32 *len);
 
 /* ---- report.c: iw_cm's events; the ep's work only, cm_id valid (listen for a request) ---- */
 
 int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status);
 /* A failed connect(). */
 void srnic_report_failure(struct srnic_ep *ep, int status);
-/* The peer's answer to connect(). -ENOMEM: not delivered, since iw_cm could not copy the private data. */
+/*
+ * The peer's answer to connect(). -ENOMEM: not delivered, since iw_cm could not copy the private
+ * data.
+ */
 int srnic_report_reply(struct srnic_ep *ep, int status);
 void srnic_report_established(struct srnic_ep *ep);
-/* Hands the connection to the consumer, under a number by which accept and reject find it for as long as it is there. */
+/*
+ * Hands the connection to the consumer, under a number by which accept and reject find it for as
+ * long as it is there.
+ */
 int srnic_report_request(struct srnic_ep *ep);
 
 /* ---- startup.c: the states before OPERATION ---- */
 
-/* Takes over an accepted socket (0), which then belongs to the new ep; so does the reference on listen. No ep's lock. */
+/*
+ * Takes over an accepted socket (0), which then belongs to the new ep; so does the reference on
+ * listen. No ep's lock.
+ */
 int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock);
 /* The ep waits for TCP or the peer in this state, and no longer than startup_timeout. */
 void srnic_startup_enter(struct srnic_ep *ep, enum srnic_ep_state state);
 /* The Reply refuses; then the connection is closed. The consumer is done with it. */
 void srnic_ep_refuse(struct srnic_ep *ep, const void *private, u32 len);
-/* The ep's work has it do what its state wants now: enum srnic_step, or -errno for srnic_ep_fail(). */
+/*
+ * The ep's work has it do what its state wants now: enum srnic_step, or -errno for srnic_ep_fail().
+ */
 int srnic_startup_step(struct srnic_ep *ep);
 
 /* ---- ending.c: OPERATION and the states after it ---- */
@@ -207,9 +246,14 @@ int srnic_ending_step(struct srnic_ep *ep);
 
 /* ---- listen.c: listening ids ---- */
 
-/* Delivers a CONNECT_REQUEST; -ECONNABORTED if the id listens no more, -ENOMEM if its backlog is full. */
+/*
+ * Delivers a CONNECT_REQUEST; -ECONNABORTED if the id listens no more, -ENOMEM if its backlog is
+ * full.
+ */
 int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event);
-/* The startup that srnic_ep_passive() began is announced or has failed; gives back the reference. */
+/*
+ * The startup that srnic_ep_passive() began is announced or has failed; gives back the reference.
+ */
 void srnic_listen_done(struct srnic_listen *listen);
 /* Closes all listening ids of a device. No ep's lock. */
 void srnic_listen_dev_exit(struct srnic_dev *dev);

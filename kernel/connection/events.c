@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What iw_cm's consumers are told of a connection. The ep's work tells it, as long as the consumer's id is there.
+ * What iw_cm's consumers are told of a connection. The ep's work tells it, as long as the
+ * consumer's id is there.
  */
 #include "connection/connect.h"
 #include "connection/ep.h"
@@ -14,12 +15,13 @@ int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
 
 static u8 clamp_depth(u16 depth, u16 max)
 {
-	return min_t(u16, depth, max);	/* CORE_MPA_AUTO (not told) becomes the most that there is */
+	return min_t(u16, depth, max); /* CORE_MPA_AUTO (not told) becomes the most that there is */
 }
 
 /*
- * RFC 6581 9.1: the consumer learns the peer's IRD and ORD. rdma_cm calls what the event has as ird the consumer's
- * initiator depth, which is bounded by the peer's IRD, and what it has as ord its responder resources.
+ * RFC 6581 9.1: the consumer learns the peer's IRD and ORD. rdma_cm calls what the event has as ird
+ * the consumer's initiator depth, which is bounded by the peer's IRD, and what it has as ord its
+ * responder resources.
  */
 static void tell_depths(struct iw_cm_event *event, const struct core_mpa_frame *peer)
 {
@@ -82,8 +84,8 @@ int srnic_report_request(struct srnic_ep *ep)
 	u32 len;
 	int ret;
 
-	ret = xa_alloc_cyclic(&conns->announced, &ep->announced_id, ep, XA_LIMIT(1, INT_MAX), &conns->next_announced,
-			      GFP_KERNEL);
+	ret = xa_alloc_cyclic(&conns->announced, &ep->announced_id, ep, XA_LIMIT(1, INT_MAX),
+			      &conns->next_announced, GFP_KERNEL);
 	if (ret < 0) {
 		ep->announced_id = 0;
 		return ret;

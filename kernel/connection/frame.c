@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The MPA startup frames of a connection (RFC 5044 7.1.1, RFC 6581 6 to 9): ours, filled in with what the core decided
- * and handed to TCP, and the peer's, read to its last octet and not beyond.
+ * The MPA startup frames of a connection (RFC 5044 7.1.1, RFC 6581 6 to 9): ours, filled in with
+ * what the core decided and handed to TCP, and the peer's, read to its last octet and not beyond.
  */
 #include <linux/moduleparam.h>
 
@@ -9,7 +9,8 @@
 
 static unsigned int mpa_revision = 2;
 module_param(mpa_revision, uint, 0644);
-MODULE_PARM_DESC(mpa_revision, "MPA revision to ask for as initiator: 2, or 1 for peers that close on what RFC 6581 added");
+MODULE_PARM_DESC(mpa_revision, "MPA revision to ask for as initiator: 2, or 1 for peers that close "
+			       "on what RFC 6581 added");
 
 /* ---- what this end offers, and its frames ---- */
 
@@ -33,7 +34,8 @@ static bool fits(u32 private_len, bool enhanced)
 }
 
 /* Lays out a frame of ours with its private data; room was checked by fits(). */
-static void lay_out(struct srnic_startup *startup, const struct core_mpa_frame *frame, const void *private, u32 len)
+static void lay_out(struct srnic_startup *startup, const struct core_mpa_frame *frame,
+		    const void *private, u32 len)
 {
 	u32 header = core_mpa_build(frame, startup->out);
 
@@ -63,7 +65,8 @@ int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
 	srnic_frame_local(ep, param);
 	if (!fits(len, startup->request.enhanced))
 		return -EINVAL;
-	core_mpa_respond(&startup->request, &startup->local, false, len, &startup->reply, &startup->agreed);
+	core_mpa_respond(&startup->request, &startup->local, false, len, &startup->reply,
+			 &startup->agreed);
 	if (startup->agreed.error)
 		return -EPROTO;
 	lay_out(startup, &startup->reply, param->private_data, len);
@@ -74,7 +77,8 @@ void srnic_frame_refusal(struct srnic_ep *ep, const void *private, u32 len)
 {
 	struct srnic_startup *startup = ep->startup;
 
-	core_mpa_respond(&startup->request, &startup->local, true, len, &startup->reply, &startup->agreed);
+	core_mpa_respond(&startup->request, &startup->local, true, len, &startup->reply,
+			 &startup->agreed);
 	lay_out(startup, &startup->reply, private, len);
 }
 
@@ -119,13 +123,17 @@ int srnic_frame_send(struct srnic_ep *ep)
 	return 1;
 }
 
-/* Reads up to `want` octets of the frame in all: 1 when they are there, 0 when some are missing, or -errno. */
+/*
+ * Reads up to `want` octets of the frame in all: 1 when they are there, 0 when some are missing, or
+ * -errno.
+ */
 static int fill_in(struct srnic_ep *ep, u32 want)
 {
 	struct srnic_startup *startup = ep->startup;
 
 	while (startup->received < want) {
-		int ret = srnic_sock_recv(ep->sock, startup->in + startup->received, want - startup->received);
+		int ret = srnic_sock_recv(ep->sock, startup->in + startup->received,
+					  want - startup->received);
 
 		if (ret == -EAGAIN)
 			return 0;

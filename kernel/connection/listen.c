@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Listening: iw_cm's listening ids and the TCP sockets behind them (RFC 5044 7.1.2, responder mode up to the accepted
- * socket; startup.c goes on from there).
+ * Listening: iw_cm's listening ids and the TCP sockets behind them (RFC 5044 7.1.2, responder mode
+ * up to the accepted socket; startup.c goes on from there).
  *
- * rdma_cm turns one wildcard listen into one listening id per device, all for the same port. These share one socket per
- * (net, family, port): an accepted connection belongs to the device whose netdev owns the address it came to. The netdev
- * it came in by says nothing, since packets of the same host arrive on `lo`.
+ * rdma_cm turns one wildcard listen into one listening id per device, all for the same port. These
+ * share one socket per (net, family, port): an accepted connection belongs to the device whose
+ * netdev owns the address it came to. The netdev it came in by says nothing, since packets of the
+ * same host arrive on `lo`.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -43,9 +44,11 @@ struct srnic_listener {
 
 /*
  * struct srnic_listen - a listening id of iw_cm on one device
- * @ref: the id's provider_data until destroy_listen, membership in @listener until closed, each startup (srnic_ep.listen)
+ * @ref: the id's provider_data until destroy_listen, membership in @listener until closed, each
+ *	startup (srnic_ep.listen)
  * @listener: @link: valid while @listener is not NULL; under listeners_lock
- * @lock: innermost but for iw_cm's; protects @open: events may be delivered on @cm_id, which is referenced
+ * @lock: innermost but for iw_cm's; protects @open: events may be delivered on @cm_id, which is
+ *	referenced
  * @startups: accepted connections whose Request is not there yet; at most @backlog
  */
 struct srnic_listen {
@@ -62,7 +65,10 @@ struct srnic_listen {
 	u8 tos;
 };
 
-/* Outside of all other locks here: an accepted socket becomes an ep under it. Nobody who has an ep's lock may take it. */
+/*
+ * Outside of all other locks here: an accepted socket becomes an ep under it. Nobody who has an
+ * ep's lock may take it.
+ */
 static DEFINE_MUTEX(listeners_lock);
 static LIST_HEAD(listeners);
 
@@ -94,20 +100,27 @@ static bool is_wildcard(const struct sockaddr_storage *addr)
 
 static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
-	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a, *b4 = (const struct sockaddr_in *)b;
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a, *b6 = (const struct sockaddr_in6 *)b;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a,
+				 *b4 = (const struct sockaddr_in *)b;
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a,
+				  *b6 = (const struct sockaddr_in6 *)b;
 
 	if (a->ss_family != b->ss_family || port_of(a) != port_of(b))
 		return false;
 	if (a->ss_family == AF_INET)
 		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) && a6->sin6_scope_id == b6->sin6_scope_id;
+	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) &&
+	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-/* rdma_cm lets a device serve the addresses of the VLANs on top of its netdev as well (cma_validate_port()). */
+/*
+ * rdma_cm lets a device serve the addresses of the VLANs on top of its netdev as well
+ * (cma_validate_port()).
+ */
 static bool serves(const struct net_device *netdev, struct net_device *owner)
 {
-	return owner == netdev || (owner && is_vlan_dev(owner) && vlan_dev_real_dev(owner) == netdev);
+	return owner == netdev ||
+	       (owner && is_vlan_dev(owner) && vlan_dev_real_dev(owner) == netdev);
 }
 
 static bool serves_v6(struct net_device *netdev, const struct sockaddr_in6 *addr)
@@ -132,8 +145,10 @@ static bool serves_addr(struct net_device *netdev, const struct sockaddr_storage
 	if (addr->ss_family == AF_INET6)
 		ret = serves_v6(netdev, (const struct sockaddr_in6 *)addr);
 	else
-		ret = serves(netdev, __ip_dev_find(dev_net(netdev), ((const struct sockaddr_in *)addr)->sin_addr.s_addr,
-						   false));
+		ret = serves(netdev,
+			     __ip_dev_find(dev_net(netdev),
+					   ((const struct sockaddr_in *)addr)->sin_addr.s_addr,
+					   false));
 	rcu_read_unlock();
 	return ret;
 }
@@ -153,7 +168,8 @@ static void wake(struct srnic_watch *watch)
 }
 
 /* The id that a connection to this local address is for. A socket on one address has one member. */
-static struct srnic_listen *member_for(struct srnic_listener *listener, const struct sockaddr_storage *local)
+static struct srnic_listen *member_for(struct srnic_listener *listener,
+				       const struct sockaddr_storage *local)
 {
 	struct srnic_listen *listen;
 
@@ -186,7 +202,10 @@ static int begin(struct srnic_listener *listener, struct socket *sock)
 	return ret;
 }
 
-/* Accepts a bounded number; true if there may be more. *delay: how long to wait before trying again. */
+/*
+ * Accepts a bounded number; true if there may be more. *delay: how long to wait before trying
+ * again.
+ */
 static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 {
 	struct socket *sock;
@@ -211,7 +230,8 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 
 static void listener_work(struct work_struct *work)
 {
-	struct srnic_listener *listener = container_of(to_delayed_work(work), struct srnic_listener, work);
+	struct srnic_listener *listener =
+		container_of(to_delayed_work(work), struct srnic_listener, work);
 	unsigned long delay;
 
 	mutex_lock(&listeners_lock);
@@ -316,7 +336,8 @@ static struct srnic_listener *listener_for(struct net *net, const struct srnic_l
 	struct srnic_listener *listener;
 
 	list_for_each_entry(listener, &listeners, link)
-		if (net_eq(listener->net, net) && same_addr(&listener->addr, &listen->cm_id->m_local_addr))
+		if (net_eq(listener->net, net) &&
+		    same_addr(&listener->addr, &listen->cm_id->m_local_addr))
 			return can_join(listener, listen) ? listener : ERR_PTR(-EADDRINUSE);
 	return open_listener(net, listen);
 }
@@ -385,7 +406,10 @@ int srnic_create_listen(struct iw_cm_id *id, int backlog)
 	if ((addr->ss_family != AF_INET && addr->ss_family != AF_INET6) || !port_of(addr))
 		return -EINVAL;
 	id->provider_data = NULL;
-	/* One error would fail a wildcard listen on all devices: those of other namespaces just hear nothing. */
+	/*
+	 * One error would fail a wildcard listen on all devices: those of other namespaces just
+	 * hear nothing.
+	 */
 	if (!net_eq(net, dev_net(to_srnic_dev(id->device)->netdev)))
 		return is_wildcard(addr) ? 0 : -EADDRNOTAVAIL;
 	listen = alloc_listen(id, backlog);
@@ -432,6 +456,9 @@ void srnic_listen_dev_exit(struct srnic_dev *dev)
 					break;	/* the listener is gone as well */
 			}
 	mutex_unlock(&listeners_lock);
-	/* Callbacks of listening sockets run under RCU and without the socket's lock: none of them is left behind. */
+	/*
+	 * Callbacks of listening sockets run under RCU and without the socket's lock: none of them
+	 * is left behind.
+	 */
 	synchronize_rcu();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Kernel TCP sockets without blocking: creation, options, callbacks, and the few octets of the MPA startup phase
- * (RFC 5044 7.1). The stream that follows is the QP's (tx.c, rx.c).
+ * Kernel TCP sockets without blocking: creation, options, callbacks, and the few octets of the MPA
+ * startup phase (RFC 5044 7.1). The stream that follows is the QP's (tx.c, rx.c).
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -15,10 +15,11 @@
 /*
  * ---- callbacks ----
  *
- * sk_user_data holds the watch, marked so that the children of a listening socket do not inherit it (they do inherit the
- * callbacks, which find nothing there). sk_callback_lock keeps the watch alive while it is called. Callbacks are changed
- * with the socket locked: TCP calls those of a connection under that lock, so none that was fetched before is still to
- * come. Only those of a listening socket are called without it.
+ * sk_user_data holds the watch, marked so that the children of a listening socket do not inherit it
+ * (they do inherit the callbacks, which find nothing there). sk_callback_lock keeps the watch alive
+ * while it is called. Callbacks are changed with the socket locked: TCP calls those of a connection
+ * under that lock, so none that was fetched before is still to come. Only those of a listening
+ * socket are called without it.
  */
 
 static void wake(struct sock *sk, bool space)
@@ -102,7 +103,8 @@ void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch)
 
 static int addr_len(const struct sockaddr_storage *addr)
 {
-	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in);
 }
 
 /* Options that every socket of ours has; those of an accepted one are not all inherited. */
@@ -119,7 +121,7 @@ int srnic_sock_create(struct net *net, int family, struct socket **out)
 	if (ret)
 		return ret;
 	tune(*out);
-	sock_set_flag((*out)->sk, SOCK_URGINLINE);	/* inherited by what a listening socket spawns */
+	sock_set_flag((*out)->sk, SOCK_URGINLINE); /* inherited by what a listening socket spawns */
 	return 0;
 }
 
@@ -153,7 +155,8 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
-int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only, int backlog)
+int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only,
+		      int backlog)
 {
 	struct sockaddr_storage addr = *local;
 	int ret;
@@ -165,7 +168,8 @@ int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local,
 	return ret ?: kernel_listen(sock, backlog);
 }
 
-int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch, struct socket **out)
+int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
+		      struct socket **out)
 {
 	int ret = kernel_accept(listening, out, O_NONBLOCK);
 	struct sock *sk;
@@ -195,7 +199,8 @@ static void unmap_v4(struct sockaddr_storage *addr)
 	memcpy(addr, &plain, sizeof(plain));
 }
 
-int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local, struct sockaddr_storage *remote)
+int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		     struct sockaddr_storage *remote)
 {
 	int ret;
 
@@ -242,7 +247,8 @@ bool srnic_sock_discard(struct socket *sock)
 		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_TRUNC };
 		struct kvec vec = { .iov_base = NULL, .iov_len = DISCARD_PIECE };
 
-		if (kernel_recvmsg(sock, &msg, &vec, 1, DISCARD_PIECE, MSG_DONTWAIT | MSG_TRUNC) <= 0)
+		if (kernel_recvmsg(sock, &msg, &vec, 1, DISCARD_PIECE, MSG_DONTWAIT | MSG_TRUNC) <=
+		    0)
 			return false;
 	}
 	return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Kernel TCP sockets, as connections and listeners use them: nothing here blocks, and nothing knows of iWARP.
+ * Kernel TCP sockets, as connections and listeners use them: nothing here blocks, and nothing knows
+ * of iWARP.
  */
 #ifndef SRNIC_SOCKET_H
 #define SRNIC_SOCKET_H
@@ -13,12 +14,13 @@ struct net;
 struct sock;
 
 /**
- * struct srnic_watch - who is told when something happens on a socket: octets, space, another state, an error
- * @wake: called in any context, perhaps with the socket locked, so it does no more than queue work; never again once
- *	srnic_sock_unwatch() has returned
+ * struct srnic_watch - who is told when something happens on a socket: octets, space, another
+ * state, an error
+ * @wake: called in any context, perhaps with the socket locked, so it does no more than queue work;
+ *	never again once srnic_sock_unwatch() has returned
  *
- * The rest is the socket's own callbacks, to be put back. A watch is on one socket at a time, and is not inherited by the
- * sockets that a listening one spawns.
+ * The rest is the socket's own callbacks, to be put back. A watch is on one socket at a time, and
+ * is not inherited by the sockets that a listening one spawns.
  */
 struct srnic_watch {
 	void (*wake)(struct srnic_watch *watch);
@@ -35,18 +37,28 @@ void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch);
 /* All of these run in process context. Errors are -errno. */
 int srnic_sock_create(struct net *net, int family, struct socket **out);
 void srnic_sock_set_tos(struct socket *sock, u8 tos);
-/* Binds to the local address (not to its port) and starts to connect; 0 also when that is still in progress. */
+/*
+ * Binds to the local address (not to its port) and starts to connect; 0 also when that is still in
+ * progress.
+ */
 int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote);
-int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only, int backlog);
-/* The next connection of a listening socket that is watched by `watch`; -EAGAIN if there is none. */
-int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch, struct socket **out);
+int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only,
+		      int backlog);
+/*
+ * The next connection of a listening socket that is watched by `watch`; -EAGAIN if there is none.
+ */
+int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
+		      struct socket **out);
 /* Both ends' addresses; IPv4 that came mapped into IPv6 is IPv4 again. */
-int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local, struct sockaddr_storage *remote);
+int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		     struct sockaddr_storage *remote);
 
 /* Octets that TCP took, or -EAGAIN. */
 int srnic_sock_send(struct socket *sock, const void *data, size_t len);
-/* Octets read, never more than len; -EAGAIN if none are there, -ECONNRESET if the peer has closed. */
+/*
+ * Octets read, never more than len; -EAGAIN if none are there, -ECONNRESET if the peer has closed.
+ */
 int srnic_sock_recv(struct socket *sock, void *data, size_t len);
 /* Throws away what has come, within bounds; true if there may be more. */
 bool srnic_sock_discard(struct socket *sock);

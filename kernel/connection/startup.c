@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The MPA startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): from TCP's connection to full
- * operation, or to the frame that says why not. What a frame means is decided in the core.
+ * The MPA startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): from TCP's
+ * connection to full operation, or to the frame that says why not. What a frame means is decided in
+ * the core.
  */
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -15,7 +16,9 @@
 
 static unsigned int startup_timeout = 10;
 module_param(startup_timeout, uint, 0644);
-MODULE_PARM_DESC(startup_timeout, "Seconds for TCP to connect, for a Request to come, and for each MPA startup frame to go");
+MODULE_PARM_DESC(
+	startup_timeout,
+	"Seconds for TCP to connect, for a Request to come, and for each MPA startup frame to go");
 
 static unsigned int reply_timeout = 30;
 module_param(reply_timeout, uint, 0644);
@@ -63,7 +66,10 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *private, u32 len)
 	close_after_frame(ep);
 }
 
-/* The initiator cannot go on: its consumer hears of it, and the peer gets agreed.error in a Terminate (RFC 6581 8). */
+/*
+ * The initiator cannot go on: its consumer hears of it, and the peer gets agreed.error in a
+ * Terminate (RFC 6581 8).
+ */
 static void terminate(struct srnic_ep *ep, int status)
 {
 	srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);

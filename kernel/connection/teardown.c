@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The end of a connection, in whatever way it comes (RFC 5040 6.2, RFC 5041 6.2, RFC 5044 7.2): what was posted drains,
- * the QP lets go, the consumer is told, and TCP is closed with nothing but the socket in hand.
+ * The end of a connection, in whatever way it comes (RFC 5040 6.2, RFC 5041 6.2, RFC 5044 7.2):
+ * what was posted drains, the QP lets go, the consumer is told, and TCP is closed with nothing but
+ * the socket in hand.
  */
 #include <linux/jiffies.h>
 #include <linux/net.h>
@@ -53,7 +54,8 @@ static bool drain_expired(struct srnic_ep *ep)
 
 static bool drained(struct srnic_ep *ep)
 {
-	return READ_ONCE(ep->hurry) || drain_expired(ep) || srnic_sock_closed(ep->sock) || srnic_qp_closed(ep->qp, ep);
+	return READ_ONCE(ep->hurry) || drain_expired(ep) || srnic_sock_closed(ep->sock) ||
+	       srnic_qp_closed(ep->qp, ep);
 }
 
 static void drain(struct srnic_ep *ep, enum srnic_over why)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The border between the kernel's C and the protocol core's C++: plain structs, fixed-width types, extern "C" functions.
- * The core decides; it takes no lock, allocates nothing and does no I/O. What it must know from outside it asks through
- * the functions under "What the core asks of its host", which the module, or a test's fake, links in.
+ * The border between the kernel's C and the protocol core's C++: plain structs, fixed-width types,
+ * extern "C" functions. The core decides; it takes no lock, allocates nothing and does no I/O. What
+ * it must know from outside it asks through the functions under "What the core asks of its host",
+ * which the module, or a test's fake, links in.
  *
  * C has u8 to u64 from its includer: no header of the kernel's is included from here.
  *
- * All values are in host byte order unless a name says otherwise. Section numbers are those of the RFCs.
+ * All values are in host byte order unless a name says otherwise. Section numbers are those of the
+ * RFCs.
  */
 #ifndef SRNIC_CORE_H
 #define SRNIC_CORE_H
@@ -26,7 +28,7 @@ struct srnic_sge;
 /* ---- MPA startup (RFC 5044 7.1, RFC 6581 6 and 9) ---- */
 
 #define CORE_MPA_HEADER	20	/* octets before the private data */
-#define CORE_MPA_ENHANCED	4	/* octets of enhanced data at the start of the private data */
+#define CORE_MPA_ENHANCED 4	/* octets of enhanced data at the start of the private data */
 #define CORE_MPA_MAX_PRIVATE	512	/* octets, enhanced data included */
 #define CORE_MPA_AUTO		0x3fff	/* RFC 6581 9.1: IRD/ORD negotiation not desired */
 
@@ -38,9 +40,9 @@ struct srnic_sge;
 
 enum core_mpa_result {
 	CORE_MPA_OK = 0,
-	CORE_MPA_BAD_KEY,		/* 7.1.1: not an MPA frame, or an initiator meets an initiator (7.1.2 rule 8) */
+	CORE_MPA_BAD_KEY, /* 7.1.1: not an MPA frame, or an initiator meets an initiator (7.1.2 rule 8) */
 	CORE_MPA_BAD_REVISION,
-	CORE_MPA_BAD_LENGTH,		/* PD_Length above 512, or S set with fewer than 4 octets */
+	CORE_MPA_BAD_LENGTH, /* PD_Length above 512, or S set with fewer than 4 octets */
 };
 
 /**
@@ -61,12 +63,17 @@ struct core_mpa_frame {
 	u16 private_len, ird, ord;
 };
 
-/* Decodes the first 20 octets. Everything that 7.1.1 and 7.1.2 want checked in them is checked here. */
+/*
+ * Decodes the first 20 octets. Everything that 7.1.1 and 7.1.2 want checked in them is checked
+ * here.
+ */
 enum core_mpa_result core_mpa_parse(const u8 header[CORE_MPA_HEADER], bool expect_reply,
 				      struct core_mpa_frame *out);
 /* Decodes the enhanced data (RFC 6581 9) into a frame that core_mpa_parse() found @enhanced. */
 void core_mpa_parse_enhanced(const u8 data[CORE_MPA_ENHANCED], struct core_mpa_frame *frame);
-/* Encodes header and, if @enhanced, the 4 octets behind it. Returns the octets written: 20 or 24. */
+/*
+ * Encodes header and, if @enhanced, the 4 octets behind it. Returns the octets written: 20 or 24.
+ */
 u32 core_mpa_build(const struct core_mpa_frame *frame, u8 out[CORE_MPA_HEADER + CORE_MPA_ENHANCED]);
 
 /* What one end brings into the negotiation. */
@@ -89,31 +96,41 @@ struct core_mpa_agreed {
 	u8 crc;			/* generate and check */
 	u8 send_markers, recv_markers;
 	u8 p2p;
-	u8 rtr;			/* initiator: the single RTR type to generate; responder: those that may come; 0: none */
-	u8 error;		/* 0, else the MPA error code of RFC 6581 8 that ends the connection */
+	u8 rtr; /* initiator: the single RTR type to generate; responder: those that may come; 0: none */
+	u8 error; /* 0, else the MPA error code of RFC 6581 8 that ends the connection */
 };
 
-/* The Request frame of an initiator (private_len: of the ULP's data alone on entry, total on return). */
-void core_mpa_request(const struct core_mpa_local *local, u16 private_len, struct core_mpa_frame *out);
+/*
+ * The Request frame of an initiator (private_len: of the ULP's data alone on entry, total on
+ * return).
+ */
+void core_mpa_request(const struct core_mpa_local *local, u16 private_len,
+		      struct core_mpa_frame *out);
 /* The responder's decision and its Reply frame. reject: the ULP refuses. */
-void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mpa_local *local, bool reject,
-		       u16 private_len, struct core_mpa_frame *reply, struct core_mpa_agreed *out);
+void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mpa_local *local,
+		      bool reject, u16 private_len, struct core_mpa_frame *reply,
+		      struct core_mpa_agreed *out);
 /* The initiator's conclusion from the Reply frame. */
 void core_mpa_conclude(const struct core_mpa_frame *request, const struct core_mpa_frame *reply,
 			const struct core_mpa_local *local, struct core_mpa_agreed *out);
-/* MULPDU from EMSS (RFC 5044 4.5), never below 128, never above what a 16-bit length allows with its headers (64768). */
+/*
+ * MULPDU from EMSS (RFC 5044 4.5), never below 128, never above what a 16-bit length allows with
+ * its headers (64768).
+ */
 u32 core_mpa_mulpdu(u32 emss, bool markers);
 
 /* ---- Markers (RFC 5044 4.2 and 4.3) ---- */
 
 #define CORE_MARKER_LEN	4
-#define CORE_MARKER_INTERVAL	512	/* octets of the stream from one marker's start to the next one's */
+#define CORE_MARKER_INTERVAL                                                                       \
+	512 /* octets of the stream from one marker's start to the next one's */
 
 /**
  * struct core_markers - how far one direction of a stream has got between two markers
  * @on: there are markers; without, neither of the others means anything
  * @left: octets before the next marker; 0: it comes now
- * @back: octets since the start of the current FPDU's ULPDU_Length, markers included; 0: between two FPDUs
+ * @back: octets since the start of the current FPDU's ULPDU_Length, markers included; 0: between
+ *	two FPDUs
  */
 struct core_markers {
 	u8 on;
@@ -134,7 +151,7 @@ u32 core_markers_len(const struct core_markers *markers, u32 len);
 
 /* ---- Terminate (RFC 5040 4.8) ---- */
 
-#define CORE_TERM_MAX		(4 + 2 + 18 + 28)	/* octets of Terminate header with all it may include */
+#define CORE_TERM_MAX (4 + 2 + 18 + 28) /* octets of Terminate header with all it may include */
 
 enum core_layer { CORE_LAYER_RDMAP = 0, CORE_LAYER_DDP = 1, CORE_LAYER_LLP = 2 };
 
@@ -165,7 +182,9 @@ struct core_terminate {
 
 /* Encodes the Terminate header. Returns its length, at most CORE_TERM_MAX. */
 u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX]);
-/* Decodes one that a peer sent; false if it is shorter than what its header control bits announce. */
+/*
+ * Decodes one that a peer sent; false if it is shorter than what its header control bits announce.
+ */
 bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out);
 
 /* ---- Transmit: segmentation (RFC 5041 5.2) under MPA framing (RFC 5044 4.1) ---- */
@@ -188,7 +207,7 @@ enum core_rdmap_opcode {
 
 /* One outgoing DDP message and how far it has been segmented. */
 struct core_tx_msg {
-	u8 opcode;	/* enum core_rdmap_opcode; decides tagged or untagged and the queue number */
+	u8 opcode; /* enum core_rdmap_opcode; decides tagged or untagged and the queue number */
 	u8 done;	/* the segment with L set was built */
 	u32 length;	/* octets of payload in the whole message */
 	u32 sent;	/* octets already segmented */
@@ -198,7 +217,10 @@ struct core_tx_msg {
 	u32 inv_stag;	/* SEND_INV, SEND_SE_INV */
 };
 
-/* One FPDU: header octets, then payload octets of the message from offset on, then pad zeros, then 4 octets of CRC. */
+/*
+ * One FPDU: header octets, then payload octets of the message from offset on, then pad zeros, then
+ * 4 octets of CRC.
+ */
 struct core_tx_seg {
 	u32 header_len;
 	u32 offset;
@@ -207,7 +229,8 @@ struct core_tx_seg {
 };
 
 /* Writes the next FPDU's header and advances msg. mulpdu: from core_mpa_mulpdu(). */
-struct core_tx_seg core_tx_next(struct core_tx_msg *msg, u32 mulpdu, u8 header[CORE_FPDU_MAX_HEADER]);
+struct core_tx_seg core_tx_next(struct core_tx_msg *msg, u32 mulpdu,
+				u8 header[CORE_FPDU_MAX_HEADER]);
 /* Octets on the wire of the next FPDU (nothing changes). */
 u32 core_tx_next_len(const struct core_tx_msg *msg, u32 mulpdu);
 /* The CRC field from a running CRC32C that started with CORE_CRC_SEED (RFC 5044 4.4). */
@@ -246,21 +269,22 @@ enum core_region_verdict {
 	CORE_REGION_WRAP,
 };
 /* May [to, to + len) be used with these rights by a QP of this pd? Overflow-checked. */
-enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access, u64 to, u64 len);
+enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access,
+					   u64 to, u64 len);
 
 /*
- * The Terminate for a RDMA Read whose source cannot be read any further (RFC 5040 4.8, figures 9 and 10): the request at
- * queue 1's msn, brought up to date by the octets that were sent.
+ * The Terminate for a RDMA Read whose source cannot be read any further (RFC 5040 4.8, figures 9
+ * and 10): the request at queue 1's msn, brought up to date by the octets that were sent.
  */
-void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent, enum core_region_verdict verdict,
-			  struct core_terminate *out);
+void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent,
+			 enum core_region_verdict verdict, struct core_terminate *out);
 
 /* ---- Receive: MPA framing, DDP and RDMAP rules of one incoming stream ---- */
 
 enum core_rx_kind {
-	CORE_RX_BYTES,		/* copy up to `want` octets to `into` */
-	CORE_RX_PLACE,		/* place up to `want` octets of payload where rx->place says, updating rx->crc over them */
-	CORE_RX_STOP,		/* the stream is over: drop everything */
+	CORE_RX_BYTES, /* copy up to `want` octets to `into` */
+	CORE_RX_PLACE, /* place up to `want` octets of payload where rx->place says, updating rx->crc over them */
+	CORE_RX_STOP, /* the stream is over: drop everything */
 };
 
 struct core_rx_step {
@@ -293,7 +317,8 @@ struct core_place {
 
 /* A delivered Send. */
 struct core_rx_message {
-	u8 solicited, invalidate, rtr;	/* rtr: the RTR Send of RFC 6581, which consumes no receive */
+	u8 solicited, invalidate,
+		rtr; /* rtr: the RTR Send of RFC 6581, which consumes no receive */
 	u32 length;
 	u32 inv_stag;
 };
@@ -303,16 +328,16 @@ struct core_rx_params {
 	u32 pd;
 	u8 crc;			/* check CRCs */
 	u8 markers;		/* check and strip markers */
-	u8 rtr;			/* responder in peer-to-peer mode: RTR types that the first FPDU may be */
+	u8 rtr; /* responder in peer-to-peer mode: RTR types that the first FPDU may be */
 };
 
 /*
- * Receive state. The host allocates it, core_rx_init() fills it, and only the members marked so are the host's to read
- * or write; the rest is the core's. One caller at a time.
+ * Receive state. The host allocates it, core_rx_init() fills it, and only the members marked so are
+ * the host's to read or write; the rest is the core's. One caller at a time.
  */
 struct core_rx {
 	/* for the host */
-	u32 crc;			/* running CRC32C: the host updates it over what it places */
+	u32 crc; /* running CRC32C: the host updates it over what it places */
 	struct core_place place;
 	struct core_rx_message message;
 	struct core_read_request read_request;
@@ -322,7 +347,7 @@ struct core_rx {
 	/* the core's */
 	struct core_rx_params params;
 	u8 phase, over, last, opcode;
-	u8 refused;			/* term tells why, if the CRC of this FPDU turns out to be good */
+	u8 refused; /* term tells why, if the CRC of this FPDU turns out to be good */
 	u16 ulpdu_len;
 	u16 have, need;			/* octets of buf filled, wanted */
 	u16 summed;			/* octets of buf that crc covers */
@@ -346,11 +371,15 @@ struct core_rx_step core_rx_next(struct core_rx *rx);
 /* n octets (1..want of the last step) were taken. */
 enum core_rx_event core_rx_took(struct core_rx *rx, u32 n);
 /*
- * The host could not place: ends the stream with the Terminate that fits the verdict for the segment in progress
- * (CORE_REGION_OK: a local error, RFC 5040 figure 9 type 0). Returns CORE_RX_ERROR.
+ * The host could not place: ends the stream with the Terminate that fits the verdict for the
+ * segment in progress (CORE_REGION_OK: a local error, RFC 5040 figure 9 type 0). Returns
+ * CORE_RX_ERROR.
  */
 enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict verdict);
-/* The Invalidate STag of a delivered Send may not be invalidated (RFC 5040 5.3, 7.2). Returns CORE_RX_ERROR. */
+/*
+ * The Invalidate STag of a delivered Send may not be invalidated (RFC 5040 5.3, 7.2). Returns
+ * CORE_RX_ERROR.
+ */
 enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict);
 
 /* ---- What the core asks of its host ---- */
@@ -367,7 +396,10 @@ struct core_read_sink {
 
 /* Snapshot of the region of this STag; false: no such STag or not enabled. */
 bool core_host_region(void *ctx, u32 stag, struct core_region *out);
-/* Takes the next receive work request; *room: octets it can hold. CORE_TAKE_BROKEN: its entries are not usable. */
+/*
+ * Takes the next receive work request; *room: octets it can hold. CORE_TAKE_BROKEN: its entries are
+ * not usable.
+ */
 enum core_take core_host_receive(void *ctx, u32 *room);
 /* The oldest outstanding read; false if there is none. */
 bool core_host_read_sink(void *ctx, struct core_read_sink *out);
@@ -389,20 +421,28 @@ enum core_wqe_verdict {
 };
 
 /*
- * Checks a private copy of a send queue slot (slot_size octets); kernel: the opcodes reserved for kernel consumers are
- * allowed. *length: octets of payload.
+ * Checks a private copy of a send queue slot (slot_size octets); kernel: the opcodes reserved for
+ * kernel consumers are allowed. *length: octets of payload.
  */
-enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size, bool kernel, u32 *length);
+enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size,
+					  bool kernel, u32 *length);
 /* The same for a receive slot; *room: octets it can hold. */
-enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size, u32 *room);
-/* Slots that a producer may claim to have published beyond `taken`: 0..entries; a hostile index yields 0. */
+enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size,
+					  u32 *room);
+/*
+ * Slots that a producer may claim to have published beyond `taken`: 0..entries; a hostile index
+ * yields 0.
+ */
 u32 core_ring_pending(u32 prod, u32 taken, u32 entries);
 
 /* ---- STags (RFC 5040 8.1.1: hard to guess) ---- */
 
 #define CORE_STAG_INDEX_BITS 24
 
-/* Keyed permutation of 24-bit slot indices, and its inverse. An STag is the permuted index << 8 | the 8-bit key. */
+/*
+ * Keyed permutation of 24-bit slot indices, and its inverse. An STag is the permuted index << 8 |
+ * the 8-bit key.
+ */
 u32 core_stag_scramble(u32 index, const u64 key[2]);
 u32 core_stag_unscramble(u32 scrambled, const u64 key[2]);
 

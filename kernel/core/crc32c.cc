@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// CRC32C (RFC 5044 4.4: iSCSI's polynomial) by slicing: eight tables let one step take eight octets. For hosts that have
-// nothing better; running values, reflected, without the final inversion.
+// CRC32C (RFC 5044 4.4: iSCSI's polynomial) by slicing: eight tables let one step take eight
+// octets. For hosts that have nothing better; running values, reflected, without the final
+// inversion.
 #include "types.hh"
 
 namespace srnic {
@@ -29,7 +30,8 @@ constexpr Tables make_tables()
 		tables.of[0][v] = shifted_by_octet(v);
 	for (u32 s = 1; s < slices; s++)
 		for (u32 v = 0; v < 256; v++)
-			tables.of[s][v] = tables.of[s - 1][v] >> 8 ^ tables.of[0][tables.of[s - 1][v] & 0xff];
+			tables.of[s][v] =
+				tables.of[s - 1][v] >> 8 ^ tables.of[0][tables.of[s - 1][v] & 0xff];
 	return tables;
 }
 

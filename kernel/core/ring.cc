@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What a user wrote into a shared ring (include/uapi/rdma/srnic-abi.h): whether it makes sense. Every function here sees
-// a private copy of a slot, never the ring itself.
+// What a user wrote into a shared ring (include/uapi/rdma/srnic-abi.h): whether it makes sense.
+// Every function here sees a private copy of a slot, never the ring itself.
 #include "ring.hh"
 
 namespace srnic {
@@ -31,7 +31,8 @@ constexpr SendRule send_rule(u8 opcode)
 	}
 }
 
-constexpr u32 known_flags = SRNIC_WQE_SIGNALED | SRNIC_WQE_SOLICITED | SRNIC_WQE_INLINE | SRNIC_WQE_FENCE;
+constexpr u32 known_flags =
+	SRNIC_WQE_SIGNALED | SRNIC_WQE_SOLICITED | SRNIC_WQE_INLINE | SRNIC_WQE_FENCE;
 
 constexpr bool allowed(const srnic_send_wqe &wqe, const SendRule &rule, bool kernel)
 {
@@ -41,7 +42,10 @@ constexpr bool allowed(const srnic_send_wqe &wqe, const SendRule &rule, bool ker
 	       !(wqe.flags & ~known_flags);
 }
 
-constexpr u32 room_behind(u32 head, u32 slot_size) { return slot_size > head ? slot_size - head : 0; }
+constexpr u32 room_behind(u32 head, u32 slot_size)
+{
+	return slot_size > head ? slot_size - head : 0;
+}
 
 core_wqe_verdict check_inline(const srnic_send_wqe &wqe, u32 room, u32 &length)
 {
@@ -68,14 +72,18 @@ core_wqe_verdict check_sges(const srnic_sge *sges, u32 num_sge, u32 room, u32 &l
 	return CORE_WQE_OK;
 }
 
-template <class Wqe> const srnic_sge *sges_of(const Wqe *wqe) { return reinterpret_cast<const srnic_sge *>(wqe + 1); }
+template <class Wqe> const srnic_sge *sges_of(const Wqe *wqe)
+{
+	return reinterpret_cast<const srnic_sge *>(wqe + 1);
+}
 
 } // namespace
 } // namespace srnic
 
 using namespace srnic;
 
-enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size, bool kernel, u32 *length)
+enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size,
+					  bool kernel, u32 *length)
 {
 	SendRule rule = send_rule(wqe->opcode);
 	u32 room = room_behind(sizeof(*wqe), slot_size);
@@ -90,10 +98,14 @@ enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 
 	return check_sges(sges_of(wqe), wqe->num_sge, room, *length);
 }
 
-enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size, u32 *room)
+enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size,
+					  u32 *room)
 {
 	*room = 0;
 	return check_sges(sges_of(wqe), wqe->num_sge, room_behind(sizeof(*wqe), slot_size), *room);
 }
 
-u32 core_ring_pending(u32 prod, u32 taken, u32 entries) { return ring_pending(prod, taken, entries); }
+u32 core_ring_pending(u32 prod, u32 taken, u32 entries)
+{
+	return ring_pending(prod, taken, entries);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The rings that user space and the kernel share (include/uapi/rdma/srnic-abi.h): the layout of their header and slots,
-// and the arithmetic of free-running 32-bit indices. For the module and for the user provider alike.
+// The rings that user space and the kernel share (include/uapi/rdma/srnic-abi.h): the layout of
+// their header and slots, and the arithmetic of free-running 32-bit indices. For the module and for
+// the user provider alike.
 #pragma once
 
 #include <rdma/srnic-abi.h>
@@ -9,11 +10,13 @@
 namespace srnic {
 
 static_assert(sizeof(srnic_ring_hdr) == SRNIC_RING_SLOTS_OFFSET);
-static_assert(__builtin_offsetof(srnic_ring_hdr, prod) == 64 && __builtin_offsetof(srnic_ring_hdr, cons) == 128);
+static_assert(__builtin_offsetof(srnic_ring_hdr, prod) == 64 &&
+	      __builtin_offsetof(srnic_ring_hdr, cons) == 128);
 static_assert(__builtin_offsetof(srnic_ring_hdr, state) == 192);
 static_assert(sizeof(srnic_sge) == 16 && sizeof(srnic_cqe) == 32);
 static_assert(sizeof(srnic_send_wqe) == 64 && sizeof(srnic_recv_wqe) == 32);
-static_assert(__builtin_offsetof(srnic_send_wqe, remote_addr) == 16 && __builtin_offsetof(srnic_send_wqe, arg) == 32);
+static_assert(__builtin_offsetof(srnic_send_wqe, remote_addr) == 16 &&
+	      __builtin_offsetof(srnic_send_wqe, arg) == 32);
 static_assert(SRNIC_MAX_INLINE == SRNIC_MAX_SGE * sizeof(srnic_sge));
 
 constexpr u32 slot_unit = 32; // slot sizes are multiples of it
@@ -21,13 +24,15 @@ constexpr u32 slot_unit = 32; // slot sizes are multiples of it
 constexpr u32 slot_rounded(u32 octets) { return (octets + slot_unit - 1) / slot_unit * slot_unit; }
 constexpr u32 send_slot_size(u32 max_sge, u32 max_inline)
 {
-	return slot_rounded(sizeof(srnic_send_wqe) + max(max_sge * u32{sizeof(srnic_sge)}, max_inline));
+	return slot_rounded(sizeof(srnic_send_wqe) +
+			    max(max_sge * u32{sizeof(srnic_sge)}, max_inline));
 }
 constexpr u32 recv_slot_size(u32 max_sge)
 {
 	return slot_rounded(sizeof(srnic_recv_wqe) + max_sge * u32{sizeof(srnic_sge)});
 }
-static_assert(send_slot_size(2, 0) == 96 && send_slot_size(1, 33) == 128 && recv_slot_size(1) == 64);
+static_assert(send_slot_size(2, 0) == 96 && send_slot_size(1, 33) == 128 &&
+	      recv_slot_size(1) == 64);
 static_assert(send_slot_size(SRNIC_MAX_SGE, SRNIC_MAX_INLINE) == 320);
 
 // Octets from the ring's header to the slot of a free-running index.
@@ -35,7 +40,10 @@ constexpr u64 slot_offset(u32 index, u32 entries, u32 slot_size)
 {
 	return SRNIC_RING_SLOTS_OFFSET + u64{index & (entries - 1)} * slot_size;
 }
-constexpr u64 ring_octets(u32 entries, u32 slot_size) { return SRNIC_RING_SLOTS_OFFSET + u64{entries} * slot_size; }
+constexpr u64 ring_octets(u32 entries, u32 slot_size)
+{
+	return SRNIC_RING_SLOTS_OFFSET + u64{entries} * slot_size;
+}
 static_assert(slot_offset(0xffffffff, 4, 32) == 256 + 3 * 32 && slot_offset(4, 4, 32) == 256);
 
 // The next power of two, for a queue asked to hold this many; 0 if there is none.
@@ -47,9 +55,11 @@ constexpr u32 ring_entries(u32 wanted)
 		entries <<= 1;
 	return entries;
 }
-static_assert(ring_entries(0) == 1 && ring_entries(5) == 8 && ring_entries(8) == 8 && ring_entries(0x80000001) == 0);
+static_assert(ring_entries(0) == 1 && ring_entries(5) == 8 && ring_entries(8) == 8 &&
+	      ring_entries(0x80000001) == 0);
 
-// Slots published but not yet taken. The producer's index may be hostile: more than the ring holds counts as none.
+// Slots published but not yet taken. The producer's index may be hostile: more than the ring holds
+// counts as none.
 constexpr u32 ring_pending(u32 prod, u32 taken, u32 entries)
 {
 	u32 pending = prod - taken;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive: a pull parser over one TCP stream. It says which octets it wants next, and glues the layers in the order of
-// RFC 5040 figure 1: MPA's length, pad and CRC (RFC 5044 4), DDP's header and placement checks (RFC 5041 4 and 7.1),
-// RDMAP's opcodes and messages (RFC 5040 4 and 5). What breaks a rule ends the stream in the Terminate that the specs name.
+// Receive: a pull parser over one TCP stream. It says which octets it wants next, and glues the
+// layers in the order of RFC 5040 figure 1: MPA's length, pad and CRC (RFC 5044 4), DDP's header
+// and placement checks (RFC 5041 4 and 7.1), RDMAP's opcodes and messages (RFC 5040 4 and 5). What
+// breaks a rule ends the stream in the Terminate that the specs name.
 //
-// Everything is checked before the first octet of payload is asked for. Nothing is delivered before the FPDU's CRC was
-// found good, and no error of its header told: the CRC comes first (RFC 5044 4.4). Only a region that is revoked between
-// two octets of one segment is told at once.
+// Everything is checked before the first octet of payload is asked for. Nothing is delivered before
+// the FPDU's CRC was found good, and no error of its header told: the CRC comes first (RFC 5044
+// 4.4). Only a region that is revoked between two octets of one segment is told at once.
 //
-// Every FPDU is fed in steps: 16 octets, which the smallest ULPDU fills; 4 more of an untagged header; payload, placed by
-// the host (a Read Request or Terminate is gathered in buf instead, and what was refused is skipped); pad and CRC. Markers
-// cut these steps, and are taken out.
+// Every FPDU is fed in steps: 16 octets, which the smallest ULPDU fills; 4 more of an untagged
+// header; payload, placed by the host (a Read Request or Terminate is gathered in buf instead, and
+// what was refused is skipped); pad and CRC. Markers cut these steps, and are taken out.
 #include "mpa/framing.hh"
 #include "rdmap/terminate.hh"
 
@@ -30,7 +31,8 @@ RdmapControl rdmap_control(const core_rx &rx) { return {rx.buf[ddp_offset + 1]};
 
 // ---- Errors ----
 
-// Captures the segment at fault, as far as figure 10 wants it sent back; its headers are still in buf.
+// Captures the segment at fault, as far as figure 10 wants it sent back; its headers are still in
+// buf.
 [[gnu::cold, gnu::noinline]] void capture(core_rx &rx, Error why)
 {
 	core_terminate &term = rx.term;
@@ -124,9 +126,10 @@ core_rx_event want_field(core_rx &rx)
 	return skip(rx, fpdu_header_len + rx.ulpdu_len + fpdu_pad(rx.ulpdu_len) - rx.have);
 }
 
-// What the header at hand gets wrong. It is told when the FPDU is whole, and its CRC is good if there is one: RFC 5044 4.4,
-// "the receiver MUST first". Only then has a responder received and validated an FPDU, and may tell anything (7.1.2, 4).
-// What is left of the FPDU until then is skipped.
+// What the header at hand gets wrong. It is told when the FPDU is whole, and its CRC is good if
+// there is one: RFC 5044 4.4, "the receiver MUST first". Only then has a responder received and
+// validated an FPDU, and may tell anything (7.1.2, 4). What is left of the FPDU until then is
+// skipped.
 [[gnu::cold, gnu::noinline]] core_rx_event refuse(core_rx &rx, Error why)
 {
 	capture(rx, why);
@@ -136,7 +139,8 @@ core_rx_event want_field(core_rx &rx)
 
 // ---- Tagged messages (RFC 5041 5.1.1) ----
 
-// RFC 5040 5.1. Each segment is checked by itself: whose message it continues makes no difference to where it may land.
+// RFC 5040 5.1. Each segment is checked by itself: whose message it continues makes no difference
+// to where it may land.
 core_rx_event begin_write(core_rx &rx, const TaggedHeader &header, u32 len)
 {
 	core_region_verdict verdict = CORE_REGION_INVALID;
@@ -146,14 +150,15 @@ core_rx_event begin_write(core_rx &rx, const TaggedHeader &header, u32 len)
 		return want_payload(rx, 0);
 	rx.place = {CORE_PLACE_REGION, header.stag.host(), header.to.host()};
 	if (core_host_region(rx.params.ctx, rx.place.stag, &region))
-		verdict = check_region(region, rx.params.pd, CORE_ACCESS_REMOTE_WRITE, rx.place.to, len);
+		verdict = check_region(region, rx.params.pd, CORE_ACCESS_REMOTE_WRITE, rx.place.to,
+				       len);
 	if (verdict != CORE_REGION_OK) [[unlikely]]
 		return refuse(rx, error(tagged_error(verdict)));
 	return want_payload(rx, len);
 }
 
-// Responses come in the order of their requests (RFC 5040 5.2.2) and their octets in order (5.5), so the next one has to
-// lie exactly where the oldest outstanding read has got to.
+// Responses come in the order of their requests (RFC 5040 5.2.2) and their octets in order (5.5),
+// so the next one has to lie exactly where the oldest outstanding read has got to.
 core_region_verdict check_sink(const core_read_sink &sink, const TaggedHeader &header, u32 len)
 {
 	u64 to = header.to.host(), end = 0;
@@ -167,14 +172,16 @@ core_region_verdict check_sink(const core_read_sink &sink, const TaggedHeader &h
 	return CORE_REGION_OK;
 }
 
-// RFC 5040 5.2.2. Neither a response that ends early nor one that is whole and does not end has an error code of its own.
+// RFC 5040 5.2.2. Neither a response that ends early nor one that is whole and does not end has an
+// error code of its own.
 core_rx_event begin_read_response(core_rx &rx, const TaggedHeader &header, u32 len)
 {
 	core_region_verdict verdict = CORE_REGION_OK;
 	core_read_sink sink;
 
 	if (!core_host_read_sink(rx.params.ctx, &sink)) [[unlikely]]
-		return refuse(rx, len ? error(TaggedError::invalid_stag) : error(OperationError::unexpected_opcode));
+		return refuse(rx, len ? error(TaggedError::invalid_stag)
+				      : error(OperationError::unexpected_opcode));
 	if (len)
 		verdict = check_sink(sink, header, len);
 	if (verdict != CORE_REGION_OK) [[unlikely]]
@@ -203,11 +210,12 @@ core_rx_event on_tagged(core_rx &rx)
 
 // ---- Untagged messages (RFC 5041 5.1.2) ----
 
-// RFC 6581 9.2: a zero-length Send in front of everything else tells that the initiator is ready. It belongs to nobody's
-// receive queue (4.4.2).
+// RFC 6581 9.2: a zero-length Send in front of everything else tells that the initiator is ready.
+// It belongs to nobody's receive queue (4.4.2).
 bool is_rtr(const core_rx &rx, u32 len)
 {
-	return rx.fpdus == 0 && rx.params.rtr & CORE_RTR_SEND && rx.opcode == CORE_RDMAP_SEND && rx.last && !len;
+	return rx.fpdus == 0 && rx.params.rtr & CORE_RTR_SEND && rx.opcode == CORE_RDMAP_SEND &&
+	       rx.last && !len;
 }
 
 core_take take_receive(core_rx &rx)
@@ -221,7 +229,8 @@ core_take take_receive(core_rx &rx)
 	return taken;
 }
 
-// RFC 5040 5.3. TCP keeps order, so the only legal MSN is that of the oldest receive, and the only legal MO the next one.
+// RFC 5040 5.3. TCP keeps order, so the only legal MSN is that of the oldest receive, and the only
+// legal MO the next one.
 core_rx_event begin_send(core_rx &rx, const UntaggedHeader &header, u32 len)
 {
 	core_take taken = CORE_TAKE_OK;
@@ -245,9 +254,11 @@ core_rx_event begin_send(core_rx &rx, const UntaggedHeader &header, u32 len)
 	return want_payload(rx, len);
 }
 
-// A message that RDMAP itself consumes, from a buffer of max_len octets: one segment, gathered in buf. DDP can tell one
-// that is too long for the buffer; one that is cut short or spread over segments has no error code of its own.
-core_rx_event gather(core_rx &rx, const UntaggedHeader &header, u32 len, u32 msn, u32 min_len, u32 max_len)
+// A message that RDMAP itself consumes, from a buffer of max_len octets: one segment, gathered in
+// buf. DDP can tell one that is too long for the buffer; one that is cut short or spread over
+// segments has no error code of its own.
+core_rx_event gather(core_rx &rx, const UntaggedHeader &header, u32 len, u32 msn, u32 min_len,
+		     u32 max_len)
 {
 	if (header.msn.host() != msn)
 		return refuse(rx, error(UntaggedError::msn_range));
@@ -263,9 +274,11 @@ core_rx_event gather(core_rx &rx, const UntaggedHeader &header, u32 len, u32 msn
 // RFC 5040 5.2.1: as many buffers as the IRD are available on queue 1.
 core_rx_event begin_read_request(core_rx &rx, const UntaggedHeader &header, u32 len)
 {
-	core_rx_event event = gather(rx, header, len, rx.read_msn, CORE_READ_REQUEST_LEN, CORE_READ_REQUEST_LEN);
+	core_rx_event event =
+		gather(rx, header, len, rx.read_msn, CORE_READ_REQUEST_LEN, CORE_READ_REQUEST_LEN);
 
-	if (event == CORE_RX_MORE && !rx.refused && !core_host_read_room(rx.params.ctx)) [[unlikely]]
+	if (event == CORE_RX_MORE && !rx.refused && !core_host_read_room(rx.params.ctx))
+		[[unlikely]]
 		return refuse(rx, error(UntaggedError::no_buffer));
 	return event;
 }
@@ -303,8 +316,8 @@ core_rx_event on_untagged(core_rx &rx)
 
 core_rx_event on_trailer(core_rx &rx);
 
-// A length that leaves no room for the header it stands in front of, as soon as it can be known: FPDUs as short as that
-// end before a header would.
+// A length that leaves no room for the header it stands in front of, as soon as it can be known:
+// FPDUs as short as that end before a header would.
 bool length_too_short(const core_rx &rx)
 {
 	bool tagged = rx.have <= ddp_offset || ddp_control(rx).tagged();
@@ -312,9 +325,10 @@ bool length_too_short(const core_rx &rx)
 	return rx.have >= fpdu_header_len && ulpdu_len(rx) < ddp_header_len(tagged);
 }
 
-// Of all codes only MPA's third blames the ULPDU_Length: if it leaves no room for a DDP header, FPDUs do not start where
-// we believe. Like every LLP error it includes no header, of which there is none. "In the event that the CRC is valid"
-// (RFC 5044 8): all of the FPDU fits buf, and may be there already.
+// Of all codes only MPA's third blames the ULPDU_Length: if it leaves no room for a DDP header,
+// FPDUs do not start where we believe. Like every LLP error it includes no header, of which there
+// is none. "In the event that the CRC is valid" (RFC 5044 8): all of the FPDU fits buf, and may be
+// there already.
 [[gnu::cold, gnu::noinline]] core_rx_event refuse_length(core_rx &rx)
 {
 	if (!rx.params.crc)
@@ -353,7 +367,8 @@ core_rx_event deliver_send(core_rx &rx)
 	bool invalidate = is_invalidate(rx.opcode);
 	u32 inv_stag = invalidate ? load<UntaggedHeader>(rx.buf + ddp_offset).rsvd_ulp2.host() : 0;
 
-	rx.message = {is_solicited(rx.opcode), invalidate, !rx.receive_active, rx.receive_len, inv_stag};
+	rx.message = {is_solicited(rx.opcode), invalidate, !rx.receive_active, rx.receive_len,
+		      inv_stag};
 	rx.send_msn++;
 	rx.receive_active = 0;
 	rx.receive_len = 0;
@@ -370,7 +385,8 @@ core_region_verdict check_source(const core_rx &rx)
 		return CORE_REGION_OK;
 	if (!core_host_region(rx.params.ctx, request.source_stag, &region))
 		return CORE_REGION_INVALID;
-	return check_region(region, rx.params.pd, CORE_ACCESS_REMOTE_READ, request.source_to, request.length);
+	return check_region(region, rx.params.pd, CORE_ACCESS_REMOTE_READ, request.source_to,
+			    request.length);
 }
 
 core_rx_event deliver_read_request(core_rx &rx)
@@ -387,7 +403,8 @@ core_rx_event deliver_read_request(core_rx &rx)
 
 core_rx_event deliver_terminate(core_rx &rx)
 {
-	if (!core_terminate_parse(rx.buf + untagged_end, rx.ulpdu_len - u32{sizeof(UntaggedHeader)}, &rx.term))
+	if (!core_terminate_parse(rx.buf + untagged_end, rx.ulpdu_len - u32{sizeof(UntaggedHeader)},
+				  &rx.term))
 		return fail(rx, error(OperationError::unspecified));
 	rx.over = 1;
 	return CORE_RX_TERMINATE;
@@ -466,8 +483,9 @@ core_rx_event took_octets(core_rx &rx, u32 n)
 
 // ---- Markers (RFC 5044 4.3) ----
 
-// RFC 5044 8, 3: a marker and the lengths do not agree on where this FPDU starts. "In the event that the CRC is valid", and
-// whatever else is wrong with it: nothing of it goes up to DDP (6), and no more of it is placed.
+// RFC 5044 8, 3: a marker and the lengths do not agree on where this FPDU starts. "In the event
+// that the CRC is valid", and whatever else is wrong with it: nothing of it goes up to DDP (6), and
+// no more of it is placed.
 [[gnu::cold, gnu::noinline]] core_rx_event refuse_marker(core_rx &rx)
 {
 	if (!rx.params.crc)
@@ -518,7 +536,8 @@ core_rx_step next_octets(core_rx &rx)
 	core_rx_step step = next_octets(rx);
 
 	if (!rx.markers.left)
-		return {CORE_RX_BYTES, u32{CORE_MARKER_LEN} - rx.marker_have, rx.marker + rx.marker_have};
+		return {CORE_RX_BYTES, u32{CORE_MARKER_LEN} - rx.marker_have,
+			rx.marker + rx.marker_have};
 	step.want = min(step.want, u32{rx.markers.left});
 	return step;
 }
@@ -538,13 +557,14 @@ void core_rx_init(struct core_rx *rx, const struct core_rx_params *params)
 	start_fpdu(*rx);
 }
 
-// A marker between two FPDUs is part of the second (RFC 5044 4.3); one that is whole has its gap before it.
+// A marker between two FPDUs is part of the second (RFC 5044 4.3); one that is whole has its gap
+// before it.
 bool core_rx_between(const struct core_rx *rx)
 {
 	bool marked = rx->marker_have || rx->markers.left == marker_gap;
 
-	return rx->over ||
-	       (rx->phase == static_cast<u8>(Phase::header) && !rx->have && !marked && !rx->receive_active);
+	return rx->over || (rx->phase == static_cast<u8>(Phase::header) && !rx->have && !marked &&
+			    !rx->receive_active);
 }
 
 struct core_rx_step core_rx_next(struct core_rx *rx)
@@ -559,8 +579,8 @@ enum core_rx_event core_rx_took(struct core_rx *rx, u32 n)
 	return rx->markers.on ? took_between_markers(*rx, n) : took_octets(*rx, n);
 }
 
-// Receives and read sinks are this end's own memory: what keeps the host from using them is not the peer's fault, unless
-// the verdict says so.
+// Receives and read sinks are this end's own memory: what keeps the host from using them is not the
+// peer's fault, unless the verdict says so.
 enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict verdict)
 {
 	if (verdict == CORE_REGION_OK || queue_of(rx->opcode) == Queue::send)
@@ -570,7 +590,8 @@ enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict ver
 	return fail(*rx, error(protection_error(verdict), rx->opcode == CORE_RDMAP_READ_REQUEST));
 }
 
-// RFC 5040 5.3 names the code for an STag that is not the stream's; the same tells of one that may not be invalidated.
+// RFC 5040 5.3 names the code for an STag that is not the stream's; the same tells of one that may
+// not be invalidated.
 enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict)
 {
 	if (verdict == CORE_REGION_OK)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// STags that are hard to guess (RFC 5040 8.1.1): a keyed permutation of the 24-bit slot index, so that a dense table of
-// regions shows neither its order nor its size. Four rounds of a balanced Feistel network over two 12-bit halves: any
-// round function makes it a permutation. It hides where the next region lies; it is not a cipher for anything else.
+// STags that are hard to guess (RFC 5040 8.1.1): a keyed permutation of the 24-bit slot index, so
+// that a dense table of regions shows neither its order nor its size. Four rounds of a balanced
+// Feistel network over two 12-bit halves: any round function makes it a permutation. It hides where
+// the next region lies; it is not a cipher for anything else.
 #include "types.hh"
 
 namespace srnic {
@@ -53,4 +54,7 @@ static_assert(unscramble(scramble(0xabcdef, some_key), some_key) == 0xabcdef);
 } // namespace srnic
 
 u32 core_stag_scramble(u32 index, const u64 key[2]) { return srnic::scramble(index, key); }
-u32 core_stag_unscramble(u32 scrambled, const u64 key[2]) { return srnic::unscramble(scrambled, key); }
+u32 core_stag_unscramble(u32 scrambled, const u64 key[2])
+{
+	return srnic::unscramble(scrambled, key);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Transmit: turns one DDP message into FPDUs, layer by layer: RDMAP's control octet (RFC 5040 4.1), DDP's segmentation
-// and headers (RFC 5041 4 and 5.2), MPA's length and pad (RFC 5044 4.1).
+// Transmit: turns one DDP message into FPDUs, layer by layer: RDMAP's control octet (RFC 5040 4.1),
+// DDP's segmentation and headers (RFC 5041 4 and 5.2), MPA's length and pad (RFC 5044 4.1).
 #include "mpa/framing.hh"
 #include "rdmap/rdmap.hh"
 
@@ -16,8 +16,8 @@ Segment segment_of(const core_tx_msg &msg, u32 mulpdu)
 
 TaggedHeader tagged_header(const core_tx_msg &msg, bool last)
 {
-	return {DdpControl::make(true, last), RdmapControl::make(msg.opcode).octet, be<u32>::from_host(msg.stag),
-		be<u64>::from_host(msg.to + msg.sent)};
+	return {DdpControl::make(true, last), RdmapControl::make(msg.opcode).octet,
+		be<u32>::from_host(msg.stag), be<u64>::from_host(msg.to + msg.sent)};
 }
 
 // RFC 5040 4.1: the Invalidate STag field is zero but in the messages that invalidate.
@@ -41,7 +41,8 @@ struct core_tx_seg core_tx_next(struct core_tx_msg *msg, u32 mulpdu, u8 out[CORE
 	bool tagged = is_tagged(msg->opcode);
 	Segment segment = segment_of(*msg, mulpdu);
 	u32 header_len = ddp_header_len(tagged), ulpdu_len = header_len + segment.payload;
-	core_tx_seg seg{fpdu_header_len + header_len, msg->sent, segment.payload, fpdu_pad(ulpdu_len)};
+	core_tx_seg seg{fpdu_header_len + header_len, msg->sent, segment.payload,
+			fpdu_pad(ulpdu_len)};
 
 	store(out, FpduHeader{be<u16>::from_host(static_cast<u16>(ulpdu_len))});
 	if (tagged)

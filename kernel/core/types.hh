@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The vocabulary of the core: wire quantities that cannot be mixed up with host values, and how they leave a buffer.
+// The vocabulary of the core: wire quantities that cannot be mixed up with host values, and how
+// they leave a buffer.
 #pragma once
 
 #include "core.h"
@@ -16,7 +17,10 @@ constexpr u64 byte_swapped(u64 v) { return __builtin_bswap64(v); }
 template <class T> struct [[gnu::packed]] be {
 	T raw;
 
-	static constexpr T swap(T v) { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : byte_swapped(v); }
+	static constexpr T swap(T v)
+	{
+		return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : byte_swapped(v);
+	}
 	constexpr T host() const { return swap(raw); }
 	static constexpr be from_host(T v) { return {swap(v)}; }
 };
@@ -24,7 +28,8 @@ static_assert(sizeof(be<u16>) == 2 && sizeof(be<u32>) == 4 && sizeof(be<u64>) ==
 static_assert(alignof(be<u64>) == 1);
 static_assert(be<u32>::from_host(0x01020304).host() == 0x01020304);
 
-// A wire structure out of a buffer, and into one. The caller has made sure that sizeof(T) octets are there.
+// A wire structure out of a buffer, and into one. The caller has made sure that sizeof(T) octets
+// are there.
 template <class T> T load(const u8 *from)
 {
 	T value;
@@ -33,7 +38,10 @@ template <class T> T load(const u8 *from)
 	return value;
 }
 
-template <class T> void store(u8 *to, const T &value) { __builtin_memcpy(to, &value, sizeof(value)); }
+template <class T> void store(u8 *to, const T &value)
+{
+	__builtin_memcpy(to, &value, sizeof(value));
+}
 
 template <class T> constexpr T min(T a, T b) { return a < b ? a : b; }
 template <class T> constexpr T max(T a, T b) { return a < b ? b : a; }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Devices come and go here: `rdma link add NAME type srnic netdev IF`, events of the interface below, module unload.
+ * Devices come and go here: `rdma link add NAME type srnic netdev IF`, events of the interface
+ * below, module unload.
  *
- * Life of a device: alloc_device() -> ib_register_device() -> any of `rdma link delete`, NETDEV_UNREGISTER or module
- * exit -> the core removes all clients and user contexts -> srnic_dealloc_driver(). One device per interface, so that
- * an address belongs to one device.
+ * Life of a device: alloc_device() -> ib_register_device() -> any of `rdma link delete`,
+ * NETDEV_UNREGISTER or module exit -> the core removes all clients and user contexts ->
+ * srnic_dealloc_driver(). One device per interface, so that an address belongs to one device.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,10 +24,16 @@
 #include "device/stats.h"
 
 static DEFINE_IDA(indices);
-/* Makes "no srnic on this interface yet" and registering one step. Taken before rtnl, never inside a notifier. */
+/*
+ * Makes "no srnic on this interface yet" and registering one step. Taken before rtnl, never inside
+ * a notifier.
+ */
 static DEFINE_MUTEX(newlink_lock);
 
-/* EUI-64 of the interface, or a random one of the locally administered kind where there is no Ethernet address. */
+/*
+ * EUI-64 of the interface, or a random one of the locally administered kind where there is no
+ * Ethernet address.
+ */
 static __be64 node_guid(const struct net_device *netdev)
 {
 	u8 guid[8];
@@ -121,7 +128,9 @@ static int register_device(struct srnic_dev *dev, const char *name)
 	return ib_register_device(&dev->base, name, NULL);
 }
 
-/* Until it was registered, events of its interface could not reach the device: did we miss its end? */
+/*
+ * Until it was registered, events of its interface could not reach the device: did we miss its end?
+ */
 static bool interface_left(const struct net_device *netdev, const struct net *net)
 {
 	bool left;
@@ -132,7 +141,10 @@ static bool interface_left(const struct net_device *netdev, const struct net *ne
 	return left;
 }
 
-/* Once it is registered anybody may unregister it: a reference of ours keeps its memory until we have looked. */
+/*
+ * Once it is registered anybody may unregister it: a reference of ours keeps its memory until we
+ * have looked.
+ */
 static int add_device(const char *name, struct net_device *netdev)
 {
 	const struct net *net = dev_net(netdev);
@@ -154,14 +166,18 @@ static int add_device(const char *name, struct net_device *netdev)
 	return err == -ENFILE ? -EEXIST : err;
 }
 
-/* Addresses live on the master of a bridge or bond port, and rdma_cm takes interfaces of type InfiniBand for IPoIB. */
+/*
+ * Addresses live on the master of a bridge or bond port, and rdma_cm takes interfaces of type
+ * InfiniBand for IPoIB.
+ */
 static bool suitable(const struct net_device *netdev)
 {
 	switch (netdev->type) {
 	case ARPHRD_ETHER:
 	case ARPHRD_LOOPBACK:
 	case ARPHRD_NONE:
-		return !netif_is_bridge_port(netdev) && !netif_is_lag_port(netdev) && !netif_is_ovs_port(netdev);
+		return !netif_is_bridge_port(netdev) && !netif_is_lag_port(netdev) &&
+		       !netif_is_ovs_port(netdev);
 	default:
 		return false;
 	}
@@ -181,7 +197,8 @@ static const char *reason(int err)
 {
 	switch (err) {
 	case -EOPNOTSUPP:
-		return "the interface is not Ethernet, loopback or tun, or it is a port of a bridge or bond";
+		return "the interface is not Ethernet, loopback or tun, or it is a port of a "
+		       "bridge or bond";
 	case -EBUSY:
 		return "there is an srnic device on that interface already";
 	case -EEXIST:
@@ -211,7 +228,8 @@ static int newlink(const char *name, struct net_device *netdev)
 		err = add_device(name, netdev);
 	mutex_unlock(&newlink_lock);
 	if (err)
-		pr_warn_ratelimited("cannot add %s on %s: %s (%d)\n", name, netdev->name, reason(err), err);
+		pr_warn_ratelimited("cannot add %s on %s: %s (%d)\n", name, netdev->name,
+				    reason(err), err);
 	return err;
 }
 

@@ -10,7 +10,9 @@
 /* The number of devices that can exist at once. */
 #define SRNIC_MAX_DEVICES	1024
 
-/* The last call on a device, whether it ever was registered or not: undoes all that link.c set up. */
+/*
+ * The last call on a device, whether it ever was registered or not: undoes all that link.c set up.
+ */
 void srnic_dealloc_driver(struct ib_device *base);
 
 /* The port is active exactly while this holds. */

@@ -14,9 +14,11 @@
  * @SRNIC_TX_OCTETS: @SRNIC_TX_FPDUS: given to TCP, of connections in full operation
  * @SRNIC_RX_OCTETS: @SRNIC_RX_FPDUS: taken from TCP; FPDUs that were whole and, with CRCs, good
  * @SRNIC_RX_CRC_ERRORS: streams that ended because of an FPDU whose CRC was wrong
- * @SRNIC_RX_ERRORS: streams that this end ended because the peer broke a rule, CRC errors among them
+ * @SRNIC_RX_ERRORS: streams that this end ended because the peer broke a rule, CRC errors among
+ *	them
  * @SRNIC_TX_TERMINATES: @SRNIC_RX_TERMINATES: Terminate messages begun to be sent, and received
- * @SRNIC_CONNECTS: connections that came to full operation; @SRNIC_STARTUP_FAILURES: those that failed before, not refusals
+ * @SRNIC_CONNECTS: connections that came to full operation; @SRNIC_STARTUP_FAILURES: those that
+ *	failed before, not refusals
  * @SRNIC_RESETS: connections that ended in a reset, a timeout or another error of TCP's
  */
 enum srnic_counter {

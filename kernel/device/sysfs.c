@@ -2,11 +2,11 @@
 /*
  * What an administrator may set, under /sys/class/infiniband/NAME/.
  *
- * mpa_crc (default 1): 0 asks that connections made from now on do without CRCs. They do only if both ends ask
- * (RFC 5044 4.4, 7.1.1).
+ * mpa_crc (default 1): 0 asks that connections made from now on do without CRCs. They do only if
+ * both ends ask (RFC 5044 4.4, 7.1.1).
  *
- * mpa_markers (default 0): 1 asks the peers of connections made from now on to send markers (RFC 5044 4.3, 7.1.1), which
- * are checked. Markers that a peer asks for it gets whatever this says.
+ * mpa_markers (default 0): 1 asks the peers of connections made from now on to send markers (RFC
+ * 5044 4.3, 7.1.1), which are checked. Markers that a peer asks for it gets whatever this says.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
@@ -34,7 +34,8 @@ static ssize_t store_flag(bool *flag, const char *buf, size_t len)
 	return len;
 }
 
-static ssize_t mpa_crc_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t len)
+static ssize_t mpa_crc_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t len)
 {
 	return store_flag(&dev_of(dev)->crc, buf, len);
 }
@@ -45,7 +46,8 @@ static ssize_t mpa_markers_show(struct device *dev, struct device_attribute *att
 	return sysfs_emit(buf, "%d\n", READ_ONCE(dev_of(dev)->markers));
 }
 
-static ssize_t mpa_markers_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t len)
+static ssize_t mpa_markers_store(struct device *dev, struct device_attribute *attr, const char *buf,
+				 size_t len)
 {
 	return store_flag(&dev_of(dev)->markers, buf, len);
 }

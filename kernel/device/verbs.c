@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of verbs, and those that belong to no object of their own: device, port, protection domain, user context.
+ * The table of verbs, and those that belong to no object of their own: device, port, protection
+ * domain, user context.
  */
 #include <linux/ethtool.h>
 #include <rdma/uverbs_ioctl.h>
@@ -21,7 +22,8 @@
 #define PART_ID		1
 #define HW_VERSION	1
 #define PKEY		0xffff		/* the default partition, full member: iWARP has no other */
-#define MAX_MSG_SIZE	U32_MAX		/* RDMA Read and Write; RFC 5040 4.4, and what a work request can say */
+#define MAX_MSG_SIZE                                                                               \
+	U32_MAX /* RDMA Read and Write; RFC 5040 4.4, and what a work request can say */
 
 static void limits(struct ib_device_attr *attr)
 {
@@ -50,7 +52,8 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 {
 	if (udata->inlen || udata->outlen)
 		return -EINVAL;
-	attr->fw_ver = (u64)SRNIC_VERSION_MAJOR << 32 | SRNIC_VERSION_MINOR << 16 | SRNIC_VERSION_PATCH;
+	attr->fw_ver =
+		(u64)SRNIC_VERSION_MAJOR << 32 | SRNIC_VERSION_MINOR << 16 | SRNIC_VERSION_PATCH;
 	attr->sys_image_guid = base->node_guid;
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = PART_ID;
@@ -68,8 +71,12 @@ static void get_dev_fw_str(struct ib_device *base, char *str)
 	strscpy(str, SRNIC_VERSION, IB_FW_VERSION_NAME_MAX);
 }
 
-/* An interface that does not know its speed (lo, tun) is not asked: the core would log a warning each time. */
-static int port_speed(struct ib_device *base, const struct net_device *netdev, struct ib_port_attr *attr)
+/*
+ * An interface that does not know its speed (lo, tun) is not asked: the core would log a warning
+ * each time.
+ */
+static int port_speed(struct ib_device *base, const struct net_device *netdev,
+		      struct ib_port_attr *attr)
 {
 	if (netdev->ethtool_ops->get_link_ksettings)
 		return ib_get_eth_speed(base, 1, &attr->active_speed, &attr->active_width);
@@ -78,7 +85,10 @@ static int port_speed(struct ib_device *base, const struct net_device *netdev, s
 	return 0;
 }
 
-/* The core has filled in the MTU, and a state that wants an IPv4 address; ours follows the link alone. */
+/*
+ * The core has filled in the MTU, and a state that wants an IPv4 address; ours follows the link
+ * alone.
+ */
 static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *attr)
 {
 	const struct net_device *netdev = to_srnic_dev(base)->netdev;
@@ -149,8 +159,9 @@ static void dealloc_ucontext(struct ib_ucontext *base)
 }
 
 /*
- * The device goes away under an open user context. All its objects are destroyed by the core right after; rings that
- * are still mapped are plain memory and stay, so nothing is left to do. That this exists lets the core do it.
+ * The device goes away under an open user context. All its objects are destroyed by the core right
+ * after; rings that are still mapped are plain memory and stay, so nothing is left to do. That this
+ * exists lets the core do it.
  */
 static void disassociate_ucontext(struct ib_ucontext *base)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connecting to a kernel socket that does what it likes, and connections of two QPs. Whatever happens, each consumer
- * hears what iw_cm allows and once, and nothing is left.
+ * Connecting to a kernel socket that does what it likes, and connections of two QPs. Whatever
+ * happens, each consumer hears what iw_cm allows and once, and nothing is left.
  */
 #include <linux/delay.h>
 #include <linux/in.h>
@@ -15,14 +15,22 @@
 
 /* A server that goes along with everything. */
 static const struct core_mpa_frame good_reply = {
-	.reply = 1, .revision = 2, .crc = 1, .enhanced = 1, .p2p = 1, .rtr = CORE_RTR_WRITE, .ird = 1, .ord = 1,
+	.reply = 1,
+	.revision = 2,
+	.crc = 1,
+	.enhanced = 1,
+	.p2p = 1,
+	.rtr = CORE_RTR_WRITE,
+	.ird = 1,
+	.ord = 1,
 	.private_len = CORE_MPA_ENHANCED,
 };
 
 /* ---- connecting ---- */
 
 /* The consumer of an active QP, connecting to the port. */
-static struct srnic_test_consumer *connect_qp(struct kunit *test, struct srnic_test_conn *c, struct srnic_qp *qp)
+static struct srnic_test_consumer *connect_qp(struct kunit *test, struct srnic_test_conn *c,
+					      struct srnic_qp *qp)
 {
 	struct srnic_test_consumer *client = srnic_test_consumer(test, c->set.dev);
 	struct iw_cm_conn_param param = srnic_test_param(client, qp);
@@ -34,14 +42,17 @@ static struct srnic_test_consumer *connect_qp(struct kunit *test, struct srnic_t
 }
 
 /* A hostile server: the accepted socket of a peer that has connected to a plain TCP listener. */
-static struct socket *serve(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_consumer **client)
+static struct socket *serve(struct kunit *test, struct srnic_test_conn *c,
+			    struct srnic_test_consumer **client)
 {
 	struct socket *listening = srnic_test_peer(test, c), *sock;
 	struct sockaddr_storage addr = { };
 
 	srnic_test_address(&addr);
 	sock_set_reuseaddr(listening->sk);
-	KUNIT_ASSERT_EQ(test, kernel_bind(listening, (struct sockaddr *)&addr, sizeof(struct sockaddr_in)), 0);
+	KUNIT_ASSERT_EQ(
+		test, kernel_bind(listening, (struct sockaddr *)&addr, sizeof(struct sockaddr_in)),
+		0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(listening, 1), 0);
 	*client = connect_qp(test, c, c->set.qp);
 	KUNIT_ASSERT_EQ(test, kernel_accept(listening, &sock, 0), 0);
@@ -60,8 +71,8 @@ static void expect_request(struct kunit *test, struct socket *sock)
 }
 
 /* connect() has failed, was told so once, and holds nothing. */
-static void expect_failure(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_consumer *client,
-			   int status)
+static void expect_failure(struct kunit *test, struct srnic_test_conn *c,
+			   struct srnic_test_consumer *client, int status)
 {
 	srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, status);
 	srnic_test_expect_nothing_left(test, c);
@@ -123,8 +134,15 @@ static void nothing_goes_out_before_the_rtr(struct kunit *test)
 {
 	static const u8 rtr[] = { 0, 14, 0xc1, 0x40 }, send[] = { 0, 18, 0x41, 0x43 };
 	struct core_mpa_frame frame = {
-		.reply = 1, .revision = 2, .crc = 1, .enhanced = 1, .p2p = 1, .rtr = CORE_RTR_WRITE, .ird = 1,
-		.ord = 1, .private_len = CORE_MPA_ENHANCED,
+		.reply = 1,
+		.revision = 2,
+		.crc = 1,
+		.enhanced = 1,
+		.p2p = 1,
+		.rtr = CORE_RTR_WRITE,
+		.ird = 1,
+		.ord = 1,
+		.private_len = CORE_MPA_ENHANCED,
 	};
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	struct srnic_test_conn *c = test->priv;
@@ -166,14 +184,16 @@ static void a_server_that_replies_nonsense_is_left(struct kunit *test)
 	u8 octets[64];
 
 	expect_request(test, sock);
-	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5));	/* an initiator as well */
+	srnic_test_send(test, sock, octets,
+			srnic_test_request(octets, "hello", 5)); /* an initiator as well */
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	expect_failure(test, c, client, -EPROTO);
 }
 
 static void a_servers_rejection_is_told_with_its_private_data(struct kunit *test)
 {
-	struct core_mpa_frame frame = { .reply = 1, .revision = 1, .crc = 1, .reject = 1, .private_len = 2 };
+	struct core_mpa_frame frame = {
+		.reply = 1, .revision = 1, .crc = 1, .reject = 1, .private_len = 2};
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
@@ -234,7 +254,9 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 	expect_failure(test, c, client, -ECONNABORTED);
 }
 
-/* However far its startup has come: what the ep still does meets a QP that is not its own any more. */
+/*
+ * However far its startup has come: what the ep still does meets a QP that is not its own any more.
+ */
 static void a_disowned_ep_neither_starts_its_qp_nor_fails_it(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -258,7 +280,8 @@ static void a_disowned_ep_neither_starts_its_qp_nor_fails_it(struct kunit *test)
 /* RFC 6581 9.3: layer 2, error type 0, error code 5, in the only FPDU that this end ever sends. */
 static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(struct kunit *test)
 {
-	static const u8 head[] = { 0, 22, 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0x20, 5, 0, 0 };
+	static const u8 head[] = {0, 22, 0x41, 0x47, 0, 0, 0, 0, 0,    0, 0, 2,
+				  0, 0,	 0,    1,    0, 0, 0, 0, 0x20, 5, 0, 0};
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
@@ -295,7 +318,8 @@ static void expect_rtr(struct kunit *test, struct socket *sock)
 	KUNIT_EXPECT_MEMEQ(test, octets, write, sizeof(write));
 }
 
-static struct socket *serve_well(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_consumer **client)
+static struct socket *serve_well(struct kunit *test, struct srnic_test_conn *c,
+				 struct srnic_test_consumer **client)
 {
 	struct socket *sock = serve(test, c, client);
 	u8 octets[HEADER + CORE_MPA_ENHANCED];
@@ -320,7 +344,8 @@ static void a_qp_that_was_used_before_sends_its_rtr_first(struct kunit *test)
 
 	c->set.qp->tx.answer_next = true;
 	memcpy(octets + len, read, sizeof(read));
-	core_crc_field(core_host_crc32c(CORE_CRC_SEED, read, sizeof(read)), octets + len + sizeof(read));
+	core_crc_field(core_host_crc32c(CORE_CRC_SEED, read, sizeof(read)),
+		       octets + len + sizeof(read));
 	expect_request(test, sock);
 	srnic_test_send(test, sock, octets, sizeof(octets));
 	expect_rtr(test, sock);
@@ -337,10 +362,15 @@ static void post_bulk(struct kunit *test, struct srnic_test_conn *c)
 {
 	u8 *octets = kunit_kzalloc(test, BULK, GFP_KERNEL);
 	struct ib_sge sge[2] = {
-		{ .addr = (uintptr_t)octets, .length = BULK, .lkey = c->set.dev->base.local_dma_lkey },
-		{ .addr = (uintptr_t)octets, .length = BULK, .lkey = c->set.dev->base.local_dma_lkey },
+		{.addr = (uintptr_t)octets,
+		 .length = BULK,
+		 .lkey = c->set.dev->base.local_dma_lkey},
+		{.addr = (uintptr_t)octets,
+		 .length = BULK,
+		 .lkey = c->set.dev->base.local_dma_lkey},
 	};
-	struct ib_rdma_wr wr = { .wr = { .opcode = IB_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2 }, .rkey = 1 };
+	struct ib_rdma_wr wr = {.wr = {.opcode = IB_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2},
+				.rkey = 1};
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, octets);
@@ -361,7 +391,10 @@ static bool reads_on(struct srnic_ep *ep, struct socket *sock, u8 *octets)
 	return srnic_test_eventually(srnic_sock_progress(ep->sock) != ep->progress);
 }
 
-/* RFC 5041 6.2.1 for as long as the peer takes what it is sent, but no peer holds a connection by taking little. */
+/*
+ * RFC 5041 6.2.1 for as long as the peer takes what it is sent, but no peer holds a connection by
+ * taking little.
+ */
 static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -412,7 +445,8 @@ static void establish(struct kunit *test, struct srnic_test_conn *c, struct pair
 	pair->client = connect_qp(test, c, pair->qp);
 	c->server = srnic_test_consumer(test, c->set.dev);
 	c->server->id.provider_data =
-		srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0)->provider_data;
+		srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0)
+			->provider_data;
 	param = srnic_test_param(c->server, c->set.qp);
 	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
 	srnic_test_expect_event(test, pair->client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
@@ -465,8 +499,11 @@ static void two_qps_connect_and_what_one_sends_the_other_receives(struct kunit *
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = kunit_kzalloc(test, 2 * 5000, GFP_KERNEL), *into = octets + 5000;
 	struct ib_sge from, to;
-	struct ib_send_wr send_wr = { .wr_id = 1, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
-				      .sg_list = &from, .num_sge = 1 };
+	struct ib_send_wr send_wr = {.wr_id = 1,
+				     .opcode = IB_WR_SEND,
+				     .send_flags = IB_SEND_SIGNALED,
+				     .sg_list = &from,
+				     .num_sge = 1};
 	struct ib_recv_wr recv_wr = { .wr_id = 2, .sg_list = &to, .num_sge = 1 };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
 	struct pair pair;
@@ -559,7 +596,10 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "srnic_connect", .init = srnic_test_conn_init, .exit = srnic_test_conn_exit, .test_cases = cases,
+	.name = "srnic_connect",
+	.init = srnic_test_conn_init,
+	.exit = srnic_test_conn_exit,
+	.test_cases = cases,
 };
 
 kunit_test_suite(suite);

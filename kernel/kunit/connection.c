@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the suites of connections share: consumers, a device that listens, and peers that are plain sockets.
+ * What the suites of connections share: consumers, a device that listens, and peers that are plain
+ * sockets.
  */
 #include <linux/in.h>
 #include <net/sock.h>
@@ -73,7 +74,8 @@ static bool hears(struct srnic_test_consumer *consumer, u32 num)
 	return srnic_test_eventually(smp_load_acquire(&consumer->num) >= num);
 }
 
-struct srnic_test_told *srnic_test_expect_event(struct kunit *test, struct srnic_test_consumer *consumer, u32 num,
+struct srnic_test_told *srnic_test_expect_event(struct kunit *test,
+						struct srnic_test_consumer *consumer, u32 num,
 						enum iw_cm_event_type type, int status)
 {
 	struct srnic_test_told *told = &consumer->told[num - 1];
@@ -116,7 +118,8 @@ struct socket *srnic_test_peer(struct kunit *test, struct srnic_test_conn *c)
 	struct socket *sock;
 
 	KUNIT_ASSERT_LT(test, c->num_peers, SRNIC_TEST_PEERS);
-	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock), 0);
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock),
+			0);
 	srnic_test_add_peer(c, sock);
 	return sock;
 }
@@ -179,7 +182,13 @@ bool srnic_test_is_open(struct socket *sock)
 u32 srnic_test_request(u8 *octets, const void *private, u32 len)
 {
 	const struct core_mpa_local local = {
-		.ird = 1, .ord = 1, .max_ird = 1, .crc = 1, .revision = 2, .p2p = 1, .rtr = CORE_RTR_ALL,
+		.ird = 1,
+		.ord = 1,
+		.max_ird = 1,
+		.crc = 1,
+		.revision = 2,
+		.p2p = 1,
+		.rtr = CORE_RTR_ALL,
 	};
 	struct core_mpa_frame frame;
 	u32 head;
@@ -198,8 +207,9 @@ struct socket *srnic_test_announce(struct kunit *test, struct srnic_test_conn *c
 
 	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5));
 	c->server = srnic_test_consumer(test, c->set.dev);
-	c->server->id.provider_data =
-		srnic_test_expect_event(test, c->listener, before + 1, IW_CM_EVENT_CONNECT_REQUEST, 0)->provider_data;
+	c->server->id.provider_data = srnic_test_expect_event(test, c->listener, before + 1,
+							      IW_CM_EVENT_CONNECT_REQUEST, 0)
+					      ->provider_data;
 	return sock;
 }
 

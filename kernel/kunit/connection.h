@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the suites of connections share, over 127.0.0.1 and one port: consumers, which are iw_cm's ids and note what
- * they are told, a device that listens, and peers that are plain sockets.
+ * What the suites of connections share, over 127.0.0.1 and one port: consumers, which are iw_cm's
+ * ids and note what they are told, a device that listens, and peers that are plain sockets.
  */
 #ifndef SRNIC_KUNIT_CONNECTION_H
 #define SRNIC_KUNIT_CONNECTION_H
@@ -24,8 +24,8 @@ struct srnic_test_told {
 };
 
 /*
- * A consumer. id: as iw_cm has it; cma: as rdma_cm has it, in front of what is its own (all 0); refs: that srnic took
- * and did not give back; answer: what the handler returns
+ * A consumer. id: as iw_cm has it; cma: as rdma_cm has it, in front of what is its own (all 0);
+ * refs: that srnic took and did not give back; answer: what the handler returns
  */
 struct srnic_test_consumer {
 	struct iw_cm_id id;
@@ -41,7 +41,8 @@ struct srnic_test_consumer {
 
 struct srnic_test_consumer *srnic_test_consumer(struct kunit *test, struct srnic_dev *dev);
 /* The num-th event, counted from 1, comes and is this. */
-struct srnic_test_told *srnic_test_expect_event(struct kunit *test, struct srnic_test_consumer *consumer, u32 num,
+struct srnic_test_told *srnic_test_expect_event(struct kunit *test,
+						struct srnic_test_consumer *consumer, u32 num,
 						enum iw_cm_event_type type, int status);
 /* What the consumer asks for, and rdma_cm's part in it: whose QP it is. */
 struct iw_cm_conn_param srnic_test_param(struct srnic_test_consumer *consumer, struct srnic_qp *qp);
@@ -86,7 +87,10 @@ u32 srnic_test_request(u8 *octets, const void *private, u32 len);
 u32 srnic_test_num_eps(struct srnic_test_conn *c);
 /* For all that has a deadline it is now. */
 void srnic_test_let_time_pass(struct srnic_test_conn *c);
-/* All connections end, by themselves or in their time, and no consumer's id or QP is referenced any more. */
+/*
+ * All connections end, by themselves or in their time, and no consumer's id or QP is referenced any
+ * more.
+ */
 void srnic_test_expect_nothing_left(struct kunit *test, struct srnic_test_conn *c);
 
 #endif

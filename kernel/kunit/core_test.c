@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The protocol core as it is built into the kernel: CRC32C (RFC 3720 B.4), MPA startup frames (RFC 5044 7.1, RFC 6581),
- * one message of every RDMAP opcode from the transmit half's framing to the receive half's, STags.
+ * The protocol core as it is built into the kernel: CRC32C (RFC 3720 B.4), MPA startup frames (RFC
+ * 5044 7.1, RFC 6581), one message of every RDMAP opcode from the transmit half's framing to the
+ * receive half's, STags.
  */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
@@ -30,7 +31,9 @@ static void expect_field(struct kunit *test, crc_fn crc, const void *data, u32 l
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(field), wire);
 }
 
-/* The octets of the CRC in the order in which RFC 3720 B.4 prints them, which is that of the wire. */
+/*
+ * The octets of the CRC in the order in which RFC 3720 B.4 prints them, which is that of the wire.
+ */
 static void expect_rfc3720(struct kunit *test, crc_fn crc)
 {
 	u8 zeros[32] = { }, ones[32], up[32], down[32];
@@ -74,7 +77,8 @@ static void both_agree_at_every_length_alignment_and_split(struct kunit *test)
 	get_random_bytes(data, 600);
 	for (at = 0; at < 16; at++)
 		for (len = 0; len < 580; len++) {
-			u32 whole = crc32c(CORE_CRC_SEED, data + at, len), split = len * 7 % (len + 1);
+			u32 whole = crc32c(CORE_CRC_SEED, data + at, len),
+			    split = len * 7 % (len + 1);
 
 			bad += core_crc32c_table(CORE_CRC_SEED, data + at, len) != whole;
 			bad += core_crc32c_table(core_crc32c_table(CORE_CRC_SEED, data + at, split),
@@ -110,8 +114,11 @@ static void startup_frames_are_read_as_they_were_built(struct kunit *test)
 	for (revision = 1; revision <= 2; revision++)
 		for (flags = 0; flags < 32; flags++) {
 			struct core_mpa_frame frame = {
-				.reply = flags & 1, .markers = flags >> 1 & 1, .crc = flags >> 2 & 1,
-				.revision = revision, .private_len = flags * 16,
+				.reply = flags & 1,
+				.markers = flags >> 1 & 1,
+				.crc = flags >> 2 & 1,
+				.revision = revision,
+				.private_len = flags * 16,
 			};
 
 			frame.reject = frame.reply && flags >> 3 & 1;
@@ -186,11 +193,12 @@ static void start_stream(struct context *c)
 	memset(c->placed, 0, sizeof(c->placed));
 	memset(c->events, 0, sizeof(c->events));
 	c->elsewhere = 0;
-	core_rx_init(&c->rx, &(struct core_rx_params) { .ctx = c->qp, .pd = c->qp->pd, .crc = true });
+	core_rx_init(&c->rx, &(struct core_rx_params){.ctx = c->qp, .pd = c->qp->pd, .crc = true});
 }
 
 /* Appends the FPDUs of one message. */
-static void transmit(struct kunit *test, struct context *c, struct core_tx_msg msg, const u8 *payload)
+static void transmit(struct kunit *test, struct context *c, struct core_tx_msg msg,
+		     const u8 *payload)
 {
 	while (!msg.done) {
 		u32 expected = core_tx_next_len(&msg, MULPDU);
@@ -265,7 +273,8 @@ static void post_receive(struct kunit *test, struct context *c, u32 room)
 static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
 {
 	struct context *c = test->priv;
-	struct core_tx_msg msg = { .opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234 };
+	struct core_tx_msg msg = {
+		.opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234};
 	bool inv = opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
 	u32 i;
 
@@ -300,7 +309,8 @@ static void sends_of_all_four_kinds_arrive(struct kunit *test)
 static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct core_tx_msg msg = { .opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base };
+	struct core_tx_msg msg = {
+		.opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
@@ -321,7 +331,11 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 		.opcode = CORE_RDMAP_READ_REQUEST, .length = CORE_READ_REQUEST_LEN, .msn = 1,
 	};
 	struct core_read_request req = {
-		.sink_stag = 1, .sink_to = 2, .length = 300, .source_stag = c->stag, .source_to = c->base + 5,
+		.sink_stag = 1,
+		.sink_to = 2,
+		.length = 300,
+		.source_stag = c->stag,
+		.source_to = c->base + 5,
 	};
 	u8 header[CORE_READ_REQUEST_LEN];
 	u32 i;
@@ -344,16 +358,17 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct core_tx_msg msg = { .opcode = CORE_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77, .to = 0 };
+	struct core_tx_msg msg = {
+		.opcode = CORE_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77, .to = 0};
 	u32 i;
 
-	c->qp->outbound = kvcalloc(1, sizeof(*c->qp->outbound), GFP_KERNEL);	/* the QP's to free */
+	c->qp->outbound = kvcalloc(1, sizeof(*c->qp->outbound), GFP_KERNEL); /* the QP's to free */
 	KUNIT_ASSERT_NOT_NULL(test, c->qp->outbound);
 	c->qp->outbound_size = c->qp->outbound_tail = 1;
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		c->placed_at = 0;
-		c->qp->outbound[0].sink = (struct core_read_sink) { .stag = 0x77, .length = PAYLOAD };
+		c->qp->outbound[0].sink = (struct core_read_sink){.stag = 0x77, .length = PAYLOAD};
 		transmit(test, c, msg, c->payload);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_READ_RESPONSE);
@@ -365,7 +380,12 @@ static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 {
 	struct context *c = test->priv;
 	struct core_terminate term = {
-		.layer = CORE_LAYER_DDP, .etype = 1, .code = 1, .has_ddp = 1, .ddp_header_len = 14, .ddp_len = 99,
+		.layer = CORE_LAYER_DDP,
+		.etype = 1,
+		.code = 1,
+		.has_ddp = 1,
+		.ddp_header_len = 14,
+		.ddp_len = 99,
 	};
 	struct core_tx_msg msg = { .opcode = CORE_RDMAP_TERMINATE, .msn = 1 };
 	u8 payload[CORE_TERM_MAX];
@@ -390,7 +410,8 @@ static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct core_tx_msg msg = { .opcode = CORE_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base };
+	struct core_tx_msg msg = {
+		.opcode = CORE_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base};
 	u32 bit, bits = ~0U;
 
 	for (bit = 16; bit < bits; bit++) {
@@ -435,7 +456,8 @@ static void stags_permute_their_indices(struct kunit *test)
 	for (i = 0; i < 1U << CORE_STAG_INDEX_BITS; i += 89) {
 		u32 scrambled = core_stag_scramble(i, key);
 
-		bad += scrambled >= 1U << CORE_STAG_INDEX_BITS || core_stag_unscramble(scrambled, key) != i;
+		bad += scrambled >= 1U << CORE_STAG_INDEX_BITS ||
+		       core_stag_unscramble(scrambled, key) != i;
 		fixed += scrambled == i;
 	}
 	KUNIT_EXPECT_EQ(test, bad, 0);

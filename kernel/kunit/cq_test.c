@@ -182,7 +182,7 @@ static void a_users_false_index_loses_its_own_completions_and_nothing_else(struc
 
 	cq->user = true;
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
-		cq->ring.hdr->cons = cq->prod + claims[i];	/* ahead of what was ever published */
+		cq->ring.hdr->cons = cq->prod + claims[i]; /* ahead of what was ever published */
 		push(c, i, SRNIC_WC_SUCCESS, false);
 	}
 	KUNIT_EXPECT_LE(test, cq->prod, ARRAY_SIZE(claims));
@@ -222,10 +222,13 @@ static void a_cq_that_cannot_be_is_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = 1 }), 0);
 	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = 0 }), -EINVAL);
-	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = SRNIC_MAX_CQE + 1 }), -EINVAL);
+	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr){.cqe = SRNIC_MAX_CQE + 1}),
+			-EINVAL);
 	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = ~0U }), -EINVAL);
-	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = 1, .comp_vector = 99999 }), -EINVAL);
-	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = 1, .flags = 1 }), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr){.cqe = 1, .comp_vector = 99999}),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr){.cqe = 1, .flags = 1}),
+			-EOPNOTSUPP);
 }
 
 static int init(struct kunit *test)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The device and the objects of the KUnit suites, made and destroyed through the same calls as any consumer's.
+ * The device and the objects of the KUnit suites, made and destroyed through the same calls as any
+ * consumer's.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -87,8 +88,8 @@ static void remove_device(void *arg)
 
 	KUNIT_EXPECT_EQ_MSG(test, num_entries(&dev->qps), 0, "QPs are left");
 	KUNIT_EXPECT_EQ_MSG(test, num_entries(&dev->mrs), 0, "regions are left");
-	KUNIT_EXPECT_TRUE_MSG(test, srnic_test_eventually(!READ_ONCE(dev->connections.num)), "%u connections are left",
-			      dev->connections.num);
+	KUNIT_EXPECT_TRUE_MSG(test, srnic_test_eventually(!READ_ONCE(dev->connections.num)),
+			      "%u connections are left", dev->connections.num);
 	ib_unregister_device_and_put(&dev->base);
 }
 
@@ -100,7 +101,8 @@ struct srnic_dev *srnic_test_device(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, link_add(DEVICE, "lo"), 0);
 	base = ib_device_get_by_name(DEVICE, SRNIC_DRIVER_ID);
 	KUNIT_ASSERT_NOT_NULL(test, base);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_device, to_srnic_dev(base)), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_device, to_srnic_dev(base)),
+			0);
 	return to_srnic_dev(base);
 }
 
@@ -260,7 +262,8 @@ struct srnic_test_mr *srnic_test_mr(struct kunit *test, struct ib_pd *pd)
 	for (i = 0; i < SRNIC_TEST_PAGES; i++) {
 		mr->page[i] = (u8 *)get_zeroed_page(GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, mr->page[i]);
-		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_test_page, mr->page[i]), 0);
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_test_page, mr->page[i]),
+				0);
 	}
 	mr->base = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, SRNIC_TEST_PAGES);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr->base);
@@ -286,7 +289,8 @@ void srnic_test_map(struct kunit *test, struct srnic_test_mr *mr, u32 octets)
 		sg_set_page(&mr->sgl[num], virt_to_page(mr->page[num]), n, offset);
 		left -= n;
 	}
-	KUNIT_ASSERT_EQ(test, ib_dma_map_sg(mr->base->device, mr->sgl, num, DMA_BIDIRECTIONAL), num);
+	KUNIT_ASSERT_EQ(test, ib_dma_map_sg(mr->base->device, mr->sgl, num, DMA_BIDIRECTIONAL),
+			num);
 	KUNIT_ASSERT_EQ(test, ib_map_mr_sg(mr->base, mr->sgl, num, NULL, PAGE_SIZE), num);
 	KUNIT_ASSERT_EQ(test, mr->base->length, octets);
 }

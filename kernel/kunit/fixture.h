@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the KUnit suites share: a device on `lo`, and objects of its verbs. Each is destroyed when its case ends, the
- * last one first, in whatever way the case ends; what cannot be made fails the case at once. Wants KUnit of 6.5.
+ * What the KUnit suites share: a device on `lo`, and objects of its verbs. Each is destroyed when
+ * its case ends, the last one first, in whatever way the case ends; what cannot be made fails the
+ * case at once. Wants KUnit of 6.5.
  */
 #ifndef SRNIC_KUNIT_FIXTURE_H
 #define SRNIC_KUNIT_FIXTURE_H
@@ -33,7 +34,10 @@
 	true_;							\
 })
 
-/* A device as `rdma link add` makes it. When it goes, no QP, no region and no connection may be left. */
+/*
+ * A device as `rdma link add` makes it. When it goes, no QP, no region and no connection may be
+ * left.
+ */
 struct srnic_dev *srnic_test_device(struct kunit *test);
 /* Removes it before the case ends. */
 void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev);
@@ -60,7 +64,9 @@ struct srnic_test_srq {
 };
 struct srnic_test_srq *srnic_test_srq(struct kunit *test, struct ib_pd *pd, u32 entries, u32 limit);
 
-/* A QP of 8 send and 8 receive requests of 2 entries each, that draws from srq unless that is NULL. */
+/*
+ * A QP of 8 send and 8 receive requests of 2 entries each, that draws from srq unless that is NULL.
+ */
 struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
 			       struct srnic_test_srq *srq, enum ib_sig_type sig);
 void srnic_test_destroy_qp(struct kunit *test, struct srnic_qp *qp);
@@ -77,7 +83,10 @@ void srnic_test_set(struct kunit *test, struct srnic_test_set *set);
 #define SRNIC_TEST_PAGES	20			/* more than one hold copies (64 KiB) */
 #define SRNIC_TEST_OFFSET	100			/* of the first octet in the first page */
 
-/* A fast-registration region with pages of its own mapped, from SRNIC_TEST_OFFSET to their end; not registered yet. */
+/*
+ * A fast-registration region with pages of its own mapped, from SRNIC_TEST_OFFSET to their end; not
+ * registered yet.
+ */
 struct srnic_test_mr {
 	struct ib_mr *base;
 	struct srnic_mr *mr;

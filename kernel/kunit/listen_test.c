@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Listening, accepting and rejecting: the bookkeeping of listeners and endpoints, the peer being a kernel socket that
- * does what it likes. Whatever happens, the consumer hears what iw_cm allows and once, and nothing is left.
+ * Listening, accepting and rejecting: the bookkeeping of listeners and endpoints, the peer being a
+ * kernel socket that does what it likes. Whatever happens, the consumer hears what iw_cm allows and
+ * once, and nothing is left.
  */
 #include <linux/in.h>
 #include <linux/unaligned.h>
@@ -34,7 +35,7 @@ static void a_port_that_others_listen_on_is_refused(struct kunit *test)
 	struct socket *other = srnic_test_peer(test, c);
 	struct srnic_test_consumer *consumer = srnic_test_consumer(test, c->set.dev);
 
-	other->sk->sk_reuse = SK_CAN_REUSE;	/* connections of earlier runs may be in TIME_WAIT */
+	other->sk->sk_reuse = SK_CAN_REUSE; /* connections of earlier runs may be in TIME_WAIT */
 	KUNIT_ASSERT_EQ(test, kernel_bind(other, (struct sockaddr *)&consumer->id.local_addr,
 					  sizeof(struct sockaddr_in)), 0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(other, 1), 0);
@@ -94,7 +95,8 @@ static void a_silent_peer_is_reset_when_its_time_is_over(struct kunit *test)
 	srnic_test_listen(test, c, 1);
 	sock = srnic_test_connect_peer(test, c);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
-	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5) - 1);	/* all but an octet */
+	srnic_test_send(test, sock, octets,
+			srnic_test_request(octets, "hello", 5) - 1); /* all but an octet */
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
 	srnic_test_let_time_pass(c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
@@ -181,7 +183,8 @@ static void a_rejection_takes_its_private_data_to_the_peer(struct kunit *test)
 	sock = srnic_test_announce(test, c);
 	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, "go away", 7), 0);
 	expect_refusal(test, sock, "go away", 7);
-	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0), 0);	/* it is gone: nothing happens */
+	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0),
+			0); /* it is gone: nothing happens */
 	KUNIT_EXPECT_EQ(test, c->server->num, 0);
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -202,7 +205,8 @@ static void a_consumer_whose_backlog_is_full_refuses(struct kunit *test)
 }
 
 /* Listens until a peer is announced. *param: what accepts it with c->set.qp. */
-static struct socket *announce_one(struct kunit *test, struct srnic_test_conn *c, struct iw_cm_conn_param *param)
+static struct socket *announce_one(struct kunit *test, struct srnic_test_conn *c,
+				   struct iw_cm_conn_param *param)
 {
 	struct socket *sock;
 
@@ -271,7 +275,8 @@ static void accepting_with_a_qp_in_error_refuses_the_peer(struct kunit *test)
 /* RFC 5044 7.1.1: 512 octets, RFC 6581 9: of which enhanced data takes four. */
 static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *test)
 {
-	u8 *octets = kunit_kzalloc(test, 2 * 512 + CORE_MPA_HEADER, GFP_KERNEL), *reply = octets + 512;
+	u8 *octets = kunit_kzalloc(test, 2 * 512 + CORE_MPA_HEADER, GFP_KERNEL),
+	   *reply = octets + 512;
 	struct srnic_test_conn *c = test->priv;
 	struct iw_cm_conn_param param;
 	struct socket *sock;
@@ -288,7 +293,8 @@ static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *
 	param.private_data = octets;
 	param.private_data_len = 508;
 	KUNIT_EXPECT_EQ(test, srnic_accept(&c->server->id, &param), 0);
-	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, reply, CORE_MPA_HEADER + 512), CORE_MPA_HEADER + 512);
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, reply, CORE_MPA_HEADER + 512),
+			CORE_MPA_HEADER + 512);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be16(reply + CORE_MPA_HEADER - 2), 512);
 	KUNIT_EXPECT_MEMEQ(test, reply + CORE_MPA_HEADER + CORE_MPA_ENHANCED, octets, 508);
 	srnic_test_expect_nothing_left(test, c);
@@ -314,7 +320,10 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "srnic_listen", .init = srnic_test_conn_init, .exit = srnic_test_conn_exit, .test_cases = cases,
+	.name = "srnic_listen",
+	.init = srnic_test_conn_init,
+	.exit = srnic_test_conn_exit,
+	.test_cases = cases,
 };
 
 kunit_test_suite(suite);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Regions: what an STag grants (RFC 5041 7.1, RFC 5040 7.2), fast registration and invalidation (RFC 5040 5.3, 8.1),
- * and that no octet lands any more once an invalidation or deregistration has returned.
+ * Regions: what an STag grants (RFC 5041 7.1, RFC 5040 7.2), fast registration and invalidation
+ * (RFC 5040 5.3, 8.1), and that no octet lands any more once an invalidation or deregistration has
+ * returned.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
@@ -22,12 +23,14 @@ struct context {
 
 static enum core_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return srnic_region_write(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf, len);
+	return srnic_region_write(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
+				  len);
 }
 
 static enum core_region_verdict read_octets(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return srnic_region_read(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_READ, to, c->buf, len);
+	return srnic_region_read(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_READ, to, c->buf,
+				 len);
 }
 
 static enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
@@ -99,7 +102,8 @@ static void a_wrong_key_finds_no_region(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, ALL), bit;
 
 	for (bit = 0; bit < 32; bit++)
-		KUNIT_EXPECT_EQ(test, write_octets(c, stag ^ BIT(bit), c->mr->base->iova, 1), CORE_REGION_INVALID);
+		KUNIT_EXPECT_EQ(test, write_octets(c, stag ^ BIT(bit), c->mr->base->iova, 1),
+				CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, write_octets(c, 0, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, write_octets(c, ~0U, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
@@ -131,7 +135,9 @@ static void a_right_that_was_not_granted_is_refused(struct kunit *test)
 	fill(c);
 	stag = srnic_test_reg(test, c->mr, CORE_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_ACCESS);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, stag, CORE_ACCESS_LOCAL_WRITE, base, c->buf, 1),
+	KUNIT_EXPECT_EQ(test,
+			srnic_region_write(c->dev, c->id, true, stag, CORE_ACCESS_LOCAL_WRITE, base,
+					   c->buf, 1),
 			CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_OK);
 	KUNIT_ASSERT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
@@ -170,7 +176,8 @@ static void lengths_up_to_the_largest_never_wrap_into_the_region(struct kunit *t
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base, U32_MAX), CORE_REGION_BOUNDS);
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base + 1, U64_MAX), CORE_REGION_WRAP);
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 0 - base), CORE_REGION_WRAP);
-	KUNIT_EXPECT_EQ(test, verify(c, stag, base + LENGTH - 1, 0 - (base + LENGTH) + 2), CORE_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, verify(c, stag, base + LENGTH - 1, 0 - (base + LENGTH) + 2),
+			CORE_REGION_WRAP);
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, U64_MAX, 2), CORE_REGION_WRAP);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
 }
@@ -211,14 +218,20 @@ static void the_local_dma_key_is_for_the_kernels_own_requests_only(struct kunit 
 	c->buf[0] = 0x5a;
 	KUNIT_EXPECT_EQ(test, write_octets(c, lkey, to, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, read_octets(c, lkey, to, 1), CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, false, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+	KUNIT_EXPECT_EQ(test,
+			srnic_region_write(c->dev, c->id, false, lkey, CORE_ACCESS_LOCAL_WRITE, to,
+					   c->buf, 1),
 			CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_REMOTE_WRITE, to, c->buf, 1),
+	KUNIT_EXPECT_EQ(test,
+			srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_REMOTE_WRITE, to,
+					   c->buf, 1),
 			CORE_REGION_INVALID);
 	KUNIT_EXPECT_FALSE(test, srnic_region_snapshot(c->dev, lkey, &region));
 	KUNIT_EXPECT_EQ(test, invalidate(c, lkey, true), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+	KUNIT_EXPECT_EQ(test,
+			srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_LOCAL_WRITE, to,
+					   c->buf, 1),
 			CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0x5a);
 }
@@ -229,7 +242,8 @@ static void a_region_that_was_not_registered_grants_nothing(struct kunit *test)
 {
 	struct context *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, write_octets(c, c->mr->base->rkey, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_octets(c, c->mr->base->rkey, c->mr->base->iova, 1),
+			CORE_REGION_INVALID);
 }
 
 static void registration_refuses_what_it_cannot_grant(struct kunit *test)
@@ -295,7 +309,8 @@ static void a_peer_invalidates_only_what_its_own_qp_has_registered(struct kunit 
 	struct context *c = test->priv;
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
-	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->dev, c->id, stag, SRNIC_TEST_QPN + 1), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->dev, c->id, stag, SRNIC_TEST_QPN + 1),
+			CORE_REGION_FOREIGN);
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
 }
@@ -307,7 +322,8 @@ static void mapping_anew_ends_the_grant(struct kunit *test)
 
 	srnic_test_map(test, c->mr, LENGTH);
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, ib_map_mr_sg(c->mr->base, c->mr->sgl, 1, NULL, 2 * PAGE_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ib_map_mr_sg(c->mr->base, c->mr->sgl, 1, NULL, 2 * PAGE_SIZE),
+			-EINVAL);
 }
 
 static void a_region_over_all_of_memory_is_not_a_peers_to_invalidate(struct kunit *test)
@@ -329,7 +345,9 @@ static void a_region_that_cannot_be_is_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_SG_GAPS, 2)), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, 0)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, SRNIC_MAX_FAST_REG + 1)), -EINVAL);
+	KUNIT_EXPECT_EQ(test,
+			PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, SRNIC_MAX_FAST_REG + 1)),
+			-EINVAL);
 }
 
 /* ---- STags (RFC 5040 8.1.1) ---- */
@@ -488,8 +506,9 @@ static int race(void *arg)
 	struct context *c = racer->c;
 
 	while (!kthread_should_stop()) {
-		if (srnic_region_write(c->dev, c->id, false, READ_ONCE(racer->stag), CORE_ACCESS_REMOTE_WRITE,
-				       c->mr->base->iova, racer->octets, LENGTH) == CORE_REGION_OK)
+		if (srnic_region_write(c->dev, c->id, false, READ_ONCE(racer->stag),
+				       CORE_ACCESS_REMOTE_WRITE, c->mr->base->iova, racer->octets,
+				       LENGTH) == CORE_REGION_OK)
 			WRITE_ONCE(racer->landed, true);
 		cond_resched();
 	}

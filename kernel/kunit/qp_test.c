@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Send and receive queues of a QP: completion in the order of posting whatever ends first (RFC 5040 5.5 rule 15),
- * unsignaled requests, room, flushes, and a user's hostile index. The cases play the engine: they take requests and end
- * them.
+ * Send and receive queues of a QP: completion in the order of posting whatever ends first (RFC 5040
+ * 5.5 rule 15), unsignaled requests, room, flushes, and a user's hostile index. The cases play the
+ * engine: they take requests and end them.
  */
 #include "fixture.h"
 
@@ -16,7 +16,8 @@ static u32 take(struct srnic_test_set *c, u8 opcode, u8 flags)
 
 	mutex_lock(&qp->tx.mutex);
 	index = qp->sq_taken++;
-	srnic_sq_track(qp, index, &(struct srnic_send_wqe) { .wr_id = index, .opcode = opcode, .flags = flags });
+	srnic_sq_track(qp, index,
+		       &(struct srnic_send_wqe){.wr_id = index, .opcode = opcode, .flags = flags});
 	mutex_unlock(&qp->tx.mutex);
 	return index;
 }
@@ -40,7 +41,8 @@ static void fail(struct srnic_qp *qp)
 	flush_delayed_work(&qp->tx.work);
 }
 
-static void expect_wc(struct kunit *test, struct srnic_test_set *c, u64 wr_id, enum ib_wc_status status)
+static void expect_wc(struct kunit *test, struct srnic_test_set *c, u64 wr_id,
+		      enum ib_wc_status status)
 {
 	struct ib_wc wc = srnic_test_poll(test, c->cq);
 
@@ -175,7 +177,8 @@ static void a_flush_completes_everything_once(struct kunit *test)
 	u64 i;
 
 	for (i = 0; i < ENTRIES; i++)
-		KUNIT_ASSERT_EQ(test, post_to(c->qp, i, IB_WR_SEND, i & 1 ? IB_SEND_SIGNALED : 0), 0);
+		KUNIT_ASSERT_EQ(test, post_to(c->qp, i, IB_WR_SEND, i & 1 ? IB_SEND_SIGNALED : 0),
+				0);
 	for (i = 0; i < 3; i++)
 		take(c, SRNIC_OP_READ, 0);
 	fail(c->qp);
@@ -239,10 +242,12 @@ static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test
 	u8 wqe[SRNIC_RECV_SLOT_MAX] __aligned(8);
 
 	KUNIT_EXPECT_EQ(test, post_recv_to(qp, 1), -EINVAL);
-	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &(struct ib_recv_wr) { .wr_id = 3 }, NULL), 0);
+	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &(struct ib_recv_wr){.wr_id = 3}, NULL),
+			0);
 	fail(qp);
 	expect_no_wc(test, c);
-	KUNIT_EXPECT_TRUE(test, srnic_srq_take(srq->srq, (struct srnic_recv_wqe *)wqe, sizeof(wqe)));
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_srq_take(srq->srq, (struct srnic_recv_wqe *)wqe, sizeof(wqe)));
 	KUNIT_EXPECT_EQ(test, ((struct srnic_recv_wqe *)wqe)->wr_id, 3);
 }
 
@@ -255,7 +260,10 @@ static void a_qp_of_a_shared_queue_may_ask_for_any_receives(struct kunit *test)
 		.send_cq = c->cq->base,
 		.recv_cq = c->cq->base,
 		.srq = srnic_test_srq(test, c->pd, 4, 0)->base,
-		.cap = { .max_send_wr = 1, .max_recv_wr = ~0U, .max_send_sge = 1, .max_recv_sge = ~0U },
+		.cap = {.max_send_wr = 1,
+			.max_recv_wr = ~0U,
+			.max_send_sge = 1,
+			.max_recv_sge = ~0U},
 	};
 	struct ib_qp *qp = ib_create_qp(c->pd, &attr);
 
@@ -285,7 +293,8 @@ static void a_request_that_cannot_be_is_refused_and_those_before_it_stand(struct
 	struct srnic_test_set *c = test->priv;
 	struct ib_sge sge[3] = { };
 	struct ib_send_wr third = { .wr_id = 2, .opcode = IB_WR_SEND };
-	struct ib_send_wr second = { .wr_id = 1, .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 17, .next = &third };
+	struct ib_send_wr second = {
+		.wr_id = 1, .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 17, .next = &third};
 	struct ib_send_wr first = { .wr_id = 0, .opcode = IB_WR_SEND, .next = &second };
 	const struct ib_send_wr *bad = NULL;
 

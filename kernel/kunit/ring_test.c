@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Rings: layout, indices that wrap, and what a hostile user can do through the mapping, which is nothing.
+ * Rings: layout, indices that wrap, and what a hostile user can do through the mapping, which is
+ * nothing.
  */
 #include "fixture.h"
 
@@ -26,7 +27,8 @@ static void a_new_ring_is_all_zero_behind_its_header(struct kunit *test)
 {
 	struct srnic_ring *ring = make_ring(test, 64, 64);
 
-	KUNIT_EXPECT_NULL(test, memchr_inv(srnic_ring_slot(ring, 0), 0, ring->size - SRNIC_RING_SLOTS_OFFSET));
+	KUNIT_EXPECT_NULL(test, memchr_inv(srnic_ring_slot(ring, 0), 0,
+					   ring->size - SRNIC_RING_SLOTS_OFFSET));
 	KUNIT_EXPECT_EQ(test, ring->hdr->magic, SRNIC_RING_MAGIC);
 	KUNIT_EXPECT_EQ(test, ring->hdr->version, SRNIC_RING_VERSION);
 	KUNIT_EXPECT_EQ(test, ring->hdr->entries, 64);
@@ -54,7 +56,9 @@ static void slots_follow_each_other_across_the_wrap_of_the_index(struct kunit *t
 	for (i = 0; i < 16; i++) {
 		u8 *slot = srnic_ring_slot(ring, first + i);
 
-		KUNIT_EXPECT_PTR_EQ(test, slot, (u8 *)ring->hdr + SRNIC_RING_SLOTS_OFFSET + (first + i) % 8 * 64);
+		KUNIT_EXPECT_PTR_EQ(test, slot,
+				    (u8 *)ring->hdr + SRNIC_RING_SLOTS_OFFSET +
+					    (first + i) % 8 * 64);
 		KUNIT_EXPECT_LE(test, (size_t)(slot + 64 - (u8 *)ring->hdr), ring->size);
 	}
 }
@@ -80,7 +84,8 @@ static void pending_counts_what_was_published(struct kunit *test)
 
 static void a_producer_that_claims_more_than_the_ring_holds_gets_nothing(struct kunit *test)
 {
-	static const u32 far[] = { 9, 10, 0x100, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffff0, 0xffffffff };
+	static const u32 far[] = {9,	      10,	  0x100,      0x7fffffff,
+				  0x80000000, 0x80000001, 0xfffffff0, 0xffffffff};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(far); i++) {
@@ -112,6 +117,7 @@ static struct kunit_case cases[] = {
 	{ }
 };
 
-static struct kunit_suite suite = { .name = "srnic_ring", .init = init, .exit = exit, .test_cases = cases };
+static struct kunit_suite suite = {
+	.name = "srnic_ring", .init = init, .exit = exit, .test_cases = cases};
 
 kunit_test_suite(suite);

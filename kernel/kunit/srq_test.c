@@ -14,7 +14,8 @@ struct context {
 
 static int post(struct context *c, u64 wr_id, int num_sge)
 {
-	struct ib_sge sge[3] = { { .addr = 1, .length = 2, .lkey = 3 }, { .addr = 4, .length = 5, .lkey = 6 } };
+	struct ib_sge sge[3] = {{.addr = 1, .length = 2, .lkey = 3},
+				{.addr = 4, .length = 5, .lkey = 6}};
 	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = num_sge };
 
 	return ib_post_srq_recv(c->srq->base, &wr, NULL);
@@ -162,7 +163,10 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 	srq->user = false;
 }
 
-/* The copy is what is checked and used: writing the slot later, or into the room behind it, changes nothing. */
+/*
+ * The copy is what is checked and used: writing the slot later, or into the room behind it, changes
+ * nothing.
+ */
 static void a_slot_is_read_once(struct kunit *test)
 {
 	struct context *c = test->priv;
@@ -177,10 +181,12 @@ static void a_slot_is_read_once(struct kunit *test)
 	memset(c->wqe, 0xee, sizeof(c->wqe));
 	KUNIT_ASSERT_TRUE(test, take(c));
 	memset(slot, 0xff, srq->ring.slot_size);
-	KUNIT_EXPECT_EQ(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room), CORE_WQE_OK);
+	KUNIT_EXPECT_EQ(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room),
+			CORE_WQE_OK);
 	KUNIT_EXPECT_EQ(test, room, 4096);
 	KUNIT_EXPECT_EQ(test, taken(c)->wr_id, 7);
-	KUNIT_EXPECT_NULL(test, memchr_inv(c->wqe + srq->ring.slot_size, 0xee, sizeof(c->wqe) - srq->ring.slot_size));
+	KUNIT_EXPECT_NULL(test, memchr_inv(c->wqe + srq->ring.slot_size, 0xee,
+					   sizeof(c->wqe) - srq->ring.slot_size));
 	srq->user = false;
 }
 
@@ -195,7 +201,8 @@ static void a_slot_that_lies_about_its_list_is_broken(struct kunit *test)
 	slot->num_sge = 0x10000001;
 	srq->ring.hdr->prod = 1;
 	KUNIT_ASSERT_TRUE(test, take(c));
-	KUNIT_EXPECT_NE(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room), CORE_WQE_OK);
+	KUNIT_EXPECT_NE(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room),
+			CORE_WQE_OK);
 	srq->user = false;
 }
 

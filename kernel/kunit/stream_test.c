@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Streams as their peers see them, FPDU by FPDU: MSNs across their wrap (RFC 5041 4.3), requests as they were posted,
- * what goes out of one that cannot be done (RFC 5040 7.1), and the streams that an STag is good for (RFC 5041 8.2, RFC
- * 5040 8.1.1). The peers are plain sockets and initiate; the QPs are accepted.
+ * Streams as their peers see them, FPDU by FPDU: MSNs across their wrap (RFC 5041 4.3), requests as
+ * they were posted, what goes out of one that cannot be done (RFC 5040 7.1), and the streams that
+ * an STag is good for (RFC 5041 8.2, RFC 5040 8.1.1). The peers are plain sockets and initiate; the
+ * QPs are accepted.
  */
 #include <linux/unaligned.h>
 #include <net/sock.h>
@@ -57,25 +58,31 @@ static void say(struct kunit *test, struct stream *s, struct core_tx_msg msg, co
 	fpdu.len = seg.header_len + seg.payload;
 	memset(fpdu.octets + fpdu.len, 0, seg.pad);
 	fpdu.len += seg.pad;
-	core_crc_field(core_host_crc32c(CORE_CRC_SEED, fpdu.octets, fpdu.len), fpdu.octets + fpdu.len);
+	core_crc_field(core_host_crc32c(CORE_CRC_SEED, fpdu.octets, fpdu.len),
+		       fpdu.octets + fpdu.len);
 	srnic_test_send(test, s->peer, fpdu.octets, fpdu.len + 4);
 }
 
 static void say_send(struct kunit *test, struct stream *s, const void *octets)
 {
-	say(test, s, (struct core_tx_msg) { .opcode = CORE_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn++ },
+	say(test, s,
+	    (struct core_tx_msg){.opcode = CORE_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn++},
 	    octets);
 }
 
 static void say_write(struct kunit *test, struct stream *s, u32 stag, u64 to, const void *octets)
 {
-	say(test, s, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to },
+	say(test, s,
+	    (struct core_tx_msg){
+		    .opcode = CORE_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to},
 	    octets);
 }
 
 static void say_response(struct kunit *test, struct stream *s, u32 stag, const void *octets)
 {
-	say(test, s, (struct core_tx_msg) { .opcode = CORE_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag },
+	say(test, s,
+	    (struct core_tx_msg){
+		    .opcode = CORE_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag},
 	    octets);
 }
 
@@ -107,8 +114,12 @@ static struct fpdu hear(struct kunit *test, struct stream *s, u8 opcode)
 	return fpdu;
 }
 
-/* A Terminate (RFC 5040 4.8), behind which nothing comes. Returns the DDP header in it, if it has one. */
-static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpdu *fpdu, u8 layer, u8 etype, u8 code)
+/*
+ * A Terminate (RFC 5040 4.8), behind which nothing comes. Returns the DDP header in it, if it has
+ * one.
+ */
+static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpdu *fpdu, u8 layer,
+				u8 etype, u8 code)
 {
 	u8 octet;
 
@@ -119,12 +130,17 @@ static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpd
 	return ulpdu(fpdu) + 18 + 6;
 }
 
-/* A QP that a peer has connected to, past the RTR (RFC 6581 9.2). Its receives are those of srq unless that is NULL. */
+/*
+ * A QP that a peer has connected to, past the RTR (RFC 6581 9.2). Its receives are those of srq
+ * unless that is NULL.
+ */
 static struct stream begin_with(struct kunit *test, struct ib_pd *pd, struct srnic_test_srq *srq)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = {
-		.qp = srnic_test_qp(test, pd, c->set.cq, srq, IB_SIGNAL_REQ_WR), .send_msn = 1, .read_msn = 1,
+		.qp = srnic_test_qp(test, pd, c->set.cq, srq, IB_SIGNAL_REQ_WR),
+		.send_msn = 1,
+		.read_msn = 1,
 	};
 	u8 reply[CORE_MPA_HEADER + CORE_MPA_ENHANCED];
 	struct iw_cm_conn_param param;
@@ -136,8 +152,9 @@ static struct stream begin_with(struct kunit *test, struct ib_pd *pd, struct srn
 	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(s.peer, reply, sizeof(reply)), sizeof(reply));
 	say(test, &s, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .stag = 1 }, reply);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(smp_load_acquire(&s.qp->state) == SRNIC_QP_RTS &&
-						      !READ_ONCE(s.qp->tx.held)));
+	KUNIT_ASSERT_TRUE(test,
+			  srnic_test_eventually(smp_load_acquire(&s.qp->state) == SRNIC_QP_RTS &&
+						!READ_ONCE(s.qp->tx.held)));
 	return s;
 }
 
@@ -166,15 +183,21 @@ static void age(struct stream *s, u32 msn)
 
 static struct ib_sge sge_of(struct srnic_test_conn *c, const void *octets)
 {
-	return (struct ib_sge) {
-		.addr = (uintptr_t)octets, .length = OCTETS, .lkey = c->set.dev->base.local_dma_lkey,
+	return (struct ib_sge){
+		.addr = (uintptr_t)octets,
+		.length = OCTETS,
+		.lkey = c->set.dev->base.local_dma_lkey,
 	};
 }
 
-static void post_list(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode, struct ib_sge *list, int num)
+static void post_list(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode,
+		      struct ib_sge *list, int num)
 {
 	struct ib_rdma_wr wr = {
-		.wr = { .opcode = opcode, .sg_list = list, .num_sge = num, .send_flags = IB_SEND_SIGNALED },
+		.wr = {.opcode = opcode,
+		       .sg_list = list,
+		       .num_sge = num,
+		       .send_flags = IB_SEND_SIGNALED},
 		.rkey = 0x88,
 	};
 
@@ -229,9 +252,11 @@ static struct srnic_test_mr *region_of(struct kunit *test, struct ib_pd *pd, str
 	struct srnic_test_mr *mr = srnic_test_mr(test, pd);
 
 	ib_update_fast_reg_key(mr->base, mr->base->rkey + 1);
-	KUNIT_ASSERT_EQ(test, srnic_mr_register(mr->mr, s->qp->pd, s->qp->base.qp_num, mr->base->rkey,
-						CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
-						CORE_ACCESS_REMOTE_READ), 0);
+	KUNIT_ASSERT_EQ(test,
+			srnic_mr_register(mr->mr, s->qp->pd, s->qp->base.qp_num, mr->base->rkey,
+					  CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
+						  CORE_ACCESS_REMOTE_READ),
+			0);
 	return mr;
 }
 
@@ -305,7 +330,9 @@ static void what_comes_in_is_taken_across_the_wrap(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* RFC 5040 4.8: the header of the request is there, also if its memory went after it was accepted. */
+/*
+ * RFC 5040 4.8: the header of the request is there, also if its memory went after it was accepted.
+ */
 static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit *test)
 {
 	static const u32 msns[] = { 1, 0x80000000, 0xffffffff, 0 };
@@ -322,8 +349,10 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 		age(&s, msns[n]);
 		mutex_lock(&s.qp->tx.mutex);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
-		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(s.qp->inbound_tail) == msns[n]));
-		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), CORE_REGION_OK);
+		KUNIT_EXPECT_TRUE(test,
+				  srnic_test_eventually(READ_ONCE(s.qp->inbound_tail) == msns[n]));
+		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0),
+				CORE_REGION_OK);
 		srnic_tx_unlock(s.qp);
 		ddp = hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 1, 0);
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 6), 1);	/* the queue */
@@ -357,7 +386,8 @@ static void a_send_with_invalidate_names_the_stag_that_it_was_posted_with(struct
 /* ---- local errors (RFC 5040 7.1, 1) ---- */
 
 /* Of a list whose second piece is nobody's, in kernel memory as good as any, nothing goes out. */
-static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode, const void *octets)
+static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode,
+			  const void *octets)
 {
 	struct ib_sge list[] = { sge_of(test->priv, octets), sge_of(test->priv, octets + OCTETS) };
 
@@ -367,7 +397,7 @@ static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcod
 
 static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(struct kunit *test)
 {
-	static const enum ib_wr_opcode opcodes[] = { IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ };
+	static const enum ib_wr_opcode opcodes[] = {IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ};
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = octets_for(test);
 	struct fpdu fpdu;
@@ -384,7 +414,10 @@ static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(stru
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* RFC 5040 figure 9: a Local Catastrophic Error. The peer has done nothing wrong, and nothing is counted against it. */
+/*
+ * RFC 5040 figure 9: a Local Catastrophic Error. The peer has done nothing wrong, and nothing is
+ * counted against it.
+ */
 static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -421,7 +454,8 @@ static void answer_nothing(struct kunit *test, struct stream *other, u32 sink, c
 	say_response(test, other, sink, octets);
 }
 
-static void answer_a_read_of_its_own(struct kunit *test, struct stream *other, u32 sink, const u8 *octets)
+static void answer_a_read_of_its_own(struct kunit *test, struct stream *other, u32 sink,
+				     const u8 *octets)
 {
 	static u8 into[OCTETS];
 
@@ -442,7 +476,9 @@ static const struct attempt attempts[] = {
 	{ read_from, CORE_LAYER_RDMAP, 1, 0 },
 };
 
-/* The other streams are of this protection domain; each attempt is the end of one, and of no other. */
+/*
+ * The other streams are of this protection domain; each attempt is the end of one, and of no other.
+ */
 static void try_sink(struct kunit *test, struct ib_pd *pd)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -457,10 +493,12 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 	for (i = 0; i < ARRAY_SIZE(attempts); i++) {
 		other = begin(test, pd);
 		attempts[i].strike(test, &other, sink, octets);
-		hear_terminate(test, &other, &fpdu, attempts[i].layer, attempts[i].etype, attempts[i].code);
+		hear_terminate(test, &other, &fpdu, attempts[i].layer, attempts[i].etype,
+			       attempts[i].code);
 		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
 	}
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);	/* that stream's own read */
+	KUNIT_EXPECT_EQ(test, next_completion(test).status,
+			IB_WC_WR_FLUSH_ERR); /* that stream's own read */
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), ARRAY_SIZE(attempts));
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), ARRAY_SIZE(attempts));
 	say_response(test, &s, sink, octets);
@@ -483,7 +521,10 @@ static void the_sink_of_a_read_is_no_stream_of_another_protection_domain(struct 
 	try_sink(test, srnic_test_pd(test, c->set.dev));
 }
 
-/* Whichever of its QPs has registered it: RTRS registers its buffers on one connection and is written to on all. */
+/*
+ * Whichever of its QPs has registered it: RTRS registers its buffers on one connection and is
+ * written to on all.
+ */
 static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -500,7 +541,10 @@ static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* The protection domain of a shared queue says what its receives may name, that of the QP what requests and peers may. */
+/*
+ * The protection domain of a shared queue says what its receives may name, that of the QP what
+ * requests and peers may.
+ */
 static void a_shared_queue_receives_into_its_own_protection_domain(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -511,7 +555,10 @@ static void a_shared_queue_receives_into_its_own_protection_domain(struct kunit 
 	struct ib_sge sge = { .addr = mr->base->iova, .length = OCTETS, .lkey = mr->base->lkey };
 	u8 *octets = octets_for(test);
 
-	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &(struct ib_recv_wr) { .sg_list = &sge, .num_sge = 1 }, NULL), 0);
+	KUNIT_ASSERT_EQ(test,
+			ib_post_srq_recv(srq->base,
+					 &(struct ib_recv_wr){.sg_list = &sge, .num_sge = 1}, NULL),
+			0);
 	say_send(test, &s, octets);
 	expect_completion(test, IB_WC_RECV);
 	KUNIT_EXPECT_MEMEQ(test, memory_of(mr), octets, OCTETS);
@@ -523,7 +570,8 @@ static void a_region_is_for_no_stream_of_another_protection_domain(struct kunit 
 	struct srnic_test_conn *c = test->priv;
 	struct ib_pd *pd = srnic_test_pd(test, c->set.dev);
 	u8 *octets = octets_for(test);
-	struct stream s = begin(test, c->set.pd), writer = begin(test, pd), reader = begin(test, pd);
+	struct stream s = begin(test, c->set.pd), writer = begin(test, pd),
+		      reader = begin(test, pd);
 	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
 	struct fpdu fpdu;
 
@@ -545,8 +593,8 @@ static void note_context(struct sock *sk)
 }
 
 /*
- * TCP calls back from processes too, out of release_sock(), and takes sk_callback_lock with the socket's spinlock held:
- * whoever held it with bottom halves on could wait for himself.
+ * TCP calls back from processes too, out of release_sock(), and takes sk_callback_lock with the
+ * socket's spinlock held: whoever held it with bottom halves on could wait for himself.
  */
 static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *test)
 {
@@ -590,7 +638,10 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "srnic_stream", .init = srnic_test_conn_init, .exit = srnic_test_conn_exit, .test_cases = cases,
+	.name = "srnic_stream",
+	.init = srnic_test_conn_init,
+	.exit = srnic_test_conn_exit,
+	.test_cases = cases,
 };
 
 kunit_test_suite(suite);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The life of memory regions: registration, fast registration, invalidation, and the rule that after any of dereg,
- * rereg or invalidation has returned no octet lands under the old grant.
+ * The life of memory regions: registration, fast registration, invalidation, and the rule that
+ * after any of dereg, rereg or invalidation has returned no octet lands under the old grant.
  *
- * The rule rests on one handshake. A holder counts itself in, executes a full barrier, then looks at state and STag
- * (srnic_mr_hold). Who revokes writes state, executes a full barrier, then waits until only the verbs object is counted
- * (wait_holders). So one of the two sees the other. Holders keep bottom halves off and copy at most 64 KiB, which
- * bounds the wait. Readers of the table use RCU, so looking up an STag never races with freeing its region.
+ * The rule rests on one handshake. A holder counts itself in, executes a full barrier, then looks
+ * at state and STag (srnic_mr_hold). Who revokes writes state, executes a full barrier, then waits
+ * until only the verbs object is counted (wait_holders). So one of the two sees the other. Holders
+ * keep bottom halves off and copy at most 64 KiB, which bounds the wait. Readers of the table use
+ * RCU, so looking up an STag never races with freeing its region.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -22,9 +23,13 @@
 #define MAX_PAGES	(INT_MAX / sizeof(struct page *))
 
 #define ACCESS_MASK	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
-/* Accepted and without effect: nothing here is weakly ordered, binds windows, faults, or executes atomics yet. */
-#define ACCESS_NEUTRAL	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB | \
-			 IB_ACCESS_OPTIONAL)
+/*
+ * Accepted and without effect: nothing here is weakly ordered, binds windows, faults, or executes
+ * atomics yet.
+ */
+#define ACCESS_NEUTRAL                                                                             \
+	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB |         \
+	 IB_ACCESS_OPTIONAL)
 
 /* ---- the table, holds, revocation ---- */
 
@@ -88,8 +93,8 @@ void srnic_mr_drop(struct srnic_mr *mr)
 }
 
 /*
- * After state was set INVALID (or the key a new one): until nobody copies any more. The caller keeps the region allocated, by owning the verbs
- * object or by RCU, and is no holder.
+ * After state was set INVALID (or the key a new one): until nobody copies any more. The caller
+ * keeps the region allocated, by owning the verbs object or by RCU, and is no holder.
  */
 static void wait_holders(struct srnic_mr *mr)
 {
@@ -107,7 +112,9 @@ static void revoke(struct srnic_mr *mr)
 
 static void enable(struct srnic_mr *mr)
 {
-	smp_store_release(&mr->state, SRNIC_MR_VALID); /* after all that it grants; pairs with srnic_mr_hold() */
+	smp_store_release(
+		&mr->state,
+		SRNIC_MR_VALID); /* after all that it grants; pairs with srnic_mr_hold() */
 }
 
 /* ---- allocation ---- */
@@ -125,14 +132,16 @@ static struct srnic_mr *alloc_region(struct ib_pd *pd)
 	refcount_set(&mr->users, 1);
 	init_completion(&mr->freed);
 	mr->pd = to_srnic_pd(pd)->id;
-	err = xa_alloc_cyclic(&dev->mrs, &mr->index, mr, XA_LIMIT(0, MAX_INDEX), &dev->next_mr, GFP_KERNEL);
+	err = xa_alloc_cyclic(&dev->mrs, &mr->index, mr, XA_LIMIT(0, MAX_INDEX), &dev->next_mr,
+			      GFP_KERNEL);
 	if (err < 0) {
 		kfree(mr);
 		return ERR_PTR(err == -EBUSY ? -ENOSPC : err);
 	}
 	mr->base.device = &dev->base;
 	mr->base.page_size = PAGE_SIZE;
-	WRITE_ONCE(mr->stag, core_stag_scramble(mr->index, dev->stag_key) << KEY_BITS | get_random_u8());
+	WRITE_ONCE(mr->stag,
+		   core_stag_scramble(mr->index, dev->stag_key) << KEY_BITS | get_random_u8());
 	mr->base.lkey = mr->stag;
 	mr->base.rkey = mr->stag;
 	return mr;
@@ -158,7 +167,8 @@ static int access_from_ib(int ib, u32 *access)
 	BUILD_BUG_ON(IB_ACCESS_REMOTE_READ != CORE_ACCESS_REMOTE_READ);
 	if (ib & ~(ACCESS_MASK | ACCESS_NEUTRAL))
 		return -EOPNOTSUPP;
-	if ((ib & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) && !(ib & IB_ACCESS_LOCAL_WRITE))
+	if ((ib & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
+	    !(ib & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	*access = ib & ACCESS_MASK;
 	return 0;
@@ -213,7 +223,8 @@ static int list_pages(struct backing *backing)
 	size_t n = 0;
 
 	backing->num_pages = ib_umem_num_pages(backing->umem);
-	backing->pages = kvmalloc_array(backing->num_pages, sizeof(*backing->pages), GFP_KERNEL_ACCOUNT);
+	backing->pages =
+		kvmalloc_array(backing->num_pages, sizeof(*backing->pages), GFP_KERNEL_ACCOUNT);
 	if (!backing->pages)
 		return -ENOMEM;
 	for_each_sgtable_page(table, &iter, 0)
@@ -222,7 +233,8 @@ static int list_pages(struct backing *backing)
 	return n == backing->num_pages ? 0 : -EFAULT;
 }
 
-static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_access, struct backing *out)
+static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_access,
+		       struct backing *out)
 {
 	int err;
 
@@ -296,20 +308,23 @@ struct rereg {
 };
 
 /*
- * Pins what the new form needs and the old one has not: other memory, or the same memory for writing, which only the
- * process that registered it can ask for.
+ * Pins what the new form needs and the old one has not: other memory, or the same memory for
+ * writing, which only the process that registered it can ask for.
  */
-static int rereg_backing(const struct srnic_mr *mr, int flags, u64 start, u64 length, int ib_access, struct rereg *new)
+static int rereg_backing(const struct srnic_mr *mr, int flags, u64 start, u64 length, int ib_access,
+			 struct rereg *new)
 {
 	struct ib_device *dev = mr->base.device;
 	int old_access = mr->access & IB_ACCESS_LOCAL_WRITE;
 
 	if (flags & IB_MR_REREG_TRANS) {
 		new->translate = true;
-		return get_backing(dev, start, length, flags & IB_MR_REREG_ACCESS ? ib_access : old_access,
+		return get_backing(dev, start, length,
+				   flags & IB_MR_REREG_ACCESS ? ib_access : old_access,
 				   &new->backing);
 	}
-	if (!(flags & IB_MR_REREG_ACCESS) || !mr->umem || mr->umem->writable || !ib_access_writable(ib_access))
+	if (!(flags & IB_MR_REREG_ACCESS) || !mr->umem || mr->umem->writable ||
+	    !ib_access_writable(ib_access))
 		return 0;
 	if (mr->umem->owning_mm != current->mm)
 		return -EPERM;
@@ -330,12 +345,16 @@ static void rereg_apply(struct srnic_mr *mr, struct rereg *new)
 	put_backing(&new->backing);
 }
 
-/* In place: the STag stays, and a failure leaves the region as it was. While it changes, peers find it invalid. */
-struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 length, u64 iova, int ib_access,
-				  struct ib_pd *pd, struct ib_udata *udata)
+/*
+ * In place: the STag stays, and a failure leaves the region as it was. While it changes, peers find
+ * it invalid.
+ */
+struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 length, u64 iova,
+				  int ib_access, struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct srnic_mr *mr = to_srnic_mr(base);
-	struct rereg new = { .iova = mr->iova, .length = mr->length, .access = mr->access, .pd = mr->pd };
+	struct rereg new = {
+		.iova = mr->iova, .length = mr->length, .access = mr->access, .pd = mr->pd};
 	int err = 0;
 
 	if (flags & IB_MR_REREG_ACCESS)
@@ -391,8 +410,8 @@ static int add_page(struct ib_mr *base, u64 addr)
 }
 
 /*
- * Consumers map anew while the LOCAL_INV of the old mapping is still queued in front of the REG_MR (iSER), or was
- * flushed. The old grant is over either way, so it ends here.
+ * Consumers map anew while the LOCAL_INV of the old mapping is still queued in front of the REG_MR
+ * (iSER), or was flushed. The old grant is over either way, so it ends here.
  */
 int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsigned int *offset)
 {
@@ -409,7 +428,10 @@ int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsig
 	return mapped;
 }
 
-/* The consumer may have changed the upper part of base.iova since it mapped (NFS does), so it is read here. */
+/*
+ * The consumer may have changed the upper part of base.iova since it mapped (NFS does), so it is
+ * read here.
+ */
 int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_access)
 {
 	u32 access;
@@ -419,7 +441,8 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 	if (access_from_ib(ib_access, &access) || READ_ONCE(mr->state) == SRNIC_MR_VALID)
 		return -EINVAL;
 	if (mr->page_offset + mr->base.length > (u64)mr->num_pages << PAGE_SHIFT ||
-	    offset_in_page(mr->base.iova) != mr->page_offset || range_wraps(mr->base.iova, mr->base.length))
+	    offset_in_page(mr->base.iova) != mr->page_offset ||
+	    range_wraps(mr->base.iova, mr->base.length))
 		return -EINVAL;
 	WRITE_ONCE(mr->stag, key);
 	wait_holders(mr);
@@ -432,8 +455,9 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 }
 
 /*
- * Counted in by the caller, and a registration writes the new key before it waits for holders: who sees the old key here
- * is waited for, and finds the state that was before. Consumers may invalidate what is invalid already; peers may not.
+ * Counted in by the caller, and a registration writes the new key before it waits for holders: who
+ * sees the old key here is waited for, and finds the state that was before. Consumers may
+ * invalidate what is invalid already; peers may not.
  */
 static enum core_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)
 {

@@ -20,8 +20,9 @@ enum srnic_mr_state {
  * struct srnic_mr - a region
  * @base: lkey and rkey are equal: the STag
  * @index: its dense slot in srnic_dev.mrs
- * @users: holders (srnic_mr_hold) plus one for the verbs object. A holder keeps bottom halves off, so a holder never
- *	sleeps, is never preempted by a softirq of its own CPU, and holds for at most 64 KiB of copying
+ * @users: holders (srnic_mr_hold) plus one for the verbs object. A holder keeps bottom halves off,
+ *	so a holder never sleeps, is never preempted by a softirq of its own CPU, and holds for at
+ *	most 64 KiB of copying
  * @freed: completed when @users reaches 0; dereg waits for it
  * @state: enum srnic_mr_state; written with a release, so that fields below are stable while VALID
  * @stag: @iova: @length: @access: what is granted; change only while INVALID with no holder
@@ -57,35 +58,38 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *base)
 }
 
 /*
- * Copies between regions and kernel memory. Each checks the STag, the PD, the access rights and the bounds (core), holds
- * the region for at most 64 KiB at a time, and copies nothing unless the check passed for that piece. Any context.
- * access: CORE_ACCESS_LOCAL_WRITE or CORE_ACCESS_REMOTE_WRITE for writes into a region; 0 or CORE_ACCESS_REMOTE_READ
- * for reads from one. local_dma_lkey is accepted only if kernel is true. A length of 0 checks nothing.
+ * Copies between regions and kernel memory. Each checks the STag, the PD, the access rights and the
+ * bounds (core), holds the region for at most 64 KiB at a time, and copies nothing unless the check
+ * passed for that piece. Any context. access: CORE_ACCESS_LOCAL_WRITE or CORE_ACCESS_REMOTE_WRITE
+ * for writes into a region; 0 or CORE_ACCESS_REMOTE_READ for reads from one. local_dma_lkey is
+ * accepted only if kernel is true. A length of 0 checks nothing.
  */
-enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
-					     const void *src, u32 len);
-enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
-					    void *dst, u32 len);
+enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+					    u32 access, u64 to, const void *src, u32 len);
+enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+					   u32 access, u64 to, void *dst, u32 len);
 /* The check alone, for the whole of a transfer before any of it moves. */
-enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access,
-					      u64 to, u64 len);
+enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+					     u32 access, u64 to, u64 len);
 /* A snapshot for the core. */
 bool srnic_region_snapshot(struct srnic_dev *dev, u32 stag, struct core_region *out);
 
 /*
- * REG_MR and invalidation (kernel consumers). After srnic_mr_invalidate() returns CORE_REGION_OK no octet lands in the
- * region under this STag. Any context; spins while another CPU finishes its piece.
- * peer_qpn: 0 for the consumer itself; else the QP whose peer asks. A peer has no say over anything but fast-registration
- * regions (CORE_REGION_ACCESS) that this very QP registered (RFC 5040 8.1.1 rule 7; CORE_REGION_FOREIGN).
+ * REG_MR and invalidation (kernel consumers). After srnic_mr_invalidate() returns CORE_REGION_OK no
+ * octet lands in the region under this STag. Any context; spins while another CPU finishes its
+ * piece. peer_qpn: 0 for the consumer itself; else the QP whose peer asks. A peer has no say over
+ * anything but fast-registration regions (CORE_REGION_ACCESS) that this very QP registered (RFC
+ * 5040 8.1.1 rule 7; CORE_REGION_FOREIGN).
  */
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);
 int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 access);
 
 /* verbs */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access);
-struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access, struct ib_udata *udata);
-struct ib_mr *srnic_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iova, int access,
-				  struct ib_pd *pd, struct ib_udata *udata);
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+				struct ib_udata *udata);
+struct ib_mr *srnic_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iova,
+				  int access, struct ib_pd *pd, struct ib_udata *udata);
 struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg);
 int srnic_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int nents, unsigned int *offset);
 int srnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);

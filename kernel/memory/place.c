@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Copying between regions and kernel memory, and the checks before it (RFC 5041 7.1, RFC 5040 7.2; the core decides).
+ * Copying between regions and kernel memory, and the checks before it (RFC 5041 7.1, RFC 5040 7.2;
+ * the core decides).
  *
- * Octets are in the region when these functions return. What tells a consumer about them, a CQE, is published later
- * with a release, so whoever sees the CQE sees the octets.
+ * Octets are in the region when these functions return. What tells a consumer about them, a CQE, is
+ * published later with a release, so whoever sees the CQE sees the octets.
  */
 #include <linux/mm.h>
 #include <linux/sizes.h>
@@ -25,7 +26,8 @@ static void snapshot(const struct srnic_mr *mr, struct core_region *out)
 	out->access = mr->access;
 }
 
-static enum core_region_verdict check(const struct srnic_mr *mr, const struct request *req, u64 to, u64 len)
+static enum core_region_verdict check(const struct srnic_mr *mr, const struct request *req, u64 to,
+				      u64 len)
 {
 	struct core_region region;
 
@@ -41,7 +43,10 @@ static enum core_region_verdict check_local_dma(const struct request *req)
 	return req->kernel && !remote ? CORE_REGION_OK : CORE_REGION_INVALID;
 }
 
-/* Where TO `to` lies; *len is cut down to what is contiguous there. No page is in high memory (depends on 64BIT). */
+/*
+ * Where TO `to` lies; *len is cut down to what is contiguous there. No page is in high memory
+ * (depends on 64BIT).
+ */
 static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 {
 	u64 at = to - mr->iova + mr->page_offset;
@@ -80,8 +85,8 @@ static void copy_out(const struct srnic_mr *mr, u64 to, u8 *dst, u32 len)
 }
 
 /* One hold's worth: src or dst is NULL, which says the direction. */
-static enum core_region_verdict copy_piece(struct srnic_dev *dev, const struct request *req, u32 stag, u64 to,
-					    const void *src, void *dst, u32 len)
+static enum core_region_verdict copy_piece(struct srnic_dev *dev, const struct request *req,
+					   u32 stag, u64 to, const void *src, void *dst, u32 len)
 {
 	enum core_region_verdict verdict;
 	struct srnic_mr *mr;
@@ -100,8 +105,8 @@ static enum core_region_verdict copy_piece(struct srnic_dev *dev, const struct r
 	return verdict;
 }
 
-enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
-					     const void *src, u32 len)
+enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+					    u32 access, u64 to, const void *src, u32 len)
 {
 	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
 	enum core_region_verdict verdict = CORE_REGION_OK;
@@ -120,8 +125,8 @@ enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool 
 	return verdict;
 }
 
-enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
-					    void *dst, u32 len)
+enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+					   u32 access, u64 to, void *dst, u32 len)
 {
 	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
 	enum core_region_verdict verdict = CORE_REGION_OK;
@@ -140,8 +145,8 @@ enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool k
 	return verdict;
 }
 
-enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag, u32 access, u64 to,
-					      u64 len)
+enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+					     u32 access, u64 to, u64 len)
 {
 	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
 	enum core_region_verdict verdict;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion queues: a ring that the kernel produces into and user space, or srnic_poll_cq() for kernel consumers,
- * empties. Arming is a word in the ring's header (include/uapi/rdma/srnic-abi.h tells the protocol).
+ * Completion queues: a ring that the kernel produces into and user space, or srnic_poll_cq() for
+ * kernel consumers, empties. Arming is a word in the ring's header (include/uapi/rdma/srnic-abi.h
+ * tells the protocol).
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -37,9 +38,11 @@ static bool disarm(struct srnic_cq *cq, bool solicited)
 
 static void raise_overrun(struct srnic_cq *cq)
 {
-	struct ib_event event = { .device = cq->base.device, .event = IB_EVENT_CQ_ERR, .element.cq = &cq->base };
+	struct ib_event event = {
+		.device = cq->base.device, .event = IB_EVENT_CQ_ERR, .element.cq = &cq->base};
 
-	ibdev_warn_ratelimited(cq->base.device, "CQ %d overran its %u entries\n", cq->id, cq->ring.entries);
+	ibdev_warn_ratelimited(cq->base.device, "CQ %d overran its %u entries\n", cq->id,
+			       cq->ring.entries);
 	if (cq->base.event_handler)
 		cq->base.event_handler(&event, cq->base.cq_context);
 }
@@ -84,8 +87,9 @@ static enum ib_wc_opcode wc_opcode(u8 opcode)
 }
 
 /*
- * Translates an entry; false if its QP is gone, whose completions nobody waits for any more. The QP's address is all
- * that is needed of it, so no reference is taken: a consumer does not destroy a QP under its own poll.
+ * Translates an entry; false if its QP is gone, whose completions nobody waits for any more. The
+ * QP's address is all that is needed of it, so no reference is taken: a consumer does not destroy a
+ * QP under its own poll.
  */
 static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, struct ib_wc *wc)
 {
@@ -159,7 +163,8 @@ static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries)
 
 static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
 {
-	struct srnic_ucontext *context = rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
+	struct srnic_ucontext *context =
+		rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
 	struct srnic_create_cq_resp resp = { .cq_id = cq->id };
 	int err;
 
@@ -175,7 +180,8 @@ static void release_cq(struct srnic_cq *cq)
 	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
 }
 
-int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, struct uverbs_attr_bundle *attrs)
+int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs)
 {
 	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
 	struct srnic_cq *cq = to_srnic_cq(base);
@@ -183,7 +189,8 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr, stru
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
-	if (attr->cqe < 1 || attr->cqe > SRNIC_MAX_CQE || attr->comp_vector >= base->device->num_comp_vectors)
+	if (attr->cqe < 1 || attr->cqe > SRNIC_MAX_CQE ||
+	    attr->comp_vector >= base->device->num_comp_vectors)
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct srnic_ring_map))
 		return -EINVAL;

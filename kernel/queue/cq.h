@@ -11,8 +11,9 @@
 /**
  * struct srnic_cq - a completion queue
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
- * @lock: irqsave; protects @prod, @cons and the ring's producer side. Innermost: nothing is taken under it. Completion
- *	handlers run after it was dropped, possibly with a socket lock held: they may post, poll and arm, not sleep
+ * @lock: irqsave; protects @prod, @cons and the ring's producer side. Innermost: nothing is taken
+ *	under it. Completion handlers run after it was dropped, possibly with a socket lock held:
+ *	they may post, poll and arm, not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
  * @overrun: an entry was lost; IB_EVENT_CQ_ERR was raised once
@@ -35,13 +36,15 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *base)
 }
 
 /*
- * Adds a completion and raises the CQ's event if it is armed for it (solicited, or any error, counts for
- * SRNIC_CQ_ARM_SOLICITED). Any context. A full ring loses the entry and raises IB_EVENT_CQ_ERR.
+ * Adds a completion and raises the CQ's event if it is armed for it (solicited, or any error,
+ * counts for SRNIC_CQ_ARM_SOLICITED). Any context. A full ring loses the entry and raises
+ * IB_EVENT_CQ_ERR.
  */
 void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited);
 
 /* verbs */
-int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct uverbs_attr_bundle *attrs);
+int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs);
 int srnic_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 int srnic_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc);
 int srnic_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);

@@ -2,10 +2,12 @@
 /*
  * Memory of rings, and mapping it into user space.
  *
- * An exported ring's memory belongs to its mmap handle: srnic_ring_free() only takes the handle away, so that an mmap
- * in progress finishes on live memory. Page references of the mappings themselves keep the pages until the last munmap.
+ * An exported ring's memory belongs to its mmap handle: srnic_ring_free() only takes the handle
+ * away, so that an mmap in progress finishes on live memory. Page references of the mappings
+ * themselves keep the pages until the last munmap.
  *
- * Rings can be large and any user may create them, so they are charged to their creator's memory control group.
+ * Rings can be large and any user may create them, so they are charged to their creator's memory
+ * control group.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -42,7 +44,8 @@ int srnic_ring_alloc(struct srnic_ring *ring, u32 min_entries, u32 slot_size)
 	return 0;
 }
 
-int srnic_ring_export(struct srnic_ring *ring, struct ib_ucontext *context, struct srnic_ring_map *where)
+int srnic_ring_export(struct srnic_ring *ring, struct ib_ucontext *context,
+		      struct srnic_ring_map *where)
 {
 	struct srnic_mmap_entry *entry;
 	int err;
@@ -84,7 +87,10 @@ static int map_pages(struct vm_area_struct *vma, void *memory)
 	return err;
 }
 
-/* Shared, of exactly the ring's size and offset (the lookup checks all three), and never executable. */
+/*
+ * Shared, of exactly the ring's size and offset (the lookup checks all three), and never
+ * executable.
+ */
 int srnic_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Rings (include/uapi/rdma/srnic-abi.h): memory of a queue, shared with user space or private to kernel consumers.
+ * Rings (include/uapi/rdma/srnic-abi.h): memory of a queue, shared with user space or private to
+ * kernel consumers.
  */
 #ifndef SRNIC_RING_H
 #define SRNIC_RING_H
@@ -12,7 +13,8 @@ struct srnic_mmap_entry;
 
 /**
  * struct srnic_ring - the kernel's view of one ring
- * @hdr: the shared header. Only prod, cons and state are ever read back, each with READ_ONCE, each mistrusted
+ * @hdr: the shared header. Only prod, cons and state are ever read back, each with READ_ONCE, each
+ *	mistrusted
  * @entries: @slot_size: the kernel's own copies; never re-read from @hdr
  * @size: octets of the whole mapping, page-aligned
  * @entry: for user rings, the handle by which it can be mmapped
@@ -27,14 +29,22 @@ struct srnic_ring {
 
 static inline void *srnic_ring_slot(const struct srnic_ring *ring, u32 index)
 {
-	return (u8 *)ring->hdr + SRNIC_RING_SLOTS_OFFSET + (size_t)(index & (ring->entries - 1)) * ring->slot_size;
+	return (u8 *)ring->hdr + SRNIC_RING_SLOTS_OFFSET +
+	       (size_t)(index & (ring->entries - 1)) * ring->slot_size;
 }
 
-/* Allocates at least min_entries slots (rounded up to a power of two), zeroed. May sleep. 0 or -ENOMEM. */
+/*
+ * Allocates at least min_entries slots (rounded up to a power of two), zeroed. May sleep. 0 or
+ * -ENOMEM.
+ */
 int srnic_ring_alloc(struct srnic_ring *ring, u32 min_entries, u32 slot_size);
 /* Makes a ring mappable by its user context and says where. 0 or -errno. */
-int srnic_ring_export(struct srnic_ring *ring, struct ib_ucontext *context, struct srnic_ring_map *where);
-/* Frees it; pages that a process still maps live until it unmaps them. A ring that was never allocated is fine. */
+int srnic_ring_export(struct srnic_ring *ring, struct ib_ucontext *context,
+		      struct srnic_ring_map *where);
+/*
+ * Frees it; pages that a process still maps live until it unmaps them. A ring that was never
+ * allocated is fine.
+ */
 void srnic_ring_free(struct srnic_ring *ring);
 
 /* The mmap verb, and the end of an mmap handle. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receive queue: posting by kernel consumers, taking work requests for incoming Sends, completing and flushing them.
+ * Receive queue: posting by kernel consumers, taking work requests for incoming Sends, completing
+ * and flushing them.
  */
 #include "queue/cq.h"
 #include "stream/qp.h"
@@ -60,7 +61,10 @@ void srnic_rq_complete(struct srnic_qp *qp, const struct core_rx_message *messag
 	srnic_cq_push(qp->recv_cq, &cqe, message && message->solicited);
 }
 
-/* Bounded by the ring's size, however fast a user posts; what comes later is flushed by the doorbell that goes with it. */
+/*
+ * Bounded by the ring's size, however fast a user posts; what comes later is flushed by the
+ * doorbell that goes with it.
+ */
 void srnic_rq_flush(struct srnic_qp *qp)
 {
 	u8 slot[SRNIC_RECV_SLOT_MAX] __aligned(8);
@@ -105,7 +109,7 @@ int srnic_post_recv(struct ib_qp *base, const struct ib_recv_wr *wr, const struc
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
 	if (ret)
 		*bad = wr;
-	smp_mb();	/* either the flush that follows the move to an error state sees the slot, or this sees the state */
+	smp_mb(); /* either the flush that follows the move to an error state sees the slot, or this sees the state */
 	if (READ_ONCE(qp->state) >= SRNIC_QP_TERMINATING)
 		srnic_tx_kick(qp);
 	return ret;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Send queue: posting by kernel consumers, and completion in the order of posting (RFC 5040 5.5 rule 15).
+ * Send queue: posting by kernel consumers, and completion in the order of posting (RFC 5040 5.5
+ * rule 15).
  */
 #include "queue/cq.h"
 #include "memory/mr.h"
@@ -20,12 +21,16 @@ void srnic_sq_track(struct srnic_qp *qp, u32 index, const struct srnic_send_wqe 
 	};
 }
 
-/* The slot is given back before the completion shows, so that whoever polled it finds room to post. done_lock held. */
+/*
+ * The slot is given back before the completion shows, so that whoever polled it finds room to post.
+ * done_lock held.
+ */
 static void complete_done(struct srnic_qp *qp)
 {
 	while (track_at(qp, qp->sq_done)->done) {
 		struct srnic_sq_track *slot = track_at(qp, qp->sq_done);
-		const struct srnic_sq_track track = *slot;	/* once given back, the engine may fill it anew */
+		const struct srnic_sq_track track =
+			*slot; /* once given back, the engine may fill it anew */
 
 		slot->done = false;
 		smp_store_release(&qp->sq_done, qp->sq_done + 1);
@@ -89,7 +94,8 @@ static void flush_taken(struct srnic_qp *qp)
 
 void srnic_sq_flush(struct srnic_qp *qp)
 {
-	u32 pending = core_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries);
+	u32 pending = core_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken,
+					qp->sq.entries);
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->done_lock, flags);
@@ -195,7 +201,8 @@ static int fill_wqe(struct srnic_qp *qp, struct srnic_send_wqe *wqe, const struc
 		wqe->remote_addr = rdma_wr(wr)->remote_addr;
 		wqe->rkey = rdma_wr(wr)->rkey;
 	}
-	return wr->send_flags & IB_SEND_INLINE ? fill_inline(wqe, room, wr) : fill_sges(wqe, room, wr);
+	return wr->send_flags & IB_SEND_INLINE ? fill_inline(wqe, room, wr)
+					       : fill_sges(wqe, room, wr);
 }
 
 static int post_one(struct srnic_qp *qp, const struct ib_send_wr *wr)
@@ -206,8 +213,8 @@ static int post_one(struct srnic_qp *qp, const struct ib_send_wr *wr)
 }
 
 /*
- * Kernel consumers may be in any context: the engine always runs from the workqueue for them. For users, wr is NULL and
- * this is the doorbell: the caller's own time pays for the engine.
+ * Kernel consumers may be in any context: the engine always runs from the workqueue for them. For
+ * users, wr is NULL and this is the doorbell: the caller's own time pays for the engine.
  */
 int srnic_post_send(struct ib_qp *base, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {

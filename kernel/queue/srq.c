@@ -17,7 +17,8 @@ static u32 pending(const struct srnic_srq *srq)
 	if (!srq->user)
 		return srq->posted - srq->taken;
 	/* acquire: the index before the slots that it publishes */
-	return core_ring_pending(smp_load_acquire(&srq->ring.hdr->prod), srq->taken, srq->ring.entries);
+	return core_ring_pending(smp_load_acquire(&srq->ring.hdr->prod), srq->taken,
+				 srq->ring.entries);
 }
 
 static void raise_limit(struct srnic_srq *srq)
@@ -50,7 +51,8 @@ bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size)
 	spin_lock_irqsave(&srq->lock, flags);
 	left = pending(srq);
 	if (left) {
-		memcpy(wqe, srnic_ring_slot(&srq->ring, srq->taken), min(size, srq->ring.slot_size));
+		memcpy(wqe, srnic_ring_slot(&srq->ring, srq->taken),
+		       min(size, srq->ring.slot_size));
 		/* release: our copy of the slot before the user may write it again */
 		smp_store_release(&srq->ring.hdr->cons, ++srq->taken);
 		limit = below_limit(srq, left - 1);
@@ -85,13 +87,15 @@ static int post_one(struct srnic_srq *srq, const struct ib_recv_wr *wr)
 
 	if (srq->posted - srq->taken >= srq->ring.entries)
 		return -ENOMEM;
-	err = srnic_recv_wqe_fill(srnic_ring_slot(&srq->ring, srq->posted), srq->ring.slot_size, wr);
+	err = srnic_recv_wqe_fill(srnic_ring_slot(&srq->ring, srq->posted), srq->ring.slot_size,
+				  wr);
 	if (!err)
 		srq->posted++;
 	return err;
 }
 
-int srnic_post_srq_recv(struct ib_srq *base, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+int srnic_post_srq_recv(struct ib_srq *base, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad)
 {
 	struct srnic_srq *srq = to_srnic_srq(base);
 	unsigned long flags;
@@ -127,7 +131,8 @@ static int init_srq(struct srnic_srq *srq, struct srnic_dev *dev)
 
 static int export_srq(struct srnic_srq *srq, struct ib_udata *udata)
 {
-	struct srnic_ucontext *context = rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
+	struct srnic_ucontext *context =
+		rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
 	struct srnic_create_srq_resp resp = { .srq_id = srq->id };
 	int err;
 
@@ -147,8 +152,8 @@ static int check_srq(const struct ib_srq_init_attr *init, const struct ib_udata 
 {
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (init->attr.max_wr < 1 || init->attr.max_wr > SRNIC_MAX_SRQ_WR || init->attr.max_sge > SRNIC_MAX_SGE ||
-	    init->attr.srq_limit > init->attr.max_wr)
+	if (init->attr.max_wr < 1 || init->attr.max_wr > SRNIC_MAX_SRQ_WR ||
+	    init->attr.max_sge > SRNIC_MAX_SGE || init->attr.srq_limit > init->attr.max_wr)
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct srnic_ring_map))
 		return -EINVAL;
@@ -182,7 +187,8 @@ int srnic_create_srq(struct ib_srq *base, struct ib_srq_init_attr *init, struct 
 }
 
 /* The limit can be set; the size cannot. */
-int srnic_modify_srq(struct ib_srq *base, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask, struct ib_udata *udata)
+int srnic_modify_srq(struct ib_srq *base, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		     struct ib_udata *udata)
 {
 	struct srnic_srq *srq = to_srnic_srq(base);
 	unsigned long flags;

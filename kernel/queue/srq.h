@@ -14,7 +14,8 @@
  * @lock: irqsave; protects @taken, @posted, @limit. Innermost
  * @taken: WQEs taken so far (the kernel's own index)
  * @posted: kernel consumers' producer index
- * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not armed
+ * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not
+ *	armed
  */
 struct srnic_srq {
 	struct ib_srq base;
@@ -36,19 +37,24 @@ static inline struct srnic_srq *to_srnic_srq(struct ib_srq *base)
 }
 
 /*
- * Takes the oldest receive WQE: copies its slot (at most size octets) into wqe and gives the slot back. Returns false if
- * the queue is empty. Any context.
+ * Takes the oldest receive WQE: copies its slot (at most size octets) into wqe and gives the slot
+ * back. Returns false if the queue is empty. Any context.
  */
 bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size);
 
-/* Fills a receive slot from a kernel consumer's work request; -EINVAL if it does not fit. Shared by RQ and SRQ posting. */
+/*
+ * Fills a receive slot from a kernel consumer's work request; -EINVAL if it does not fit. Shared by
+ * RQ and SRQ posting.
+ */
 int srnic_recv_wqe_fill(void *slot, u32 slot_size, const struct ib_recv_wr *wr);
 
 /* verbs */
 int srnic_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata);
-int srnic_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int srnic_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		     struct ib_udata *udata);
 int srnic_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
 int srnic_destroy_srq(struct ib_srq *srq, struct ib_udata *udata);
-int srnic_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+int srnic_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A QP on a connected socket: how the stream begins, is told of by TCP, drains and stops (RFC 5044 7.1.2 and 7.2,
- * RFC 5041 6.2). What is sent and received meanwhile is tx.c's and rx.c's.
+ * A QP on a connected socket: how the stream begins, is told of by TCP, drains and stops (RFC 5044
+ * 7.1.2 and 7.2, RFC 5041 6.2). What is sent and received meanwhile is tx.c's and rx.c's.
  */
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -13,8 +13,9 @@
 /*
  * ---- the socket's callbacks ----
  *
- * sk_callback_lock keeps sk_user_data, qp->ep and the old callbacks in place. Bottom halves are off while it is held: TCP
- * calls from processes too (release_sock()), and takes it inside of the socket's spinlock.
+ * sk_callback_lock keeps sk_user_data, qp->ep and the old callbacks in place. Bottom halves are off
+ * while it is held: TCP calls from processes too (release_sock()), and takes it inside of the
+ * socket's spinlock.
  */
 
 static void data_ready(struct sock *sk)
@@ -42,7 +43,10 @@ static void write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* FIN may be announced before the octets in front of it: the ep's work comes back to them in srnic_qp_stop(). */
+/*
+ * FIN may be announced before the octets in front of it: the ep's work comes back to them in
+ * srnic_qp_stop().
+ */
 static void state_change(struct sock *sk)
 {
 	struct srnic_qp *qp;
@@ -223,7 +227,10 @@ void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep)
 	srnic_tx_unlock(qp);
 }
 
-/* The peer has closed its half: takes what came before, and tells whether that leaves anything unfinished. */
+/*
+ * The peer has closed its half: takes what came before, and tells whether that leaves anything
+ * unfinished.
+ */
 static bool cut_short(struct srnic_qp *qp)
 {
 	bool cut;
@@ -244,7 +251,8 @@ void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer)
 	if (qp->ep == ep) {
 		tx->closing = true;
 		tx->peer_closed = peer;
-		tx->close_at = qp->sq_taken + core_ring_pending(READ_ONCE(qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries);
+		tx->close_at = qp->sq_taken + core_ring_pending(READ_ONCE(qp->sq.hdr->prod),
+								qp->sq_taken, qp->sq.entries);
 		cut = peer && cut_short(qp);
 	}
 	srnic_tx_unlock(qp);

@@ -60,14 +60,18 @@ static void frag_remember(struct srnic_batch *batch, const struct page_frag *fra
 	batch->pool[batch->num_pool++] = *frag;
 }
 
-/* The engine runs for file systems and block devices as well: no I/O from here, and no warning, as it tries again. */
+/*
+ * The engine runs for file systems and block devices as well: no I/O from here, and no warning, as
+ * it tries again.
+ */
 static bool frag_alloc(struct page_frag *frag)
 {
 	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN;
 
 	frag->offset = 0;
 	frag->size = PAGE_SIZE << FRAG_ORDER;
-	frag->page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY, FRAG_ORDER);
+	frag->page =
+		alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY, FRAG_ORDER);
 	if (frag->page)
 		return true;
 	frag->size = PAGE_SIZE;
@@ -88,7 +92,8 @@ static bool frag_get(struct srnic_batch *batch, struct page_frag *frag)
 int srnic_batch_reserve(struct srnic_batch *batch, u32 len)
 {
 	while (batch_room(batch) < len) {
-		if (batch->num_spare == SRNIC_BATCH_SPARES || !frag_get(batch, &batch->spare[batch->num_spare]))
+		if (batch->num_spare == SRNIC_BATCH_SPARES ||
+		    !frag_get(batch, &batch->spare[batch->num_spare]))
 			return -ENOMEM;
 		batch->num_spare++;
 	}
@@ -168,7 +173,8 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 	};
 	int ret;
 
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &batch->vec[batch->first], batch->num - batch->first, batch->len);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &batch->vec[batch->first],
+		      batch->num - batch->first, batch->len);
 	ret = sock_sendmsg(sock, &msg);
 	if (ret == -EAGAIN)
 		return 0;

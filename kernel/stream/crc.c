@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC32C of the framing (RFC 5044 4.4): the kernel's own implementation or the core's tables, whichever a short
- * measurement at load finds quicker. A static key, not a function pointer, selects it: this runs for every FPDU.
+ * CRC32C of the framing (RFC 5044 4.4): the kernel's own implementation or the core's tables,
+ * whichever a short measurement at load finds quicker. A static key, not a function pointer,
+ * selects it: this runs for every FPDU.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -47,7 +48,10 @@ static u64 measure(const void *sample)
 	return best;
 }
 
-/* The check value that every description of CRC32C gives (also RFC 3720 B.4's polynomial and bit order). */
+/*
+ * The check value that every description of CRC32C gives (also RFC 3720 B.4's polynomial and bit
+ * order).
+ */
 static bool correct(void)
 {
 	return ~core_host_crc32c(CORE_CRC_SEED, "123456789", 9) == 0xe3069283;
@@ -73,6 +77,7 @@ int srnic_crc_init(void)
 	}
 	if (kernel_ns <= table_ns)
 		static_branch_disable(&use_table);
-	pr_debug("CRC32C of %u octets: kernel %llu ns, tables %llu ns\n", SAMPLE * CALLS, kernel_ns, table_ns);
+	pr_debug("CRC32C of %u octets: kernel %llu ns, tables %llu ns\n", SAMPLE * CALLS, kernel_ns,
+		 table_ns);
 	return 0;
 }

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * FPDUs in the engine's batch (RFC 5044 4.1 to 4.4): the header that the core made, payload from wherever the message
- * has it, markers, pad and CRC.
+ * FPDUs in the engine's batch (RFC 5044 4.1 to 4.4): the header that the core made, payload from
+ * wherever the message has it, markers, pad and CRC.
  */
 #include "stream/batch.h"
 #include "memory/mr.h"
 #include "stream/tx.h"
 
-static enum core_region_verdict fetch(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset, void *dst,
-				       u32 n)
+static enum core_region_verdict fetch(struct srnic_qp *qp, struct srnic_tx_message *message,
+				      u32 offset, void *dst, u32 n)
 {
 	struct srnic_tx *tx = &qp->tx;
 
 	switch (message->source) {
 	case SRNIC_SOURCE_SGES:
-		return srnic_sges_gather(qp, srnic_tx_sges(tx), srnic_tx_wqe(tx)->num_sge, &message->cursor, dst, n);
+		return srnic_sges_gather(qp, srnic_tx_sges(tx), srnic_tx_wqe(tx)->num_sge,
+					 &message->cursor, dst, n);
 	case SRNIC_SOURCE_REGION:
-		return srnic_region_read(qp->dev, qp->pd, false, tx->response.source_stag, CORE_ACCESS_REMOTE_READ,
-					 tx->response.source_to + offset, dst, n);
+		return srnic_region_read(qp->dev, qp->pd, false, tx->response.source_stag,
+					 CORE_ACCESS_REMOTE_READ, tx->response.source_to + offset,
+					 dst, n);
 	default:
 		memcpy(dst, message->bytes + offset, n);
 		return CORE_REGION_OK;
@@ -38,8 +40,8 @@ static void put_bytes(struct srnic_batch *batch, const u8 *src, u32 len)
 }
 
 /*
- * RFC 5044 4.3: puts the marker that comes now, if there is one. Of the next len octets of the FPDU returns how many may
- * follow before another one.
+ * RFC 5044 4.3: puts the marker that comes now, if there is one. Of the next len octets of the FPDU
+ * returns how many may follow before another one.
  */
 static u32 up_to_marker(struct srnic_tx *tx, u32 len, u32 *crc)
 {
@@ -73,11 +75,11 @@ static void put_covered(struct srnic_tx *tx, const u8 *src, u32 len, u32 *crc)
 }
 
 /*
- * Payload between two markers. It is read once, into the batch, and the CRC taken over the copy: it is right whatever the
- * user does meanwhile.
+ * Payload between two markers. It is read once, into the batch, and the CRC taken over the copy: it
+ * is right whatever the user does meanwhile.
  */
-static enum core_region_verdict put_span(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset, u32 len,
-					  u32 *crc)
+static enum core_region_verdict put_span(struct srnic_qp *qp, struct srnic_tx_message *message,
+					 u32 offset, u32 len, u32 *crc)
 {
 	struct srnic_batch *batch = &qp->tx.batch;
 
@@ -97,8 +99,8 @@ static enum core_region_verdict put_span(struct srnic_qp *qp, struct srnic_tx_me
 	return CORE_REGION_OK;
 }
 
-static enum core_region_verdict put_payload(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset, u32 len,
-					     u32 *crc)
+static enum core_region_verdict put_payload(struct srnic_qp *qp, struct srnic_tx_message *message,
+					    u32 offset, u32 len, u32 *crc)
 {
 	enum core_region_verdict verdict = CORE_REGION_OK;
 
@@ -112,7 +114,10 @@ static enum core_region_verdict put_payload(struct srnic_qp *qp, struct srnic_tx
 	return verdict;
 }
 
-/* No marker splits the pad, or the CRC field; one between the two belongs to this FPDU (RFC 5044 4.4). */
+/*
+ * No marker splits the pad, or the CRC field; one between the two belongs to this FPDU (RFC 5044
+ * 4.4).
+ */
 static void put_trailer(struct srnic_tx *tx, u32 pad, u32 crc)
 {
 	u8 trailer[CORE_FPDU_MAX_TRAILER] = { };
@@ -125,8 +130,8 @@ static void put_trailer(struct srnic_tx *tx, u32 pad, u32 crc)
 	core_markers_end_fpdu(&tx->markers);
 }
 
-enum core_region_verdict srnic_fpdu_put(struct srnic_qp *qp, struct srnic_tx_message *message, const u8 *header,
-					 const struct core_tx_seg *seg)
+enum core_region_verdict srnic_fpdu_put(struct srnic_qp *qp, struct srnic_tx_message *message,
+					const u8 *header, const struct core_tx_seg *seg)
 {
 	struct srnic_tx *tx = &qp->tx;
 	struct core_markers markers = tx->markers;

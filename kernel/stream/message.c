@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Messages: how send work requests, the peer's RDMA Reads and the RTR of RFC 6581 9.2 become what the engine sends, and
- * whose turn it is (RFC 5040 5.1 to 5.3 and 5.5). The engine alone calls this.
+ * Messages: how send work requests, the peer's RDMA Reads and the RTR of RFC 6581 9.2 become what
+ * the engine sends, and whose turn it is (RFC 5040 5.1 to 5.3 and 5.5). The engine alone calls
+ * this.
  */
 #include <linux/random.h>
 
@@ -10,8 +11,8 @@
 
 /* ---- starting messages ---- */
 
-void srnic_message_start(struct srnic_tx_message *message, struct core_tx_msg msg, enum srnic_tx_source source,
-			 const void *bytes)
+void srnic_message_start(struct srnic_tx_message *message, struct core_tx_msg msg,
+			 enum srnic_tx_source source, const void *bytes)
 {
 	*message = (struct srnic_tx_message) { .active = true, .source = source, .msg = msg, .bytes = bytes };
 }
@@ -21,10 +22,15 @@ static bool read_room(struct srnic_qp *qp)
 	return qp->outbound_tail - smp_load_acquire(&qp->outbound_head) < qp->ord;
 }
 
-/* A Read Request on the wire carries an ephemeral STag and TO 0: local keys stay secret, sinks may be scattered. */
-static struct srnic_outbound_read *start_read(struct srnic_qp *qp, u32 length, u32 source_stag, u64 source_to)
+/*
+ * A Read Request on the wire carries an ephemeral STag and TO 0: local keys stay secret, sinks may
+ * be scattered.
+ */
+static struct srnic_outbound_read *start_read(struct srnic_qp *qp, u32 length, u32 source_stag,
+					      u64 source_to)
 {
-	struct srnic_outbound_read *read = &qp->outbound[qp->outbound_tail & (qp->outbound_size - 1)];
+	struct srnic_outbound_read *read =
+		&qp->outbound[qp->outbound_tail & (qp->outbound_size - 1)];
 	struct srnic_tx *tx = &qp->tx;
 
 	*read = (struct srnic_outbound_read) {
@@ -62,7 +68,8 @@ static void start_rtr(struct srnic_qp *qp)
 		publish_read(qp);
 		break;
 	case CORE_RTR_WRITE:
-		srnic_message_start(&tx->local, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .stag = 1 },
+		srnic_message_start(&tx->local,
+				    (struct core_tx_msg){.opcode = CORE_RDMAP_WRITE, .stag = 1},
 				    SRNIC_SOURCE_BYTES, NULL);
 		break;
 	default:
@@ -105,7 +112,8 @@ static void start_payload(struct srnic_qp *qp, struct core_tx_msg msg)
 	const struct srnic_send_wqe *wqe = srnic_tx_wqe(&qp->tx);
 
 	srnic_message_start(&qp->tx.local, msg,
-			    wqe->flags & SRNIC_WQE_INLINE ? SRNIC_SOURCE_BYTES : SRNIC_SOURCE_SGES, wqe + 1);
+			    wqe->flags & SRNIC_WQE_INLINE ? SRNIC_SOURCE_BYTES : SRNIC_SOURCE_SGES,
+			    wqe + 1);
 }
 
 static void start_wqe_read(struct srnic_qp *qp, u32 index, u32 length)
@@ -137,7 +145,10 @@ static u8 do_local(struct srnic_qp *qp)
 	       SRNIC_WC_LOC_PROT_ERR : SRNIC_WC_SUCCESS;
 }
 
-/* RFC 5040 7.1 case 1: an error found while creating a message; the Terminate goes out instead of it. */
+/*
+ * RFC 5040 7.1 case 1: an error found while creating a message; the Terminate goes out instead of
+ * it.
+ */
 static void refuse_wqe(struct srnic_qp *qp, u32 index, u8 status)
 {
 	srnic_sq_complete(qp, index, status, 0);
@@ -149,7 +160,8 @@ static u8 verify_wqe(struct srnic_qp *qp)
 	const struct srnic_send_wqe *wqe = srnic_tx_wqe(&qp->tx);
 	bool read = wqe->opcode == SRNIC_OP_READ || wqe->opcode == SRNIC_OP_READ_INV;
 
-	if (srnic_sges_verify(qp, srnic_tx_sges(&qp->tx), wqe->num_sge, read ? CORE_ACCESS_LOCAL_WRITE : 0))
+	if (srnic_sges_verify(qp, srnic_tx_sges(&qp->tx), wqe->num_sge,
+			      read ? CORE_ACCESS_LOCAL_WRITE : 0))
 		return SRNIC_WC_LOC_PROT_ERR;
 	return read && !qp->ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
 }
@@ -162,13 +174,17 @@ static void start_wqe(struct srnic_qp *qp, u32 index, u32 length)
 
 	switch (wqe->opcode) {
 	case SRNIC_OP_WRITE:
-		start_payload(qp, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .stag = wqe->rkey,
-							  .to = wqe->remote_addr, .length = length });
+		start_payload(qp, (struct core_tx_msg){.opcode = CORE_RDMAP_WRITE,
+						       .stag = wqe->rkey,
+						       .to = wqe->remote_addr,
+						       .length = length});
 		return;
 	case SRNIC_OP_SEND:
 	case SRNIC_OP_SEND_INV:
-		start_payload(qp, (struct core_tx_msg) { .opcode = send_opcode(wqe), .msn = ++tx->send_msn,
-							  .inv_stag = wqe->imm_inv, .length = length });
+		start_payload(qp, (struct core_tx_msg){.opcode = send_opcode(wqe),
+						       .msn = ++tx->send_msn,
+						       .inv_stag = wqe->imm_inv,
+						       .length = length});
 		return;
 	case SRNIC_OP_READ:
 	case SRNIC_OP_READ_INV:
@@ -184,8 +200,9 @@ static void start_wqe(struct srnic_qp *qp, u32 index, u32 length)
 }
 
 /*
- * Must the request that is next wait for a read to complete (ORD, fence)? The flag is set before the state is read once
- * more, the receive half completes the read before it reads the flag: so one of them notices.
+ * Must the request that is next wait for a read to complete (ORD, fence)? The flag is set before
+ * the state is read once more, the receive half completes the read before it reads the flag: so one
+ * of them notices.
  */
 static bool must_wait(struct srnic_qp *qp)
 {
@@ -204,18 +221,23 @@ static bool must_wait(struct srnic_qp *qp)
 }
 
 /*
- * Whoever counts right has seen a request completed before he posts another in its place; only a producer index that
- * lies is held up by the second condition, which keeps the window of srnic_sq_track at one ring.
+ * Whoever counts right has seen a request completed before he posts another in its place; only a
+ * producer index that lies is held up by the second condition, which keeps the window of
+ * srnic_sq_track at one ring.
  */
 bool srnic_message_pending(struct srnic_qp *qp)
 {
 	if (qp->tx.closing && qp->sq_taken == qp->tx.close_at)
 		return false;
-	return core_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken, qp->sq.entries) &&
+	return core_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken,
+				 qp->sq.entries) &&
 	       qp->sq_taken - READ_ONCE(qp->sq_done) < qp->sq.entries;
 }
 
-/* Takes the next send queue slot: copies it once, validates the copy, uses the copy. False if there is none to take now. */
+/*
+ * Takes the next send queue slot: copies it once, validates the copy, uses the copy. False if there
+ * is none to take now.
+ */
 static bool take_wqe(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -229,7 +251,8 @@ static bool take_wqe(struct srnic_qp *qp)
 		return false;
 	srnic_sq_track(qp, index, srnic_tx_wqe(tx));
 	qp->sq_taken++;
-	if (core_send_wqe_check(srnic_tx_wqe(tx), qp->sq.slot_size, !qp->user, &length) != CORE_WQE_OK)
+	if (core_send_wqe_check(srnic_tx_wqe(tx), qp->sq.slot_size, !qp->user, &length) !=
+	    CORE_WQE_OK)
 		status = SRNIC_WC_LOC_QP_OP_ERR;
 	else
 		status = verify_wqe(qp);
@@ -253,7 +276,10 @@ static struct srnic_tx_message *local_message(struct srnic_qp *qp)
 	return tx->local.active ? &tx->local : NULL;
 }
 
-/* Receivers tell untagged messages from tagged ones, but not all of them two tagged ones from each other. */
+/*
+ * Receivers tell untagged messages from tagged ones, but not all of them two tagged ones from each
+ * other.
+ */
 static struct srnic_tx_message *answer_message(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -281,7 +307,10 @@ static void finish_message(struct srnic_qp *qp, struct srnic_tx_message *message
 		qp->tx.built = qp->sq_taken;
 }
 
-/* Memory that was there when the message started and is not any more: RFC 5040 7.1 case 1, or 7.2 rule 4 for a read. */
+/*
+ * Memory that was there when the message started and is not any more: RFC 5040 7.1 case 1, or 7.2
+ * rule 4 for a read.
+ */
 static void payload_gone(struct srnic_qp *qp, struct srnic_tx_message *message, u32 offset,
 			 enum core_region_verdict verdict)
 {

@@ -47,7 +47,10 @@ void srnic_iw_rem_ref(struct ib_qp *qp)
 	srnic_qp_put(to_srnic_qp(qp));
 }
 
-/* iw_cm takes its reference by itself, with interrupts still off: destroy_qp waits for that between erasing and freeing. */
+/*
+ * iw_cm takes its reference by itself, with interrupts still off: destroy_qp waits for that between
+ * erasing and freeing.
+ */
 struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 {
 	struct srnic_qp *qp = xa_load(&to_srnic_dev(dev)->qps, qpn);
@@ -60,7 +63,8 @@ struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 /* How long a peer may leave us no room to send it a Terminate. */
 #define TERMINATE_TIMEOUT (5 * HZ)
 
-bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to, const struct core_terminate *term)
+bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
+		   const struct core_terminate *term)
 {
 	unsigned long flags;
 	bool moved;
@@ -101,15 +105,15 @@ void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term)
 {
 	if (!srnic_qp_move(qp, BIT(SRNIC_QP_RTS), SRNIC_QP_TERMINATING, term))
 		return;
-	ibdev_dbg(qp->base.device, "qp %u: terminating: layer %u type %u code %u\n", qp->base.qp_num, term->layer,
-		  term->etype, term->code);
+	ibdev_dbg(qp->base.device, "qp %u: terminating: layer %u type %u code %u\n",
+		  qp->base.qp_num, term->layer, term->etype, term->code);
 	srnic_qp_event(qp, event_of(term));
 	srnic_tx_kick(qp);
 }
 
 void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type)
 {
-	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base, .event = type };
+	struct ib_event event = {.device = qp->base.device, .element.qp = &qp->base, .event = type};
 
 	if (!qp->base.event_handler || xchg(&qp->event_raised, true))
 		return;
@@ -162,7 +166,8 @@ static bool cap_fits(const struct ib_qp_init_attr *attr)
 
 	return cap->max_send_wr <= SRNIC_MAX_QP_WR && cap->max_send_sge <= SRNIC_MAX_SGE &&
 	       cap->max_inline_data <= SRNIC_MAX_INLINE &&
-	       (attr->srq || (cap->max_recv_wr <= SRNIC_MAX_QP_WR && cap->max_recv_sge <= SRNIC_MAX_SGE));
+	       (attr->srq ||
+		(cap->max_recv_wr <= SRNIC_MAX_QP_WR && cap->max_recv_sge <= SRNIC_MAX_SGE));
 }
 
 static int check_attr(const struct ib_qp_init_attr *attr)
@@ -189,9 +194,10 @@ static int alloc_queues(struct srnic_qp *qp)
 		return -ENOMEM;
 	if (qp->srq)
 		return 0;
-	return srnic_ring_alloc(&qp->rq, max(cap->max_recv_wr, 1U),
-				ALIGN(sizeof(struct srnic_recv_wqe) + cap->max_recv_sge * sizeof(struct srnic_sge),
-				      32));
+	return srnic_ring_alloc(
+		&qp->rq, max(cap->max_recv_wr, 1U),
+		ALIGN(sizeof(struct srnic_recv_wqe) + cap->max_recv_sge * sizeof(struct srnic_sge),
+		      32));
 }
 
 static void free_queues(struct srnic_qp *qp)
@@ -218,7 +224,8 @@ static void report_caps(struct srnic_qp *qp, struct ib_qp_init_attr *attr)
 static int export_queues(struct srnic_qp *qp, struct ib_udata *udata)
 {
 	struct srnic_create_qp_resp resp = { .qp_num = qp->base.qp_num };
-	struct srnic_ucontext *context = rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
+	struct srnic_ucontext *context =
+		rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
 	int ret;
 
 	if (udata->outlen < sizeof(resp))
@@ -266,9 +273,12 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 	if (ret)
 		goto free;
 	srnic_tx_init(qp);
-	/* The number is reserved first and found last: nobody may take a reference before creation has succeeded. */
-	ret = xa_alloc_cyclic(&qp->dev->qps, &base->qp_num, NULL, XA_LIMIT(2, 0xffffff), &qp->dev->next_qpn,
-			      GFP_KERNEL);
+	/*
+	 * The number is reserved first and found last: nobody may take a reference before creation
+	 * has succeeded.
+	 */
+	ret = xa_alloc_cyclic(&qp->dev->qps, &base->qp_num, NULL, XA_LIMIT(2, 0xffffff),
+			      &qp->dev->next_qpn, GFP_KERNEL);
 	if (ret < 0)
 		goto free;
 	report_caps(qp, attr);
@@ -305,8 +315,9 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 /* ---- modify and query ---- */
 
 /*
- * Back to a state in which a connection can be made, from any. What is still posted is flushed, here and not by the
- * engine, which may not have come to it and has nothing to do once the QP is IDLE.
+ * Back to a state in which a connection can be made, from any. What is still posted is flushed,
+ * here and not by the engine, which may not have come to it and has nothing to do once the QP is
+ * IDLE.
  */
 static int reset(struct srnic_qp *qp)
 {
@@ -325,7 +336,10 @@ static int reset(struct srnic_qp *qp)
 	return 0;
 }
 
-/* On return nothing of the peer's lands any more: who was receiving is waited for, who comes later sees the state. */
+/*
+ * On return nothing of the peer's lands any more: who was receiving is waited for, who comes later
+ * sees the state.
+ */
 static void fail_and_wait(struct srnic_qp *qp)
 {
 	srnic_qp_fail(qp);
@@ -345,7 +359,10 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_INIT:
 		return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTR:
-		/* rdma_cm asks for it before it accepts; an iWARP QP gets there, and to RTS, by connecting. */
+		/*
+		 * rdma_cm asks for it before it accepts; an iWARP QP gets there, and to RTS, by
+		 * connecting.
+		 */
 		return READ_ONCE(qp->state) <= SRNIC_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_RTS:
 		return READ_ONCE(qp->state) == SRNIC_QP_RTS ? 0 : -EINVAL;
@@ -393,7 +410,8 @@ static enum ib_qp_state ib_state_of(struct srnic_qp *qp)
 	}
 }
 
-int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init)
+int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
 

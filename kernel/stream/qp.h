@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Queue pairs: the object, its life, and the borders between its three halves: transmit (tx.c), receive (rx.c) and the
- * connection (stream.c, connect.h).
+ * Queue pairs: the object, its life, and the borders between its three halves: transmit (tx.c),
+ * receive (rx.c) and the connection (stream.c, connect.h).
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -19,7 +19,8 @@ struct srnic_srq;
 struct srnic_ep;
 
 #define SRNIC_SEND_SLOT_MAX	(sizeof(struct srnic_send_wqe) + SRNIC_MAX_INLINE)
-#define SRNIC_RECV_SLOT_MAX	(sizeof(struct srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(struct srnic_sge))
+#define SRNIC_RECV_SLOT_MAX                                                                        \
+	(sizeof(struct srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(struct srnic_sge))
 
 /*
  * IDLE		no connection yet; receives may be posted
@@ -80,17 +81,22 @@ struct srnic_tx_message {
 
 /**
  * struct srnic_tx - the transmit engine of a QP
- * @mutex: whoever holds it is the engine: everything here without another rule belongs to it, and so does the consumer
- *	side of the send queue. Taken in process context only; the socket lock nests inside
+ * @mutex: whoever holds it is the engine: everything here without another rule belongs to it, and
+ *	so does the consumer side of the send queue. Taken in process context only; the socket lock
+ *	nests inside
  * @work: runs the engine when nobody else may
  * @again: there may be something to do that the running engine has not seen; atomic
- * @held: responder before its first FPDU came (RFC 5044 7.1.2 rule 4): build nothing; cleared by the receive half
- * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive half kicks the engine
- * @built: send queue index up to which all octets are in the batch or sent: complete once the batch is empty
+ * @held: responder before its first FPDU came (RFC 5044 7.1.2 rule 4): build nothing; cleared by
+ *	the receive half
+ * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
+ *	half kicks the engine
+ * @built: send queue index up to which all octets are in the batch or sent: complete once the batch
+ *	is empty
  * @completed: send queue index up to which that was done
  * @fpdus: built, but not counted yet
- * @local: what this end began; its request is in @wqe, its own octets in @control. @answer: a Read Response, to @response.
- *	They take turns (@answer_next) by FPDU, unless both are tagged: then by message
+ * @local: what this end began; its request is in @wqe, its own octets in @control. @answer: a Read
+ *	Response, to @response. They take turns (@answer_next) by FPDU, unless both are tagged: then
+ *	by message
  * @closing: send requests are taken up to @close_at only; @peer_closed: nothing will come any more
  */
 struct srnic_tx {
@@ -125,8 +131,8 @@ struct srnic_tx {
 /**
  * struct srnic_rx_half - the receive half of a QP
  *
- * Touched only with the socket's lock held (sk_data_ready, or lock_sock), but for the flush of @wqe, which happens after
- * the callbacks were taken off the socket.
+ * Touched only with the socket's lock held (sk_data_ready, or lock_sock), but for the flush of
+ * @wqe, which happens after the callbacks were taken off the socket.
  */
 struct srnic_rx_half {
 	struct core_rx core;
@@ -138,16 +144,22 @@ struct srnic_rx_half {
 /**
  * struct srnic_qp - a queue pair
  * @users: the verbs object, iw_cm, the connection, lookups; destroy_qp waits for @freed
- * @state: enum srnic_qp_state. Only moves forward but for srnic_qp_start() and reset. Written under @state_lock
+ * @state: enum srnic_qp_state. Only moves forward but for srnic_qp_start() and reset. Written under
+ *	@state_lock
  * @state_lock: irqsave spinlock; protects @state, @ep. Innermost but for nothing
- * @sock: the socket while connected; changes under tx.mutex and with the callbacks off. @ep: the connection, referenced
- * @sq: @sq_taken: ring and the engine's own consumer index (tx.mutex). @sq_posted: kernel producer, under @sq_lock
+ * @sock: the socket while connected; changes under tx.mutex and with the callbacks off. @ep: the
+ *	connection, referenced
+ * @sq: @sq_taken: ring and the engine's own consumer index (tx.mutex). @sq_posted: kernel producer,
+ *	under @sq_lock
  * @sq_lock: irqsave; kernel posts
  * @done_lock: irqsave; @track, @sq_done: in-order completion. cq->lock nests inside
- * @rq: @rq_taken: ring and the kernel's own consumer index, under @rq_lock (irqsave; cq->lock does not nest inside).
+ * @rq: @rq_taken: ring and the kernel's own consumer index, under @rq_lock (irqsave; cq->lock does
+ *	not nest inside).
  *	@rq_posted: kernel producer, under @rq_lock
- * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by the engine
- * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the receive half
+ * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
+ *	the engine
+ * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the
+ *	receive half
  */
 struct srnic_qp {
 	struct ib_qp base;
@@ -159,14 +171,14 @@ struct srnic_qp {
 	struct completion freed;
 	spinlock_t state_lock;
 	u32 state;
-	u32 ib_state;		/* what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle */
+	u32 ib_state; /* what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle */
 	struct srnic_ep *ep;
 	struct socket *sock;
 	struct srnic_cq *send_cq, *recv_cq;
 	struct srnic_srq *srq;
 	struct ib_qp_cap cap;
 	u32 access_flags;	/* for query_qp: what a peer may do is the STag's to say */
-	u8 ack_timeout;		/* what the consumer told rdma_cm, for query_qp; TCP has timers of its own */
+	u8 ack_timeout; /* what the consumer told rdma_cm, for query_qp; TCP has timers of its own */
 	bool event_raised;
 
 	struct srnic_ring sq;
@@ -210,8 +222,12 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn);
 void srnic_qp_hold(struct srnic_qp *qp);
 void srnic_qp_put(struct srnic_qp *qp);
 
-/* Moves between states; false if the QP is in none of those in the mask `from`. term: for TERMINATING. Any context. */
-bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to, const struct core_terminate *term);
+/*
+ * Moves between states; false if the QP is in none of those in the mask `from`. term: for
+ * TERMINATING. Any context.
+ */
+bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
+		   const struct core_terminate *term);
 #define SRNIC_QP_ANY_BUT(state) (~(1U << (state)))
 /* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
 void srnic_qp_fail(struct srnic_qp *qp);
@@ -219,42 +235,50 @@ void srnic_qp_fail(struct srnic_qp *qp);
 void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term);
 /* Raises an async event, once per connection. Any context. */
 void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
-/* Tells, once per connection, that a QP in error takes no more from its SRQ. The engine (tx.mutex held). */
+/*
+ * Tells, once per connection, that a QP in error takes no more from its SRQ. The engine (tx.mutex
+ * held).
+ */
 void srnic_qp_last_wqe(struct srnic_qp *qp);
 
 /* ---- stream.c: the QP on a connected socket ---- */
 
 struct srnic_qp_start {
 	struct srnic_ep *ep;
-	struct socket *sock;		/* connected, in full operation phase from its next octet on */
+	struct socket *sock; /* connected, in full operation phase from its next octet on */
 	struct core_mpa_agreed agreed;
 	bool initiator;
 };
 
 /*
- * For startup.c: an idle QP becomes RTS on this socket. Takes over the socket's callbacks and sk_user_data, and handles
- * octets that are already there. The QP takes a reference on the ep until srnic_qp_stop(). Process context, no lock held;
- * the socket must not be watched by the ep any more. 0, -ENOMEM, or -EINVAL if the QP is not idle.
- * The QP reports the end of the stream by srnic_ep_over(), possibly before this returns.
+ * For startup.c: an idle QP becomes RTS on this socket. Takes over the socket's callbacks and
+ * sk_user_data, and handles octets that are already there. The QP takes a reference on the ep until
+ * srnic_qp_stop(). Process context, no lock held; the socket must not be watched by the ep any
+ * more. 0, -ENOMEM, or -EINVAL if the QP is not idle. The QP reports the end of the stream by
+ * srnic_ep_over(), possibly before this returns.
  */
 int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /*
- * The stream comes to a graceful end (RFC 5041 6.2.1): what was posted and what the peer has asked to read still goes out;
- * what is posted from now on will be flushed. peer: it has closed its half. If that cut a message short or left a read
- * without its response, it is the error that RFC 5044 8 has as number 1. Does nothing if the QP is not on this ep any
- * more. Process context.
+ * The stream comes to a graceful end (RFC 5041 6.2.1): what was posted and what the peer has asked
+ * to read still goes out; what is posted from now on will be flushed. peer: it has closed its half.
+ * If that cut a message short or left a read without its response, it is the error that RFC 5044 8
+ * has as number 1. Does nothing if the QP is not on this ep any more. Process context.
  */
 void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer);
 /* Is all that done, or the QP not on this ep any more? Process context. */
 bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep);
 /*
- * Ends the QP's use of its socket: state ERROR, callbacks restored; when it returns neither half uses the socket or will.
- * What is posted is flushed by this call, or by whoever is the engine when it returns. Idempotent; process context; never
- * with a socket lock held. The socket itself stays the ep's to shut and release. Does nothing if the QP is not on this ep
- * any more; ep NULL: on whatever it is.
+ * Ends the QP's use of its socket: state ERROR, callbacks restored; when it returns neither half
+ * uses the socket or will. What is posted is flushed by this call, or by whoever is the engine when
+ * it returns. Idempotent; process context; never with a socket lock held. The socket itself stays
+ * the ep's to shut and release. Does nothing if the QP is not on this ep any more; ep NULL: on
+ * whatever it is.
  */
 void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *ep);
-/* A startup whose consumer believes that it works has failed: an idle QP fails with it, unless it has disowned the ep. */
+/*
+ * A startup whose consumer believes that it works has failed: an idle QP fails with it, unless it
+ * has disowned the ep.
+ */
 void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep);
 /* Frees the queues of RDMA Reads, which a start had made. No stream is there any more. */
 void srnic_qp_free_reads(struct srnic_qp *qp);
@@ -263,22 +287,37 @@ void srnic_qp_free_reads(struct srnic_qp *qp);
 
 /* Notes a request that the engine takes from the queue (tx.mutex held). */
 void srnic_sq_track(struct srnic_qp *qp, u32 index, const struct srnic_send_wqe *wqe);
-/* Marks the request at this index done and completes, in order, all that are. Any context; a stale index is ignored. */
+/*
+ * Marks the request at this index done and completes, in order, all that are. Any context; a stale
+ * index is ignored.
+ */
 void srnic_sq_complete(struct srnic_qp *qp, u32 index, u8 status, u32 byte_len);
-/* Marks done all in [from, to) that do not wait for a response, and completes, in order, all that are. */
+/*
+ * Marks done all in [from, to) that do not wait for a response, and completes, in order, all that
+ * are.
+ */
 void srnic_sq_complete_sent(struct srnic_qp *qp, u32 from, u32 to);
-/* Completes in error everything taken or posted. The engine (tx.mutex held), state ERROR or TERMINATING. */
+/*
+ * Completes in error everything taken or posted. The engine (tx.mutex held), state ERROR or
+ * TERMINATING.
+ */
 void srnic_sq_flush(struct srnic_qp *qp);
 
 /* ---- sge.c: lists of local memory ---- */
 
-/* Copies from, or to (memory of that pd), the list at the cursor and advances it. The core has checked that len fits the list. Any context. */
-enum core_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num,
-					    struct srnic_sge_cursor *at, void *dst, u32 len);
-enum core_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd, const struct srnic_sge *sge, u32 num,
-					     struct srnic_sge_cursor *at, const void *src, u32 len);
+/*
+ * Copies from, or to (memory of that pd), the list at the cursor and advances it. The core has
+ * checked that len fits the list. Any context.
+ */
+enum core_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct srnic_sge *sge,
+					   u32 num, struct srnic_sge_cursor *at, void *dst,
+					   u32 len);
+enum core_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd,
+					    const struct srnic_sge *sge, u32 num,
+					    struct srnic_sge_cursor *at, const void *src, u32 len);
 /* May the whole list be used with these local rights? */
-enum core_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct srnic_sge *sge, u32 num, u32 access);
+enum core_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct srnic_sge *sge,
+					   u32 num, u32 access);
 
 /* ---- rq.c: receive work requests ---- */
 
@@ -286,7 +325,10 @@ enum core_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct srn
 enum core_take srnic_rq_take(struct srnic_qp *qp, u32 *room);
 /* Completes the receive in qp->rx.wqe. */
 void srnic_rq_complete(struct srnic_qp *qp, const struct core_rx_message *message, u8 status);
-/* Completes in error all posted receives (not those of an SRQ). The engine (tx.mutex held), the receive half silenced. */
+/*
+ * Completes in error all posted receives (not those of an SRQ). The engine (tx.mutex held), the
+ * receive half silenced.
+ */
 void srnic_rq_flush(struct srnic_qp *qp);
 
 /* ---- tx.c: the transmit engine ---- */
@@ -297,13 +339,16 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /* Runs the engine now, bounded; what remains goes to the workqueue. Process context. */
 void srnic_tx_run(struct srnic_qp *qp);
 /*
- * Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h, SRNIC_QUEUE_ERROR).
- * tx.mutex held, the state ERROR or TERMINATING.
+ * Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h,
+ * SRNIC_QUEUE_ERROR). tx.mutex held, the state ERROR or TERMINATING.
  */
 void srnic_tx_flush(struct srnic_qp *qp);
 /* Has the engine run soon. Any context. */
 void srnic_tx_kick(struct srnic_qp *qp);
-/* For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it taken. */
+/*
+ * For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it
+ * taken.
+ */
 void srnic_tx_unlock(struct srnic_qp *qp);
 /* Is everything out that there was when tx.closing was set? (tx.mutex held) */
 bool srnic_tx_closed(struct srnic_qp *qp);
@@ -320,7 +365,8 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk);
 
 int srnic_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
 int srnic_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
-int srnic_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init);
+int srnic_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init);
 int srnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
 /* wr NULL: a user's doorbell. */
 int srnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);

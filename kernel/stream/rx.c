@@ -2,9 +2,10 @@
 /*
  * Receive half of a QP: pulls octets out of the TCP socket and does with them what the core says.
  *
- * Runs from sk_data_ready, in softirq or from release_sock, possibly inside this QP's own sendmsg: so it takes no lock
- * that is held across one, never sleeps and never allocates. qp->rx is touched only here, under the socket's lock. What
- * it cannot do itself (answer a read, send a Terminate) it leaves to the transmit engine.
+ * Runs from sk_data_ready, in softirq or from release_sock, possibly inside this QP's own sendmsg:
+ * so it takes no lock that is held across one, never sleeps and never allocates. qp->rx is touched
+ * only here, under the socket's lock. What it cannot do itself (answer a read, send a Terminate) it
+ * leaves to the transmit engine.
  */
 #include <net/tcp.h>
 
@@ -59,7 +60,8 @@ static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *dat
 	const struct srnic_recv_wqe *wqe = (const struct srnic_recv_wqe *)qp->rx.wqe;
 	u32 pd = qp->srq ? qp->srq->pd : qp->pd;
 
-	return srnic_sges_scatter(qp, pd, (const struct srnic_sge *)(wqe + 1), wqe->num_sge, &qp->rx.cursor, data, n);
+	return srnic_sges_scatter(qp, pd, (const struct srnic_sge *)(wqe + 1), wqe->num_sge,
+				  &qp->rx.cursor, data, n);
 }
 
 static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, u32 n)
@@ -70,7 +72,10 @@ static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, 
 	return srnic_sges_scatter(qp, qp->pd, read->sge, read->num_sge, &read->cursor, data, n);
 }
 
-/* A peer's tagged access that fails is the peer's fault; failing local memory is a local error (RFC 5040 figure 9). */
+/*
+ * A peer's tagged access that fails is the peer's fault; failing local memory is a local error (RFC
+ * 5040 figure 9).
+ */
 static enum core_rx_event place(struct srnic_qp *qp, const u8 *data, u32 n)
 {
 	struct core_rx *core = &qp->rx.core;
@@ -78,8 +83,8 @@ static enum core_rx_event place(struct srnic_qp *qp, const u8 *data, u32 n)
 
 	switch (core->place.kind) {
 	case CORE_PLACE_REGION:
-		verdict = srnic_region_write(qp->dev, qp->pd, false, core->place.stag, CORE_ACCESS_REMOTE_WRITE,
-					     core->place.to, data, n);
+		verdict = srnic_region_write(qp->dev, qp->pd, false, core->place.stag,
+					     CORE_ACCESS_REMOTE_WRITE, core->place.to, data, n);
 		if (verdict != CORE_REGION_OK)
 			return core_rx_fail(core, verdict);
 		break;
@@ -113,7 +118,8 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 	if (core->message.rtr)
 		return CORE_RX_MORE;
 	if (core->message.invalidate) {
-		verdict = srnic_mr_invalidate(qp->dev, qp->pd, core->message.inv_stag, qp->base.qp_num);
+		verdict = srnic_mr_invalidate(qp->dev, qp->pd, core->message.inv_stag,
+					      qp->base.qp_num);
 		if (verdict != CORE_REGION_OK) {
 			srnic_rq_complete(qp, NULL, SRNIC_WC_REM_INV_REQ_ERR);
 			return core_rx_fail_invalidate(core, verdict);
@@ -137,7 +143,8 @@ static void deliver_read_response(struct srnic_qp *qp)
 	bool rtr = read->rtr;
 	u8 status = SRNIC_WC_SUCCESS;
 
-	if (read->invalidate && srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
+	if (read->invalidate &&
+	    srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
 	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
 	if (!rtr)
@@ -149,13 +156,16 @@ static void deliver_read_response(struct srnic_qp *qp)
 		srnic_tx_kick(qp);
 }
 
-/* RFC 5040 6.2.1: after a Terminate in either direction the stream is abandoned, the LLP closed gracefully. */
+/*
+ * RFC 5040 6.2.1: after a Terminate in either direction the stream is abandoned, the LLP closed
+ * gracefully.
+ */
 static void deliver_terminate(struct srnic_qp *qp)
 {
 	const struct core_terminate *term = &qp->rx.core.term;
 
-	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n", qp->base.qp_num,
-		  term->layer, term->etype, term->code);
+	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n",
+		  qp->base.qp_num, term->layer, term->etype, term->code);
 	srnic_count(qp->dev, SRNIC_RX_TERMINATES, 1);
 	srnic_qp_fail(qp);
 	srnic_qp_event(qp, IB_EVENT_QP_FATAL);
@@ -247,7 +257,10 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 	return len;
 }
 
-/* Urgent octets stay in the stream, and mean nothing to MPA; but tcp_read_sock() stops for good in front of one. */
+/*
+ * Urgent octets stay in the stream, and mean nothing to MPA; but tcp_read_sock() stops for good in
+ * front of one.
+ */
 static void forget_urgent(struct sock *sk)
 {
 	if (unlikely(tcp_sk(sk)->urg_data))
@@ -260,7 +273,10 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	u64 fpdus = qp->rx.core.fpdus;
 	int octets;
 
-	/* A QP in error takes no more octets; it still empties the queue, so that closing sends FIN and not RST. */
+	/*
+	 * A QP in error takes no more octets; it still empties the queue, so that closing sends FIN
+	 * and not RST.
+	 */
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		qp->rx.core.over = true;
 	forget_urgent(sk);

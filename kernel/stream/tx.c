@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The transmit engine of a QP: drains its send queue and the peer's RDMA Reads (message.c) into batches of FPDUs
- * (fpdu.c), and these into TCP.
+ * The transmit engine of a QP: drains its send queue and the peer's RDMA Reads (message.c) into
+ * batches of FPDUs (fpdu.c), and these into TCP.
  *
- * One engine at a time (tx.mutex), wherever it is cheapest: in the doorbell's own system call for users, else on the
- * workqueue. A pass is bounded; what remains is requeued. Inbound reads and local work take turns.
- * Payload is copied once, into pages of the engine's own, so a request whose octets are built no longer needs its
- * buffers; it completes when TCP has taken them all (RFC 5040 5.5 rule 14, RFC 5041 5.4).
+ * One engine at a time (tx.mutex), wherever it is cheapest: in the doorbell's own system call for
+ * users, else on the workqueue. A pass is bounded; what remains is requeued. Inbound reads and
+ * local work take turns. Payload is copied once, into pages of the engine's own, so a request whose
+ * octets are built no longer needs its buffers; it completes when TCP has taken them all (RFC 5040
+ * 5.5 rule 14, RFC 5041 5.4).
  */
 #include <net/tcp.h>
 
@@ -14,25 +15,29 @@
 #include "device/stats.h"
 #include "stream/tx.h"
 
-/* Octets after which a pass gives way: enough to pay for itself, little enough not to hold up a doorbell's caller. */
+/*
+ * Octets after which a pass gives way: enough to pay for itself, little enough not to hold up a
+ * doorbell's caller.
+ */
 #define PASS_OCTETS	(1024 * 1024)
 #define RETRY_DELAY	msecs_to_jiffies(10)	/* after a failed allocation */
 #define WAIT_DELAY	msecs_to_jiffies(500)
-#define MAX_ROUNDS	8			/* passes on behalf of others before the workqueue takes over */
+#define MAX_ROUNDS 8 /* passes on behalf of others before the workqueue takes over */
 
 /* A Terminate at its longest: so short an FPDU has one marker at most. */
-#define TERMINATE_OCTETS (CORE_FPDU_MAX_HEADER + CORE_TERM_MAX + CORE_FPDU_MAX_TRAILER + CORE_MARKER_LEN)
+#define TERMINATE_OCTETS                                                                           \
+	(CORE_FPDU_MAX_HEADER + CORE_TERM_MAX + CORE_FPDU_MAX_TRAILER + CORE_MARKER_LEN)
 
 enum pass {
-	PASS_IDLE,	/* nothing to do, or something else will kick: a post, socket space, a read, the first FPDU */
-	PASS_MORE,	/* out of budget */
-	PASS_RETRY,	/* out of memory */
-	PASS_WAIT,	/* a Terminate waits for socket space, but not for ever */
+	PASS_IDLE, /* nothing to do, or something else will kick: a post, socket space, a read, the first FPDU */
+	PASS_MORE,  /* out of budget */
+	PASS_RETRY, /* out of memory */
+	PASS_WAIT,  /* a Terminate waits for socket space, but not for ever */
 };
 
 /*
- * Fills the batch. Returns PASS_MORE if it stopped for want of room, PASS_RETRY for want of memory, PASS_IDLE if there is
- * nothing left to build.
+ * Fills the batch. Returns PASS_MORE if it stopped for want of room, PASS_RETRY for want of memory,
+ * PASS_IDLE if there is nothing left to build.
  */
 static enum pass build_batch(struct srnic_qp *qp)
 {
@@ -119,8 +124,9 @@ static enum pass pass_connected(struct srnic_qp *qp)
 }
 
 /*
- * RFC 5040 5.4: one Terminate, at an FPDU boundary, then nothing more; then the LLP is closed gracefully (6.2.1). Even
- * that FPDU is not a responder's to send before it has validated one (RFC 5044 7.1.2 rule 4).
+ * RFC 5040 5.4: one Terminate, at an FPDU boundary, then nothing more; then the LLP is closed
+ * gracefully (6.2.1). Even that FPDU is not a responder's to send before it has validated one (RFC
+ * 5044 7.1.2 rule 4).
  */
 static enum pass pass_terminating(struct srnic_qp *qp)
 {
@@ -152,7 +158,10 @@ static enum pass pass_terminating(struct srnic_qp *qp)
 	return PASS_IDLE;
 }
 
-/* From here on nothing lands any more and nothing completes well: only then may a flush say that all is over. */
+/*
+ * From here on nothing lands any more and nothing completes well: only then may a flush say that
+ * all is over.
+ */
 static void silence_rx(struct srnic_qp *qp)
 {
 	if (!qp->sock)
@@ -195,8 +204,9 @@ static enum pass pass(struct srnic_qp *qp)
 /* ---- whose turn it is to be the engine ---- */
 
 /*
- * Whoever has something for the engine sets `again` before it tries the mutex; the engine reads `again` after it has
- * dropped the mutex: so either the newcomer gets the mutex or the engine sees the flag.
+ * Whoever has something for the engine sets `again` before it tries the mutex; the engine reads
+ * `again` after it has dropped the mutex: so either the newcomer gets the mutex or the engine sees
+ * the flag.
  */
 static void run(struct srnic_qp *qp)
 {
@@ -219,10 +229,14 @@ static void run(struct srnic_qp *qp)
 	if (result == PASS_MORE)
 		mod_delayed_work(srnic_wq, &tx->work, 0);
 	else	/* a kick that is queued already goes first */
-		queue_delayed_work(srnic_wq, &tx->work, result == PASS_RETRY ? RETRY_DELAY : WAIT_DELAY);
+		queue_delayed_work(srnic_wq, &tx->work,
+				   result == PASS_RETRY ? RETRY_DELAY : WAIT_DELAY);
 }
 
-/* What there is to do is visible before the flag: pairs with the engine, which clears the flag and then looks. */
+/*
+ * What there is to do is visible before the flag: pairs with the engine, which clears the flag and
+ * then looks.
+ */
 static void ask_again(struct srnic_tx *tx)
 {
 	smp_mb__before_atomic();
@@ -296,7 +310,8 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 		return true;	/* nothing may be sent, nor will that change */
 	if (!tx->peer_closed && srnic_reads_outstanding(qp))
 		return false;
-	return !tx->batch.len && !tx->local.active && !tx->answer.active && qp->sq_taken == tx->close_at &&
+	return !tx->batch.len && !tx->local.active && !tx->answer.active &&
+	       qp->sq_taken == tx->close_at &&
 	       qp->inbound_head == smp_load_acquire(&qp->inbound_tail);
 }
 

@@ -4,7 +4,10 @@
 
 using wire::Bytes;
 
-static u32 crc_of(const Bytes &data) { return ~core_crc32c_table(CORE_CRC_SEED, data.data(), data.size()); }
+static u32 crc_of(const Bytes &data)
+{
+	return ~core_crc32c_table(CORE_CRC_SEED, data.data(), data.size());
+}
 
 static Bytes counting(int from, int step)
 {
@@ -15,7 +18,10 @@ static Bytes counting(int from, int step)
 	return out;
 }
 
-TEST(Crc32c, CheckValue) { EXPECT_EQ(crc_of({'1', '2', '3', '4', '5', '6', '7', '8', '9'}), 0xe3069283); }
+TEST(Crc32c, CheckValue)
+{
+	EXPECT_EQ(crc_of({'1', '2', '3', '4', '5', '6', '7', '8', '9'}), 0xe3069283);
+}
 
 // RFC 3720 B.4, there shown as the octets of the digest: aa 36 91 8a for 32 zeros.
 TEST(Crc32c, VectorsOfIscsi)
@@ -24,18 +30,23 @@ TEST(Crc32c, VectorsOfIscsi)
 	EXPECT_EQ(crc_of(Bytes(32, 0xff)), 0x62a8ab43);
 	EXPECT_EQ(crc_of(counting(0, 1)), 0x46dd794e);
 	EXPECT_EQ(crc_of(counting(31, -1)), 0x113fdb5c);
-	EXPECT_EQ(crc_of(wire::hex("01c00000 00000000 00000000 00000000 14000000 00000400 00000014 00000018"
-				   "28000000 00000000 02000000 00000000")),
+	EXPECT_EQ(crc_of(wire::hex(
+			  "01c00000 00000000 00000000 00000000 14000000 00000400 00000014 00000018"
+			  "28000000 00000000 02000000 00000000")),
 		  0xd9963a56);
 }
 
-TEST(Crc32c, NothingChangesNothing) { EXPECT_EQ(core_crc32c_table(0x12345678, nullptr, 0), 0x12345678); }
+TEST(Crc32c, NothingChangesNothing)
+{
+	EXPECT_EQ(core_crc32c_table(0x12345678, nullptr, 0), 0x12345678);
+}
 
 TEST(Crc32c, AgreesBitByBitForEveryLengthAndAlignment)
 {
 	for (size_t offset = 0; offset < 8; offset++) {
 		for (size_t len = 0; len < 70; len++) {
-			Bytes data = wire::payload(offset + len), part(data.begin() + offset, data.end());
+			Bytes data = wire::payload(offset + len),
+			      part(data.begin() + offset, data.end());
 			u32 crc = ~core_crc32c_table(CORE_CRC_SEED, data.data() + offset, len);
 
 			EXPECT_EQ(crc, wire::crc32c(part)) << offset << " " << len;
@@ -59,23 +70,29 @@ static Bytes field_for(const Bytes &covered)
 {
 	Bytes out(4);
 
-	core_crc_field(core_crc32c_table(CORE_CRC_SEED, covered.data(), covered.size()), out.data());
+	core_crc_field(core_crc32c_table(CORE_CRC_SEED, covered.data(), covered.size()),
+		       out.data());
 	return out;
 }
 
 // RFC 5044 figure 5: marker, length, DDP header and 24 zeros; its CRC field is 52 23 99 83.
 TEST(FpduCrc, FigureFive)
 {
-	EXPECT_EQ(field_for(wire::hex("00000000 002a 4143 00000000 00000000 00000001 00000000") + Bytes(24)),
+	EXPECT_EQ(field_for(wire::hex("00000000 002a 4143 00000000 00000000 00000001 00000000") +
+			    Bytes(24)),
 		  wire::hex("52239983"));
 }
 
 // RFC 5044 figure 6: the second FPDU, with a marker between header and payload; 84 92 58 98.
 TEST(FpduCrc, FigureSix)
 {
-	EXPECT_EQ(field_for(wire::hex("002a 4143 00000000 00000000 00000002 00000000 00000014") + Bytes(24)),
+	EXPECT_EQ(field_for(wire::hex("002a 4143 00000000 00000000 00000002 00000000 00000014") +
+			    Bytes(24)),
 		  wire::hex("84925898"));
 }
 
 // The field's octet order is that of an iSCSI digest (RFC 3720 B.4).
-TEST(FpduCrc, LeastSignificantOctetFirst) { EXPECT_EQ(field_for(Bytes(32, 0)), wire::hex("aa36918a")); }
+TEST(FpduCrc, LeastSignificantOctetFirst)
+{
+	EXPECT_EQ(field_for(Bytes(32, 0)), wire::hex("aa36918a"));
+}

@@ -4,7 +4,8 @@
 
 constexpr u32 remote_write = CORE_ACCESS_REMOTE_WRITE, remote_read = CORE_ACCESS_REMOTE_READ;
 
-static core_region_verdict check(const core_region &region, u64 to, u64 len, u32 pd = 7, u32 access = remote_write)
+static core_region_verdict check(const core_region &region, u64 to, u64 len, u32 pd = 7,
+				 u32 access = remote_write)
 {
 	return core_region_check(&region, pd, access, to, len);
 }
@@ -41,7 +42,8 @@ TEST(Region, Wrap)
 TEST(Region, AtTheEndsOfTheAddressSpace)
 {
 	EXPECT_EQ(check({0, ~0ull, 7, remote_write}, 0, ~0ull), CORE_REGION_OK);
-	EXPECT_EQ(check({~0ull - 0xfff, 0x1000, 7, remote_write}, ~0ull - 0xfff, 0xfff), CORE_REGION_OK);
+	EXPECT_EQ(check({~0ull - 0xfff, 0x1000, 7, remote_write}, ~0ull - 0xfff, 0xfff),
+		  CORE_REGION_OK);
 	EXPECT_EQ(check({~0ull - 0xfff, ~0ull, 7, remote_write}, 0, 1), CORE_REGION_BOUNDS);
 }
 
@@ -61,7 +63,8 @@ TEST(Region, EveryRightAskedForIsNeeded)
 {
 	EXPECT_EQ(check(page, 0x10000, 1, 7, remote_read), CORE_REGION_ACCESS);
 	EXPECT_EQ(check(page, 0x10000, 1, 7, remote_read | remote_write), CORE_REGION_ACCESS);
-	EXPECT_EQ(check({0x10000, 1, 7, remote_read | remote_write}, 0x10000, 1, 7, remote_read | remote_write),
+	EXPECT_EQ(check({0x10000, 1, 7, remote_read | remote_write}, 0x10000, 1, 7,
+			remote_read | remote_write),
 		  CORE_REGION_OK);
 }
 
@@ -69,13 +72,17 @@ TEST(Region, EveryRightAskedForIsNeeded)
 TEST(Region, AgreesWithWideArithmetic)
 {
 	std::mt19937_64 random(5041);
-	auto edge = [&] { return (random() % 3 ? 0 : ~0ull) + (random() % 5) * (random() % 2 ? 1 : 1ull << 63); };
+	auto edge = [&] {
+		return (random() % 3 ? 0 : ~0ull) +
+		       (random() % 5) * (random() % 2 ? 1 : 1ull << 63);
+	};
 
 	for (int i = 0; i < 100000; i++) {
 		core_region region = {edge(), edge(), 7, remote_write};
 		u64 to = edge(), len = edge();
 		unsigned __int128 end = static_cast<unsigned __int128>(to) + len;
-		unsigned __int128 region_end = static_cast<unsigned __int128>(region.base) + region.length;
+		unsigned __int128 region_end =
+			static_cast<unsigned __int128>(region.base) + region.length;
 		bool inside = to >= region.base && end <= region_end && end <= ~0ull;
 
 		EXPECT_EQ(check(region, to, len) == CORE_REGION_OK, inside);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Delivery and its order: nothing is told to a consumer, and no Read Request looked into, before all of the message and
-// of what came before it is there (RFC 5041 5.3 and 5.4, RFC 5040 5.5, RFC 5044 6).
+// Delivery and its order: nothing is told to a consumer, and no Read Request looked into, before
+// all of the message and of what came before it is there (RFC 5041 5.3 and 5.4, RFC 5040 5.5, RFC
+// 5044 6).
 #include "fake_host.hh"
 
 using namespace wire;
@@ -25,8 +26,8 @@ static void expect_delivery_with_the_last_octet(const Bytes &stream, core_rx_eve
 	}
 }
 
-// RFC 5041 5.4: "if and only if" the last segment had L and all of the message was placed; RFC 5044 6: of an FPDU that is
-// there and verified.
+// RFC 5041 5.4: "if and only if" the last segment had L and all of the message was placed; RFC 5044
+// 6: of an FPDU that is there and verified.
 TEST(Delivery, NothingBeforeTheLastOctet)
 {
 	auto segments = [](auto segment, auto rest) {
@@ -35,24 +36,28 @@ TEST(Delivery, NothingBeforeTheLastOctet)
 	};
 	Tagged response = {.rdmap = op_read_response, .stag = 9, .data = payload(20)};
 
-	expect_delivery_with_the_last_octet(segments(Untagged{.data = payload(21)},
-						     Untagged{.mo = 21, .data = payload(10)}),
-					    CORE_RX_SEND, [](FakeHost &host) { host.post_receive(31); });
+	expect_delivery_with_the_last_octet(
+		segments(Untagged{.data = payload(21)}, Untagged{.mo = 21, .data = payload(10)}),
+		CORE_RX_SEND, [](FakeHost &host) { host.post_receive(31); });
 	expect_delivery_with_the_last_octet(fpdu(Untagged{}), CORE_RX_SEND,
 					    [](FakeHost &host) { host.post_receive(1); });
 	expect_delivery_with_the_last_octet(
-		segments(response, Tagged{.rdmap = op_read_response, .stag = 9, .to = 20, .data = payload(3)}),
+		segments(
+			response,
+			Tagged{.rdmap = op_read_response, .stag = 9, .to = 20, .data = payload(3)}),
 		CORE_RX_READ_RESPONSE, [](FakeHost &host) { host.post_read(9, 0, 23); });
-	expect_delivery_with_the_last_octet(segments(Tagged{.stag = 1, .data = payload(5)},
-						     Tagged{.stag = 1, .to = 5, .data = payload(5)}),
-					    CORE_RX_WRITE, [](FakeHost &host) { host.grant(1, 0, 10); });
+	expect_delivery_with_the_last_octet(
+		segments(Tagged{.stag = 1, .data = payload(5)},
+			 Tagged{.stag = 1, .to = 5, .data = payload(5)}),
+		CORE_RX_WRITE, [](FakeHost &host) { host.grant(1, 0, 10); });
 	expect_delivery_with_the_last_octet(fpdu(read_request({})), CORE_RX_READ_REQUEST,
 					    [](FakeHost &host) { host.read_room = 1; });
-	expect_delivery_with_the_last_octet(fpdu(terminate(Bytes(4))), CORE_RX_TERMINATE, [](FakeHost &) {});
+	expect_delivery_with_the_last_octet(fpdu(terminate(Bytes(4))), CORE_RX_TERMINATE,
+					    [](FakeHost &) {});
 }
 
-// RFC 5040 5.5, 12 and 17: when a Read Request is delivered, what was written before it is there, and its source has not
-// been looked up earlier.
+// RFC 5040 5.5, 12 and 17: when a Read Request is delivered, what was written before it is there,
+// and its source has not been looked up earlier.
 TEST(Delivery, ReadRequestSeesWhatWasWritten)
 {
 	Bytes write = fpdu(Tagged{.stag = 1, .data = payload(100)});
@@ -80,12 +85,14 @@ TEST(Delivery, SendsInTheirOrderAndOnce)
 
 	for (u32 msn = 1; msn <= 50; msn++) {
 		s.host.post_receive(100);
-		stream = stream + fpdu(Untagged{.ddp = 0x01, .msn = msn, .data = payload(msn, msn)}) +
+		stream = stream +
+			 fpdu(Untagged{.ddp = 0x01, .msn = msn, .data = payload(msn, msn)}) +
 			 fpdu(Untagged{.msn = msn, .mo = msn, .data = payload(3, msn + 1)});
 	}
 	s.feed_pieces(stream, 5041);
 	ASSERT_EQ(s.deliveries.size(), 50u);
 	for (u32 msn = 1; msn <= 50; msn++)
-		EXPECT_EQ(s.deliveries[msn - 1].data, payload(msn, msn) + payload(3, msn + 1)) << msn;
+		EXPECT_EQ(s.deliveries[msn - 1].data, payload(msn, msn) + payload(3, msn + 1))
+			<< msn;
 	EXPECT_EQ(s.host.receives_taken, 50u);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A host for the core: memory, receives and reads in plain containers, and a stream that feeds octets to the parser the
-// way the module does. It trusts the core in nothing: every placement is checked again, in wider arithmetic.
+// A host for the core: memory, receives and reads in plain containers, and a stream that feeds
+// octets to the parser the way the module does. It trusts the core in nothing: every placement is
+// checked again, in wider arithmetic.
 #pragma once
 
 #include "wire.hh"
@@ -35,7 +36,10 @@ struct FakeHost {
 	{
 		receives.push_back({verdict, wire::Bytes(room)});
 	}
-	void post_read(u32 stag, u64 to, u32 length) { reads.push_back({{stag, to, length, 0}, wire::Bytes(length)}); }
+	void post_read(u32 stag, u64 to, u32 length)
+	{
+		reads.push_back({{stag, to, length, 0}, wire::Bytes(length)});
+	}
 
 	static FakeHost &of(void *ctx) { return *static_cast<FakeHost *>(ctx); }
 };
@@ -78,9 +82,13 @@ struct Stream {
 	Stream(const Stream &) = delete;
 
 	bool over() { return core_rx_next(&rx).kind == CORE_RX_STOP; }
-	bool between_fpdus() { return !over() && rx.have == 0 && core_rx_next(&rx).kind == CORE_RX_BYTES; }
+	bool between_fpdus()
+	{
+		return !over() && rx.have == 0 && core_rx_next(&rx).kind == CORE_RX_BYTES;
+	}
 
-	// Feeds one piece, as one skb would come. Returns the octets that were taken before the stream was over.
+	// Feeds one piece, as one skb would come. Returns the octets that were taken before the
+	// stream was over.
 	size_t feed(const wire::Bytes &piece)
 	{
 		size_t done = 0;
@@ -115,7 +123,8 @@ struct Stream {
 		std::mt19937 random(seed);
 
 		for (size_t done = 0; done < stream.size();) {
-			size_t n = std::min<size_t>(1 + random() % (random() % 4 ? 9 : 2000), stream.size() - done);
+			size_t n = std::min<size_t>(1 + random() % (random() % 4 ? 9 : 2000),
+						    stream.size() - done);
 
 			feed(wire::Bytes(stream.begin() + done, stream.begin() + done + n));
 			done += n;
@@ -192,14 +201,16 @@ private:
 			return nullptr;
 		const core_region &grant = found->second.grant;
 
-		if (grant.pd != rx.params.pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) || rx.place.to < grant.base)
+		if (grant.pd != rx.params.pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) ||
+		    rx.place.to < grant.base)
 			return nullptr;
 		return within(found->second.memory, rx.place.to - grant.base, n);
 	}
 
 	static u8 *within(wire::Bytes &memory, unsigned __int128 offset, u32 n)
 	{
-		return offset + n <= memory.size() ? memory.data() + static_cast<size_t>(offset) : nullptr;
+		return offset + n <= memory.size() ? memory.data() + static_cast<size_t>(offset)
+						   : nullptr;
 	}
 
 	void record(core_rx_event event)
@@ -227,7 +238,8 @@ private:
 		if (delivery.rtr)
 			return;
 		ASSERT_LE(delivery.length, host.receiving.size());
-		delivery.data.assign(host.receiving.begin(), host.receiving.begin() + delivery.length);
+		delivery.data.assign(host.receiving.begin(),
+				     host.receiving.begin() + delivery.length);
 		host.receiving.clear();
 	}
 };

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Markers (RFC 5044 4.2 to 4.5, 7.1.2 rule 7 and 8): what the core sends and accepts, against an encoder and a decoder
-// that go through the stream one octet at a time.
+// Markers (RFC 5044 4.2 to 4.5, 7.1.2 rule 7 and 8): what the core sends and accepts, against an
+// encoder and a decoder that go through the stream one octet at a time.
 #include "fake_host.hh"
 
 using wire::Bytes;
 using wire::hex;
 
-static void add(Bytes &to, const Bytes &octets) { to.insert(to.end(), octets.begin(), octets.end()); }
+static void add(Bytes &to, const Bytes &octets)
+{
+	to.insert(to.end(), octets.begin(), octets.end());
+}
 
 // ---- The reference ----
 
@@ -114,7 +117,8 @@ private:
 		if (at % 512)
 			return;
 		size_t back = inside ? at - length_at : 0;
-		Bytes marker(stream.begin() + static_cast<long>(at), stream.begin() + static_cast<long>(at + 4));
+		Bytes marker(stream.begin() + static_cast<long>(at),
+			     stream.begin() + static_cast<long>(at + 4));
 
 		EXPECT_EQ(marker, wire::be16(0) + wire::be16(back)) << "at " << at;
 		at += 4;
@@ -143,7 +147,8 @@ private:
 	{
 		Bytes header(CORE_FPDU_MAX_HEADER), field(4);
 		size_t before = stream.size();
-		u32 plain = core_tx_next_len(&msg, mulpdu), expected = core_markers_len(&markers, plain);
+		u32 plain = core_tx_next_len(&msg, mulpdu),
+		    expected = core_markers_len(&markers, plain);
 		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.data());
 
 		covered.clear();
@@ -152,7 +157,8 @@ private:
 		put(Bytes(data.begin() + seg.offset, data.begin() + seg.offset + seg.payload));
 		put(Bytes(seg.pad));
 		marker_if_any();
-		core_crc_field(core_crc32c_table(CORE_CRC_SEED, covered.data(), covered.size()), field.data());
+		core_crc_field(core_crc32c_table(CORE_CRC_SEED, covered.data(), covered.size()),
+			       field.data());
 		core_markers_pass(&markers, 4);
 		core_markers_end_fpdu(&markers);
 		add(stream, field);
@@ -173,7 +179,8 @@ private:
 		for (size_t done = 0, n; done < octets.size(); done += n) {
 			marker_if_any();
 			n = std::min<size_t>(markers.left, octets.size() - done);
-			Bytes piece(octets.begin() + static_cast<long>(done), octets.begin() + static_cast<long>(done + n));
+			Bytes piece(octets.begin() + static_cast<long>(done),
+				    octets.begin() + static_cast<long>(done + n));
 
 			add(stream, piece);
 			add(covered, piece);
@@ -194,7 +201,10 @@ static core_tx_msg message(u8 opcode, size_t length, u32 msn = 1)
 	return msg;
 }
 
-static Bytes write_of(const Bytes &data) { return wire::Tagged{.stag = 0x100, .to = 0x1000, .data = data}; }
+static Bytes write_of(const Bytes &data)
+{
+	return wire::Tagged{.stag = 0x100, .to = 0x1000, .data = data};
+}
 
 // ---- Sending ----
 
@@ -204,11 +214,12 @@ TEST(MarkersSent, FigureFive)
 	Sender sender;
 
 	sender.send(message(CORE_RDMAP_SEND, 24), Bytes(24));
-	EXPECT_EQ(sender.stream, hex("00000000 002a 4143 00000000 00000000 00000001 00000000") + Bytes(24) +
-					 hex("52239983"));
+	EXPECT_EQ(sender.stream, hex("00000000 002a 4143 00000000 00000000 00000001 00000000") +
+					 Bytes(24) + hex("52239983"));
 }
 
-// Figure 6: the second FPDU of a stream whose first ends at octet 492; its marker points 0x14 octets back.
+// Figure 6: the second FPDU of a stream whose first ends at octet 492; its marker points 0x14
+// octets back.
 TEST(MarkersSent, FigureSix)
 {
 	Sender sender;
@@ -217,10 +228,12 @@ TEST(MarkersSent, FigureSix)
 	ASSERT_EQ(sender.stream.size(), 492u);
 	sender.send(message(CORE_RDMAP_SEND, 24, 2), Bytes(24));
 	EXPECT_EQ(Bytes(sender.stream.begin() + 492, sender.stream.end()),
-		  hex("002a 4143 00000000 00000000 00000002 00000000 00000014") + Bytes(24) + hex("84925898"));
+		  hex("002a 4143 00000000 00000000 00000002 00000000 00000014") + Bytes(24) +
+			  hex("84925898"));
 }
 
-// 4.3, over FPDUs of every size, each of them from wherever the ones before have brought the stream.
+// 4.3, over FPDUs of every size, each of them from wherever the ones before have brought the
+// stream.
 TEST(MarkersSent, AsTheReferenceHasThem)
 {
 	for (u32 step : {1u, 2u, 3u, 5u, 129u}) {
@@ -252,7 +265,8 @@ TEST(MarkersSent, LongFpdus)
 	EXPECT_TRUE(sender.stream == slow.stream);
 }
 
-// 4.3: a marker between two FPDUs is the second one's, and zero: it comes with it, not with the first.
+// 4.3: a marker between two FPDUs is the second one's, and zero: it comes with it, not with the
+// first.
 TEST(MarkersSent, BetweenTwoFpdus)
 {
 	Sender sender;
@@ -260,7 +274,8 @@ TEST(MarkersSent, BetweenTwoFpdus)
 	sender.send(message(CORE_RDMAP_WRITE, 512 - 4 - 16 - 4), Bytes(488));
 	EXPECT_EQ(sender.stream.size(), 512u);
 	sender.send(message(CORE_RDMAP_WRITE, 0), {});
-	EXPECT_EQ(Bytes(sender.stream.begin() + 512, sender.stream.begin() + 518), hex("00000000 000e"));
+	EXPECT_EQ(Bytes(sender.stream.begin() + 512, sender.stream.begin() + 518),
+		  hex("00000000 000e"));
 }
 
 // 4.4, 1: one between pad and CRC field is covered by that CRC, and points back.
@@ -270,7 +285,8 @@ TEST(MarkersSent, BetweenPadAndCrc)
 
 	sender.send(message(CORE_RDMAP_WRITE, 512 - 4 - 16 - 3), Bytes(489, 0x77));
 	EXPECT_EQ(sender.stream.size(), 512u + 4 + 4);
-	EXPECT_EQ(Bytes(sender.stream.begin() + 508, sender.stream.begin() + 516), hex("77 000000 0000 01fc"));
+	EXPECT_EQ(Bytes(sender.stream.begin() + 508, sender.stream.begin() + 516),
+		  hex("77 000000 0000 01fc"));
 	EXPECT_EQ(SlowReceiver{sender.stream}.ulpdus().size(), 1u);
 }
 
@@ -290,8 +306,8 @@ TEST(MarkersSent, TheReferenceReadsThem)
 	EXPECT_TRUE(got == data + data + data);
 }
 
-// 4.5: "the worst-case number of Markers" is room enough wherever in the stream an FPDU of MULPDU starts; without room for
-// any more data than 4.5 gives away.
+// 4.5: "the worst-case number of Markers" is room enough wherever in the stream an FPDU of MULPDU
+// starts; without room for any more data than 4.5 gives away.
 TEST(MarkersSent, FpdusFitTheEmss)
 {
 	for (u32 emss = 160; emss < 66000; emss = emss < 10000 ? emss + 1 : emss + 997) {
@@ -300,7 +316,8 @@ TEST(MarkersSent, FpdusFitTheEmss)
 		for (u16 left = 0; left <= 508; left = static_cast<u16>(left + 4)) {
 			core_markers markers{1, left, 0};
 
-			longest = std::max(longest, core_markers_len(&markers, (mulpdu + 2 + 3) / 4 * 4 + 4));
+			longest = std::max(
+				longest, core_markers_len(&markers, (mulpdu + 2 + 3) / 4 * 4 + 4));
 		}
 		ASSERT_LE(longest, emss);
 		if (mulpdu < 64768) {
@@ -313,7 +330,10 @@ TEST(MarkersSent, FpdusFitTheEmss)
 
 // One peer that writes, wherever it likes, and the memory it may write to.
 struct Marked : Stream {
-	explicit Marked(bool crc = true, u32 room = 70000) : Stream(crc, 0, true) { host.grant(0x100, 0x1000, room); }
+	explicit Marked(bool crc = true, u32 room = 70000) : Stream(crc, 0, true)
+	{
+		host.grant(0x100, 0x1000, room);
+	}
 
 	void expect_refused(u8 code)
 	{
@@ -328,7 +348,10 @@ struct Marked : Stream {
 	Bytes memory(size_t from, size_t len) { return Bytes(at(from), at(from + len)); }
 
 private:
-	Bytes::iterator at(size_t offset) { return host.regions[0x100].memory.begin() + static_cast<long>(offset); }
+	Bytes::iterator at(size_t offset)
+	{
+		return host.regions[0x100].memory.begin() + static_cast<long>(offset);
+	}
 };
 
 static std::string of_term(core_rx_event event)
@@ -347,7 +370,9 @@ TEST(MarkersReceived, EverySize)
 		size_t before = slow.stream.size();
 
 		slow.send(write_of(data));
-		stream.feed_pieces(Bytes(slow.stream.begin() + static_cast<long>(before), slow.stream.end()), len);
+		stream.feed_pieces(
+			Bytes(slow.stream.begin() + static_cast<long>(before), slow.stream.end()),
+			len);
 		ASSERT_TRUE(stream.memory(0, len) == data) << len;
 	}
 	EXPECT_EQ(stream.deliveries.size(), 1100u);
@@ -364,14 +389,16 @@ TEST(MarkersReceived, LongFpdus)
 		size_t before = slow.stream.size();
 
 		slow.send(write_of(wire::payload(len, len)));
-		stream.feed_pieces(Bytes(slow.stream.begin() + static_cast<long>(before), slow.stream.end()), len);
+		stream.feed_pieces(
+			Bytes(slow.stream.begin() + static_cast<long>(before), slow.stream.end()),
+			len);
 		ASSERT_TRUE(stream.memory(0, len) == wire::payload(len, len)) << len;
 	}
 	EXPECT_EQ(stream.deliveries.size(), 6u);
 }
 
-// A stream with a marker in every place there is: before an FPDU, in both halves of an untagged header, in payload that is
-// placed and payload that is gathered, between pad and CRC field.
+// A stream with a marker in every place there is: before an FPDU, in both halves of an untagged
+// header, in payload that is placed and payload that is gathered, between pad and CRC field.
 struct EveryPlace {
 	SlowSender slow;
 	std::vector<std::pair<size_t, size_t>> fpdus; // first octet, end
@@ -384,8 +411,11 @@ struct EveryPlace {
 			fill_up_to(512 - place);
 			send(wire::Untagged{.msn = ++sends, .data = wire::payload(30, sends)});
 			fill_up_to(512 - place);
-			send(wire::read_request(
-				{.sink_stag = 9, .length = 16, .source_stag = 0x100, .source_to = 0x1000}, ++reads));
+			send(wire::read_request({.sink_stag = 9,
+						 .length = 16,
+						 .source_stag = 0x100,
+						 .source_to = 0x1000},
+						++reads));
 			fill_up_to(512 - place);
 			send(write_of(wire::payload(1033, sends)));
 		}
@@ -410,7 +440,8 @@ private:
 			return;
 		if (room < 28)
 			room += 512;
-		room -= slow.stream.size() % 512 == 0 || slow.stream.size() % 512 + room > 512 ? 4 : 0;
+		room -= slow.stream.size() % 512 == 0 || slow.stream.size() % 512 + room > 512 ? 4
+											       : 0;
 		send(write_of(wire::payload(room - 20)));
 		ASSERT_EQ(slow.stream.size() % 512, place % 512);
 	}
@@ -455,7 +486,8 @@ TEST(MarkersReceived, SplitInTwo)
 	}
 }
 
-// 4.2: RESERVED is "ignored on receive (except for CRC calculation)", the two low bits of FPDUPTR "treated as zero".
+// 4.2: RESERVED is "ignored on receive (except for CRC calculation)", the two low bits of FPDUPTR
+// "treated as zero".
 TEST(MarkersReceived, WhatIsReserved)
 {
 	Marked stream, damaged;
@@ -479,7 +511,8 @@ TEST(MarkersReceived, WhatIsReserved)
 	EXPECT_EQ(damaged.deliveries.size(), 1u);
 }
 
-// 8, 3: in every place, every bit of FPDUPTR that counts: the stream ends with that FPDU, of which DDP hears nothing.
+// 8, 3: in every place, every bit of FPDUPTR that counts: the stream ends with that FPDU, of which
+// DDP hears nothing.
 TEST(MarkersReceived, AMarkerThatPointsElsewhere)
 {
 	EveryPlace all;
@@ -492,7 +525,8 @@ TEST(MarkersReceived, AMarkerThatPointsElsewhere)
 					Bytes forged = all.slow.stream;
 					size_t earlier = 0;
 
-					SCOPED_TRACE(testing::Message() << "marker at " << at << " bit " << bit);
+					SCOPED_TRACE(testing::Message()
+						     << "marker at " << at << " bit " << bit);
 					arrange(stream, all);
 					forged[at + 3 - bit / 8] ^= static_cast<u8>(1 << bit % 8);
 					// The CRC that belongs to what is there now.
@@ -501,7 +535,8 @@ TEST(MarkersReceived, AMarkerThatPointsElsewhere)
 					u32 field = wire::crc32c(covered);
 
 					for (u32 i = 0; i < 4; i++)
-						forged[end - 4 + i] = static_cast<u8>(field >> (8 * i));
+						forged[end - 4 + i] =
+							static_cast<u8>(field >> (8 * i));
 					stream.feed_pieces(forged, bit);
 					for (const auto &fpdu : all.fpdus)
 						earlier += fpdu.second <= start;
@@ -566,7 +601,8 @@ TEST(MarkersReceived, OnlyIfAgreedOn)
 	EXPECT_EQ(marked.rx.fpdus, 0u);
 }
 
-// 4.3, 8, 1: a marker between two FPDUs begins the second, which a stream that ends there cuts short.
+// 4.3, 8, 1: a marker between two FPDUs begins the second, which a stream that ends there cuts
+// short.
 TEST(MarkersReceived, TheStreamEndsBetweenFpdus)
 {
 	EveryPlace all;
@@ -582,7 +618,8 @@ TEST(MarkersReceived, TheStreamEndsBetweenFpdus)
 		}
 }
 
-// A header that is refused with a marker behind it: the FPDU is skipped, marker and all, and then told of.
+// A header that is refused with a marker behind it: the FPDU is skipped, marker and all, and then
+// told of.
 TEST(MarkersReceived, ARefusedSegmentIsSkipped)
 {
 	for (size_t len : {0u, 470u, 488u, 489u, 500u, 2000u}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup: frames (RFC 5044 7.1.1, RFC 6581 6 and 9), negotiation (RFC 5044 7.1, RFC 6581 9 and 10), and MULPDU
-// (RFC 5044 4.5).
+// MPA startup: frames (RFC 5044 7.1.1, RFC 6581 6 and 9), negotiation (RFC 5044 7.1, RFC 6581 9 and
+// 10), and MULPDU (RFC 5044 4.5).
 #include "wire.hh"
 
 using wire::Bytes;
@@ -10,7 +10,8 @@ static const Bytes request_key = hex("4d504120494420526571204672616d65");
 static const Bytes reply_key = hex("4d504120494420526570204672616d65");
 constexpr u16 none = CORE_MPA_AUTO; // no negotiation wanted
 
-static core_mpa_result parse(const Bytes &header, bool expect_reply, core_mpa_frame *frame = nullptr)
+static core_mpa_result parse(const Bytes &header, bool expect_reply,
+			     core_mpa_frame *frame = nullptr)
 {
 	core_mpa_frame ignored;
 
@@ -87,7 +88,8 @@ TEST(MpaFrame, ParsesEveryFlag)
 	EXPECT_FALSE(frame.reply || frame.markers || frame.crc || frame.reject || frame.enhanced);
 }
 
-// RFC 5044 7.1.1: R is not checked in a Request, the reserved bits in neither; S is one of them in revision 1.
+// RFC 5044 7.1.1: R is not checked in a Request, the reserved bits in neither; S is one of them in
+// revision 1.
 TEST(MpaFrame, IgnoresWhatIsReserved)
 {
 	core_mpa_frame frame;
@@ -114,7 +116,8 @@ TEST(MpaFrame, Revisions)
 	for (u32 revision = 0; revision < 256; revision++) {
 		Bytes header = request_key + Bytes{0, u8(revision), 0, 0};
 
-		EXPECT_EQ(parse(header, false), revision == 1 || revision == 2 ? CORE_MPA_OK : CORE_MPA_BAD_REVISION);
+		EXPECT_EQ(parse(header, false),
+			  revision == 1 || revision == 2 ? CORE_MPA_OK : CORE_MPA_BAD_REVISION);
 	}
 }
 
@@ -194,8 +197,8 @@ struct Response {
 	core_mpa_agreed agreed;
 };
 
-static Response respond(const core_mpa_frame &request, const core_mpa_local &local, bool reject = false,
-			u16 private_len = 0)
+static Response respond(const core_mpa_frame &request, const core_mpa_local &local,
+			bool reject = false, u16 private_len = 0)
 {
 	Response out;
 
@@ -224,10 +227,12 @@ TEST(MpaRequest, RevisionOneHasNoEnhancedData)
 	EXPECT_FALSE(frame.enhanced || frame.p2p || frame.rtr || frame.reply);
 }
 
-// RFC 6581 6: PD_Length counts the enhanced data; 9.2: every RTR type that the initiator can generate.
+// RFC 6581 6: PD_Length counts the enhanced data; 9.2: every RTR type that the initiator can
+// generate.
 TEST(MpaRequest, RevisionTwo)
 {
-	core_mpa_frame frame = request_of(end_with(4, 5, 16, 1), 100), client = request_of(end_with(4, 5, 16, 0));
+	core_mpa_frame frame = request_of(end_with(4, 5, 16, 1), 100),
+		       client = request_of(end_with(4, 5, 16, 0));
 
 	EXPECT_EQ(frame.private_len, 104);
 	EXPECT_EQ(frame.ird, 4);
@@ -238,9 +243,13 @@ TEST(MpaRequest, RevisionTwo)
 }
 
 // RFC 6581 9.1: the IRD is what the initiator can support.
-TEST(MpaRequest, IrdIsNoMoreThanThereIsRoomFor) { EXPECT_EQ(request_of(end_with(100, 5, 16)).ird, 16); }
+TEST(MpaRequest, IrdIsNoMoreThanThereIsRoomFor)
+{
+	EXPECT_EQ(request_of(end_with(100, 5, 16)).ird, 16);
+}
 
-// RFC 5044 7.1.1: CRCs are off only if neither end wants them; markers are for each end to ask of the other.
+// RFC 5044 7.1.1: CRCs are off only if neither end wants them; markers are for each end to ask of
+// the other.
 TEST(MpaBasics, CrcAndMarkers)
 {
 	for (unsigned bits = 0; bits < 16; bits++) {
@@ -263,7 +272,8 @@ TEST(MpaBasics, CrcAndMarkers)
 	}
 }
 
-// RFC 5044 7.1.1: M speaks of one direction only. An end that asks for markers promises none, and it never is an error.
+// RFC 5044 7.1.1: M speaks of one direction only. An end that asks for markers promises none, and
+// it never is an error.
 TEST(MpaBasics, MarkersAreAskedForByWhoReceivesThem)
 {
 	core_mpa_local plain = end_with(1, 1, 1), with_markers = plain;
@@ -273,12 +283,15 @@ TEST(MpaBasics, MarkersAreAskedForByWhoReceivesThem)
 		plain.revision = with_markers.revision = revision;
 		EXPECT_TRUE(request_of(with_markers).markers);
 		EXPECT_FALSE(request_of(plain).markers);
-		Response asked = respond(request_of(with_markers), plain), asks = respond(request_of(plain), with_markers);
+		Response asked = respond(request_of(with_markers), plain),
+			 asks = respond(request_of(plain), with_markers);
 
 		EXPECT_FALSE(asked.reply.markers);
-		EXPECT_TRUE(asked.agreed.send_markers && !asked.agreed.recv_markers && !asked.agreed.error);
+		EXPECT_TRUE(asked.agreed.send_markers && !asked.agreed.recv_markers &&
+			    !asked.agreed.error);
 		EXPECT_TRUE(asks.reply.markers);
-		EXPECT_TRUE(asks.agreed.recv_markers && !asks.agreed.send_markers && !asks.agreed.error);
+		EXPECT_TRUE(asks.agreed.recv_markers && !asks.agreed.send_markers &&
+			    !asks.agreed.error);
 		EXPECT_EQ(conclude(request_of(plain), asks.reply, plain).error, 0);
 	}
 }
@@ -390,7 +403,8 @@ TEST(MpaNegotiation, OrdNeverAboveTheOthersIrd)
 
 	for (int i = 0; i < 20000; i++) {
 		auto any = [&] { return static_cast<u16>(random() % 20); };
-		core_mpa_local initiator = end_with(any(), any(), any(), random() % 2, random() % 8);
+		core_mpa_local initiator =
+			end_with(any(), any(), any(), random() % 2, random() % 8);
 		core_mpa_local responder = end_with(any(), any(), any(), 0, 1 + random() % 7);
 		core_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
@@ -415,7 +429,8 @@ struct Rtr {
 	u8 offered, chosen, error;
 };
 
-// RFC 6581 9.2: the responder offers what both know, or else what it knows; the initiator generates one, or error 7.
+// RFC 6581 9.2: the responder offers what both know, or else what it knows; the initiator generates
+// one, or error 7.
 TEST(MpaNegotiation, RtrSelection)
 {
 	constexpr u8 S = CORE_RTR_SEND, W = CORE_RTR_WRITE, R = CORE_RTR_READ;
@@ -445,7 +460,8 @@ TEST(MpaNegotiation, RtrSelection)
 	}
 }
 
-// RFC 6581 9.1: with an initiator ORD of zero, the responder's IRD is one for the sake of a read RTR.
+// RFC 6581 9.1: with an initiator ORD of zero, the responder's IRD is one for the sake of a read
+// RTR.
 TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
 {
 	core_mpa_local initiator = end_with(0, 0, 0, 1, CORE_RTR_READ);
@@ -462,7 +478,8 @@ TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
 	EXPECT_EQ(conclude(request_of(initiator), no_room.reply, initiator).error, 7);
 }
 
-// RFC 6581 9.1: with 0x3FFF the local IRD stays as it is, even if that leaves no room for a read RTR.
+// RFC 6581 9.1: with 0x3FFF the local IRD stays as it is, even if that leaves no room for a read
+// RTR.
 TEST(MpaNegotiation, ReadRtrDoesNotTouchAnIrdThatIsNotNegotiated)
 {
 	core_mpa_local initiator = end_with(0, 0, 0, 1, CORE_RTR_ALL);
@@ -480,7 +497,8 @@ TEST(MpaNegotiation, ReadRtrDoesNotTouchAnIrdThatIsNotNegotiated)
 TEST(MpaNegotiation, ClientServer)
 {
 	core_mpa_local initiator = end_with(4, 4, 4);
-	core_mpa_frame request = request_of(initiator), reply = respond(request, end_with(4, 4, 4, 1)).reply;
+	core_mpa_frame request = request_of(initiator),
+		       reply = respond(request, end_with(4, 4, 4, 1)).reply;
 
 	EXPECT_FALSE(reply.p2p || reply.rtr);
 	reply.p2p = 1; // a responder that breaks the rule is not obeyed
@@ -497,10 +515,12 @@ TEST(MpaNegotiation, Reject)
 
 	EXPECT_TRUE(out.reply.reject);
 	EXPECT_EQ(out.reply.private_len, 12);
-	EXPECT_EQ(conclude(request, out.reply, initiator).error, 0); // there is nothing left to agree on
+	EXPECT_EQ(conclude(request, out.reply, initiator).error,
+		  0); // there is nothing left to agree on
 }
 
-// RFC 6581 9.2, 10: the RTR is owed to a Reply with control flag A; a plain Reply leaves a client-server connection.
+// RFC 6581 9.2, 10: the RTR is owed to a Reply with control flag A; a plain Reply leaves a
+// client-server connection.
 TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 {
 	core_mpa_local client = end_with(4, 5, 16), peer = end_with(4, 5, 16, 1);
@@ -514,7 +534,8 @@ TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 	EXPECT_EQ(conclude(request_of(peer), reply, peer).rtr, 0);
 }
 
-// RFC 6581 10: and an enhanced reply that nobody asked for is an error that 8 has no other number for.
+// RFC 6581 10: and an enhanced reply that nobody asked for is an error that 8 has no other number
+// for.
 TEST(MpaConclude, EnhancedReplyToAPlainRequest)
 {
 	core_mpa_local local = end_with(4, 5, 16);

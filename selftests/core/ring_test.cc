@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Shared rings (include/uapi/rdma/srnic-abi.h): whatever a user writes into a slot or an index is either sound or
-// refused. Slots lie at the very end of their allocation, so that reading behind one is an error by itself.
+// Shared rings (include/uapi/rdma/srnic-abi.h): whatever a user writes into a slot or an index is
+// either sound or refused. Slots lie at the very end of their allocation, so that reading behind
+// one is an error by itself.
 #include "ring.hh"
 
-static const std::vector<u8> user_opcodes = {SRNIC_OP_WRITE, SRNIC_OP_SEND, SRNIC_OP_SEND_INV, SRNIC_OP_READ};
-static const std::vector<u8> kernel_opcodes = {SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR};
+static const std::vector<u8> user_opcodes = {SRNIC_OP_WRITE, SRNIC_OP_SEND, SRNIC_OP_SEND_INV,
+					     SRNIC_OP_READ};
+static const std::vector<u8> kernel_opcodes = {SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
+					       SRNIC_OP_REG_MR};
 
 template <class Wqe> struct Slot {
 	u32 size;
@@ -14,8 +17,9 @@ template <class Wqe> struct Slot {
 	Wqe *operator->() { return reinterpret_cast<Wqe *>(memory.get()); }
 	void sge(u32 index, u32 length)
 	{
-		reinterpret_cast<srnic_sge *>(reinterpret_cast<u8 *>(memory.get()) + sizeof(Wqe))[index].length =
-			length;
+		reinterpret_cast<srnic_sge *>(reinterpret_cast<u8 *>(memory.get()) +
+					      sizeof(Wqe))[index]
+			.length = length;
 	}
 };
 
@@ -64,7 +68,8 @@ TEST(SendWqe, UnknownOpcodes)
 	for (u32 opcode = 0; opcode < 256; opcode++) {
 		SendSlot slot(static_cast<u8>(opcode));
 		bool user = std::count(user_opcodes.begin(), user_opcodes.end(), opcode);
-		bool kernel = user || std::count(kernel_opcodes.begin(), kernel_opcodes.end(), opcode);
+		bool kernel =
+			user || std::count(kernel_opcodes.begin(), kernel_opcodes.end(), opcode);
 
 		slot->num_sge = opcode == SRNIC_OP_READ_INV;
 		EXPECT_EQ(slot.check(false), user ? CORE_WQE_OK : CORE_WQE_BAD_OPCODE) << opcode;
@@ -94,7 +99,8 @@ TEST(SendWqe, MoreEntriesThanTheSlotHolds)
 			bool fits = num_sge <= (octets - 64) / 16 && num_sge <= SRNIC_MAX_SGE;
 
 			slot->num_sge = static_cast<u8>(num_sge);
-			EXPECT_EQ(slot.check(), fits ? CORE_WQE_OK : CORE_WQE_BAD_SGE) << octets << " " << num_sge;
+			EXPECT_EQ(slot.check(), fits ? CORE_WQE_OK : CORE_WQE_BAD_SGE)
+				<< octets << " " << num_sge;
 		}
 	}
 }
@@ -198,7 +204,9 @@ TEST(SendWqe, AnyOctetsAtAll)
 		if (slot.check(kernel) != CORE_WQE_OK)
 			continue;
 		EXPECT_TRUE(slot->opcode >= 1 && slot->opcode <= (kernel ? 7 : 4));
-		EXPECT_LE(slot->num_sge * 16 + (slot->flags & SRNIC_WQE_INLINE ? slot->inline_len : 0), slot.size - 64);
+		EXPECT_LE(slot->num_sge * 16 +
+				  (slot->flags & SRNIC_WQE_INLINE ? slot->inline_len : 0),
+			  slot.size - 64);
 	}
 }
 
@@ -218,12 +226,14 @@ TEST(RecvWqe, RoomOfTheList)
 TEST(RecvWqe, MoreEntriesThanTheSlotHolds)
 {
 	for (u32 octets : {32u, 64u, 288u, 320u}) {
-		for (u32 num_sge : {0u, 1u, 2u, 3u, 16u, 17u, 18u, 255u, 256u, 0x10000000u, 0x10000001u, 0xffffffffu}) {
+		for (u32 num_sge : {0u, 1u, 2u, 3u, 16u, 17u, 18u, 255u, 256u, 0x10000000u,
+				    0x10000001u, 0xffffffffu}) {
 			RecvSlot slot(octets);
 			bool fits = num_sge <= (octets - 32) / 16 && num_sge <= SRNIC_MAX_SGE;
 
 			slot->num_sge = num_sge;
-			EXPECT_EQ(slot.check(), fits ? CORE_WQE_OK : CORE_WQE_BAD_SGE) << octets << " " << num_sge;
+			EXPECT_EQ(slot.check(), fits ? CORE_WQE_OK : CORE_WQE_BAD_SGE)
+				<< octets << " " << num_sge;
 		}
 	}
 }

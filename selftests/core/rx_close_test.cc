@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The end of a stream (RFC 5041 6.2.1, RFC 5044 8 number 1): where a FIN may come, and where it cuts something short.
+// The end of a stream (RFC 5041 6.2.1, RFC 5044 8 number 1): where a FIN may come, and where it
+// cuts something short.
 #include "fake_host.hh"
 
 using namespace wire;
@@ -18,10 +19,12 @@ TEST(RxClose, AtTheStart) { EXPECT_TRUE(may_end_after({}, 0)); }
 
 TEST(RxClose, OnlyBetweenFpdus)
 {
-	Bytes first = fpdu(Untagged{.data = payload(100)}), both = first + fpdu(Untagged{.msn = 2, .data = payload(33)});
+	Bytes first = fpdu(Untagged{.data = payload(100)}),
+	      both = first + fpdu(Untagged{.msn = 2, .data = payload(33)});
 
 	for (size_t n = 0; n <= both.size(); n++)
-		EXPECT_EQ(may_end_after(both, n), n == 0 || n == first.size() || n == both.size()) << n;
+		EXPECT_EQ(may_end_after(both, n), n == 0 || n == first.size() || n == both.size())
+			<< n;
 }
 
 TEST(RxClose, NotInTheMiddleOfAnUntaggedMessage)

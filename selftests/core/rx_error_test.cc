@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive, what is refused: every rule that a peer can break, and the Terminate that answers it: layer, error type, error
-// code (RFC 5041 7.2, RFC 5040 figure 9, RFC 5044 8), and the headers that go with it (RFC 5040 figure 10).
+// Receive, what is refused: every rule that a peer can break, and the Terminate that answers it:
+// layer, error type, error code (RFC 5041 7.2, RFC 5040 figure 9, RFC 5044 8), and the headers that
+// go with it (RFC 5040 figure 10).
 #include "fake_host.hh"
 
 using namespace wire;
@@ -19,8 +20,8 @@ struct Case {
 static void PrintTo(const Case &c, std::ostream *out) { *out << c.name; }
 static std::string name_of(const testing::TestParamInfo<Case> &tested) { return tested.param.name; }
 
-// Every case meets the same host: STag 0x100 is fine, the others each lack something; two receives of 100 octets, one
-// outstanding read of 50, room for an inbound one.
+// Every case meets the same host: STag 0x100 is fine, the others each lack something; two receives
+// of 100 octets, one outstanding read of 50, room for an inbound one.
 static void furnish(FakeHost &host)
 {
 	host.grant(0x100, 0x1000, 0x100);
@@ -90,9 +91,15 @@ TEST_P(Refused, InEveryCut)
 static std::vector<Case> tagged_cases()
 {
 	auto response = [](u8 ddp, u32 stag, u64 to, size_t len) {
-		return Tagged{.ddp = ddp, .rdmap = op_read_response, .stag = stag, .to = to, .data = payload(len)};
+		return Tagged{.ddp = ddp,
+			      .rdmap = op_read_response,
+			      .stag = stag,
+			      .to = to,
+			      .data = payload(len)};
 	};
-	auto write = [](u32 stag, u64 to, size_t len) { return Tagged{.stag = stag, .to = to, .data = payload(len)}; };
+	auto write = [](u32 stag, u64 to, size_t len) {
+		return Tagged{.stag = stag, .to = to, .data = payload(len)};
+	};
 	auto no_read = [](FakeHost &host) { host.reads.clear(); };
 	Bytes half = fpdu(response(0x81, 0x900, 0x5000, 25));
 
@@ -107,15 +114,30 @@ static std::vector<Case> tagged_cases()
 		{"WriteThatWrapsExactly", {}, write(0x105, ~0ull - 3, 4), 1, 1, 0x03, md},
 		{"WriteToWhatIsNotRemote", {}, write(0x102, 0x1000, 4), 1, 1, 0x00, md},
 		{"WriteToReadOnly", {}, write(0x103, 0x1000, 4), 1, 1, 0x00, md},
-		{"LaterSegmentOutside", fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x1000, .data = payload(200)}),
+		{"LaterSegmentOutside",
+		 fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x1000, .data = payload(200)}),
 		 write(0x100, 0x10c8, 57), 1, 1, 0x01, md},
 		// RFC 5041 7.2
 		{"TaggedVersion0", {}, Tagged{.ddp = 0xc0, .stag = 0x100}, 1, 1, 0x04, md},
 		{"TaggedVersion2", {}, Tagged{.ddp = 0xc2, .stag = 0x100}, 1, 1, 0x04, md},
 		{"TaggedVersion3", {}, Tagged{.ddp = 0xc3, .stag = 0x100}, 1, 1, 0x04, md},
 		// RFC 5040 5.2.2: the response is that to the oldest read
-		{"ResponseToNoRead", {}, response(0xc1, 0x900, 0x5000, 50), 1, 1, 0x00, md, no_read},
-		{"EmptyResponseToNoRead", {}, response(0xc1, 0x900, 0x5000, 0), 0, 2, 0x06, md, no_read},
+		{"ResponseToNoRead",
+		 {},
+		 response(0xc1, 0x900, 0x5000, 50),
+		 1,
+		 1,
+		 0x00,
+		 md,
+		 no_read},
+		{"EmptyResponseToNoRead",
+		 {},
+		 response(0xc1, 0x900, 0x5000, 0),
+		 0,
+		 2,
+		 0x06,
+		 md,
+		 no_read},
 		{"ResponseToAnotherStag", {}, response(0xc1, 0x100, 0x5000, 50), 1, 1, 0x00, md},
 		{"ResponseElsewhere", {}, response(0xc1, 0x900, 0x5001, 49), 1, 1, 0x01, md},
 		{"ResponseBefore", {}, response(0xc1, 0x900, 0x4fff, 50), 1, 1, 0x01, md},
@@ -139,8 +161,20 @@ static std::vector<Case> tagged_cases()
 		{"TaggedRdmapVersion2", {}, Tagged{.rdmap = 0x80, .stag = 0x100}, 0, 2, 0x05, md},
 		{"TaggedRdmapVersion3", {}, Tagged{.rdmap = 0xc0, .stag = 0x100}, 0, 2, 0x05, md},
 		{"TaggedSend", {}, Tagged{.rdmap = op_send, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedReadRequest", {}, Tagged{.rdmap = op_read_request, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedTerminate", {}, Tagged{.rdmap = op_terminate, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedReadRequest",
+		 {},
+		 Tagged{.rdmap = op_read_request, .stag = 0x100},
+		 0,
+		 2,
+		 0x06,
+		 md},
+		{"TaggedTerminate",
+		 {},
+		 Tagged{.rdmap = op_terminate, .stag = 0x100},
+		 0,
+		 2,
+		 0x06,
+		 md},
 		{"TaggedReserved8", {}, Tagged{.rdmap = 0x48, .stag = 0x100}, 0, 2, 0x06, md},
 		{"TaggedReserved15", {}, Tagged{.rdmap = 0x4f, .stag = 0x100}, 0, 2, 0x06, md},
 	};
@@ -149,7 +183,9 @@ INSTANTIATE_TEST_SUITE_P(Tagged, Refused, testing::ValuesIn(tagged_cases()), nam
 
 static std::vector<Case> send_cases()
 {
-	auto send = [](u32 msn, u32 mo, size_t len) { return Untagged{.msn = msn, .mo = mo, .data = payload(len)}; };
+	auto send = [](u32 msn, u32 mo, size_t len) {
+		return Untagged{.msn = msn, .mo = mo, .data = payload(len)};
+	};
 	auto no_receive = [](FakeHost &host) { host.receives.clear(); };
 	auto broken = [](FakeHost &host) { host.receives.front().verdict = CORE_TAKE_BROKEN; };
 	Bytes half = fpdu(Untagged{.ddp = 0x01, .data = payload(60)});
@@ -185,8 +221,10 @@ static std::vector<Case> send_cases()
 		{"UntaggedReserved15", {}, Untagged{.rdmap = 0x4f}, 0, 2, 0x06, md},
 		{"SendOnQueue1", {}, Untagged{.qn = 1}, 0, 2, 0x06, md},
 		{"SendOnQueue2", {}, Untagged{.qn = 2}, 0, 2, 0x06, md},
-		{"OpcodeChangesInside", half, Untagged{.rdmap = op_send_se, .mo = 60}, 0, 2, 0x06, md},
-		{"TerminateInsideOnQueue0", half, Untagged{.rdmap = op_terminate, .mo = 60}, 0, 2, 0x06, md},
+		{"OpcodeChangesInside", half, Untagged{.rdmap = op_send_se, .mo = 60}, 0, 2, 0x06,
+		 md},
+		{"TerminateInsideOnQueue0", half, Untagged{.rdmap = op_terminate, .mo = 60}, 0, 2,
+		 0x06, md},
 	};
 }
 INSTANTIATE_TEST_SUITE_P(Send, Refused, testing::ValuesIn(send_cases()), name_of);
@@ -194,23 +232,32 @@ INSTANTIATE_TEST_SUITE_P(Send, Refused, testing::ValuesIn(send_cases()), name_of
 static std::vector<Case> read_request_cases()
 {
 	auto with = [](auto change) {
-		Untagged out = read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000});
+		Untagged out =
+			read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000});
 
 		change(out);
 		return out;
 	};
 	auto of = [](u32 stag, u64 to, u32 length) {
-		return read_request({.sink_stag = 1, .length = length, .source_stag = stag, .source_to = to});
+		return read_request(
+			{.sink_stag = 1, .length = length, .source_stag = stag, .source_to = to});
 	};
 	auto full = [](FakeHost &host) { host.read_room = 0; };
 
 	return {
 		{"MsnAhead", {}, with([](Untagged &u) { u.msn = 2; }), 1, 2, 0x03, md},
-		{"MsnAgain", fpdu(with([](Untagged &) {})), with([](Untagged &) {}), 1, 2, 0x03, md},
+		{"MsnAgain", fpdu(with([](Untagged &) {})), with([](Untagged &) {}), 1, 2, 0x03,
+		 md},
 		{"MoNotZero", {}, with([](Untagged &u) { u.mo = 28; }), 1, 2, 0x04, md},
 		{"NoRoom", {}, with([](Untagged &) {}), 1, 2, 0x02, md, full},
 		{"TooLong", {}, with([](Untagged &u) { u.data.resize(29); }), 1, 2, 0x05, md},
-		{"MuchTooLong", {}, with([](Untagged &u) { u.data.resize(60000); }), 1, 2, 0x05, md},
+		{"MuchTooLong",
+		 {},
+		 with([](Untagged &u) { u.data.resize(60000); }),
+		 1,
+		 2,
+		 0x05,
+		 md},
 		{"TooShort", {}, with([](Untagged &u) { u.data.resize(27); }), 0, 2, 0xff, md},
 		{"Empty", {}, with([](Untagged &u) { u.data.clear(); }), 0, 2, 0xff, md},
 		{"NotLast", {}, with([](Untagged &u) { u.ddp = 0x01; }), 0, 2, 0xff, md},
@@ -266,8 +313,8 @@ TEST(RefusedEarly, NothingIsPlaced)
 	EXPECT_TRUE(s.over());
 }
 
-// RFC 5044 4.4: "the receiver MUST first" verify the CRC, so a header's error waits for the whole FPDU, with CRCs or without.
-// That counts as received and validated (7.1.2, 4).
+// RFC 5044 4.4: "the receiver MUST first" verify the CRC, so a header's error waits for the whole
+// FPDU, with CRCs or without. That counts as received and validated (7.1.2, 4).
 static void refused_at_its_end(bool crc, size_t len)
 {
 	Stream s(crc);
@@ -315,8 +362,8 @@ static void expect_framing_error(Stream &s, u8 code)
 	EXPECT_FALSE(s.rx.term.has_ddp || s.rx.term.has_rdmap);
 }
 
-// A ULPDU_Length that leaves no room for the header it announces. Without CRCs it is told when it is known: with the
-// length, or with the T bit behind it.
+// A ULPDU_Length that leaves no room for the header it announces. Without CRCs it is told when it
+// is known: with the length, or with the T bit behind it.
 TEST(BadLength, ShorterThanAnyHeader)
 {
 	for (u32 len = 0; len < 18; len++) {
@@ -371,8 +418,8 @@ static void expect_crc_error(Stream &s)
 	EXPECT_EQ(s.rx.fpdus, 0u);
 }
 
-// RFC 5044 8, code 2, for every message, wherever header, payload, pad or CRC was damaged: whatever the header says, the
-// CRC comes first (4.4).
+// RFC 5044 8, code 2, for every message, wherever header, payload, pad or CRC was damaged: whatever
+// the header says, the CRC comes first (4.4).
 TEST(BadCrc, AnywhereBehindTheLength)
 {
 	const Bytes ulpdus[] = {
@@ -382,7 +429,8 @@ TEST(BadCrc, AnywhereBehindTheLength)
 		Untagged{.data = payload(33)},
 		Untagged{},
 		read_request({}),
-		read_request({.length = 1, .source_stag = 0x999}), // would be refused, had it arrived
+		read_request(
+			{.length = 1, .source_stag = 0x999}), // would be refused, had it arrived
 		terminate(Bytes(5)),
 	};
 
@@ -405,8 +453,10 @@ TEST(BadCrc, AnywhereBehindTheLength)
 // RFC 5044 4.4: no bit of an FPDU can change without being noticed, and then nothing is delivered.
 TEST(BadCrc, NoBitErrorIsDelivered)
 {
-	const Bytes ulpdus[] = {Tagged{.stag = 0x100, .to = 0x1000, .data = payload(10)}, Untagged{.data = payload(7)},
-				read_request({.length = 8, .source_stag = 0x100, .source_to = 0x1000})};
+	const Bytes ulpdus[] = {
+		Tagged{.stag = 0x100, .to = 0x1000, .data = payload(10)},
+		Untagged{.data = payload(7)},
+		read_request({.length = 8, .source_stag = 0x100, .source_to = 0x1000})};
 
 	for (const Bytes &ulpdu : ulpdus) {
 		Bytes good = fpdu(ulpdu);
@@ -513,7 +563,10 @@ TEST(HostCannotPlace, ReadResponse)
 {
 	Stream s;
 
-	until_placement(s, Tagged{.rdmap = op_read_response, .stag = 0x900, .to = 0x5000, .data = payload(50)});
+	until_placement(s, Tagged{.rdmap = op_read_response,
+				  .stag = 0x900,
+				  .to = 0x5000,
+				  .data = payload(50)});
 	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_OK), CORE_RX_ERROR);
 	expect_term(s.rx.term, {CORE_REGION_OK, 0, 0, 0, none});
 }
@@ -532,8 +585,9 @@ TEST(HostCannotPlace, ReadRequest)
 		  Bytes(ReadRequest{.length = 4, .source_stag = 0x100, .source_to = 0x1000}));
 }
 
-// RFC 5040 5.3: an STag that is not this stream's ends in "STag cannot be Invalidated"; 7.2, 4: it has to be valid. The
-// DDP header goes with it, and no RDMA header, which only a Read Request has (4.8).
+// RFC 5040 5.3: an STag that is not this stream's ends in "STag cannot be Invalidated"; 7.2, 4: it
+// has to be valid. The DDP header goes with it, and no RDMA header, which only a Read Request has
+// (4.8).
 TEST(HostCannotInvalidate, EveryReason)
 {
 	const HostCase cases[] = {

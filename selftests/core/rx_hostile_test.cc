@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive against peers that mean harm: nothing they send places an octet outside of what was granted (the fake host
-// checks every placement itself), reads or writes outside the parser's buffer, or keeps it from going on.
+// Receive against peers that mean harm: nothing they send places an octet outside of what was
+// granted (the fake host checks every placement itself), reads or writes outside the parser's
+// buffer, or keeps it from going on.
 #include "fake_host.hh"
 
 using namespace wire;
@@ -25,26 +26,32 @@ static Bytes fitting_ulpdu(std::mt19937 &random, Stream &s)
 
 	switch (random() % 4) {
 	case 0:
-		return Tagged{
-			.ddp = u8(0x81 | l), .stag = 0x100, .to = 0x1000 + random() % 0x300, .data = payload(len)};
+		return Tagged{.ddp = u8(0x81 | l),
+			      .stag = 0x100,
+			      .to = 0x1000 + random() % 0x300,
+			      .data = payload(len)};
 	case 1:
 		if (!s.host.reads.empty()) {
 			const core_read_sink &read = s.host.reads.front().read;
 
 			len = std::min(len, read.length - read.placed);
-			return Tagged{.ddp = u8(0x81 | (read.placed + len == read.length ? last : 0)),
-				      .rdmap = op_read_response,
-				      .stag = read.stag,
-				      .to = read.to + read.placed,
-				      .data = payload(len)};
+			return Tagged{
+				.ddp = u8(0x81 | (read.placed + len == read.length ? last : 0)),
+				.rdmap = op_read_response,
+				.stag = read.stag,
+				.to = read.to + read.placed,
+				.data = payload(len)};
 		}
 		[[fallthrough]];
 	case 2:
-		return read_request({.length = len, .source_stag = 0x100, .source_to = 0x1000}, s.rx.read_msn);
+		return read_request({.length = len, .source_stag = 0x100, .source_to = 0x1000},
+				    s.rx.read_msn);
 	default:
 		len = s.rx.receive_active ? std::min(len, s.rx.receive_room - s.rx.receive_len) : 0;
-		return Untagged{
-			.ddp = u8(0x01 | l), .msn = s.rx.send_msn, .mo = s.rx.receive_len, .data = payload(len)};
+		return Untagged{.ddp = u8(0x01 | l),
+				.msn = s.rx.send_msn,
+				.mo = s.rx.receive_len,
+				.data = payload(len)};
 	}
 }
 
@@ -55,7 +62,8 @@ static Bytes likely_ulpdu(std::mt19937 &random, Stream &s)
 	Bytes ulpdu = fitting_ulpdu(random, s);
 
 	if (random() % 8 == 0)
-		ulpdu[random() % std::min<size_t>(ulpdu.size(), 46)] = edges[random() % std::size(edges)];
+		ulpdu[random() % std::min<size_t>(ulpdu.size(), 46)] =
+			edges[random() % std::size(edges)];
 	if (random() % 16 == 0)
 		ulpdu.resize(random() % 3 ? 14 + random() % 60 : random() % 3000);
 	return ulpdu.empty() ? Bytes{0xc1} : ulpdu;
@@ -77,16 +85,19 @@ TEST(RxHostile, LikelySegments)
 	EXPECT_GT(fpdus, 20000u) << "the segments are not likely enough to get anywhere";
 }
 
-// Without a CRC in the way: good streams with some octets changed, and then anything at all behind them.
+// Without a CRC in the way: good streams with some octets changed, and then anything at all behind
+// them.
 TEST(RxHostile, DamagedStreams)
 {
-	Bytes good = fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x1000, .data = payload(100)}) +
-		     fpdu(Untagged{.data = {}}) +
-		     fpdu(Tagged{.rdmap = op_read_response, .stag = 0x900, .to = 0, .data = payload(0x80)}) +
-		     fpdu(read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000})) +
-		     fpdu(Untagged{.ddp = 0x01, .msn = 2, .data = payload(20)}) +
-		     fpdu(Untagged{.msn = 2, .mo = 20, .data = payload(20)}) +
-		     fpdu(terminate(hex("1100c000") + Bytes(20)));
+	Bytes good =
+		fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x1000, .data = payload(100)}) +
+		fpdu(Untagged{.data = {}}) +
+		fpdu(Tagged{
+			.rdmap = op_read_response, .stag = 0x900, .to = 0, .data = payload(0x80)}) +
+		fpdu(read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000})) +
+		fpdu(Untagged{.ddp = 0x01, .msn = 2, .data = payload(20)}) +
+		fpdu(Untagged{.msn = 2, .mo = 20, .data = payload(20)}) +
+		fpdu(terminate(hex("1100c000") + Bytes(20)));
 
 	for (unsigned seed = 0; seed < 10000; seed++) {
 		std::mt19937 random(seed);
@@ -95,7 +106,8 @@ TEST(RxHostile, DamagedStreams)
 
 		furnish(s.host);
 		for (unsigned changes = 1 + random() % 4; changes; changes--)
-			stream[random() % stream.size()] = static_cast<u8>(random() % 3 ? random() : 0xff);
+			stream[random() % stream.size()] =
+				static_cast<u8>(random() % 3 ? random() : 0xff);
 		s.feed_pieces(stream + payload(200, seed), seed);
 	}
 }
@@ -114,8 +126,8 @@ TEST(RxHostile, AnyOctetsAtAll)
 	}
 }
 
-// Segments that carry nothing and end nothing are allowed (RFC 5041 5.2 forbids them nowhere), cost their own octets
-// only, and change nothing.
+// Segments that carry nothing and end nothing are allowed (RFC 5041 5.2 forbids them nowhere), cost
+// their own octets only, and change nothing.
 TEST(RxHostile, EmptySegmentsWithoutEnd)
 {
 	Stream s;
@@ -139,7 +151,8 @@ TEST(RxHostile, SegmentsOfOneOctet)
 
 	s.host.post_receive(500);
 	for (u32 i = 0; i < 500; i++)
-		s.feed(fpdu(Untagged{.ddp = u8(i == 499 ? 0x41 : 0x01), .mo = i, .data = {data[i]}}));
+		s.feed(fpdu(
+			Untagged{.ddp = u8(i == 499 ? 0x41 : 0x01), .mo = i, .data = {data[i]}}));
 	ASSERT_EQ(s.deliveries.size(), 1u);
 	EXPECT_EQ(s.deliveries[0].data, data);
 }
@@ -147,8 +160,9 @@ TEST(RxHostile, SegmentsOfOneOctet)
 // Every split into two pieces of a stream with each kind of FPDU in it.
 TEST(RxHostile, EverySplit)
 {
-	Bytes stream = fpdu(Tagged{.stag = 0x100, .to = 0x1000, .data = payload(5)}) + fpdu(Untagged{.data = {}}) +
-		       fpdu(read_request({})) + fpdu(Untagged{.msn = 2, .data = payload(6)}) + fpdu(Tagged{}) +
+	Bytes stream = fpdu(Tagged{.stag = 0x100, .to = 0x1000, .data = payload(5)}) +
+		       fpdu(Untagged{.data = {}}) + fpdu(read_request({})) +
+		       fpdu(Untagged{.msn = 2, .data = payload(6)}) + fpdu(Tagged{}) +
 		       fpdu(terminate(Bytes(7)));
 
 	for (size_t split = 0; split <= stream.size(); split++) {

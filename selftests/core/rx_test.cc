@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive, what is allowed: placement and delivery of every RDMA message (RFC 5040 5, RFC 5041 5), FPDUs (RFC 5044 4),
-// the RTR indication (RFC 6581 9.2). Every stream is fed whole, octet by octet, and in random pieces.
+// Receive, what is allowed: placement and delivery of every RDMA message (RFC 5040 5, RFC 5041 5),
+// FPDUs (RFC 5044 4), the RTR indication (RFC 6581 9.2). Every stream is fed whole, octet by octet,
+// and in random pieces.
 #include "fake_host.hh"
 
 using namespace wire;
 
-static Delivery send_of(const Bytes &data) { return {CORE_RX_SEND, u32(data.size()), 0, false, false, false, data}; }
+static Delivery send_of(const Bytes &data)
+{
+	return {CORE_RX_SEND, u32(data.size()), 0, false, false, false, data};
+}
 
 // The same stream into fresh hosts, cut in different ways; the test looks at each of them.
-static void in_every_cut(const Bytes &stream, bool crc, u8 rtr, const std::function<void(FakeHost &)> &prepare,
+static void in_every_cut(const Bytes &stream, bool crc, u8 rtr,
+			 const std::function<void(FakeHost &)> &prepare,
 			 const std::function<void(Stream &)> &look)
 {
 	for (unsigned cut = 0; cut < 12; cut++) {
@@ -31,10 +36,12 @@ static void in_every_cut(const Bytes &stream, const std::function<void(FakeHost 
 	in_every_cut(stream, true, 0, prepare, look);
 }
 
-// RFC 5044 figure 5 without its marker: the octets of the RFC, and the CRC that belongs to them then.
+// RFC 5044 figure 5 without its marker: the octets of the RFC, and the CRC that belongs to them
+// then.
 TEST(RxSend, FigureFiveOfRfc5044)
 {
-	Bytes figure = hex("002a 4143 00000000 00000000 00000001 00000000") + Bytes(24) + hex("b7243ec3");
+	Bytes figure =
+		hex("002a 4143 00000000 00000000 00000001 00000000") + Bytes(24) + hex("b7243ec3");
 
 	in_every_cut(
 		figure, [](FakeHost &host) { host.post_receive(100); },
@@ -48,9 +55,10 @@ TEST(RxSend, FigureFiveOfRfc5044)
 // RFC 5041 5.2: MO is the octet offset of each segment; 5.4: delivered when the last one has come.
 TEST(RxSend, SegmentsOfOneMessage)
 {
-	Bytes data = payload(700), one(data.begin(), data.begin() + 333), two(data.begin() + 333, data.begin() + 334),
-	      three(data.begin() + 334, data.end());
-	Bytes stream = fpdu(Untagged{.ddp = 0x01, .data = one}) + fpdu(Untagged{.ddp = 0x01, .mo = 333, .data = two}) +
+	Bytes data = payload(700), one(data.begin(), data.begin() + 333),
+	      two(data.begin() + 333, data.begin() + 334), three(data.begin() + 334, data.end());
+	Bytes stream = fpdu(Untagged{.ddp = 0x01, .data = one}) +
+		       fpdu(Untagged{.ddp = 0x01, .mo = 333, .data = two}) +
 		       fpdu(Untagged{.mo = 334, .data = three});
 
 	in_every_cut(
@@ -113,13 +121,16 @@ TEST(RxReadRequest, MsnWraps)
 	}
 }
 
-// RFC 5040 4.1, figure 4: solicited event, and the STag to invalidate in octets two to five of RsvdULP.
+// RFC 5040 4.1, figure 4: solicited event, and the STag to invalidate in octets two to five of
+// RsvdULP.
 TEST(RxSend, OpcodesOfSend)
 {
 	Bytes data = payload(9);
-	Bytes stream = fpdu(Untagged{.rdmap = op_send_inv, .inv_stag = 0xa1b2c3d4, .msn = 1, .data = data}) +
-		       fpdu(Untagged{.rdmap = op_send_se, .inv_stag = 0xffff, .msn = 2, .data = data}) +
-		       fpdu(Untagged{.rdmap = op_send_se_inv, .inv_stag = 5, .msn = 3, .data = data});
+	Bytes stream =
+		fpdu(Untagged{
+			.rdmap = op_send_inv, .inv_stag = 0xa1b2c3d4, .msn = 1, .data = data}) +
+		fpdu(Untagged{.rdmap = op_send_se, .inv_stag = 0xffff, .msn = 2, .data = data}) +
+		fpdu(Untagged{.rdmap = op_send_se_inv, .inv_stag = 5, .msn = 3, .data = data});
 
 	in_every_cut(
 		stream,
@@ -129,9 +140,10 @@ TEST(RxSend, OpcodesOfSend)
 		},
 		[&](Stream &s) {
 			EXPECT_EQ(s.deliveries,
-				  (std::vector<Delivery>{{CORE_RX_SEND, 9, 0xa1b2c3d4, false, true, false, data},
-							 {CORE_RX_SEND, 9, 0, true, false, false, data},
-							 {CORE_RX_SEND, 9, 5, true, true, false, data}}));
+				  (std::vector<Delivery>{
+					  {CORE_RX_SEND, 9, 0xa1b2c3d4, false, true, false, data},
+					  {CORE_RX_SEND, 9, 0, true, false, false, data},
+					  {CORE_RX_SEND, 9, 5, true, true, false, data}}));
 		});
 }
 
@@ -156,7 +168,8 @@ TEST(RxSend, FillsTheReceive)
 	EXPECT_EQ(s.deliveries, std::vector{send_of(payload(64))});
 }
 
-// RFC 5041 4.1, RFC 5040 4.1: reserved bits are not checked; RFC 5040 4.1: 00b is a valid version, too.
+// RFC 5041 4.1, RFC 5040 4.1: reserved bits are not checked; RFC 5040 4.1: 00b is a valid version,
+// too.
 TEST(RxSend, ReservedBitsAndTheOlderVersion)
 {
 	Stream s;
@@ -173,14 +186,16 @@ TEST(RxSend, ReservedBitsAndTheOlderVersion)
 // RFC 5040 5.1: a Write is placed, segment by segment, and not delivered to anybody.
 TEST(RxWrite, SegmentsLandWhereTheirToSays)
 {
-	Bytes stream = fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x2010, .data = payload(100, 1)}) +
-		       fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x2074, .data = payload(101, 2)}) +
-		       fpdu(Tagged{.stag = 0x100, .to = 0x20d9, .data = payload(3, 3)});
+	Bytes stream =
+		fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x2010, .data = payload(100, 1)}) +
+		fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x2074, .data = payload(101, 2)}) +
+		fpdu(Tagged{.stag = 0x100, .to = 0x20d9, .data = payload(3, 3)});
 
 	in_every_cut(
 		stream, [](FakeHost &host) { host.grant(0x100, 0x2000, 0x200); },
 		[](Stream &s) {
-			Bytes expected = Bytes(0x10) + payload(100, 1) + payload(101, 2) + payload(3, 3);
+			Bytes expected =
+				Bytes(0x10) + payload(100, 1) + payload(101, 2) + payload(3, 3);
 
 			expected.resize(0x200);
 			EXPECT_EQ(s.host.regions[0x100].memory, expected);
@@ -206,7 +221,8 @@ TEST(RxWrite, TheLongestFpdu)
 	Bytes data = payload(65535 - 14);
 
 	in_every_cut(
-		fpdu(Tagged{.stag = 1, .to = 0, .data = data}), [&](FakeHost &host) { host.grant(1, 0, data.size()); },
+		fpdu(Tagged{.stag = 1, .to = 0, .data = data}),
+		[&](FakeHost &host) { host.grant(1, 0, data.size()); },
 		[&](Stream &s) { EXPECT_EQ(s.host.regions[1].memory, data); });
 }
 
@@ -217,7 +233,8 @@ TEST(RxWrite, EveryPad)
 		Stream s;
 
 		s.host.grant(1, 0, len);
-		EXPECT_EQ(s.feed_fpdu(fpdu(Tagged{.stag = 1, .data = payload(len)}, 0xa5)), CORE_RX_WRITE);
+		EXPECT_EQ(s.feed_fpdu(fpdu(Tagged{.stag = 1, .data = payload(len)}, 0xa5)),
+			  CORE_RX_WRITE);
 		EXPECT_EQ(s.host.regions[1].memory, payload(len));
 		EXPECT_TRUE(s.between_fpdus());
 	}
@@ -274,9 +291,15 @@ TEST(RxReadRequest, HasItsOwnSequence)
 // RFC 5040 5.2.2.
 TEST(RxReadResponse, SegmentsFillTheSink)
 {
-	Bytes data = payload(500), one(data.begin(), data.begin() + 200), two(data.begin() + 200, data.end());
-	Bytes stream = fpdu(Tagged{.ddp = 0x81, .rdmap = op_read_response, .stag = 9, .to = 0x7000, .data = one}) +
-		       fpdu(Tagged{.rdmap = op_read_response, .stag = 9, .to = 0x70c8, .data = two});
+	Bytes data = payload(500), one(data.begin(), data.begin() + 200),
+	      two(data.begin() + 200, data.end());
+	Bytes stream =
+		fpdu(Tagged{.ddp = 0x81,
+			    .rdmap = op_read_response,
+			    .stag = 9,
+			    .to = 0x7000,
+			    .data = one}) +
+		fpdu(Tagged{.rdmap = op_read_response, .stag = 9, .to = 0x70c8, .data = two});
 
 	in_every_cut(
 		stream, [](FakeHost &host) { host.post_read(9, 0x7000, 500); },
@@ -316,13 +339,18 @@ TEST(RxReadResponse, ZeroLengthIsNeverChecked)
 TEST(RxInterleaved, SendAndReadRequestInsideAReadResponseAndAWrite)
 {
 	auto response = [](u8 ddp, u64 at) {
-		return fpdu(Tagged{.ddp = ddp, .rdmap = op_read_response, .stag = 9, .to = at, .data = payload(10, 1)});
+		return fpdu(Tagged{.ddp = ddp,
+				   .rdmap = op_read_response,
+				   .stag = 9,
+				   .to = at,
+				   .data = payload(10, 1)});
 	};
 	auto write = [](u8 ddp, u64 at) {
 		return fpdu(Tagged{.ddp = ddp, .stag = 1, .to = at, .data = payload(10, 2)});
 	};
-	Bytes stream = response(0x81, 0) + write(0x81, 0) + fpdu(Untagged{.ddp = 0x01, .data = payload(5, 3)}) +
-		       fpdu(read_request({})) + response(0x81, 10) + fpdu(Untagged{.mo = 5, .data = payload(5, 4)}) +
+	Bytes stream = response(0x81, 0) + write(0x81, 0) +
+		       fpdu(Untagged{.ddp = 0x01, .data = payload(5, 3)}) + fpdu(read_request({})) +
+		       response(0x81, 10) + fpdu(Untagged{.mo = 5, .data = payload(5, 4)}) +
 		       write(0xc1, 10) + response(0xc1, 20);
 
 	in_every_cut(
@@ -351,7 +379,8 @@ TEST(RxTerminate, EndsTheStream)
 	Bytes term = hex("1100 c0 00 0042 c1 40 01020304 1112131415161718");
 
 	in_every_cut(
-		fpdu(terminate(term)) + fpdu(Untagged{}), [](FakeHost &host) { host.post_receive(1); },
+		fpdu(terminate(term)) + fpdu(Untagged{}),
+		[](FakeHost &host) { host.post_receive(1); },
 		[](Stream &s) {
 			EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_TERMINATE}});
 			EXPECT_TRUE(s.over());
@@ -367,7 +396,8 @@ TEST(RxTerminate, ShortestAndLongest)
 	Stream shortest, longest;
 
 	EXPECT_EQ(shortest.feed_fpdu(fpdu(terminate(Bytes(4)))), CORE_RX_TERMINATE);
-	EXPECT_EQ(longest.feed_fpdu(fpdu(terminate(hex("0100e000") + Bytes(48)))), CORE_RX_TERMINATE);
+	EXPECT_EQ(longest.feed_fpdu(fpdu(terminate(hex("0100e000") + Bytes(48)))),
+		  CORE_RX_TERMINATE);
 }
 
 // RFC 5044 7.1.1, 4.1: when CRCs are not in use the field may contain any value.
@@ -385,7 +415,8 @@ TEST(RxCrcOff, AnyValueWillDo)
 		});
 }
 
-// RFC 6581 9.2 and 4.4.2: the RTR Send is nobody's message; the first message proper has the next MSN.
+// RFC 6581 9.2 and 4.4.2: the RTR Send is nobody's message; the first message proper has the next
+// MSN.
 TEST(RxRtr, ZeroLengthSendTakesNoReceive)
 {
 	in_every_cut(
@@ -401,7 +432,8 @@ TEST(RxRtr, ZeroLengthSendTakesNoReceive)
 
 TEST(RxRtr, OnlyAPlainEmptySendInFront)
 {
-	const Untagged not_rtr[] = {{.data = payload(1)}, {.ddp = 0x01}, {.rdmap = op_send_se}, {.rdmap = op_send_inv}};
+	const Untagged not_rtr[] = {
+		{.data = payload(1)}, {.ddp = 0x01}, {.rdmap = op_send_se}, {.rdmap = op_send_inv}};
 
 	for (const Untagged &first : not_rtr) {
 		Stream s(true, CORE_RTR_ALL);
@@ -421,5 +453,6 @@ TEST(RxRtr, WriteAndReadAreWhatTheyAre)
 	EXPECT_EQ(s.feed_fpdu(fpdu(Untagged{})), CORE_RX_SEND);
 	EXPECT_FALSE(s.deliveries[1].rtr);
 	t.host.read_room = 1;
-	EXPECT_EQ(t.feed_fpdu(fpdu(read_request({.sink_stag = 1, .source_stag = 1}))), CORE_RX_READ_REQUEST);
+	EXPECT_EQ(t.feed_fpdu(fpdu(read_request({.sink_stag = 1, .source_stag = 1}))),
+		  CORE_RX_READ_REQUEST);
 }

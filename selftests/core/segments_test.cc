@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What holds for all segments of a message, whatever its size and the MULPDU (RFC 5041 4 and 5), and for the MULPDU of any
-// EMSS (RFC 5044 4.5).
+// What holds for all segments of a message, whatever its size and the MULPDU (RFC 5041 4 and 5),
+// and for the MULPDU of any EMSS (RFC 5044 4.5).
 #include "wire.hh"
 
 using wire::Bytes;
@@ -20,7 +20,8 @@ static std::vector<Sent> segments_of(core_tx_msg msg, const std::vector<u32> &mu
 		u32 mulpdu = mulpdus[std::min(out.size(), mulpdus.size() - 1)];
 		core_tx_seg segment = core_tx_next(&msg, mulpdu, header.data());
 
-		out.push_back({Bytes(header.begin() + 2, header.begin() + segment.header_len), segment});
+		out.push_back(
+			{Bytes(header.begin() + 2, header.begin() + segment.header_len), segment});
 	}
 	EXPECT_TRUE(msg.done);
 	return out;
@@ -39,8 +40,9 @@ static core_tx_msg message(u8 opcode, u32 length)
 	return msg;
 }
 
-constexpr u8 all_opcodes[] = {CORE_RDMAP_WRITE,    CORE_RDMAP_READ_RESPONSE, CORE_RDMAP_SEND,
-			      CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE,       CORE_RDMAP_SEND_SE_INV};
+constexpr u8 all_opcodes[] = {CORE_RDMAP_WRITE,	  CORE_RDMAP_READ_RESPONSE,
+			      CORE_RDMAP_SEND,	  CORE_RDMAP_SEND_INV,
+			      CORE_RDMAP_SEND_SE, CORE_RDMAP_SEND_SE_INV};
 
 static bool is_tagged(const Sent &sent) { return sent.header[0] & 0x80; }
 
@@ -59,7 +61,8 @@ static u64 offset_of(const Sent &sent)
 	return is_tagged(sent) ? number(sent.header, 6, 8) : number(sent.header, 14, 4);
 }
 
-// RFC 5041 4.2 and 4.3: the reserved field, the STag, the queue number and the MSN are the same in every segment.
+// RFC 5041 4.2 and 4.3: the reserved field, the STag, the queue number and the MSN are the same in
+// every segment.
 TEST(Segmentation, EverySegmentSaysTheSame)
 {
 	for (u8 opcode : all_opcodes) {
@@ -75,8 +78,8 @@ TEST(Segmentation, EverySegmentSaysTheSame)
 	}
 }
 
-// RFC 5041 4.1, 5.2 and 5.3: MO counts from zero and TO from the first one, both only grow, each by what was sent, and the
-// segment with L is the last and has the highest.
+// RFC 5041 4.1, 5.2 and 5.3: MO counts from zero and TO from the first one, both only grow, each by
+// what was sent, and the segment with L is the last and has the highest.
 TEST(Segmentation, OffsetsOnlyGrow)
 {
 	for (u8 opcode : all_opcodes)
@@ -93,7 +96,8 @@ TEST(Segmentation, OffsetsOnlyGrow)
 		}
 }
 
-// RFC 5041 3: a MULPDU that changes does not touch what was sent before, and what comes after goes on where that ended.
+// RFC 5041 3: a MULPDU that changes does not touch what was sent before, and what comes after goes
+// on where that ended.
 TEST(Segmentation, MulpduMayChangeInside)
 {
 	for (u8 opcode : all_opcodes) {
@@ -108,15 +112,17 @@ TEST(Segmentation, MulpduMayChangeInside)
 
 			EXPECT_EQ(sent[i].segment.offset, next);
 			EXPECT_LE(ulpdu, mulpdu);
-			EXPECT_TRUE(ulpdu == mulpdu || i + 1 == sent.size()) << "smaller than need be";
+			EXPECT_TRUE(ulpdu == mulpdu || i + 1 == sent.size())
+				<< "smaller than need be";
 			next += sent[i].segment.payload;
 		}
 		EXPECT_EQ(next, 30000u);
 	}
 }
 
-// RFC 5044 4.5: EMSS less 6 octets, less what makes it a multiple of four, less a marker for each 512 octets begun; 3: from
-// 128 to 64768; 5.1: so that an FPDU fits the segment that it is made for.
+// RFC 5044 4.5: EMSS less 6 octets, less what makes it a multiple of four, less a marker for each
+// 512 octets begun; 3: from 128 to 64768; 5.1: so that an FPDU fits the segment that it is made
+// for.
 TEST(Mulpdu, AnyEmss)
 {
 	for (u32 emss = 0; emss <= 70000; emss++)
@@ -127,6 +133,7 @@ TEST(Mulpdu, AnyEmss)
 			u32 pad = (4 - (2 + mulpdu) % 4) % 4;
 
 			ASSERT_EQ(mulpdu, std::clamp<int64_t>(wanted, 128, 64768)) << emss;
-			ASSERT_TRUE(wanted < 128 || 2 + mulpdu + pad + 4 + in_markers <= emss) << emss;
+			ASSERT_TRUE(wanted < 128 || 2 + mulpdu + pad + 4 + in_markers <= emss)
+				<< emss;
 		}
 }

@@ -42,14 +42,16 @@ TEST(Stag, EveryKeyBitCounts)
 	}
 }
 
-// Neighbours in the table are no neighbours on the wire, and each half of the difference takes many values.
+// Neighbours in the table are no neighbours on the wire, and each half of the difference takes many
+// values.
 TEST(Stag, NeighboursScatter)
 {
 	std::map<u32, u32> differences;
 	u32 worst = 0;
 
 	for (u32 index = 0; index < 10000; index++) {
-		u32 difference = core_stag_scramble(index, key) ^ core_stag_scramble(index + 1, key);
+		u32 difference =
+			core_stag_scramble(index, key) ^ core_stag_scramble(index + 1, key);
 
 		worst = std::max(worst, ++differences[difference]);
 	}

@@ -34,7 +34,8 @@ static const Bytes tagged_header = hex("c1 40 01020304 1112131415161718");
 static const Bytes untagged_header = hex("41 41 00000000 00000001 00000002 00000000");
 static const Bytes request = hex("01020304 1112131415161718 21222324 31323334 4142434445464748");
 
-static core_terminate term_with(u8 layer, u8 etype, u8 code, const Bytes &ddp, u16 ddp_len, const Bytes &rdmap)
+static core_terminate term_with(u8 layer, u8 etype, u8 code, const Bytes &ddp, u16 ddp_len,
+				const Bytes &rdmap)
 {
 	core_terminate term{};
 
@@ -51,16 +52,21 @@ static core_terminate term_with(u8 layer, u8 etype, u8 code, const Bytes &ddp, u
 }
 
 // An LLP error includes no headers (figure 10).
-TEST(TerminateBuild, ControlAlone) { EXPECT_EQ(build(term_with(2, 0, 2, {}, 0, {})), hex("20 02 00 00")); }
+TEST(TerminateBuild, ControlAlone)
+{
+	EXPECT_EQ(build(term_with(2, 0, 2, {}, 0, {})), hex("20 02 00 00"));
+}
 
 TEST(TerminateBuild, TaggedHeader)
 {
-	EXPECT_EQ(build(term_with(1, 1, 3, tagged_header, 0x1234, {})), hex("11 03 c0 00 1234") + tagged_header);
+	EXPECT_EQ(build(term_with(1, 1, 3, tagged_header, 0x1234, {})),
+		  hex("11 03 c0 00 1234") + tagged_header);
 }
 
 TEST(TerminateBuild, UntaggedHeader)
 {
-	EXPECT_EQ(build(term_with(1, 2, 5, untagged_header, 0x12, {})), hex("12 05 c0 00 0012") + untagged_header);
+	EXPECT_EQ(build(term_with(1, 2, 5, untagged_header, 0x12, {})),
+		  hex("12 05 c0 00 0012") + untagged_header);
 }
 
 TEST(TerminateBuild, EverythingIsTheLongest)
@@ -75,7 +81,8 @@ TEST(TerminateParse, TakesBackWhatWasBuilt)
 {
 	for (const Bytes &ddp : {Bytes{}, tagged_header, untagged_header}) {
 		for (const Bytes &rdmap : {Bytes{}, request}) {
-			core_terminate term = term_with(1, 2, 0xff, ddp, ddp.empty() ? 0 : 99, rdmap);
+			core_terminate term =
+				term_with(1, 2, 0xff, ddp, ddp.empty() ? 0 : 99, rdmap);
 			core_terminate back = parsed(build(term));
 
 			EXPECT_EQ(memcmp(&back, &term, sizeof(term)), 0);
@@ -86,9 +93,9 @@ TEST(TerminateParse, TakesBackWhatWasBuilt)
 // 4.8: shorter than what the header control bits announce.
 TEST(TerminateParse, EveryShorterLengthIsRefused)
 {
-	for (const Bytes &whole :
-	     {build(term_with(0, 1, 4, untagged_header, 46, request)), build(term_with(1, 1, 0, tagged_header, 46, {})),
-	      hex("20020000"), hex("10000020") + request}) {
+	for (const Bytes &whole : {build(term_with(0, 1, 4, untagged_header, 46, request)),
+				   build(term_with(1, 1, 0, tagged_header, 46, {})),
+				   hex("20020000"), hex("10000020") + request}) {
 		Bytes announced = whole;
 
 		if (announced[3] == 0x20) // R alone
@@ -125,7 +132,8 @@ TEST(TerminateParse, LengthAndHeaderByThemselves)
 	EXPECT_EQ(m.ddp_len, 0x1234);
 }
 
-// RFC 5040 4.8: a read that was under way is told with what is left of it, and figure 10: with both headers.
+// RFC 5040 4.8: a read that was under way is told with what is left of it, and figure 10: with both
+// headers.
 TEST(TerminateRead, SaysWhatIsLeft)
 {
 	const core_read_request read = {.sink_stag = 0x11121314,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Transmit: segmentation (RFC 5041 5.2), headers (RFC 5041 4, RFC 5040 4), FPDUs (RFC 5044 4.1), and that what is sent
-// arrives: transmit's output fed to receive.
+// Transmit: segmentation (RFC 5041 5.2), headers (RFC 5041 4, RFC 5040 4), FPDUs (RFC 5044 4.1),
+// and that what is sent arrives: transmit's output fed to receive.
 #include "fake_host.hh"
 
 using wire::Bytes;
@@ -22,9 +22,12 @@ static Fpdus transmit(core_tx_msg msg, u32 mulpdu, const Bytes &data)
 		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.data());
 
 		header.resize(seg.header_len);
-		Bytes fpdu = header + Bytes(data.begin() + seg.offset, data.begin() + seg.offset + seg.payload) +
-			     Bytes(seg.pad);
-		core_crc_field(core_crc32c_table(CORE_CRC_SEED, fpdu.data(), fpdu.size()), crc.data());
+		Bytes fpdu =
+			header +
+			Bytes(data.begin() + seg.offset, data.begin() + seg.offset + seg.payload) +
+			Bytes(seg.pad);
+		core_crc_field(core_crc32c_table(CORE_CRC_SEED, fpdu.data(), fpdu.size()),
+			       crc.data());
 		fpdu = fpdu + crc;
 		EXPECT_EQ(fpdu.size(), expected_len);
 		EXPECT_EQ(fpdu.size() % 4, 0u); // RFC 5044 4.1
@@ -86,7 +89,8 @@ TEST(Segmentation, ZeroLength)
 	}
 }
 
-// RFC 5041 4.1: L on the last segment and on no other; also where the message ends with the segment.
+// RFC 5041 4.1: L on the last segment and on no other; also where the message ends with the
+// segment.
 TEST(Segmentation, LastOnTheLastOnly)
 {
 	for (u32 length : {109u, 110u, 111u, 220u, 221u}) {
@@ -94,14 +98,16 @@ TEST(Segmentation, LastOnTheLastOnly)
 
 		EXPECT_EQ(out.headers.size(), (length + 109) / 110);
 		for (size_t i = 0; i < out.headers.size(); i++)
-			EXPECT_EQ((out.headers[i][2] & wire::last) != 0, i + 1 == out.headers.size());
+			EXPECT_EQ((out.headers[i][2] & wire::last) != 0,
+				  i + 1 == out.headers.size());
 	}
 }
 
 TEST(Segmentation, NoSegmentAboveTheMulpduAndEveryOctetOnce)
 {
 	for (u32 mulpdu : {128u, 129u, 1454u, 64768u}) {
-		Fpdus out = transmit(message(CORE_RDMAP_WRITE, 200000), mulpdu, wire::payload(200000));
+		Fpdus out =
+			transmit(message(CORE_RDMAP_WRITE, 200000), mulpdu, wire::payload(200000));
 		u32 next = 0;
 
 		for (const core_tx_seg &seg : out.segments) {
@@ -139,13 +145,18 @@ TEST(Headers, EveryOpcode)
 	};
 
 	EXPECT_EQ(header(CORE_RDMAP_WRITE), hex("000e c1 40 a1b2c3d4 0102030405060708"));
-	EXPECT_EQ(header(CORE_RDMAP_READ_REQUEST), hex("0012 41 41 00000000 00000001 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_READ_REQUEST),
+		  hex("0012 41 41 00000000 00000001 11223344 00000000"));
 	EXPECT_EQ(header(CORE_RDMAP_READ_RESPONSE), hex("000e c1 42 a1b2c3d4 0102030405060708"));
 	EXPECT_EQ(header(CORE_RDMAP_SEND), hex("0012 41 43 00000000 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_SEND_INV), hex("0012 41 44 55667788 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_SEND_SE), hex("0012 41 45 00000000 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_SEND_SE_INV), hex("0012 41 46 55667788 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_TERMINATE), hex("0012 41 47 00000000 00000002 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_SEND_INV),
+		  hex("0012 41 44 55667788 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_SEND_SE),
+		  hex("0012 41 45 00000000 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_SEND_SE_INV),
+		  hex("0012 41 46 55667788 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_RDMAP_TERMINATE),
+		  hex("0012 41 47 00000000 00000002 11223344 00000000"));
 }
 
 // RFC 5040 figure 6.
@@ -166,10 +177,13 @@ TEST(Headers, ReadRequest)
 // RFC 5044 4.1: 0 to 3 zeros behind the ULPDU make the FPDU a multiple of four.
 TEST(Headers, Pad)
 {
-	u32 expected[] = {2, 1, 0, 3}; // 14 octets of header and 2 of length are a multiple already; 18 and 2 as well
+	u32 expected[] = {
+		2, 1, 0,
+		3}; // 14 octets of header and 2 of length are a multiple already; 18 and 2 as well
 
 	for (u32 extra = 0; extra < 4; extra++) {
-		core_tx_msg write = message(CORE_RDMAP_WRITE, 2 + extra), send = message(CORE_RDMAP_SEND, 2 + extra);
+		core_tx_msg write = message(CORE_RDMAP_WRITE, 2 + extra),
+			    send = message(CORE_RDMAP_SEND, 2 + extra);
 		u8 header[CORE_FPDU_MAX_HEADER];
 
 		EXPECT_EQ(core_tx_next(&write, 1454, header).pad, expected[extra]);
@@ -220,7 +234,8 @@ TEST_P(RoundTrip, ReadResponse)
 
 TEST_P(RoundTrip, EverySend)
 {
-	for (u8 opcode : {CORE_RDMAP_SEND, CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE, CORE_RDMAP_SEND_SE_INV}) {
+	for (u8 opcode :
+	     {CORE_RDMAP_SEND, CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE, CORE_RDMAP_SEND_SE_INV}) {
 		Stream fresh;
 		core_tx_msg msg = message(opcode, length);
 		bool inv = opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
@@ -230,14 +245,15 @@ TEST_P(RoundTrip, EverySend)
 		fresh.host.post_receive(length);
 		fresh.feed_pieces(transmit(msg, mulpdu, data).stream, length);
 		ASSERT_EQ(fresh.deliveries.size(), 1u);
-		EXPECT_EQ(fresh.deliveries[0],
-			  (Delivery{CORE_RX_SEND, length, inv ? 0xabcdu : 0, solicited, inv, false, data}));
+		EXPECT_EQ(fresh.deliveries[0], (Delivery{CORE_RX_SEND, length, inv ? 0xabcdu : 0,
+							 solicited, inv, false, data}));
 	}
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, RoundTrip,
 			 testing::Combine(testing::Values(128u, 1454u, 64768u),
-					  testing::Values(0u, 1u, 2u, 3u, 4u, 110u, 114u, 1440u, 1441u, 70000u)));
+					  testing::Values(0u, 1u, 2u, 3u, 4u, 110u, 114u, 1440u,
+							  1441u, 70000u)));
 
 TEST(RoundTripOf, ReadRequest)
 {
@@ -253,7 +269,9 @@ TEST(RoundTripOf, ReadRequest)
 	core_read_request_build(&request, payload.data());
 	stream.host.grant(0x300, 0x2000, 4096);
 	stream.host.read_room = 1;
-	stream.feed_octets(transmit(message(CORE_RDMAP_READ_REQUEST, CORE_READ_REQUEST_LEN), 128, payload).stream);
+	stream.feed_octets(
+		transmit(message(CORE_RDMAP_READ_REQUEST, CORE_READ_REQUEST_LEN), 128, payload)
+			.stream);
 
 	ASSERT_EQ(stream.deliveries.size(), 1u);
 	EXPECT_EQ(stream.deliveries[0].event, CORE_RX_READ_REQUEST);
@@ -276,7 +294,8 @@ TEST(RoundTripOf, Terminate)
 	term.resize(core_terminate_build(&refusing.rx.term, term.data()));
 	EXPECT_EQ(term.size(), size_t{CORE_TERM_MAX});
 
-	refused.feed_octets(transmit(message(CORE_RDMAP_TERMINATE, CORE_TERM_MAX), 128, term).stream);
+	refused.feed_octets(
+		transmit(message(CORE_RDMAP_TERMINATE, CORE_TERM_MAX), 128, term).stream);
 	ASSERT_EQ(refused.deliveries.size(), 1u);
 	EXPECT_EQ(refused.deliveries[0].event, CORE_RX_TERMINATE);
 	EXPECT_EQ(memcmp(&refused.rx.term, &refusing.rx.term, sizeof(core_terminate)), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Wire octets for tests, put together from the figures of the RFCs without any help of the code under test.
+// Wire octets for tests, put together from the figures of the RFCs without any help of the code
+// under test.
 #pragma once
 
 #include "core.h"
@@ -102,7 +103,10 @@ struct Untagged {
 	u32 inv_stag = 0, qn = 0, msn = 1, mo = 0;
 	Bytes data = {};
 
-	Bytes header() const { return Bytes{ddp, rdmap} + be32(inv_stag) + be32(qn) + be32(msn) + be32(mo); }
+	Bytes header() const
+	{
+		return Bytes{ddp, rdmap} + be32(inv_stag) + be32(qn) + be32(msn) + be32(mo);
+	}
 	operator Bytes() const { return header() + data; }
 };
 
@@ -115,18 +119,22 @@ struct ReadRequest {
 
 	operator Bytes() const
 	{
-		return be32(sink_stag) + be64(sink_to) + be32(length) + be32(source_stag) + be64(source_to);
+		return be32(sink_stag) + be64(sink_to) + be32(length) + be32(source_stag) +
+		       be64(source_to);
 	}
 };
 
-constexpr u8 op_write = 0x40, op_read_request = 0x41, op_read_response = 0x42, op_send = 0x43, op_send_inv = 0x44,
-	     op_send_se = 0x45, op_send_se_inv = 0x46, op_terminate = 0x47;
+constexpr u8 op_write = 0x40, op_read_request = 0x41, op_read_response = 0x42, op_send = 0x43,
+	     op_send_inv = 0x44, op_send_se = 0x45, op_send_se_inv = 0x46, op_terminate = 0x47;
 
 inline Untagged read_request(const ReadRequest &request, u32 msn = 1)
 {
 	return {.rdmap = op_read_request, .qn = 1, .msn = msn, .data = request};
 }
 
-inline Untagged terminate(const Bytes &data) { return {.rdmap = op_terminate, .qn = 2, .data = data}; }
+inline Untagged terminate(const Bytes &data)
+{
+	return {.rdmap = op_terminate, .qn = 2, .data = data};
+}
 
 } // namespace wire

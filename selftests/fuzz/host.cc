@@ -3,10 +3,16 @@
 
 static Host &host(void *ctx) { return *static_cast<Host *>(ctx); }
 
-bool core_host_region(void *ctx, u32 stag, struct core_region *out) { return host(ctx).find(stag, *out); }
+bool core_host_region(void *ctx, u32 stag, struct core_region *out)
+{
+	return host(ctx).find(stag, *out);
+}
 enum core_take core_host_receive(void *ctx, u32 *room) { return host(ctx).take_receive(*room); }
 bool core_host_read_room(void *ctx) { return host(ctx).read_room(); }
-u32 core_host_crc32c(u32 crc, const void *data, u64 len) { return core_crc32c_table(crc, data, len); }
+u32 core_host_crc32c(u32 crc, const void *data, u64 len)
+{
+	return core_crc32c_table(crc, data, len);
+}
 
 bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
@@ -85,10 +91,12 @@ void Host::place(core_rx &rx, const u8 *data, u32 n)
 	case CORE_PLACE_REGION:
 		REQUIRE(find(rx.place.stag, grant));
 		REQUIRE(grant.pd == pd && grant.access & CORE_ACCESS_REMOTE_WRITE);
-		REQUIRE(rx.place.to >= grant.base && Wide{rx.place.to} + n <= Wide{grant.base} + grant.length);
+		REQUIRE(rx.place.to >= grant.base &&
+			Wide{rx.place.to} + n <= Wide{grant.base} + grant.length);
 		REQUIRE(Wide{rx.place.to} + n <= Wide{1} << 64);
 		for (u32 i = 0; i < n; i++)
-			memory[(rx.place.stag + (rx.place.to - grant.base) + i) % memory_size] = data[i];
+			memory[(rx.place.stag + (rx.place.to - grant.base) + i) % memory_size] =
+				data[i];
 		break;
 	case CORE_PLACE_RECEIVE:
 		REQUIRE(receive_active);
@@ -98,7 +106,8 @@ void Host::place(core_rx &rx, const u8 *data, u32 n)
 		break;
 	case CORE_PLACE_READ:
 		REQUIRE(!reads.empty() && rx.place.stag == reads.front().stag);
-		REQUIRE(rx.place.to == reads.front().placed && Wide{rx.place.to} + n <= reads.front().length);
+		REQUIRE(rx.place.to == reads.front().placed &&
+			Wide{rx.place.to} + n <= reads.front().length);
 		reads.front().placed += n;
 		read.insert(read.end(), data, data + n);
 		break;
@@ -118,8 +127,8 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 		REQUIRE(rx.message.rtr != receive_active);
 		REQUIRE(!rx.message.rtr || (!rx.message.length && fpdus == 0));
 		REQUIRE(rx.message.rtr || rx.message.length == filled);
-		what.a = rx.message.length << 3 | rx.message.solicited << 2 | rx.message.invalidate << 1 |
-			 rx.message.rtr;
+		what.a = rx.message.length << 3 | rx.message.solicited << 2 |
+			 rx.message.invalidate << 1 | rx.message.rtr;
 		what.b = rx.message.inv_stag;
 		received.insert(received.end(), receiving.begin(),
 				receiving.begin() + (rx.message.rtr ? 0 : rx.message.length));
@@ -156,8 +165,8 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 	happened.push_back(what);
 	// The host may turn down an invalidation.
 	if (event == CORE_RX_SEND && rx.message.invalidate && rx.message.inv_stag % 4 == 1) {
-		REQUIRE(core_rx_fail_invalidate(&rx, static_cast<core_region_verdict>(refuse_verdict)) ==
-			CORE_RX_ERROR);
+		REQUIRE(core_rx_fail_invalidate(&rx, static_cast<core_region_verdict>(
+							     refuse_verdict)) == CORE_RX_ERROR);
 		happened.push_back({CORE_RX_ERROR, 1, 0});
 	}
 }
@@ -191,7 +200,8 @@ static size_t next_piece(u32 &cut)
 	return 1 + (cut >> 8) % (cut >> 30 ? 9 : 200);
 }
 
-// Octets of the FPDU that starts here, or of the shortest header if it announces less, with its markers.
+// Octets of the FPDU that starts here, or of the shortest header if it announces less, with its
+// markers.
 static u64 extent(const Octets &stream, size_t start, bool markers)
 {
 	size_t at = start + (markers && start % CORE_MARKER_INTERVAL == 0 ? CORE_MARKER_LEN : 0);
@@ -234,7 +244,8 @@ void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 			REQUIRE(step.want == 0);
 			break;
 		}
-		// Nothing of a later FPDU is asked for: two octets of length, then no more than they announce.
+		// Nothing of a later FPDU is asked for: two octets of length, then no more than
+		// they announce.
 		if (rx->fpdus != ended || done == 0) {
 			ended = rx->fpdus;
 			room = extent(stream, done, params.markers);
@@ -243,7 +254,8 @@ void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 		room -= n;
 		if (step.kind == CORE_RX_PLACE) {
 			if (refuse_after && !--refuse_after) {
-				event = core_rx_fail(rx.get(), static_cast<core_region_verdict>(refuse_verdict));
+				event = core_rx_fail(
+					rx.get(), static_cast<core_region_verdict>(refuse_verdict));
 				REQUIRE(event == CORE_RX_ERROR);
 			} else {
 				place(*rx, stream.data() + done, n);

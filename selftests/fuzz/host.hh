@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the fuzz targets share: how input is read, and a host for the core that trusts it in nothing. Whatever is not as
-// it must be ends the process, as a sanitizer would.
+// What the fuzz targets share: how input is read, and a host for the core that trusts it in
+// nothing. Whatever is not as it must be ends the process, as a sanitizer would.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 
 using Octets = std::vector<u8>;
 
-#define REQUIRE(condition)                                                                                             \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                        \
-			abort();                                                                                       \
-		}                                                                                                      \
+#define REQUIRE(condition)                                                                         \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);    \
+			abort();                                                                   \
+		}                                                                                  \
 	} while (0)
 
 // The fuzzer's octets, from the front; zeros behind the end.
@@ -72,7 +72,8 @@ public:
 
 	// Regions, receives, reads and rights out of the input.
 	void furnish(Input &input);
-	// Feeds octets in pieces that `cut` chooses (0: whole, 1: single octets), to a parser in a block of its exact size.
+	// Feeds octets in pieces that `cut` chooses (0: whole, 1: single octets), to a parser in a
+	// block of its exact size.
 	void run(const core_rx_params &params, const Octets &stream, u32 cut);
 
 	std::vector<Happened> happened;
@@ -84,7 +85,10 @@ public:
 	const std::deque<core_read_sink> &all_reads() const { return reads; }
 	bool find(u32 stag, core_region &grant) const;
 	core_take take_receive(u32 &room);
-	const core_read_sink *oldest_read() const { return reads.empty() ? nullptr : &reads.front(); }
+	const core_read_sink *oldest_read() const
+	{
+		return reads.empty() ? nullptr : &reads.front();
+	}
 	bool read_room() const { return inbound < ird; }
 	bool refuses() const { return refuses_some; }
 

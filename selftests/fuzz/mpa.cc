@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup: whatever the peer's frame holds, either end decides something that its own limits allow; what the core
-// builds, it reads back.
+// MPA startup: whatever the peer's frame holds, either end decides something that its own limits
+// allow; what the core builds, it reads back.
 #include "host.hh"
 
 namespace {
@@ -33,12 +33,14 @@ bool parse(Input &input, bool reply, core_mpa_frame &frame)
 	if (core_mpa_parse(exact(octets, CORE_MPA_HEADER).get(), reply, &frame) != CORE_MPA_OK)
 		return false;
 	REQUIRE(memcmp(octets.data(), keys[reply], 16) == 0);
-	REQUIRE(frame.private_len <= CORE_MPA_MAX_PRIVATE && (frame.revision == 1 || frame.revision == 2));
+	REQUIRE(frame.private_len <= CORE_MPA_MAX_PRIVATE &&
+		(frame.revision == 1 || frame.revision == 2));
 	REQUIRE(frame.reply == reply && (reply || !frame.reject));
 	if (frame.enhanced) {
 		REQUIRE(frame.private_len >= CORE_MPA_ENHANCED);
 		core_mpa_parse_enhanced(exact(input.take(4), CORE_MPA_ENHANCED).get(), &frame);
-		REQUIRE(frame.ird <= CORE_MPA_AUTO && frame.ord <= CORE_MPA_AUTO && frame.rtr <= CORE_RTR_ALL);
+		REQUIRE(frame.ird <= CORE_MPA_AUTO && frame.ord <= CORE_MPA_AUTO &&
+			frame.rtr <= CORE_RTR_ALL);
 		REQUIRE(frame.p2p || !frame.rtr);
 	}
 	return true;
@@ -54,8 +56,10 @@ void require_round_trip(const core_mpa_frame &frame)
 	REQUIRE(core_mpa_parse(octets.get(), frame.reply, &again) == CORE_MPA_OK);
 	if (frame.enhanced)
 		core_mpa_parse_enhanced(octets.get() + CORE_MPA_HEADER, &again);
-	REQUIRE(again.ird == frame.ird && again.ord == frame.ord && again.p2p == frame.p2p && again.rtr == frame.rtr);
-	REQUIRE(again.private_len == frame.private_len && again.crc == frame.crc && again.reject == frame.reject);
+	REQUIRE(again.ird == frame.ird && again.ord == frame.ord && again.p2p == frame.p2p &&
+		again.rtr == frame.rtr);
+	REQUIRE(again.private_len == frame.private_len && again.crc == frame.crc &&
+		again.reject == frame.reject);
 }
 
 core_mpa_local make_local(Input &input)
@@ -74,7 +78,8 @@ core_mpa_local make_local(Input &input)
 	return local;
 }
 
-void require_within(const core_mpa_agreed &agreed, const core_mpa_local &local, const core_mpa_frame &peer)
+void require_within(const core_mpa_agreed &agreed, const core_mpa_local &local,
+		    const core_mpa_frame &peer)
 {
 	REQUIRE(agreed.ird <= local.max_ird || agreed.ird <= local.ird);
 	REQUIRE(agreed.ord <= local.ord);
@@ -90,7 +95,8 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	core_mpa_local local = make_local(input), other = make_local(input);
 	core_mpa_frame request{}, reply{}, hostile{};
 	core_mpa_agreed agreed{}, concluded{};
-	u16 private_len = static_cast<u16>(input.number(2) % (CORE_MPA_MAX_PRIVATE - CORE_MPA_ENHANCED + 1));
+	u16 private_len =
+		static_cast<u16>(input.number(2) % (CORE_MPA_MAX_PRIVATE - CORE_MPA_ENHANCED + 1));
 
 	core_mpa_request(&local, private_len, &request);
 	require_round_trip(request);
@@ -116,8 +122,10 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		core_mpa_conclude(&request, &hostile, &local, &concluded);
 		if (!hostile.reject && !concluded.error) {
 			REQUIRE(concluded.ord <= local.ord);
-			REQUIRE(!hostile.enhanced || hostile.ird == CORE_MPA_AUTO || concluded.ord <= hostile.ird);
-			REQUIRE(!hostile.enhanced || hostile.ord == CORE_MPA_AUTO || hostile.ord <= concluded.ird);
+			REQUIRE(!hostile.enhanced || hostile.ird == CORE_MPA_AUTO ||
+				concluded.ord <= hostile.ird);
+			REQUIRE(!hostile.enhanced || hostile.ord == CORE_MPA_AUTO ||
+				hostile.ord <= concluded.ird);
 		}
 	}
 	return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Slots of send and receive queues, and ring indices, as a hostile user may write them: what is accepted lies within
-// its slot and its limits, and can be sent: the message's segments are whole, in order and no larger than they may be.
+// Slots of send and receive queues, and ring indices, as a hostile user may write them: what is
+// accepted lies within its slot and its limits, and can be sent: the message's segments are whole,
+// in order and no larger than they may be.
 #include <rdma/srnic-abi.h>
 
 #include "host.hh"
@@ -32,10 +33,13 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 		u32 expected = core_tx_next_len(&msg, mulpdu);
 		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.get());
 
-		REQUIRE(seg.offset == next && seg.header_len <= CORE_FPDU_MAX_HEADER && seg.pad < 4);
+		REQUIRE(seg.offset == next && seg.header_len <= CORE_FPDU_MAX_HEADER &&
+			seg.pad < 4);
 		REQUIRE(seg.header_len - 2 + seg.payload <= mulpdu);
-		REQUIRE(expected == seg.header_len + seg.payload + seg.pad + 4 && expected % 4 == 0);
-		REQUIRE((header[0] << 8 | header[1]) == static_cast<int>(seg.header_len - 2 + seg.payload));
+		REQUIRE(expected == seg.header_len + seg.payload + seg.pad + 4 &&
+			expected % 4 == 0);
+		REQUIRE((header[0] << 8 | header[1]) ==
+			static_cast<int>(seg.header_len - 2 + seg.payload));
 		REQUIRE(seg.payload || (!length && msg.done));
 		REQUIRE((header[2] >> 6 & 1) == msg.done);
 		next += seg.payload;
@@ -59,9 +63,11 @@ void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 	REQUIRE(!(wqe->flags & ~15));
 	if (wqe->flags & SRNIC_WQE_INLINE) {
 		REQUIRE(wqe->opcode < SRNIC_OP_READ && !wqe->num_sge);
-		REQUIRE(length == wqe->inline_len && length <= SRNIC_MAX_INLINE && sizeof(*wqe) + length <= slot_size);
+		REQUIRE(length == wqe->inline_len && length <= SRNIC_MAX_INLINE &&
+			sizeof(*wqe) + length <= slot_size);
 	} else {
-		REQUIRE(wqe->num_sge <= SRNIC_MAX_SGE && sizeof(*wqe) + wqe->num_sge * sizeof(*sges) <= slot_size);
+		REQUIRE(wqe->num_sge <= SRNIC_MAX_SGE &&
+			sizeof(*wqe) + wqe->num_sge * sizeof(*sges) <= slot_size);
 		for (u32 i = 0; i < wqe->num_sge; i++)
 			total += sges[i].length;
 		REQUIRE(total == length);
@@ -80,7 +86,8 @@ void check_recv(Input &input, u32 slot_size)
 
 	if (core_recv_wqe_check(wqe, slot_size, &room) != CORE_WQE_OK)
 		return;
-	REQUIRE(wqe->num_sge <= SRNIC_MAX_SGE && sizeof(*wqe) + wqe->num_sge * sizeof(*sges) <= slot_size);
+	REQUIRE(wqe->num_sge <= SRNIC_MAX_SGE &&
+		sizeof(*wqe) + wqe->num_sge * sizeof(*sges) <= slot_size);
 	for (u32 i = 0; i < wqe->num_sge; i++)
 		total += sges[i].length;
 	REQUIRE(total == room);
@@ -99,7 +106,8 @@ void check_ring(Input &input)
 
 void check_stag(Input &input)
 {
-	u64 key[2] = {u64{input.number(4)} << 32 | input.number(4), u64{input.number(4)} << 32 | input.number(4)};
+	u64 key[2] = {u64{input.number(4)} << 32 | input.number(4),
+		      u64{input.number(4)} << 32 | input.number(4)};
 	u32 index = input.number(3), stag = core_stag_scramble(index, key);
 
 	REQUIRE(stag < 1u << CORE_STAG_INDEX_BITS && core_stag_unscramble(stag, key) == index);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The receive stream. Input: what the host has, then FPDUs, each a template with octets of the input over it, or plain
-// octets. CRCs are put right, or off; there are markers, right or wrong, or none. Fed whole and in pieces, with the same
-// outcome.
+// The receive stream. Input: what the host has, then FPDUs, each a template with octets of the
+// input over it, or plain octets. CRCs are put right, or off; there are markers, right or wrong, or
+// none. Fed whole and in pieces, with the same outcome.
 #include "host.hh"
 
 namespace {
@@ -31,7 +31,8 @@ Target pick_target(Input &input, const Peer &peer)
 
 	if (peer.host.all_regions().empty() || which >= 0xe0)
 		return {input.number(4), u64{input.number(4)} << 32 | input.number(4)};
-	const Host::Region &region = peer.host.all_regions()[which % peer.host.all_regions().size()];
+	const Host::Region &region =
+		peer.host.all_regions()[which % peer.host.all_regions().size()];
 	u64 end = region.grant.base + region.grant.length;
 
 	return {region.stag, which & 0x40   ? end - offset
@@ -128,7 +129,8 @@ Octets make_ulpdu(Input &input, Peer &peer)
 		tagged(out, input, peer, control, opcode);
 	else
 		untagged(out, input, peer, control, opcode);
-	for (u32 changes = (shape & 15) == 1 ? input.octet() % 4 : 0; changes && !out.empty(); changes--)
+	for (u32 changes = (shape & 15) == 1 ? input.octet() % 4 : 0; changes && !out.empty();
+	     changes--)
 		out[input.octet() % out.size()] = input.octet();
 	if ((shape & 15) == 2)
 		out.resize(std::min<size_t>(out.size(), input.octet()));
@@ -168,7 +170,9 @@ void add_fpdu(Octets &stream, const Octets &ulpdu, bool damage, Input &input, Fr
 		stream.push_back(octet);
 	}
 	add_marker(stream, input, framing, length_at);
-	core_crc_field(core_crc32c_table(CORE_CRC_SEED, stream.data() + start, stream.size() - start), field);
+	core_crc_field(
+		core_crc32c_table(CORE_CRC_SEED, stream.data() + start, stream.size() - start),
+		field);
 	stream.insert(stream.end(), field, field + 4);
 	if (damage)
 		stream[start + stream.size() % (stream.size() - start)] ^= 1;
@@ -200,7 +204,8 @@ void require_same(const Host &whole, const Host &split)
 	REQUIRE(whole.happened == split.happened);
 	REQUIRE(whole.fpdus == split.fpdus);
 	REQUIRE(memcmp(&whole.term, &split.term, sizeof(whole.term)) == 0);
-	REQUIRE(whole.memory == split.memory && whole.received == split.received && whole.read == split.read);
+	REQUIRE(whole.memory == split.memory && whole.received == split.received &&
+		whole.read == split.read);
 }
 
 } // namespace
@@ -216,7 +221,8 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 good;
 
 	whole.furnish(input);
-	// A refusal by the host counts placements, which the cut changes: then there is nothing to compare.
+	// A refusal by the host counts placements, which the cut changes: then there is nothing to
+	// compare.
 	split = octets = whole;
 	framing = {(flags & 0x40) != 0, (flags & 0x80) != 0};
 	stream = make_stream(input, whole, flags & 3 ? 1 + (flags & 1) : 0, framing, good);

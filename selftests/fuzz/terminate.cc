@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The Terminate parser: any octets of any length. What it accepts, it can build, and reads back as the same.
+// The Terminate parser: any octets of any length. What it accepts, it can build, and reads back as
+// the same.
 #include "host.hh"
 
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The kernel's side of the shared rings, in ordinary memory: what the provider's queues meet in these tests.
+// The kernel's side of the shared rings, in ordinary memory: what the provider's queues meet in
+// these tests.
 #pragma once
 
 #include "queue.h"
@@ -39,7 +40,10 @@ public:
 	void start_at(uint32_t index) { hdr().prod = hdr().cons = index; }
 
 	uint32_t prod() { return __atomic_load_n(&hdr().prod, __ATOMIC_ACQUIRE); }
-	void complete(uint32_t n) { __atomic_store_n(&hdr().cons, hdr().cons + n, __ATOMIC_RELEASE); }
+	void complete(uint32_t n)
+	{
+		__atomic_store_n(&hdr().cons, hdr().cons + n, __ATOMIC_RELEASE);
+	}
 
 private:
 	struct Free {
@@ -91,9 +95,14 @@ struct Cq {
 		cq.cons = cq.prod_seen = index;
 	}
 
-	bool room() { return ring.prod() - __atomic_load_n(&ring.hdr().cons, __ATOMIC_ACQUIRE) < ring.hdr().entries; }
+	bool room()
+	{
+		return ring.prod() - __atomic_load_n(&ring.hdr().cons, __ATOMIC_ACQUIRE) <
+		       ring.hdr().entries;
+	}
 
-	// As the ABI header says: publish, full barrier, take the arming. True if an event is to be raised.
+	// As the ABI header says: publish, full barrier, take the arming. True if an event is to be
+	// raised.
 	bool produce(const srnic_cqe &cqe, bool solicited = false)
 	{
 		ring.slot<srnic_cqe>(ring.hdr().prod) = cqe;
@@ -102,7 +111,8 @@ struct Cq {
 		uint32_t armed = __atomic_load_n(&ring.hdr().state, __ATOMIC_RELAXED);
 		if (armed == SRNIC_CQ_ARM_NONE || (armed == SRNIC_CQ_ARM_SOLICITED && !solicited))
 			return false;
-		return __atomic_exchange_n(&ring.hdr().state, SRNIC_CQ_ARM_NONE, __ATOMIC_RELAXED) != SRNIC_CQ_ARM_NONE;
+		return __atomic_exchange_n(&ring.hdr().state, SRNIC_CQ_ARM_NONE,
+					   __ATOMIC_RELAXED) != SRNIC_CQ_ARM_NONE;
 	}
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The provider's queues against a kernel made of memory: what they write into the rings, when they ring the doorbell,
-// and what they make of completions. The contract is the comment at struct srnic_ring_hdr in <rdma/srnic-abi.h>.
+// The provider's queues against a kernel made of memory: what they write into the rings, when they
+// ring the doorbell, and what they make of completions. The contract is the comment at struct
+// srnic_ring_hdr in <rdma/srnic-abi.h>.
 #include "fake_kernel.hh"
 
 #include <gtest/gtest.h>
@@ -56,7 +57,8 @@ protected:
 	}
 };
 
-ibv_send_wr work(ibv_wr_opcode opcode, uint64_t wr_id = 0, ibv_sge *sge = nullptr, int num_sge = 0, unsigned flags = 0)
+ibv_send_wr work(ibv_wr_opcode opcode, uint64_t wr_id = 0, ibv_sge *sge = nullptr, int num_sge = 0,
+		 unsigned flags = 0)
 {
 	ibv_send_wr wr{};
 	wr.wr_id = wr_id;
@@ -121,7 +123,9 @@ TEST_F(Queue, SignalAllSignalsAll)
 TEST_F(Queue, InlineDataIsGatheredIntoTheSlot)
 {
 	char a[] = "RDMA ", b[] = "Write";
-	ibv_sge sge[] = {{reinterpret_cast<uintptr_t>(a), 5, 0}, {0, 0, 0}, {reinterpret_cast<uintptr_t>(b), 5, 0}};
+	ibv_sge sge[] = {{reinterpret_cast<uintptr_t>(a), 5, 0},
+			 {0, 0, 0},
+			 {reinterpret_cast<uintptr_t>(b), 5, 0}};
 	auto wr = work(IBV_WR_RDMA_WRITE, 0, sge, 3, IBV_SEND_INLINE);
 
 	ASSERT_EQ(send(wr), 0);
@@ -152,8 +156,9 @@ TEST_F(Queue, EmptyInlineSendIsInline)
 
 TEST_F(Queue, RefusesWhatTheWireDoesNotHave)
 {
-	for (auto opcode : {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM, IBV_WR_ATOMIC_CMP_AND_SWP,
-			    IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_TSO}) {
+	for (auto opcode :
+	     {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM, IBV_WR_ATOMIC_CMP_AND_SWP,
+	      IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_TSO}) {
 		auto wr = work(opcode);
 		EXPECT_EQ(send(wr), EINVAL) << opcode;
 	}
@@ -180,7 +185,8 @@ TEST_F(Queue, RefusesWhatExceedsTheCapacities)
 
 TEST_F(Queue, PostsUpToTheBadRequestAndNamesIt)
 {
-	auto good = work(IBV_WR_SEND, 1), bad_one = work(IBV_WR_TSO, 2), after = work(IBV_WR_SEND, 3);
+	auto good = work(IBV_WR_SEND, 1), bad_one = work(IBV_WR_TSO, 2),
+	     after = work(IBV_WR_SEND, 3);
 	ibv_send_wr *bad = nullptr;
 	good.next = &bad_one;
 	bad_one.next = &after;
@@ -331,7 +337,8 @@ TEST_F(Queue, SharedReceiveQueueNeverRings)
 	srnic_srq srq{};
 	ibv_recv_wr wr{}, *bad;
 
-	ASSERT_TRUE(srnic_ring_open(&srq.wq.ring, ring.map(), ring.mapped(), sizeof(srnic_recv_wqe)));
+	ASSERT_TRUE(
+		srnic_ring_open(&srq.wq.ring, ring.map(), ring.mapped(), sizeof(srnic_recv_wqe)));
 	srnic_rq_init(&srq.wq, 8, 16);
 	ring.hdr().state = SRNIC_QUEUE_ERROR;
 	for (int i = 0; i < 8; i++)
@@ -453,8 +460,9 @@ TEST(Completion, IsTranslated)
 TEST(Completion, OpcodesAreTheVerbs)
 {
 	const std::pair<srnic_opcode, ibv_wc_opcode> table[] = {
-		{SRNIC_OP_WRITE, IBV_WC_RDMA_WRITE}, {SRNIC_OP_SEND, IBV_WC_SEND}, {SRNIC_OP_SEND_INV, IBV_WC_SEND},
-		{SRNIC_OP_READ, IBV_WC_RDMA_READ},   {SRNIC_OP_RECV, IBV_WC_RECV},
+		{SRNIC_OP_WRITE, IBV_WC_RDMA_WRITE}, {SRNIC_OP_SEND, IBV_WC_SEND},
+		{SRNIC_OP_SEND_INV, IBV_WC_SEND},    {SRNIC_OP_READ, IBV_WC_RDMA_READ},
+		{SRNIC_OP_RECV, IBV_WC_RECV},
 	};
 	fake::Cq c;
 	ibv_wc wc;
@@ -594,7 +602,8 @@ TEST(RingHeader, OnlyWhatIsUnderstoodIsOpened)
 	};
 
 	EXPECT_TRUE(opens([](auto &) {}));
-	EXPECT_TRUE(opens([](auto &h) { h.features = ~0u; })) << "unknown features are to be ignored";
+	EXPECT_TRUE(opens([](auto &h) { h.features = ~0u; }))
+		<< "unknown features are to be ignored";
 	EXPECT_FALSE(opens([](auto &h) { h.magic++; }));
 	EXPECT_FALSE(opens([](auto &h) { h.version++; }));
 	EXPECT_FALSE(opens([](auto &h) { h.entries = 0; }));
@@ -625,7 +634,8 @@ TEST(RingHeader, CapacitiesNeverExceedTheSlots)
 
 // ---- Both sides at once ----
 
-// Waits, without leaving the CPU at first, so that both sides meet within the few instructions that matter.
+// Waits, without leaving the CPU at first, so that both sides meet within the few instructions that
+// matter.
 template <class Condition> bool wait_for(Condition happened)
 {
 	const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
@@ -649,7 +659,8 @@ void jitter(uint32_t seed)
 // How long the tests run that look for something rare.
 constexpr auto a_while = std::chrono::seconds(1);
 
-// The engine's half of the doorbell protocol. It stops after `total` requests, or when nobody wakes it.
+// The engine's half of the doorbell protocol. It stops after `total` requests, or when nobody wakes
+// it.
 struct Engine {
 	fake::Ring &sq;
 	std::atomic<uint32_t> total;
@@ -684,7 +695,8 @@ bool post(fake::Qp &q, uint64_t wr_id)
 	return wait_for([&] { return srnic_post_send(&q.qp.base, &wr, &bad) == 0; });
 }
 
-// "So one of the two sees the other." One request at a time: each is posted while the engine goes idle after the last.
+// "So one of the two sees the other." One request at a time: each is posted while the engine goes
+// idle after the last.
 TEST(Concurrent, NoWakeUpIsLost)
 {
 	const auto end = std::chrono::steady_clock::now() + a_while;
@@ -727,7 +739,8 @@ TEST(Concurrent, TwoThreadsPostEveryRequestOnce)
 	EXPECT_EQ(engine.sum, uint64_t{2 * each} * (2 * each - 1) / 2);
 }
 
-// The same for completions: a consumer arms, polls once more, and sleeps until the event. One completion at a time.
+// The same for completions: a consumer arms, polls once more, and sleeps until the event. One
+// completion at a time.
 TEST(Concurrent, NoEventIsLost)
 {
 	const auto end = std::chrono::steady_clock::now() + a_while;

@@ -5,10 +5,10 @@
 namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
-	: side(side_), initiator(setup.initiator), user(setup.user), out(out_), witness(witness_), random(setup.seed),
-	  emss(setup.emss), mpa(setup.mpa), private_len(setup.private_len), octets(setup.memory), mrs(setup.regions),
-	  sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod), sq_done(prod), sq(sq_entries),
-	  tracks(sq_entries)
+	: side(side_), initiator(setup.initiator), user(setup.user), out(out_), witness(witness_),
+	  random(setup.seed), emss(setup.emss), mpa(setup.mpa), private_len(setup.private_len),
+	  octets(setup.memory), mrs(setup.regions), sq_entries(setup.sq_entries),
+	  prod(setup.first_index), sq_taken(prod), sq_done(prod), sq(sq_entries), tracks(sq_entries)
 {
 	if (initiator)
 		hello();
@@ -47,7 +47,8 @@ void Endpoint::greeted()
 	if (initiator) {
 		core_mpa_conclude(&request, &frame, &mpa, &agreed);
 	} else {
-		core_mpa_respond(&frame, &mpa, false, static_cast<u16>(private_len), &reply, &agreed);
+		core_mpa_respond(&frame, &mpa, false, static_cast<u16>(private_len), &reply,
+				 &agreed);
 		out.write(octets_out, core_mpa_build(&reply, octets_out) + private_len);
 	}
 	if (agreed.error)

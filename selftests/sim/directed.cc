@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Faults that receive paths of other software RNICs were found to have, each against a whole endpoint in every cut of
-// the stream: nothing may change but what was granted, the Terminate must be the right one, nothing may be lost.
+// Faults that receive paths of other software RNICs were found to have, each against a whole
+// endpoint in every cut of the stream: nothing may change but what was granted, the Terminate must
+// be the right one, nothing may be lost.
 #include "directed.hh"
 #include "../core/wire.hh"
 #include "endpoint.hh"
 
-using wire::be32, wire::be64, wire::fpdu, wire::payload, wire::Tagged, wire::Untagged, wire::op_read_response;
+using wire::be32, wire::be64, wire::fpdu, wire::payload, wire::Tagged, wire::Untagged,
+	wire::op_read_response;
 
 namespace sim {
 namespace {
@@ -40,19 +42,25 @@ struct Victim : Witness {
 		// RFC 5044 figure 8, RFC 6581 9: revision 2, S, IRD and ORD of 4
 		const std::string key = "MPA ID Req Frame";
 
-		feed(Bytes(key.begin(), key.end()) + Bytes{u8(crc ? 0x50 : 0x10), 2, 0, 4, 0, 4, 0, 4});
+		feed(Bytes(key.begin(), key.end()) +
+		     Bytes{u8(crc ? 0x50 : 0x10), 2, 0, 4, 0, 4, 0, 4});
 		feed(fpdu(Tagged{})); // what a responder waits for before it sends
 		events.clear();
 		out.drop(out.queued());
 	}
 
-	void feed(const Bytes &octets) { end->feed(octets.data(), static_cast<u32>(octets.size())); }
+	void feed(const Bytes &octets)
+	{
+		end->feed(octets.data(), static_cast<u32>(octets.size()));
+	}
 	void feed_cut(const Bytes &octets, unsigned seed)
 	{
 		Random random(seed);
 
 		for (size_t done = 0; done < octets.size();) {
-			size_t n = seed == 0 ? octets.size() : seed == 1 ? 1 : 1 + below(random, seed);
+			size_t n = seed == 0   ? octets.size()
+				   : seed == 1 ? 1
+					       : 1 + below(random, seed);
 
 			n = std::min(n, octets.size() - done);
 			feed(Bytes(octets.begin() + done, octets.begin() + done + n));
@@ -83,7 +91,8 @@ struct Victim : Witness {
 		if (!term)
 			broken("%s: not refused", what);
 		if (term->layer != layer || term->etype != etype || term->code != code)
-			broken("%s: Terminate %u %u %u", what, term->layer, term->etype, term->code);
+			broken("%s: Terminate %u %u %u", what, term->layer, term->etype,
+			       term->code);
 	}
 	void expect_unchanged(size_t from, size_t to) const
 	{
@@ -103,8 +112,8 @@ struct Victim : Witness {
 
 constexpr unsigned cut_seeds = 12;
 
-// An ULPDU_Length below the header that its own control octets announce: subtracting one from the other must not make a
-// payload of four billion octets.
+// An ULPDU_Length below the header that its own control octets announce: subtracting one from the
+// other must not make a payload of four billion octets.
 void length_below_header()
 {
 	for (u32 opcode = 0; opcode < 16; opcode++)
@@ -112,8 +121,10 @@ void length_below_header()
 			for (u32 len = 0; len < (tagged ? 14 : 18); len++)
 				for (unsigned cut = 0; cut < cut_seeds; cut++) {
 					Victim victim(cut % 2);
-					Bytes ulpdu = Bytes{u8(tagged ? 0xc1 : 0x41), u8(0x40 | opcode)} +
-						      be32(Victim::stag) + be64(0x10000) + Bytes(12, 0xff);
+					Bytes ulpdu =
+						Bytes{u8(tagged ? 0xc1 : 0x41), u8(0x40 | opcode)} +
+						be32(Victim::stag) + be64(0x10000) +
+						Bytes(12, 0xff);
 
 					ulpdu.resize(len);
 					victim.feed_cut(fpdu(ulpdu) + Bytes(200, 0xff), cut);
@@ -124,7 +135,8 @@ void length_below_header()
 				}
 }
 
-// A Read Response longer than what was asked for, whose segments never set Last: the sink ends where it ends.
+// A Read Response longer than what was asked for, whose segments never set Last: the sink ends
+// where it ends.
 void read_response_without_last()
 {
 	for (u32 segment : {1u, 7u, 100u, 256u, 1000u})
@@ -140,7 +152,8 @@ void read_response_without_last()
 							    .to = to,
 							    .data = payload(segment)}),
 						cut);
-			// The first octet too many lies outside the sink; a sink that is full without Last has no code.
+			// The first octet too many lies outside the sink; a sink that is full
+			// without Last has no code.
 			if (256 % segment)
 				victim.expect_term(1, 1, 1, "a response too long");
 			else
@@ -152,7 +165,8 @@ void read_response_without_last()
 		}
 }
 
-// Every length modulo four, the stream cut in two at every octet, pad and CRC included: nothing stalls or is lost.
+// Every length modulo four, the stream cut in two at every octet, pad and CRC included: nothing
+// stalls or is lost.
 void trailer_split()
 {
 	for (bool crc : {true, false})
@@ -162,24 +176,30 @@ void trailer_split()
 			Bytes stream = one + one + fpdu(Untagged{.data = data});
 
 			for (size_t cut = 1; cut < stream.size(); cut++)
-				for (size_t again = cut; again < stream.size(); again += crc ? 1 : 5) {
+				for (size_t again = cut; again < stream.size();
+				     again += crc ? 1 : 5) {
 					Victim victim(crc);
 					RecvRequest receive{};
 
 					receive.sges = {{0x10100, 16, Victim::stag}};
 					victim.end->post_recv(receive);
 					victim.feed(Bytes(stream.begin(), stream.begin() + cut));
-					victim.feed(Bytes(stream.begin() + cut, stream.begin() + again));
+					victim.feed(Bytes(stream.begin() + cut,
+							  stream.begin() + again));
 					victim.feed(Bytes(stream.begin() + again, stream.end()));
-					if (victim.term || victim.events.size() != 3 || victim.cqes.size() != 1 ||
+					if (victim.term || victim.events.size() != 3 ||
+					    victim.cqes.size() != 1 ||
 					    victim.cqes[0].byte_len != len)
 						broken("cut at %zu and %zu: %zu events", cut, again,
 						       victim.events.size());
-					auto at = [&](size_t place) { return victim.end->memory().begin() + place; };
+					auto at = [&](size_t place) {
+						return victim.end->memory().begin() + place;
+					};
 
 					if (!std::equal(data.begin(), data.end(), at(1024)) ||
 					    !std::equal(data.begin(), data.end(), at(1280)))
-						broken("cut at %zu and %zu: wrong octets", cut, again);
+						broken("cut at %zu and %zu: wrong octets", cut,
+						       again);
 				}
 		}
 }

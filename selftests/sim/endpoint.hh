@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One end of a connection: the real core, in a small model of the module's shell. What kernel/qp.c keeps is here, what
-// kernel/startup.c and ending.c do is in connect.cc, kernel/sq.c, rq.c, sge.c and mr.c in queues.cc, kernel/rx.c in
-// rx.cc, kernel/tx.c and message.c in tx.cc: the same decisions in the same order, without sockets, locks and threads.
+// One end of a connection: the real core, in a small model of the module's shell. What kernel/qp.c
+// keeps is here, what kernel/startup.c and ending.c do is in connect.cc, kernel/sq.c, rq.c, sge.c
+// and mr.c in queues.cc, kernel/rx.c in rx.cc, kernel/tx.c and message.c in tx.cc: the same
+// decisions in the same order, without sockets, locks and threads.
 #pragma once
 
 #include "stream.hh"
@@ -87,9 +88,11 @@ private:
 
 	// queues.cc
 	Mr *find(u32 stag);
-	bool copy(u32 stag, u32 access, u64 to, u8 *out, const u8 *in, u32 len, core_region_verdict &verdict);
+	bool copy(u32 stag, u32 access, u64 to, u8 *out, const u8 *in, u32 len,
+		  core_region_verdict &verdict);
 	core_region_verdict gather(const srnic_sge *sges, u32 num, Cursor &at, u8 *out, u32 len);
-	core_region_verdict scatter(const srnic_sge *sges, u32 num, Cursor &at, const u8 *in, u32 len);
+	core_region_verdict scatter(const srnic_sge *sges, u32 num, Cursor &at, const u8 *in,
+				    u32 len);
 	core_region_verdict verify(const srnic_sge *sges, u32 num, u32 access);
 	core_region_verdict invalidate(u32 stag, bool remote);
 	bool register_mr(u64 index, u32 key, u32 access);
@@ -108,7 +111,10 @@ private:
 	void deliver(core_rx_event event);
 
 	// tx.cc
-	const srnic_send_wqe &wqe() const { return *reinterpret_cast<const srnic_send_wqe *>(current.octets); }
+	const srnic_send_wqe &wqe() const
+	{
+		return *reinterpret_cast<const srnic_send_wqe *>(current.octets);
+	}
 	const srnic_sge *sges() const { return reinterpret_cast<const srnic_sge *>(&wqe() + 1); }
 	void start_message(const core_tx_msg &message, From from, Source source);
 	OutboundRead &start_read(u32 length, u32 source_stag, u64 source_to, bool is_rtr);
@@ -159,7 +165,8 @@ private:
 	Cursor receive_cursor{};
 	RecvSlot receive{};
 
-	bool is_held = false, want_rtr = false, term_pending = false, respond_next = false, crc = false;
+	bool is_held = false, want_rtr = false, term_pending = false, respond_next = false,
+	     crc = false;
 	u8 rtr = 0;
 	u32 send_msn = 0, read_msn = 0, built = 0, completed = 0;
 	core_terminate term{};

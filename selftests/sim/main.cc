@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Runs directed tests and random programs; prints TAP. A program that fails is named by its seed, which replays it.
+// Runs directed tests and random programs; prints TAP. A program that fails is named by its seed,
+// which replays it.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -26,15 +27,17 @@ static bool run_seed(u64 seed, Tally &tally, bool paranoid, u64 &operations)
 		operations += program.run();
 		return true;
 	} catch (const std::exception &problem) {
-		printf("# seed %llu: %s\n# again, with every octet compared at every step: sim --seed %llu\n", seed,
-		       problem.what(), seed);
+		printf("# seed %llu: %s\n# again, with every octet compared at every step: sim "
+		       "--seed %llu\n",
+		       seed, problem.what(), seed);
 		return false;
 	}
 }
 
 static double seconds()
 {
-	return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+	return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+		.count();
 }
 
 // What a run of this size has to have met, or it shows less than it says.
@@ -42,16 +45,19 @@ static bool reached_everything(const Tally &tally)
 {
 	bool all = true;
 
-	for (const char *what : {"opcode 0",	     "opcode 1",	 "opcode 3",	  "opcode 4",
-				 "opcode 5",	     "opcode 6",	 "event 1",	  "event 2",
-				 "event 3",	     "event 4",		 "event 5",	  "status 0",
-				 "status 2",	     "status 4",	 "status 5",	  "status 9",
-				 "register",	     "local invalidate", "refused 1 1 0", "refused 1 1 1",
-				 "refused 1 1 2",    "refused 1 1 3",	 "refused 1 2 2", "refused 1 2 5",
-				 "refused 0 1 0",    "refused 0 1 1",	 "refused 0 1 2", "refused 0 1 3",
-				 "refused 0 1 4",    "refused 0 1 9",	 "refused 0 0 0", "refused 2 0 2",
-				 "read source gone", "resets",		 "stream over",	  "placed from a damaged FPDU",
-				 "no markers",	     "markers one way",	 "markers both ways"})
+	for (const char *what : {"opcode 0",	  "opcode 1",	     "opcode 3",
+				 "opcode 4",	  "opcode 5",	     "opcode 6",
+				 "event 1",	  "event 2",	     "event 3",
+				 "event 4",	  "event 5",	     "status 0",
+				 "status 2",	  "status 4",	     "status 5",
+				 "status 9",	  "register",	     "local invalidate",
+				 "refused 1 1 0", "refused 1 1 1",   "refused 1 1 2",
+				 "refused 1 1 3", "refused 1 2 2",   "refused 1 2 5",
+				 "refused 0 1 0", "refused 0 1 1",   "refused 0 1 2",
+				 "refused 0 1 3", "refused 0 1 4",   "refused 0 1 9",
+				 "refused 0 0 0", "refused 2 0 2",   "read source gone",
+				 "resets",	  "stream over",     "placed from a damaged FPDU",
+				 "no markers",	  "markers one way", "markers both ways"})
 		if (!tally.count(what)) {
 			printf("# never happened: %s\n", what);
 			all = false;
@@ -71,10 +77,11 @@ static int random_programs(u64 first, u64 wanted, bool everything)
 	for (const auto &[what, times] : tally)
 		printf("# %s: %llu\n", what.c_str(), times);
 	printf("# %.1f s\n", seconds() - start);
-	tell(good, "random programs: " + std::to_string(operations) + " operations in " + std::to_string(seed - first) +
-			   " programs");
+	tell(good, "random programs: " + std::to_string(operations) + " operations in " +
+			   std::to_string(seed - first) + " programs");
 	if (good && everything)
-		tell(good = reached_everything(tally), "the programs reach every operation and every error");
+		tell(good = reached_everything(tally),
+		     "the programs reach every operation and every error");
 	return !good;
 }
 
@@ -90,8 +97,8 @@ static int soak(u64 seed)
 		if (seconds() - last < 10)
 			continue;
 		last = seconds();
-		printf("# %.0f s: %llu programs, %llu operations, next seed %llu\n", last - start, programs, operations,
-		       seed);
+		printf("# %.0f s: %llu programs, %llu operations, next seed %llu\n", last - start,
+		       programs, operations, seed);
 		fflush(stdout);
 	}
 	tell(false, "soak");
@@ -101,7 +108,9 @@ static int soak(u64 seed)
 int main(int argc, char **argv)
 {
 	auto has = [&](const char *name) { return argc > 1 && std::string(argv[1]) == name; };
-	auto number = [&](int i, u64 otherwise) { return argc > i ? strtoull(argv[i], nullptr, 0) : otherwise; };
+	auto number = [&](int i, u64 otherwise) {
+		return argc > i ? strtoull(argv[i], nullptr, 0) : otherwise;
+	};
 	Tally tally;
 	u64 operations = 0;
 	int failed = 0;
@@ -115,7 +124,8 @@ int main(int argc, char **argv)
 	if (has("--soak"))
 		return soak(number(2, std::random_device{}() * u64{1000000}));
 	if (!has("--operations")) {
-		fprintf(stderr, "usage: sim --operations N [FIRST-SEED] | --seed SEED | --soak [FIRST-SEED]\n");
+		fprintf(stderr, "usage: sim --operations N [FIRST-SEED] | --seed SEED | --soak "
+				"[FIRST-SEED]\n");
 		return 2;
 	}
 	for (const Directed &test : directed_tests()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The simulator's vocabulary: regions and work requests, what an endpoint tells its watcher, and how a run fails.
+// The simulator's vocabulary: regions and work requests, what an endpoint tells its watcher, and
+// how a run fails.
 #pragma once
 
 #include <cstdarg>
@@ -54,7 +55,8 @@ struct Broken : std::runtime_error {
 	throw Broken(text);
 }
 
-// A memory region: octets [at, at + length) of its endpoint's memory, known to others as [base, base + length) of stag.
+// A memory region: octets [at, at + length) of its endpoint's memory, known to others as [base,
+// base + length) of stag.
 struct Mr {
 	u32 stag;
 	u64 base, length;

@@ -110,7 +110,10 @@ void Oracle::posted(unsigned side, const SendRequest &request)
 	sides[side].ops.push_back(op);
 }
 
-void Oracle::posted(unsigned side, const RecvRequest &request) { sides[side].receives.push_back(request); }
+void Oracle::posted(unsigned side, const RecvRequest &request)
+{
+	sides[side].receives.push_back(request);
+}
 
 void Oracle::stored(unsigned side, u64 at, const Bytes &data)
 {
@@ -125,7 +128,8 @@ void Oracle::compare(unsigned side) const
 		return;
 	for (size_t i = 0; i < should.size(); i++)
 		if (is[i] != should[i])
-			broken("side %u: memory differs at %zu: %02x, should be %02x", side, i, is[i], should[i]);
+			broken("side %u: memory differs at %zu: %02x, should be %02x", side, i,
+			       is[i], should[i]);
 }
 
 // ---- sending ----
@@ -140,7 +144,8 @@ void Oracle::connected(unsigned side, const core_mpa_agreed &agreed)
 		return;
 	if (agreed.crc != peer.agreed.crc)
 		broken("the ends disagree about CRCs");
-	if (agreed.send_markers != peer.agreed.recv_markers || agreed.recv_markers != peer.agreed.send_markers)
+	if (agreed.send_markers != peer.agreed.recv_markers ||
+	    agreed.recv_markers != peer.agreed.send_markers)
 		broken("the ends disagree about markers");
 	tally[agreed.send_markers && agreed.recv_markers   ? "markers both ways"
 	      : agreed.send_markers || agreed.recv_markers ? "markers one way"
@@ -149,7 +154,8 @@ void Oracle::connected(unsigned side, const core_mpa_agreed &agreed)
 		broken("one end's ORD exceeds the other's IRD");
 }
 
-// Rule 13: in the order of posting. Rule 12 and 17: a response only to a request that was delivered, in their order.
+// Rule 13: in the order of posting. Rule 12 and 17: a response only to a request that was
+// delivered, in their order.
 void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 index)
 {
 	Side &us = sides[side];
@@ -166,8 +172,8 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 		message.op = us.inbound.front().op;
 		message.rtr = us.inbound.front().rtr;
 		if (message.length != us.inbound.front().length)
-			broken("side %u answers a read of %u octets with %u", side, us.inbound.front().length,
-			       message.length);
+			broken("side %u answers a read of %u octets with %u", side,
+			       us.inbound.front().length, message.length);
 	} else if (source == Source::request) {
 		u32 number = index - us.first_index;
 		Op &op = us.ops.at(number);
@@ -176,12 +182,13 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 		while (us.next_start < number && us.ops[us.next_start].started)
 			us.next_start++;
 		if (number != us.next_start || op.started)
-			broken("side %u: request %u starts, %u is next", side, number, us.next_start);
+			broken("side %u: request %u starts, %u is next", side, number,
+			       us.next_start);
 		if (wqe.flags & SRNIC_WQE_FENCE && !us.reads.empty())
 			broken("side %u: request %u does not wait at its fence", side, number);
 		if (!is_read(wqe.opcode) && message.length != op.length)
-			broken("side %u: request %u of %u octets goes out with %u", side, number, op.length,
-			       message.length);
+			broken("side %u: request %u of %u octets goes out with %u", side, number,
+			       op.length, message.length);
 		op.started = true;
 		message.op = number;
 		message.stag = wqe.rkey;
@@ -199,8 +206,8 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 	us.wire.push_back(std::move(message));
 }
 
-std::optional<Oracle::Spot> Oracle::in_list(const Side &side, const std::vector<srnic_sge> &sges, u32 offset, u32 len,
-					    u32 access) const
+std::optional<Oracle::Spot> Oracle::in_list(const Side &side, const std::vector<srnic_sge> &sges,
+					    u32 offset, u32 len, u32 access) const
 {
 	for (const srnic_sge &sge : sges) {
 		if (offset >= sge.length) {
@@ -225,7 +232,8 @@ std::optional<Oracle::Spot> Oracle::source(const Side &side, const Message &mess
 		return in_list(side, side.ops[message.op].request.sges, offset, len, 0);
 	const InboundRead &read = side.inbound.front();
 
-	if (usable(side, read.stag, CORE_ACCESS_REMOTE_READ, read.to + offset, len) != CORE_REGION_OK)
+	if (usable(side, read.stag, CORE_ACCESS_REMOTE_READ, read.to + offset, len) !=
+	    CORE_REGION_OK)
 		return {};
 	const Mr *mr = find(side, read.stag);
 
@@ -264,10 +272,12 @@ void Oracle::finished(unsigned side, u64 stream_end)
 		us.ops[message.op].built = true;
 		us.ops[message.op].stream_end = stream_end;
 	}
-	bool carries = message.opcode != CORE_RDMAP_READ_REQUEST && message.opcode != CORE_RDMAP_TERMINATE;
+	bool carries =
+		message.opcode != CORE_RDMAP_READ_REQUEST && message.opcode != CORE_RDMAP_TERMINATE;
 
 	if (carries && message.content.size() != message.length)
-		broken("side %u: a message of %u octets carries %zu", side, message.length, message.content.size());
+		broken("side %u: a message of %u octets carries %zu", side, message.length,
+		       message.content.size());
 }
 
 void Oracle::done_locally(unsigned side, u32 index)
@@ -304,12 +314,14 @@ void Oracle::done_locally(unsigned side, u32 index)
 // Octets that came by may be wrong from the damaged one on.
 bool Oracle::damaged(unsigned to) const { return sides[!to].out->damaged(); }
 
-std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message &message, u32 len) const
+std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message &message,
+						u32 len) const
 {
 	u32 offset = message.placed;
 
 	if (message.opcode == CORE_RDMAP_WRITE) {
-		if (usable(side, message.stag, CORE_ACCESS_REMOTE_WRITE, message.to + offset, len) != CORE_REGION_OK)
+		if (usable(side, message.stag, CORE_ACCESS_REMOTE_WRITE, message.to + offset,
+			   len) != CORE_REGION_OK)
 			return {};
 		const Mr *mr = find(side, message.stag);
 
@@ -318,11 +330,13 @@ std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message 
 	if (message.opcode == CORE_RDMAP_READ_RESPONSE) {
 		if (side.reads.empty() || side.reads.front() == no_op)
 			return {};
-		return in_list(side, side.ops[side.reads.front()].request.sges, offset, len, CORE_ACCESS_LOCAL_WRITE);
+		return in_list(side, side.ops[side.reads.front()].request.sges, offset, len,
+			       CORE_ACCESS_LOCAL_WRITE);
 	}
 	if (side.next_recv >= side.receives.size())
 		return {};
-	return in_list(side, side.receives[side.next_recv].sges, offset, len, CORE_ACCESS_LOCAL_WRITE);
+	return in_list(side, side.receives[side.next_recv].sges, offset, len,
+		       CORE_ACCESS_LOCAL_WRITE);
 }
 
 bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
@@ -337,9 +351,11 @@ bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
 		return false;
 	std::optional<Spot> spot = destination(us, message, len);
 
-	if (!spot || spot->at != at || spot->run != len || message.placed + u64{len} > message.content.size())
+	if (!spot || spot->at != at || spot->run != len ||
+	    message.placed + u64{len} > message.content.size())
 		return false;
-	if (memcmp(us.endpoint->memory().data() + at, message.content.data() + message.placed, len) != 0)
+	if (memcmp(us.endpoint->memory().data() + at, message.content.data() + message.placed,
+		   len) != 0)
 		return false;
 	memcpy(us.memory.data() + at, message.content.data() + message.placed, len);
 	message.placed += len;
@@ -348,12 +364,15 @@ bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
 	return true;
 }
 
-// A damaged header may send octets anywhere that this stream may write to, before the CRC tells; and nowhere else.
+// A damaged header may send octets anywhere that this stream may write to, before the CRC tells;
+// and nowhere else.
 void Oracle::place_damaged(unsigned side, u64 at, u32 len)
 {
 	Side &us = sides[side];
 	bool allowed = false;
-	auto holds = [&](u64 from, u64 octets) { allowed |= at >= from && at + len <= from + octets; };
+	auto holds = [&](u64 from, u64 octets) {
+		allowed |= at >= from && at + len <= from + octets;
+	};
 	auto lists = [&](const std::vector<srnic_sge> &sges) {
 		for (const srnic_sge &sge : sges)
 			if (const Mr *mr = find(us, sge.lkey))
@@ -378,7 +397,8 @@ void Oracle::wrote(unsigned side, u64 at, u32 len)
 	if (place_exactly(side, at, len))
 		return;
 	if (!damaged(side))
-		broken("side %u: octets %llu+%u are written, which is not what comes next", side, at, len);
+		broken("side %u: octets %llu+%u are written, which is not what comes next", side,
+		       at, len);
 	place_damaged(side, at, len);
 }
 
@@ -419,9 +439,11 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		if (!message.rtr) {
 			const Op &op = peer.ops[message.op];
 
-			read = {op.request.wqe.rkey, op.request.wqe.remote_addr, op.length, message.op, false};
+			read = {op.request.wqe.rkey, op.request.wqe.remote_addr, op.length,
+				message.op, false};
 		}
-		if (usable(us, read.stag, CORE_ACCESS_REMOTE_READ, read.to, read.length) != CORE_REGION_OK)
+		if (usable(us, read.stag, CORE_ACCESS_REMOTE_READ, read.to, read.length) !=
+		    CORE_REGION_OK)
 			broken("side %u accepts a read of what must not be read", side);
 		us.inbound.push_back(read);
 		if (us.inbound.size() > us.agreed.ird)
@@ -429,8 +451,9 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		break;
 	}
 	case CORE_RX_READ_RESPONSE: {
-		if (message.opcode != CORE_RDMAP_READ_RESPONSE || message.placed != message.length ||
-		    us.reads.empty() || us.reads.front() != message.op)
+		if (message.opcode != CORE_RDMAP_READ_RESPONSE ||
+		    message.placed != message.length || us.reads.empty() ||
+		    us.reads.front() != message.op)
 			broken("side %u: a read is completed that is not", side);
 		us.reads.pop_front();
 		if (message.rtr)
@@ -438,7 +461,8 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		Op &op = us.ops[message.op];
 
 		op.done = true;
-		if (op.request.wqe.opcode == SRNIC_OP_READ_INV && !invalidate(us, op.request.sges[0].lkey, false))
+		if (op.request.wqe.opcode == SRNIC_OP_READ_INV &&
+		    !invalidate(us, op.request.sges[0].lkey, false))
 			op.done = false;
 		break;
 	}
@@ -467,28 +491,35 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 	switch (cqe.status) {
 	case SRNIC_WC_SUCCESS:
 		if (is_local(wqe.opcode) || is_read(wqe.opcode) ? !op.done : !sent)
-			broken("side %u: request %llu completes before it is done", side, cqe.wr_id);
+			broken("side %u: request %llu completes before it is done", side,
+			       cqe.wr_id);
 		if (cqe.byte_len != (is_read(wqe.opcode) ? op.length : 0))
-			broken("side %u: request %llu completes with %u octets", side, cqe.wr_id, cqe.byte_len);
+			broken("side %u: request %llu completes with %u octets", side, cqe.wr_id,
+			       cqe.byte_len);
 		break;
 	case SRNIC_WC_FLUSH_ERR:
 		if (!us.failed)
-			broken("side %u: request %llu is flushed while all is well", side, cqe.wr_id);
+			broken("side %u: request %llu is flushed while all is well", side,
+			       cqe.wr_id);
 		break;
 	case SRNIC_WC_LOC_PROT_ERR:
 	case SRNIC_WC_LOC_QP_OP_ERR:
 		if (in_slot != (cqe.status == SRNIC_WC_LOC_QP_OP_ERR))
-			broken("side %u: request %llu completes with the wrong error", side, cqe.wr_id);
-		if (!op.refused && !impossible(us, op) && !(wqe.opcode == SRNIC_OP_READ_INV && !op.done))
+			broken("side %u: request %llu completes with the wrong error", side,
+			       cqe.wr_id);
+		if (!op.refused && !impossible(us, op) &&
+		    !(wqe.opcode == SRNIC_OP_READ_INV && !op.done))
 			broken("side %u: request %llu could have been done", side, cqe.wr_id);
 		op.refused = true;
 		break;
 	default:
-		broken("side %u: request %llu completes with status %u", side, cqe.wr_id, cqe.status);
+		broken("side %u: request %llu completes with status %u", side, cqe.wr_id,
+		       cqe.status);
 	}
 }
 
-void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe, bool solicited)
+void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
+				   bool solicited)
 {
 	Side &us = sides[side];
 	std::optional<Message> message = std::move(us.arrived);
@@ -498,12 +529,16 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_SUCCESS: {
 		if (!message)
 			broken("side %u: receive %llu completes without a Send", side, cqe.wr_id);
-		bool inv = message->opcode == CORE_RDMAP_SEND_INV || message->opcode == CORE_RDMAP_SEND_SE_INV;
-		bool se = message->opcode == CORE_RDMAP_SEND_SE || message->opcode == CORE_RDMAP_SEND_SE_INV;
+		bool inv = message->opcode == CORE_RDMAP_SEND_INV ||
+			   message->opcode == CORE_RDMAP_SEND_SE_INV;
+		bool se = message->opcode == CORE_RDMAP_SEND_SE ||
+			  message->opcode == CORE_RDMAP_SEND_SE_INV;
 
-		if (cqe.byte_len != message->length || solicited != se || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
+		if (cqe.byte_len != message->length || solicited != se ||
+		    inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
 		    (inv && cqe.imm_inv != message->inv_stag))
-			broken("side %u: receive %llu is told something else than was sent", side, cqe.wr_id);
+			broken("side %u: receive %llu is told something else than was sent", side,
+			       cqe.wr_id);
 		if (inv && !invalidate(us, message->inv_stag, true))
 			broken("side %u: a peer invalidates what it must not", side);
 		break;
@@ -515,7 +550,8 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 		break;
 	case SRNIC_WC_FLUSH_ERR:
 		if (!us.failed)
-			broken("side %u: receive %llu is flushed while all is well", side, cqe.wr_id);
+			broken("side %u: receive %llu is flushed while all is well", side,
+			       cqe.wr_id);
 		break;
 	case SRNIC_WC_LOC_PROT_ERR:
 		if (usable(us, receive.sges, CORE_ACCESS_LOCAL_WRITE))
@@ -528,7 +564,8 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 		us.owed = 0;
 		break;
 	default:
-		broken("side %u: receive %llu completes with status %u", side, cqe.wr_id, cqe.status);
+		broken("side %u: receive %llu completes with status %u", side, cqe.wr_id,
+		       cqe.status);
 	}
 }
 
@@ -540,14 +577,16 @@ void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
 	tally["status " + std::to_string(cqe.status)]++;
 	if (cqe.opcode == SRNIC_OP_RECV) {
 		if (cqe.wr_id != us.next_recv || us.next_recv >= us.receives.size())
-			broken("side %u: receive %llu completes, %u is next", side, cqe.wr_id, us.next_recv);
+			broken("side %u: receive %llu completes, %u is next", side, cqe.wr_id,
+			       us.next_recv);
 		check_recv_completion(side, us.receives[us.next_recv], cqe, solicited);
 		us.next_recv++;
 		foresee(side);
 		return;
 	}
 	if (cqe.wr_id < us.next_send || cqe.wr_id >= us.ops.size())
-		broken("side %u: request %llu completes, %u is next", side, cqe.wr_id, us.next_send);
+		broken("side %u: request %llu completes, %u is next", side, cqe.wr_id,
+		       us.next_send);
 	for (; us.next_send < cqe.wr_id; us.next_send++) {
 		Op &silent = us.ops[us.next_send];
 		srnic_cqe assumed{};
@@ -569,7 +608,8 @@ void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
 // The request that is being worked on, or is next.
 Oracle::Op *Oracle::at_hand(Side &side)
 {
-	if (!side.wire.empty() && side.wire.back().source == Source::request && !side.wire.back().built)
+	if (!side.wire.empty() && side.wire.back().source == Source::request &&
+	    !side.wire.back().built)
 		return &side.ops[side.wire.back().op];
 	while (side.next_start < side.ops.size() && side.ops[side.next_start].started)
 		side.next_start++;
@@ -589,8 +629,9 @@ void Oracle::foresee(unsigned side)
 	const Message &message = peer.wire.front();
 
 	if (message.opcode == CORE_RDMAP_WRITE) {
-		core_region_verdict verdict = usable(us, message.stag, CORE_ACCESS_REMOTE_WRITE,
-						      message.to + message.placed, message.length - message.placed);
+		core_region_verdict verdict =
+			usable(us, message.stag, CORE_ACCESS_REMOTE_WRITE,
+			       message.to + message.placed, message.length - message.placed);
 
 		if (verdict != CORE_REGION_OK)
 			us.due.insert(ddp_codes[verdict]);
@@ -599,12 +640,14 @@ void Oracle::foresee(unsigned side)
 			us.due.insert(ddp_codes[CORE_REGION_BOUNDS]);
 	} else if (message.opcode == CORE_RDMAP_READ_REQUEST && message.op != no_op) {
 		const Op &op = peer.ops[message.op];
-		core_region_verdict verdict = usable(us, op.request.wqe.rkey, CORE_ACCESS_REMOTE_READ,
-						      op.request.wqe.remote_addr, op.length);
+		core_region_verdict verdict =
+			usable(us, op.request.wqe.rkey, CORE_ACCESS_REMOTE_READ,
+			       op.request.wqe.remote_addr, op.length);
 
 		if (verdict != CORE_REGION_OK)
 			us.due.insert(rdmap_codes[verdict]);
-	} else if (message.opcode >= CORE_RDMAP_SEND && message.opcode <= CORE_RDMAP_SEND_SE_INV && !message.rtr) {
+	} else if (message.opcode >= CORE_RDMAP_SEND && message.opcode <= CORE_RDMAP_SEND_SE_INV &&
+		   !message.rtr) {
 		if (us.next_recv == us.receives.size())
 			us.due.insert(0x1202);
 		else if (length_of(us.receives[us.next_recv].sges) < message.length)
@@ -660,17 +703,20 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
 		break;
 	case Cause::response_gone:
 		if (us.inbound.empty() ||
-		    source(us, us.wire.back(), us.wire.back().length - static_cast<u32>(us.wire.back().content.size())))
+		    source(us, us.wire.back(),
+			   us.wire.back().length - static_cast<u32>(us.wire.back().content.size())))
 			broken("side %u does not answer a read that it could answer", side);
 		us.sent_term = *term;
 		tally["read source gone"]++;
 		break;
 	case Cause::peer_terminated:
-		if (!peer.failed || term->layer != peer.sent_term.layer || term->etype != peer.sent_term.etype ||
-		    term->code != peer.sent_term.code || term->has_ddp != peer.sent_term.has_ddp ||
+		if (!peer.failed || term->layer != peer.sent_term.layer ||
+		    term->etype != peer.sent_term.etype || term->code != peer.sent_term.code ||
+		    term->has_ddp != peer.sent_term.has_ddp ||
 		    term->has_rdmap != peer.sent_term.has_rdmap ||
 		    memcmp(term->ddp, peer.sent_term.ddp, sizeof(term->ddp)) != 0 ||
-		    memcmp(term->read_request, peer.sent_term.read_request, sizeof(term->read_request)) != 0)
+		    memcmp(term->read_request, peer.sent_term.read_request,
+			   sizeof(term->read_request)) != 0)
 			broken("side %u gets another Terminate than was sent", side);
 		break;
 	case Cause::stream_over:

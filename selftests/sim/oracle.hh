@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What has to be, after RFC 5040 5.5 and verbs: a model of both memories and of all queues at the level of messages. It
-// knows nothing of segments, framing or the core's checks. It follows what the endpoints tell, believes none of it, and
-// throws at the first thing that is not as it must be.
+// What has to be, after RFC 5040 5.5 and verbs: a model of both memories and of all queues at the
+// level of messages. It knows nothing of segments, framing or the core's checks. It follows what
+// the endpoints tell, believes none of it, and throws at the first thing that is not as it must be.
 //
-// Exactness: an endpoint's memory is changed by its own consumer and by messages that come in one stream, so each octet
-// that comes in has one right place and one right value: the next of the oldest message that is not delivered. What a
-// message carries is taken from the model's memory at the moment when the sender reads it.
+// Exactness: an endpoint's memory is changed by its own consumer and by messages that come in one
+// stream, so each octet that comes in has one right place and one right value: the next of the
+// oldest message that is not delivered. What a message carries is taken from the model's memory at
+// the moment when the sender reads it.
 #pragma once
 
 #include <map>
@@ -90,12 +91,15 @@ private:
 		std::vector<RecvRequest> receives;
 		std::deque<Message> wire; // sent by this side, not yet delivered
 		std::deque<InboundRead> inbound;
-		std::deque<u32> reads;		// issued, without their response: op numbers, or no_op for the RTR
+		std::deque<u32>
+			reads; // issued, without their response: op numbers, or no_op for the RTR
 		std::optional<Message> arrived; // a Send delivered whose completion has not shown
 		bool failed = false;
-		std::optional<u32> owed; // the Terminate that a completion just told of: layer, type, code
-		// Terminates that the first undelivered message has deserved at some time since its last octet came: an
-		// error of its header is told later, when the CRC has been found good.
+		std::optional<u32>
+			owed; // the Terminate that a completion just told of: layer, type, code
+		// Terminates that the first undelivered message has deserved at some time since its
+		// last octet came: an error of its header is told later, when the CRC has been
+		// found good.
 		std::set<u32> due;
 		core_terminate sent_term{};
 		core_mpa_agreed agreed{};
@@ -113,13 +117,14 @@ private:
 	bool is_known(const Side &side, u32 stag) const;
 	bool invalidate(Side &side, u32 stag, bool remote);
 
-	// Where up to len octets have to lie: as many as lie together. Nothing, if they must not be used.
+	// Where up to len octets have to lie: as many as lie together. Nothing, if they must not be
+	// used.
 	struct Spot {
 		u64 at;
 		u32 run;
 	};
-	std::optional<Spot> in_list(const Side &side, const std::vector<srnic_sge> &sges, u32 offset, u32 len,
-				    u32 access) const;
+	std::optional<Spot> in_list(const Side &side, const std::vector<srnic_sge> &sges,
+				    u32 offset, u32 len, u32 access) const;
 	std::optional<Spot> destination(const Side &side, const Message &message, u32 len) const;
 	bool place_exactly(unsigned side, u64 at, u32 len);
 	void place_damaged(unsigned side, u64 at, u32 len);
@@ -127,7 +132,8 @@ private:
 	bool damaged(unsigned to) const;
 
 	void check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe);
-	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe, bool solicited);
+	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
+				   bool solicited);
 	Op *at_hand(Side &side);
 	void foresee(unsigned side);
 	void check_refusal(unsigned side, const core_terminate &term);

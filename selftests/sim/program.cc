@@ -10,15 +10,17 @@ constexpr u64 guard = 64; // octets between regions that are nobody's
 static u64 region_octets(int scale) { return scale == 0 ? 2048 : scale == 1 ? 32768 : 640 * 1024; }
 
 Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
-	: random(seed_), seed(seed_), paranoid(paranoid_), wild(pick(3) != 0), scale(pick(100) < 80 ? Scale::small
-										     : pick(10)	    ? Scale::medium
-												    : Scale::large),
+	: random(seed_), seed(seed_), paranoid(paranoid_), wild(pick(3) != 0),
+	  scale(pick(100) < 80 ? Scale::small
+		: pick(10)     ? Scale::medium
+			       : Scale::large),
 	  region_size(region_octets(static_cast<int>(scale))),
-	  target(scale == Scale::large ? 30 + pick(30) : 60 + pick(wild ? 150 : 600)), setups{make_setup(true),
-											      make_setup(false)},
+	  target(scale == Scale::large ? 30 + pick(30) : 60 + pick(wild ? 150 : 600)),
+	  setups{make_setup(true), make_setup(false)},
 	  oracle(setups, tally_), streams{{buffer_size(), pick_cut(), setups[0].emss, random()},
 					  {buffer_size(), pick_cut(), setups[1].emss, random()}},
-	  ends{{0, setups[0], streams[0], oracle}, {1, setups[1], streams[1], oracle}}, tally(tally_)
+	  ends{{0, setups[0], streams[0], oracle}, {1, setups[1], streams[1], oracle}},
+	  tally(tally_)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		oracle.attach(i, ends[i], streams[i]);
@@ -28,7 +30,10 @@ Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 	tally[wild ? "wild programs" : "clean programs"]++;
 }
 
-u32 Program::buffer_size() { return static_cast<u32>(1024u << pick(scale == Scale::small ? 6 : 9)); }
+u32 Program::buffer_size()
+{
+	return static_cast<u32>(1024u << pick(scale == Scale::small ? 6 : 9));
+}
 
 // The smallest pieces only where they are not too many.
 Cut Program::pick_cut()
@@ -105,7 +110,8 @@ Setup Program::make_setup(bool initiator)
 // Favours the edges: nothing, one octet, a multiple of what a segment takes and its neighbours.
 u32 Program::pick_length(u64 max)
 {
-	u64 length = 0, segment = core_mpa_mulpdu(setups[pick(2)].emss, pick(4) == 0) - (pick(2) ? 14 : 18);
+	u64 length = 0,
+	    segment = core_mpa_mulpdu(setups[pick(2)].emss, pick(4) == 0) - (pick(2) ? 14 : 18);
 
 	switch (pick(8)) {
 	case 0:
@@ -129,7 +135,8 @@ u32 Program::pick_length(u64 max)
 	return static_cast<u32>(std::min(length, max));
 }
 
-// Where length octets fit into a region. At the top of all TOs, the last one cannot be used: its end would wrap.
+// Where length octets fit into a region. At the top of all TOs, the last one cannot be used: its
+// end would wrap.
 u64 Program::spot(const Mr &mr, u32 length)
 {
 	u64 end = mr.length - (mr.base + mr.length == 0);
@@ -149,7 +156,8 @@ std::vector<srnic_sge> Program::make_sges(unsigned side, u32 length, bool sink)
 	for (u32 i = 0; i < num || length; i++) {
 		const Mr &mr = ends[side].regions()[sink ? sinks[pick(4)] : sources[pick(5)]];
 		u32 most = static_cast<u32>(std::min<u64>(length, region_size / 2));
-		u32 len = i + 1 >= num && length <= most ? length : static_cast<u32>(pick(most + 1));
+		u32 len =
+			i + 1 >= num && length <= most ? length : static_cast<u32>(pick(most + 1));
 
 		if (sges.size() + 1 == SRNIC_MAX_SGE)
 			len = most;
@@ -178,7 +186,8 @@ SendRequest Program::begin(unsigned side, u8 opcode)
 
 	request.wqe.wr_id = requests[side];
 	request.wqe.opcode = opcode;
-	request.wqe.flags = static_cast<u8>((pick(3) ? SRNIC_WQE_SIGNALED : 0) | (pick(4) ? 0 : SRNIC_WQE_SOLICITED) |
+	request.wqe.flags = static_cast<u8>((pick(3) ? SRNIC_WQE_SIGNALED : 0) |
+					    (pick(4) ? 0 : SRNIC_WQE_SOLICITED) |
 					    (pick(12) ? 0 : SRNIC_WQE_FENCE));
 	return request;
 }
@@ -249,7 +258,8 @@ void Program::post_send_op(unsigned side, bool inv)
 	submit(side, request);
 }
 
-// The owner's part: opens a window that its peer has closed, or closes one that is not to be used for a while.
+// The owner's part: opens a window that its peer has closed, or closes one that is not to be used
+// for a while.
 void Program::post_window_op(unsigned side)
 {
 	unsigned which = static_cast<unsigned>(pick(2));
@@ -317,15 +327,19 @@ void Program::post(unsigned side)
 	}
 }
 
-// Anything: wrong STags, places out of bounds, opcodes and flags that do not exist, windows under a peer's feet.
+// Anything: wrong STags, places out of bounds, opcodes and flags that do not exist, windows under a
+// peer's feet.
 void Program::post_wild(unsigned side)
 {
-	static const u8 opcodes[] = {
-		SRNIC_OP_WRITE, SRNIC_OP_WRITE,	   SRNIC_OP_SEND,      SRNIC_OP_SEND_INV, SRNIC_OP_READ,
-		SRNIC_OP_READ,	SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR,	  99};
+	static const u8 opcodes[] = {SRNIC_OP_WRITE,	SRNIC_OP_WRITE,
+				     SRNIC_OP_SEND,	SRNIC_OP_SEND_INV,
+				     SRNIC_OP_READ,	SRNIC_OP_READ,
+				     SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
+				     SRNIC_OP_REG_MR,	99};
 	SendRequest request = begin(side, opcodes[pick(sizeof(opcodes))]);
 	srnic_send_wqe &wqe = request.wqe;
-	const Mr &there = ends[!side].regions()[pick(places)], &here = ends[side].regions()[pick(places)];
+	const Mr &there = ends[!side].regions()[pick(places)],
+		 &here = ends[side].regions()[pick(places)];
 	u32 length = pick_length(region_size - 64);
 
 	wqe.rkey = pick(5) ? there.stag : there.stag ^ 1u << pick(32);
@@ -361,8 +375,9 @@ void Program::post_wild(unsigned side)
 	}
 	if (pick(20) == 0)
 		wqe.flags |= 0x40;
-	request.malformed = wqe.flags & 0x40 || wqe.opcode == 99 ||
-			    (setups[side].user && (is_local(wqe.opcode) || wqe.opcode == SRNIC_OP_READ_INV));
+	request.malformed =
+		wqe.flags & 0x40 || wqe.opcode == 99 ||
+		(setups[side].user && (is_local(wqe.opcode) || wqe.opcode == SRNIC_OP_READ_INV));
 	submit(side, request);
 }
 
@@ -375,7 +390,8 @@ void Program::deliver(unsigned to)
 	Stream::Piece piece = in.peek();
 
 	if (piece.len) {
-		Bytes octets(piece.data, piece.data + piece.len); // exact, so that reading past it shows
+		Bytes octets(piece.data,
+			     piece.data + piece.len); // exact, so that reading past it shows
 
 		in.drop(piece.len);
 		oracle.receiving(to);
@@ -385,7 +401,8 @@ void Program::deliver(unsigned to)
 		ends[to].hang_up();
 }
 
-// The consumer writes where it likes, whatever is under way; requests that completed must not notice.
+// The consumer writes where it likes, whatever is under way; requests that completed must not
+// notice.
 void Program::store(unsigned side)
 {
 	const Mr &mr = ends[side].regions()[pick(places)];
@@ -399,7 +416,8 @@ void Program::store(unsigned side)
 	ends[side].store(at, data);
 }
 
-// Once in a wild program, perhaps: the connection breaks, or an octet is damaged under the CRC's eyes.
+// Once in a wild program, perhaps: the connection breaks, or an octet is damaged under the CRC's
+// eyes.
 void Program::spoil()
 {
 	unsigned side = static_cast<unsigned>(pick(2));
@@ -409,8 +427,10 @@ void Program::spoil()
 		streams[0].do_reset();
 		streams[1].do_reset();
 		tally["resets"]++;
-	} else if (crc && ends[!side].state() == Endpoint::State::rts && !streams[side].to_be_damaged()) {
-		streams[side].damage(streams[side].accepted() + pick(4000), static_cast<u8>(1u << pick(8)));
+	} else if (crc && ends[!side].state() == Endpoint::State::rts &&
+		   !streams[side].to_be_damaged()) {
+		streams[side].damage(streams[side].accepted() + pick(4000),
+				     static_cast<u8>(1u << pick(8)));
 		tally["octets to damage"]++;
 	}
 }
@@ -456,8 +476,8 @@ void Program::drain()
 	u64 before;
 
 	do {
-		before = oracle.completions() + streams[0].accepted() + streams[0].consumed() + streams[1].accepted() +
-			 streams[1].consumed();
+		before = oracle.completions() + streams[0].accepted() + streams[0].consumed() +
+			 streams[1].accepted() + streams[1].consumed();
 		for (unsigned i = 0; i < 2; i++) {
 			ends[i].run();
 			for (u64 burst = 1 + pick(20); burst; burst--)
@@ -478,7 +498,8 @@ void Program::finish()
 	}
 	if (!wild) {
 		oracle.expect_all_done();
-	} else if (oracle.failed(0) || oracle.failed(1) || streams[0].damaged() || streams[1].damaged()) {
+	} else if (oracle.failed(0) || oracle.failed(1) || streams[0].damaged() ||
+		   streams[1].damaged()) {
 		for (unsigned i = 0; i < 2; i++)
 			streams[i].do_reset();
 		drain();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A random program: from a seed come two endpoints, the streams between them, work for both and the order in which
-// everything happens. Clean programs break no rule, and all of their work has to succeed. In wild ones either side does
-// anything, the stream may be damaged or reset, and the oracle has to agree with every end that they come to.
+// A random program: from a seed come two endpoints, the streams between them, work for both and the
+// order in which everything happens. Clean programs break no rule, and all of their work has to
+// succeed. In wild ones either side does anything, the stream may be damaged or reset, and the
+// oracle has to agree with every end that they come to.
 #pragma once
 
 #include "oracle.hh"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Memory and queues of an endpoint: copies in and out of regions, completion in the order of posting, flushing.
+// Memory and queues of an endpoint: copies in and out of regions, completion in the order of
+// posting, flushing.
 #include "endpoint.hh"
 
 namespace sim {
@@ -25,7 +26,8 @@ bool Endpoint::find_region(u32 stag, core_region &grant) const
 }
 
 // One of `to_octets` and `in` says the direction, neither that it is only a question.
-bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u32 len, core_region_verdict &verdict)
+bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u32 len,
+		    core_region_verdict &verdict)
 {
 	core_region grant;
 	u64 at;
@@ -47,7 +49,8 @@ bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u
 	return true;
 }
 
-template <class Sge, class At> static const Sge *current_sge(const Sge *sges, u32 num, At &at, u32 &n)
+template <class Sge, class At>
+static const Sge *current_sge(const Sge *sges, u32 num, At &at, u32 &n)
 {
 	while (at.index < num && at.offset == sges[at.index].length)
 		at = {at.index + 1, 0};
@@ -57,7 +60,8 @@ template <class Sge, class At> static const Sge *current_sge(const Sge *sges, u3
 	return &sges[at.index];
 }
 
-core_region_verdict Endpoint::gather(const srnic_sge *list, u32 num, Cursor &at, u8 *to_octets, u32 len)
+core_region_verdict Endpoint::gather(const srnic_sge *list, u32 num, Cursor &at, u8 *to_octets,
+				     u32 len)
 {
 	core_region_verdict verdict = CORE_REGION_OK;
 
@@ -73,7 +77,8 @@ core_region_verdict Endpoint::gather(const srnic_sge *list, u32 num, Cursor &at,
 	return verdict;
 }
 
-core_region_verdict Endpoint::scatter(const srnic_sge *list, u32 num, Cursor &at, const u8 *in, u32 len)
+core_region_verdict Endpoint::scatter(const srnic_sge *list, u32 num, Cursor &at, const u8 *in,
+				      u32 len)
 {
 	core_region_verdict verdict = CORE_REGION_OK;
 
@@ -83,7 +88,8 @@ core_region_verdict Endpoint::scatter(const srnic_sge *list, u32 num, Cursor &at
 
 		if (!sge)
 			return CORE_REGION_BOUNDS;
-		if (!copy(sge->lkey, CORE_ACCESS_LOCAL_WRITE, sge->addr + at.offset, nullptr, in, n, verdict))
+		if (!copy(sge->lkey, CORE_ACCESS_LOCAL_WRITE, sge->addr + at.offset, nullptr, in, n,
+			  verdict))
 			return verdict;
 	}
 	return verdict;
@@ -94,8 +100,8 @@ core_region_verdict Endpoint::verify(const srnic_sge *list, u32 num, u32 access)
 	core_region_verdict verdict = CORE_REGION_OK;
 
 	for (u32 i = 0; i < num; i++)
-		if (list[i].length &&
-		    !copy(list[i].lkey, access, list[i].addr, nullptr, nullptr, list[i].length, verdict))
+		if (list[i].length && !copy(list[i].lkey, access, list[i].addr, nullptr, nullptr,
+					    list[i].length, verdict))
 			return verdict;
 	return CORE_REGION_OK;
 }
@@ -126,7 +132,10 @@ bool Endpoint::register_mr(u64 index, u32 key, u32 access)
 	return true;
 }
 
-void Endpoint::store(u64 at, const Bytes &data) { memcpy(octets.data() + at, data.data(), data.size()); }
+void Endpoint::store(u64 at, const Bytes &data)
+{
+	memcpy(octets.data() + at, data.data(), data.size());
+}
 
 // ---- send queue ----
 
@@ -141,7 +150,8 @@ bool Endpoint::post_send(const SendRequest &posted)
 	if (!posted.data.empty())
 		memcpy(slot.octets + sizeof(head), posted.data.data(), posted.data.size());
 	else if (!posted.sges.empty())
-		memcpy(slot.octets + sizeof(head), posted.sges.data(), posted.sges.size() * sizeof(srnic_sge));
+		memcpy(slot.octets + sizeof(head), posted.sges.data(),
+		       posted.sges.size() * sizeof(srnic_sge));
 	sq[prod++ & (sq_entries - 1)] = slot;
 	return true;
 }
@@ -193,7 +203,8 @@ void Endpoint::post_recv(const RecvRequest &posted)
 	head.num_sge = posted.malformed ? SRNIC_MAX_SGE + 1 : static_cast<u32>(posted.sges.size());
 	memcpy(slot.octets, &head, sizeof(head));
 	if (!posted.sges.empty())
-		memcpy(slot.octets + sizeof(head), posted.sges.data(), posted.sges.size() * sizeof(srnic_sge));
+		memcpy(slot.octets + sizeof(head), posted.sges.data(),
+		       posted.sges.size() * sizeof(srnic_sge));
 	rq.push_back(slot);
 	if (now == State::error)
 		flush();
@@ -207,8 +218,8 @@ core_take Endpoint::take_receive(u32 &room)
 	rq.pop_front();
 	receive_active = true;
 	receive_cursor = {};
-	if (core_recv_wqe_check(reinterpret_cast<const srnic_recv_wqe *>(receive.octets), sizeof(receive.octets),
-				 &room) == CORE_WQE_OK)
+	if (core_recv_wqe_check(reinterpret_cast<const srnic_recv_wqe *>(receive.octets),
+				sizeof(receive.octets), &room) == CORE_WQE_OK)
 		return CORE_TAKE_OK;
 	complete_recv(nullptr, SRNIC_WC_LOC_QP_OP_ERR);
 	return CORE_TAKE_BROKEN;
@@ -243,7 +254,8 @@ void Endpoint::flush()
 	}
 	complete_done();
 	for (; pending; pending--) {
-		const auto *slot = reinterpret_cast<const srnic_send_wqe *>(sq[sq_taken & (sq_entries - 1)].octets);
+		const auto *slot = reinterpret_cast<const srnic_send_wqe *>(
+			sq[sq_taken & (sq_entries - 1)].octets);
 
 		track(sq_taken++) = {slot->wr_id, 0, slot->opcode, 0, SRNIC_WC_FLUSH_ERR, true};
 		complete_done();

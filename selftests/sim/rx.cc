@@ -6,10 +6,16 @@
 
 static sim::Endpoint &endpoint(void *ctx) { return *static_cast<sim::Endpoint *>(ctx); }
 
-bool core_host_region(void *ctx, u32 stag, struct core_region *out) { return endpoint(ctx).find_region(stag, *out); }
+bool core_host_region(void *ctx, u32 stag, struct core_region *out)
+{
+	return endpoint(ctx).find_region(stag, *out);
+}
 enum core_take core_host_receive(void *ctx, u32 *room) { return endpoint(ctx).take_receive(*room); }
 bool core_host_read_room(void *ctx) { return endpoint(ctx).read_room(); }
-u32 core_host_crc32c(u32 crc, const void *data, u64 len) { return core_crc32c_table(crc, data, len); }
+u32 core_host_crc32c(u32 crc, const void *data, u64 len)
+{
+	return core_crc32c_table(crc, data, len);
+}
 
 bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
@@ -22,7 +28,10 @@ bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 
 namespace sim {
 
-const core_read_sink *Endpoint::oldest_read() const { return outbound.empty() ? nullptr : &outbound.front().sink; }
+const core_read_sink *Endpoint::oldest_read() const
+{
+	return outbound.empty() ? nullptr : &outbound.front().sink;
+}
 
 // ---- placement ----
 
@@ -31,13 +40,14 @@ core_rx_event Endpoint::place(const u8 *data, u32 n)
 	core_region_verdict verdict = CORE_REGION_OK;
 
 	if (rx.place.kind == CORE_PLACE_REGION) {
-		if (!copy(rx.place.stag, CORE_ACCESS_REMOTE_WRITE, rx.place.to, nullptr, data, n, verdict))
+		if (!copy(rx.place.stag, CORE_ACCESS_REMOTE_WRITE, rx.place.to, nullptr, data, n,
+			  verdict))
 			return core_rx_fail(&rx, verdict);
 	} else if (rx.place.kind == CORE_PLACE_RECEIVE) {
 		const auto *head = reinterpret_cast<const srnic_recv_wqe *>(receive.octets);
 
-		if (scatter(reinterpret_cast<const srnic_sge *>(head + 1), head->num_sge, receive_cursor, data, n) !=
-		    CORE_REGION_OK) {
+		if (scatter(reinterpret_cast<const srnic_sge *>(head + 1), head->num_sge,
+			    receive_cursor, data, n) != CORE_REGION_OK) {
 			complete_recv(nullptr, SRNIC_WC_LOC_PROT_ERR);
 			return core_rx_fail(&rx, CORE_REGION_OK);
 		}
@@ -45,8 +55,8 @@ core_rx_event Endpoint::place(const u8 *data, u32 n)
 		OutboundRead &read = outbound.front();
 
 		read.sink.placed += n;
-		if (scatter(read.sges.data(), static_cast<u32>(read.sges.size()), read.cursor, data, n) !=
-		    CORE_REGION_OK) {
+		if (scatter(read.sges.data(), static_cast<u32>(read.sges.size()), read.cursor, data,
+			    n) != CORE_REGION_OK) {
 			complete(read.index, SRNIC_WC_LOC_PROT_ERR, 0);
 			return core_rx_fail(&rx, CORE_REGION_OK);
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One direction of a simulated TCP connection: octets in order, handed on in pieces of any size, and perhaps damaged,
-// or lost with the connection.
+// One direction of a simulated TCP connection: octets in order, handed on in pieces of any size,
+// and perhaps damaged, or lost with the connection.
 #pragma once
 
 #include "model.hh"

@@ -17,7 +17,8 @@ void Endpoint::start_message(const core_tx_msg &message, From where, Source sour
 	witness.started(side, source, msg, sq_taken - 1);
 }
 
-Endpoint::OutboundRead &Endpoint::start_read(u32 length, u32 source_stag, u64 source_to, bool is_rtr)
+Endpoint::OutboundRead &Endpoint::start_read(u32 length, u32 source_stag, u64 source_to,
+					     bool is_rtr)
 {
 	OutboundRead read{};
 	core_read_request header{};
@@ -83,9 +84,10 @@ static u8 send_opcode(const srnic_send_wqe &wqe)
 
 u8 Endpoint::do_local(u32 index)
 {
-	bool good = wqe().opcode == SRNIC_OP_LOCAL_INV ? invalidate(wqe().imm_inv, false) == CORE_REGION_OK
-						       : register_mr(wqe().arg[0], static_cast<u32>(wqe().arg[1] >> 32),
-								     static_cast<u32>(wqe().arg[1]));
+	bool good = wqe().opcode == SRNIC_OP_LOCAL_INV
+			    ? invalidate(wqe().imm_inv, false) == CORE_REGION_OK
+			    : register_mr(wqe().arg[0], static_cast<u32>(wqe().arg[1] >> 32),
+					  static_cast<u32>(wqe().arg[1]));
 
 	if (good)
 		witness.done_locally(side, index);
@@ -100,7 +102,8 @@ void Endpoint::refuse_wqe(u32 index, u8 status)
 
 u8 Endpoint::verify_wqe()
 {
-	if (verify(sges(), wqe().num_sge, is_read(wqe().opcode) ? CORE_ACCESS_LOCAL_WRITE : 0) != CORE_REGION_OK)
+	if (verify(sges(), wqe().num_sge, is_read(wqe().opcode) ? CORE_ACCESS_LOCAL_WRITE : 0) !=
+	    CORE_REGION_OK)
 		return SRNIC_WC_LOC_PROT_ERR;
 	return is_read(wqe().opcode) && !ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
 }
@@ -136,7 +139,8 @@ void Endpoint::start_wqe(u32 index, u32 length)
 		built = sq_taken;
 		return;
 	}
-	start_message(message, wqe().flags & SRNIC_WQE_INLINE ? From::bytes : From::sges, Source::request);
+	start_message(message, wqe().flags & SRNIC_WQE_INLINE ? From::bytes : From::sges,
+		      Source::request);
 }
 
 bool Endpoint::must_wait() const
@@ -198,8 +202,8 @@ core_region_verdict Endpoint::fetch(u32 offset, u8 *to_octets, u32 n)
 	if (from == From::sges)
 		verdict = gather(sges(), wqe().num_sge, cursor, to_octets, n);
 	else
-		copy(response.source_stag, CORE_ACCESS_REMOTE_READ, response.source_to + offset, to_octets, nullptr, n,
-		     verdict);
+		copy(response.source_stag, CORE_ACCESS_REMOTE_READ, response.source_to + offset,
+		     to_octets, nullptr, n, verdict);
 	if (verdict == CORE_REGION_OK)
 		witness.fetched(side, offset, n);
 	return verdict;
@@ -255,12 +259,15 @@ void Endpoint::build_fpdu(u32 mulpdu)
 	fields.resize(fields.size() + seg.pad);
 	put_between_markers(fields);
 	if (crc)
-		core_crc_field(core_host_crc32c(CORE_CRC_SEED, batch.data() + keep, batch.size() - keep), crc_field);
+		core_crc_field(
+			core_host_crc32c(CORE_CRC_SEED, batch.data() + keep, batch.size() - keep),
+			crc_field);
 	batch.insert(batch.end(), crc_field, crc_field + sizeof(crc_field));
 	core_markers_pass(&markers, sizeof(crc_field));
 	core_markers_end_fpdu(&markers);
 	if (batch.size() - keep != expected)
-		broken("side %u: an FPDU of %zu octets instead of %u", side, batch.size() - keep, expected);
+		broken("side %u: an FPDU of %zu octets instead of %u", side, batch.size() - keep,
+		       expected);
 	stream_built += batch.size() - keep;
 	if (!msg.done)
 		return;
@@ -283,7 +290,8 @@ void Endpoint::build_batch()
 			continue;
 		}
 		if (!batch.empty() &&
-		    batch.size() + core_markers_len(&markers, core_tx_next_len(&msg, mulpdu)) > batch_max)
+		    batch.size() + core_markers_len(&markers, core_tx_next_len(&msg, mulpdu)) >
+			    batch_max)
 			return;
 		build_fpdu(mulpdu);
 	}
@@ -298,7 +306,9 @@ bool Endpoint::send_batch()
 		return false;
 	}
 	batch.erase(batch.begin(),
-		    batch.begin() + (batch.empty() ? 0 : out.write(batch.data(), static_cast<u32>(batch.size()))));
+		    batch.begin() + (batch.empty() ? 0
+						   : out.write(batch.data(),
+							       static_cast<u32>(batch.size()))));
 	if (!batch.empty())
 		return false;
 	if (completed != built) {

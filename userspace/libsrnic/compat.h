@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What differs between versions of libibverbs' private interface, and nothing else. 34 is rdma-core 44 to 56, 65 is
- * rdma-core 65.
+ * What differs between versions of libibverbs' private interface, and nothing else. 34 is rdma-core
+ * 44 to 56, 65 is rdma-core 65.
  */
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
 
 #include <infiniband/driver.h>
 
-static inline int srnic_cmd_get_context(struct verbs_context *ctx, struct ibv_get_context *cmd, size_t cmd_size,
-					struct ib_uverbs_get_context_resp *resp, size_t resp_size)
+static inline int srnic_cmd_get_context(struct verbs_context *ctx, struct ibv_get_context *cmd,
+					size_t cmd_size, struct ib_uverbs_get_context_resp *resp,
+					size_t resp_size)
 {
 #if IBVERBS_PABI_VERSION >= 65
 	return ibv_cmd_get_context(ctx, cmd, cmd_size, NULL, resp, resp_size);
@@ -18,8 +19,9 @@ static inline int srnic_cmd_get_context(struct verbs_context *ctx, struct ibv_ge
 #endif
 }
 
-static inline int srnic_cmd_create_cq(struct ibv_context *ctx, const struct ibv_cq_init_attr_ex *attr,
-				      struct verbs_cq *cq, struct ibv_create_cq_ex *cmd, size_t cmd_size,
+static inline int srnic_cmd_create_cq(struct ibv_context *ctx,
+				      const struct ibv_cq_init_attr_ex *attr, struct verbs_cq *cq,
+				      struct ibv_create_cq_ex *cmd, size_t cmd_size,
 				      struct ib_uverbs_ex_create_cq_resp *resp, size_t resp_size)
 {
 #if IBVERBS_PABI_VERSION >= 65

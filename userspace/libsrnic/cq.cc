@@ -53,9 +53,13 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode)
 	}
 }
 
-constexpr unsigned int to_wc_flags(u16 flags) { return flags & SRNIC_CQE_WITH_INV ? IBV_WC_WITH_INV : 0; }
+constexpr unsigned int to_wc_flags(u16 flags)
+{
+	return flags & SRNIC_CQE_WITH_INV ? IBV_WC_WITH_INV : 0;
+}
 
-static_assert(int{SRNIC_WC_SUCCESS} == int{IBV_WC_SUCCESS} && int{SRNIC_WC_LOC_LEN_ERR} == int{IBV_WC_LOC_LEN_ERR} &&
+static_assert(int{SRNIC_WC_SUCCESS} == int{IBV_WC_SUCCESS} &&
+	      int{SRNIC_WC_LOC_LEN_ERR} == int{IBV_WC_LOC_LEN_ERR} &&
 	      int{SRNIC_WC_LOC_QP_OP_ERR} == int{IBV_WC_LOC_QP_OP_ERR} &&
 	      int{SRNIC_WC_LOC_PROT_ERR} == int{IBV_WC_LOC_PROT_ERR} &&
 	      int{SRNIC_WC_FLUSH_ERR} == int{IBV_WC_WR_FLUSH_ERR} &&
@@ -76,7 +80,8 @@ void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
 	wc->wc_flags = to_wc_flags(cqe.flags);
 }
 
-// Extended CQs: start_poll to end_poll holds the lock, and the read functions look at the completion taken last.
+// Extended CQs: start_poll to end_poll holds the lock, and the read functions look at the
+// completion taken last.
 
 bool take_now(srnic_cq &cq)
 {
@@ -120,7 +125,10 @@ void end_poll(ibv_cq_ex *ex)
 ibv_wc_opcode read_opcode(ibv_cq_ex *ex) { return to_wc_opcode(to_cq(ex).now.opcode); }
 uint32_t read_vendor_err(ibv_cq_ex *ex) { return to_cq(ex).now.vendor_err; }
 uint32_t read_byte_len(ibv_cq_ex *ex) { return to_cq(ex).now.byte_len; }
-__be32 read_imm_data(ibv_cq_ex *ex) { return to_cq(ex).now.imm_inv; } // ibv_wc_read_invalidated_rkey() too
+__be32 read_imm_data(ibv_cq_ex *ex)
+{
+	return to_cq(ex).now.imm_inv;
+} // ibv_wc_read_invalidated_rkey() too
 uint32_t read_qp_num(ibv_cq_ex *ex) { return to_cq(ex).now.qp_num; }
 unsigned int read_wc_flags(ibv_cq_ex *ex) { return to_wc_flags(to_cq(ex).now.flags); }
 // What iWARP has not.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The lock of a queue: held for the few instructions that fill or drain slots, and for the span of one batch (wr_start
-// to wr_complete) or lazy poll (start_poll to end_poll).
+// The lock of a queue: held for the few instructions that fill or drain slots, and for the span of
+// one batch (wr_start to wr_complete) or lazy poll (start_poll to end_poll).
 #pragma once
 
 #include "queue.h"
@@ -10,8 +10,8 @@
 
 namespace srnic {
 
-// A process that has one thread cannot meet a holder, so a plain store will do: a thread that is born while the lock is
-// held finds it held.
+// A process that has one thread cannot meet a holder, so a plain store will do: a thread that is
+// born while the lock is held finds it held.
 inline void lock(srnic_lock &l)
 {
 	if (l.unused)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What libibverbs sees of srnic: how its devices are recognized, the ops tables, and every verb that goes to the
- * kernel. The data path is in send.cc, recv.cc and cq.cc.
+ * What libibverbs sees of srnic: how its devices are recognized, the ops tables, and every verb
+ * that goes to the kernel. The data path is in send.cc, recv.cc and cq.cc.
  *
- * A queue is created by its uverbs command, whose response says where to map its ring. It is destroyed in the opposite
- * order, so that the kernel refusing (EBUSY) leaves everything as it was.
+ * A queue is created by its uverbs command, whose response says where to map its ring. It is
+ * destroyed in the opposite order, so that the kernel refusing (EBUSY) leaves everything as it was.
  */
 #include <errno.h>
 #include <sched.h>
@@ -36,18 +36,21 @@ struct create_srq_resp {
 	struct ib_uverbs_create_srq_resp core;
 	struct srnic_create_srq_resp srnic;
 };
-#define NO_GAP(resp) \
-	static_assert(offsetof(struct resp, srnic) == sizeof(((struct resp *)0)->core), "padding in struct " #resp)
+#define NO_GAP(resp)                                                                               \
+	static_assert(offsetof(struct resp, srnic) == sizeof(((struct resp *)0)->core),            \
+		      "padding in struct " #resp)
 NO_GAP(get_context_resp);
 NO_GAP(create_cq_resp);
 NO_GAP(create_qp_resp);
 NO_GAP(create_srq_resp);
 
 /* queue.h repeats the heads of driver.h's objects for C++. */
-static_assert(sizeof(struct verbs_cq) == offsetof(struct srnic_cq, ring), "struct verbs_cq has changed");
+static_assert(sizeof(struct verbs_cq) == offsetof(struct srnic_cq, ring),
+	      "struct verbs_cq has changed");
 static_assert(offsetof(struct verbs_qp, comp_mask) == offsetof(struct srnic_qp, comp_mask) &&
-	      offsetof(struct verbs_qp, xrcd) == offsetof(struct srnic_qp, xrcd) &&
-	      sizeof(struct verbs_qp) == offsetof(struct srnic_qp, sq), "struct verbs_qp has changed");
+		      offsetof(struct verbs_qp, xrcd) == offsetof(struct srnic_qp, xrcd) &&
+		      sizeof(struct verbs_qp) == offsetof(struct srnic_qp, sq),
+	      "struct verbs_qp has changed");
 
 struct context {
 	struct verbs_context base;
@@ -74,21 +77,23 @@ static void unmap_ring(struct srnic_ring *ring)
 }
 
 /* A child must not touch its parent's queues: they are not in it. */
-static int map_ring(struct ibv_context *ctx, const struct srnic_ring_map *where, uint32_t smallest_slot,
-		    struct srnic_ring *ring)
+static int map_ring(struct ibv_context *ctx, const struct srnic_ring_map *where,
+		    uint32_t smallest_slot, struct srnic_ring *ring)
 {
 	void *map;
 
 	if (!where->size)
 		return 0;
-	map = mmap(NULL, where->size, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->cmd_fd, where->offset);
+	map = mmap(NULL, where->size, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->cmd_fd,
+		   where->offset);
 	if (map == MAP_FAILED) {
-		verbs_err(to_vctx(ctx), "mapping a ring of %llu octets at %#llx failed: errno %d\n", where->size,
-			  where->offset, errno);
+		verbs_err(to_vctx(ctx), "mapping a ring of %llu octets at %#llx failed: errno %d\n",
+			  where->size, where->offset, errno);
 		return errno;
 	}
 	if (!srnic_ring_open(ring, map, where->size, smallest_slot)) {
-		verbs_err(to_vctx(ctx), "the kernel's ring has a layout that this provider does not know\n");
+		verbs_err(to_vctx(ctx),
+			  "the kernel's ring has a layout that this provider does not know\n");
 		munmap(map, where->size);
 		return EPROTO;
 	}
@@ -110,8 +115,9 @@ static int query_device_ex(struct ibv_context *ctx, const struct ibv_query_devic
 	if (err)
 		return err;
 	fw = resp.base.fw_ver;
-	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver), "%u.%u.%u", (unsigned int)(fw >> 32),
-		 (unsigned int)(fw >> 16 & 0xffff), (unsigned int)(fw & 0xffff));
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver), "%u.%u.%u",
+		 (unsigned int)(fw >> 32), (unsigned int)(fw >> 16 & 0xffff),
+		 (unsigned int)(fw & 0xffff));
 	return 0;
 }
 
@@ -151,7 +157,8 @@ static int dealloc_pd(struct ibv_pd *pd)
 	return err;
 }
 
-static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va, int access)
+static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
+			     int access)
 {
 	struct ib_uverbs_reg_mr_resp resp;
 	struct ibv_reg_mr cmd;
@@ -161,7 +168,8 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return fail(ENOMEM);
-	err = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, mr, &cmd, sizeof(cmd), &resp, sizeof(resp));
+	err = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, mr, &cmd, sizeof(cmd), &resp,
+			     sizeof(resp));
 	if (err) {
 		free(mr);
 		return fail(err);
@@ -169,13 +177,14 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	return &mr->ibv_mr;
 }
 
-static int rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+static int rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		    int access)
 {
 	struct ib_uverbs_rereg_mr_resp resp;
 	struct ibv_rereg_mr cmd;
 
-	return ibv_cmd_rereg_mr(mr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd, sizeof(cmd), &resp,
-				sizeof(resp));
+	return ibv_cmd_rereg_mr(mr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd,
+				sizeof(cmd), &resp, sizeof(resp));
 }
 
 static int dereg_mr(struct verbs_mr *mr)
@@ -219,8 +228,8 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_ini
 	kernel_attr.comp_mask = 0;
 	kernel_attr.flags = 0;
 
-	err = srnic_cmd_create_cq(ctx, &kernel_attr, (struct verbs_cq *)cq, &cmd, sizeof(cmd), &resp.core,
-				  sizeof(resp));
+	err = srnic_cmd_create_cq(ctx, &kernel_attr, (struct verbs_cq *)cq, &cmd, sizeof(cmd),
+				  &resp.core, sizeof(resp));
 	if (err)
 		goto free_cq;
 	err = map_ring(ctx, &resp.srnic.ring, sizeof(struct srnic_cqe), &cq->ring);
@@ -238,7 +247,8 @@ free_cq:
 	return fail(err);
 }
 
-static struct ibv_cq *create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *channel, int comp_vector)
+static struct ibv_cq *create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *channel,
+				int comp_vector)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = cqe,
@@ -338,8 +348,9 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	int err;
 
-	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
-					      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD |
+						      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+						      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
 	    (extended && !check_comp_mask(attr->send_ops_flags, SRNIC_SEND_OPS)))
 		return fail(EOPNOTSUPP);
@@ -347,8 +358,9 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	if (!qp)
 		return fail(ENOMEM);
 	vqp = (struct verbs_qp *)qp;
-	kernel_attr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;	/* no flags: nothing to say */
-	err = ibv_cmd_create_qp_ex(ctx, vqp, &kernel_attr, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
+	kernel_attr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS; /* no flags: nothing to say */
+	err = ibv_cmd_create_qp_ex(ctx, vqp, &kernel_attr, &cmd, sizeof(cmd), &resp.core,
+				   sizeof(resp));
 	if (err)
 		goto free_qp;
 	attr->cap = kernel_attr.cap;
@@ -404,7 +416,8 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
 }
 
-static int query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init_attr)
+static int query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		    struct ibv_qp_init_attr *init_attr)
 {
 	struct ibv_query_qp cmd;
 
@@ -428,8 +441,8 @@ static int destroy_qp(struct ibv_qp *ibqp)
 }
 
 /*
- * A plain write() is its cheapest form. uverbs refuses that to a process whose credentials have changed since it opened
- * the device; ibv_cmd_post_send() has another way.
+ * A plain write() is its cheapest form. uverbs refuses that to a process whose credentials have
+ * changed since it opened the device; ibv_cmd_post_send() has another way.
  */
 static int ring_doorbell(struct srnic_qp *qp)
 {
@@ -454,8 +467,8 @@ static int ring_doorbell(struct srnic_qp *qp)
 }
 
 /*
- * The doorbell is uverbs' POST_SEND command without work requests. What is in the ring cannot be taken back, so want of
- * memory, which uverbs may have for a moment, is no answer.
+ * The doorbell is uverbs' POST_SEND command without work requests. What is in the ring cannot be
+ * taken back, so want of memory, which uverbs may have for a moment, is no answer.
  */
 int srnic_doorbell(struct srnic_qp *qp)
 {
@@ -504,7 +517,8 @@ static const struct verbs_context_ops context_ops = {
 	.rereg_mr = rereg_mr,
 };
 
-static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd, void *private_data)
+static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd,
+					   void *private_data)
 {
 	struct get_context_resp resp = {};
 	struct ibv_get_context cmd = {};
@@ -516,8 +530,8 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 		return NULL;
 	err = srnic_cmd_get_context(&ctx->base, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
 	if (!err && resp.srnic.abi_version != SRNIC_ABI_VERSION) {
-		verbs_err(&ctx->base, "the module's ABI is %u, this provider's %u\n", resp.srnic.abi_version,
-			  SRNIC_ABI_VERSION);
+		verbs_err(&ctx->base, "the module's ABI is %u, this provider's %u\n",
+			  resp.srnic.abi_version, SRNIC_ABI_VERSION);
 		err = EPROTO;
 	}
 	if (err) {

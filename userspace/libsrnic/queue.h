@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The border between provider.c, which speaks libibverbs' private interface (C only: its command structs rely on empty
- * structs having no size), and the queues, which are C++: the objects behind the verbs handles, and the functions of
- * the data path. Nothing here makes a system call but srnic_doorbell().
+ * The border between provider.c, which speaks libibverbs' private interface (C only: its command
+ * structs rely on empty structs having no size), and the queues, which are C++: the objects behind
+ * the verbs handles, and the functions of the data path. Nothing here makes a system call but
+ * srnic_doorbell().
  */
 #ifndef SRNIC_QUEUE_H
 #define SRNIC_QUEUE_H
@@ -16,13 +17,19 @@ extern "C" {
 
 struct verbs_xrcd;
 
-/* A spin lock that costs nothing while the process has one thread. @unused: the application promised to serialize. */
+/*
+ * A spin lock that costs nothing while the process has one thread. @unused: the application
+ * promised to serialize.
+ */
 struct srnic_lock {
 	int held;
 	int unused;
 };
 
-/* A mapped ring, with private copies of what its header said at creation. All zero: the queue does not exist. */
+/*
+ * A mapped ring, with private copies of what its header said at creation. All zero: the queue does
+ * not exist.
+ */
 struct srnic_ring {
 	struct srnic_ring_hdr *hdr;
 	uint64_t mapped;	/* octets */
@@ -31,8 +38,8 @@ struct srnic_ring {
 };
 
 /*
- * A work queue: send queue, receive queue or SRQ. Everything but @ring's shared part is this side's own and protected
- * by @lock.
+ * A work queue: send queue, receive queue or SRQ. Everything but @ring's shared part is this side's
+ * own and protected by @lock.
  */
 struct srnic_wq {
 	struct srnic_ring ring;
@@ -78,8 +85,8 @@ struct srnic_srq {
 };
 
 /*
- * Takes over a fresh mapping of @mapped octets whose slots must hold @smallest_slot octets each. False, and *ring
- * untouched, if the header is not one that this provider understands.
+ * Takes over a fresh mapping of @mapped octets whose slots must hold @smallest_slot octets each.
+ * False, and *ring untouched, if the header is not one that this provider understands.
  */
 bool srnic_ring_open(struct srnic_ring *ring, void *map, uint64_t mapped, uint32_t smallest_slot);
 /* Sets the limits of a new queue from the granted capacities; wq->ring is open or all zero. */
@@ -93,9 +100,12 @@ int srnic_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 int srnic_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 int srnic_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
-/* The send operations that ibv_create_qp_ex() may ask for, and the ibv_wr_*() functions for them. */
-#define SRNIC_SEND_OPS	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV | \
-			 IBV_QP_EX_WITH_RDMA_READ)
+/*
+ * The send operations that ibv_create_qp_ex() may ask for, and the ibv_wr_*() functions for them.
+ */
+#define SRNIC_SEND_OPS                                                                             \
+	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV |          \
+	 IBV_QP_EX_WITH_RDMA_READ)
 void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
 void srnic_cq_ex_init(struct srnic_cq *cq);
@@ -103,7 +113,10 @@ void srnic_cq_ex_init(struct srnic_cq *cq);
 /* Makes later polls pass over the completions of a QP that was destroyed. */
 void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
 
-/* Makes the kernel look at the QP's queues. 0 or an errno. The only system call of the data path; provider.c has it. */
+/*
+ * Makes the kernel look at the QP's queues. 0 or an errno. The only system call of the data path;
+ * provider.c has it.
+ */
 int srnic_doorbell(struct srnic_qp *qp);
 
 #ifdef __cplusplus

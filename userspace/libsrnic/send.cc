@@ -36,7 +36,8 @@ constexpr u8 to_flags(unsigned int send_flags, bool signal_all)
 }
 
 // Fills everything but the payload of a slot.
-void put_header(const srnic_qp &qp, srnic_send_wqe *wqe, u64 wr_id, u8 opcode, unsigned int send_flags)
+void put_header(const srnic_qp &qp, srnic_send_wqe *wqe, u64 wr_id, u8 opcode,
+		unsigned int send_flags)
 {
 	*wqe = srnic_send_wqe{};
 	wqe->wr_id = wr_id;
@@ -91,7 +92,8 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 		if (int err = put_inline(sq, wqe, nullptr, 0)) // nothing is a valid inline payload
 			return err;
 		for (int i = 0; i < wr.num_sge; i++)
-			if (int err = put_inline(sq, wqe, reinterpret_cast<const void *>(wr.sg_list[i].addr),
+			if (int err = put_inline(sq, wqe,
+						 reinterpret_cast<const void *>(wr.sg_list[i].addr),
 						 wr.sg_list[i].length))
 				return err;
 	}
@@ -99,8 +101,8 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 	return 0;
 }
 
-// ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send and its like write a header and claim
-// the slot; the wr_set_*() that follows fills the slot claimed last.
+// ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send and its like
+// write a header and claim the slot; the wr_set_*() that follows fills the slot claimed last.
 
 srnic_send_wqe *begin(ibv_qp_ex *ex, u8 opcode)
 {
@@ -153,8 +155,14 @@ void wr_send_inv(ibv_qp_ex *ex, uint32_t rkey)
 		wqe->imm_inv = rkey;
 }
 
-void wr_rdma_write(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr) { begin_rdma(ex, SRNIC_OP_WRITE, rkey, addr); }
-void wr_rdma_read(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr) { begin_rdma(ex, SRNIC_OP_READ, rkey, addr); }
+void wr_rdma_write(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
+{
+	begin_rdma(ex, SRNIC_OP_WRITE, rkey, addr);
+}
+void wr_rdma_read(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
+{
+	begin_rdma(ex, SRNIC_OP_READ, rkey, addr);
+}
 
 void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The user's side of what a ring shares with the kernel: ordering, whether to ring the doorbell, and how to arm. The
-// protocol is in <rdma/srnic-abi.h>, at struct srnic_ring_hdr; the arithmetic of indices is the core's.
+// The user's side of what a ring shares with the kernel: ordering, whether to ring the doorbell,
+// and how to arm. The protocol is in <rdma/srnic-abi.h>, at struct srnic_ring_hdr; the arithmetic
+// of indices is the core's.
 #pragma once
 
 #include "ring.hh"
@@ -12,26 +13,33 @@ inline u32 load_acquire(const u32 &v) { return __atomic_load_n(&v, __ATOMIC_ACQU
 inline void store_release(u32 &v, u32 to) { __atomic_store_n(&v, to, __ATOMIC_RELEASE); }
 inline void full_barrier() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// A mapping of this many octets is a ring if all its slots lie in it and each has room for the smallest entry.
+// A mapping of this many octets is a ring if all its slots lie in it and each has room for the
+// smallest entry.
 constexpr bool is_ring(const srnic_ring_hdr &hdr, u64 mapped, u32 smallest_slot)
 {
-	return hdr.magic == SRNIC_RING_MAGIC && hdr.version == SRNIC_RING_VERSION && hdr.entries != 0 &&
-	       (hdr.entries & (hdr.entries - 1)) == 0 && hdr.slot_size >= smallest_slot &&
-	       hdr.slot_size % slot_unit == 0 && ring_octets(hdr.entries, hdr.slot_size) <= mapped;
+	return hdr.magic == SRNIC_RING_MAGIC && hdr.version == SRNIC_RING_VERSION &&
+	       hdr.entries != 0 && (hdr.entries & (hdr.entries - 1)) == 0 &&
+	       hdr.slot_size >= smallest_slot && hdr.slot_size % slot_unit == 0 &&
+	       ring_octets(hdr.entries, hdr.slot_size) <= mapped;
 }
 
 // state: of a work queue, read after publishing.
-constexpr bool wants_doorbell(u32 state) { return state & (SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR); }
-static_assert(wants_doorbell(SRNIC_QUEUE_ERROR) && wants_doorbell(SRNIC_SQ_NEED_DOORBELL) && !wants_doorbell(0));
+constexpr bool wants_doorbell(u32 state)
+{
+	return state & (SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
+}
+static_assert(wants_doorbell(SRNIC_QUEUE_ERROR) && wants_doorbell(SRNIC_SQ_NEED_DOORBELL) &&
+	      !wants_doorbell(0));
 
-// Arms a CQ. A request for solicited completions does not weaken one for any completion that still stands.
+// Arms a CQ. A request for solicited completions does not weaken one for any completion that still
+// stands.
 inline void arm(u32 &state, bool solicited_only)
 {
 	u32 none = SRNIC_CQ_ARM_NONE;
 
 	if (solicited_only)
-		__atomic_compare_exchange_n(&state, &none, SRNIC_CQ_ARM_SOLICITED, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&state, &none, SRNIC_CQ_ARM_SOLICITED, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	else
 		__atomic_store_n(&state, SRNIC_CQ_ARM_NEXT, __ATOMIC_RELAXED);
 	full_barrier();

@@ -31,7 +31,8 @@ template <class Wqe> Wqe *next_slot(srnic_wq &wq)
 	return slot_at<Wqe>(wq.ring, wq.next);
 }
 
-// Publishes all that was written. True if the doorbell is to be rung, which may well be done after unlocking.
+// Publishes all that was written. True if the doorbell is to be rung, which may well be done after
+// unlocking.
 inline bool publish(srnic_wq &wq)
 {
 	if (wq.next == wq.prod)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What srnic's kernel module and its user provider share: the rings they map in common, and the driver-private parts of
- * the uverbs commands.
+ * What srnic's kernel module and its user provider share: the rings they map in common, and the
+ * driver-private parts of the uverbs commands.
  *
- * Every queue is one ring: a header page-aligned in its own mapping, then fixed-size slots. The producer fills a slot
- * and publishes it by a store-release to `prod`; the consumer gives it back by a store-release to `cons`. Both indices
- * count slots since creation and wrap at 2^32; a slot lives at index % entries, and entries is a power of two.
+ * Every queue is one ring: a header page-aligned in its own mapping, then fixed-size slots. The
+ * producer fills a slot and publishes it by a store-release to `prod`; the consumer gives it back
+ * by a store-release to `cons`. Both indices count slots since creation and wrap at 2^32; a slot
+ * lives at index % entries, and entries is a power of two.
  *
- * The kernel never reads back what it wrote: it keeps its own copies of its index, of `entries` and of `slot_size`, and
- * treats whatever user space wrote as hostile.
+ * The kernel never reads back what it wrote: it keeps its own copies of its index, of `entries` and
+ * of `slot_size`, and treats whatever user space wrote as hostile.
  */
 #ifndef SRNIC_ABI_H
 #define SRNIC_ABI_H
@@ -26,9 +27,13 @@
 /* srnic_ring_hdr.state of a send queue. */
 #define SRNIC_SQ_NEED_DOORBELL	(1U << 0)	/* the engine went idle: ring after publishing */
 /* srnic_ring_hdr.state of any work queue. */
-#define SRNIC_QUEUE_ERROR	(1U << 1)	/* the QP is in error: ring after publishing, to have it flushed */
+#define SRNIC_QUEUE_ERROR                                                                          \
+	(1U << 1) /* the QP is in error: ring after publishing, to have it flushed */
 
-/* srnic_ring_hdr.state of a CQ: written by the user to arm, taken by the kernel when it raises the event. */
+/*
+ * srnic_ring_hdr.state of a CQ: written by the user to arm, taken by the kernel when it raises the
+ * event.
+ */
 #define SRNIC_CQ_ARM_NONE	0U
 #define SRNIC_CQ_ARM_SOLICITED	1U
 #define SRNIC_CQ_ARM_NEXT	2U
@@ -42,13 +47,13 @@
  * @features: no bit is defined yet; a provider ignores bits that it does not know
  * @prod: slots published so far; written by user space for work queues, by the kernel for a CQ
  * @cons: slots given back so far; written by the kernel for work queues, by user space for a CQ
- * @state: for a send queue SRNIC_SQ_NEED_DOORBELL and SRNIC_QUEUE_ERROR, for receive queues SRNIC_QUEUE_ERROR, for a
- *	CQ one of SRNIC_CQ_ARM_*
+ * @state: for a send queue SRNIC_SQ_NEED_DOORBELL and SRNIC_QUEUE_ERROR, for receive queues
+ *	SRNIC_QUEUE_ERROR, for a CQ one of SRNIC_CQ_ARM_*
  *
- * Doorbell protocol: the user stores prod (release), executes a full barrier, then reads state. The engine sets
- * SRNIC_SQ_NEED_DOORBELL, executes a full barrier, then reads prod once more. So one of the two sees the other.
- * Arming: the user stores state, executes a full barrier, and polls once more. The kernel stores prod (release),
- * executes a full barrier, then exchanges state.
+ * Doorbell protocol: the user stores prod (release), executes a full barrier, then reads state. The
+ * engine sets SRNIC_SQ_NEED_DOORBELL, executes a full barrier, then reads prod once more. So one of
+ * the two sees the other. Arming: the user stores state, executes a full barrier, and polls once
+ * more. The kernel stores prod (release), executes a full barrier, then exchanges state.
  */
 struct srnic_ring_hdr {
 	__u32 magic;
@@ -83,21 +88,22 @@ struct srnic_sge {
 enum srnic_opcode {
 	SRNIC_OP_WRITE = 1,
 	SRNIC_OP_SEND = 2,
-	SRNIC_OP_SEND_INV = 3,		/* imm_inv: STag that the peer invalidates */
+	SRNIC_OP_SEND_INV = 3, /* imm_inv: STag that the peer invalidates */
 	SRNIC_OP_READ = 4,
-	SRNIC_OP_READ_INV = 5,		/* kernel only: invalidates sge[0].lkey when the data has arrived */
-	SRNIC_OP_LOCAL_INV = 6,		/* kernel only: imm_inv: STag */
-	SRNIC_OP_REG_MR = 7,		/* kernel only */
-	SRNIC_OP_RECV = 8,		/* only ever in a CQE */
+	SRNIC_OP_READ_INV = 5,	/* kernel only: invalidates sge[0].lkey when the data has arrived */
+	SRNIC_OP_LOCAL_INV = 6, /* kernel only: imm_inv: STag */
+	SRNIC_OP_REG_MR = 7,	/* kernel only */
+	SRNIC_OP_RECV = 8,	/* only ever in a CQE */
 };
 
 #define SRNIC_WQE_SIGNALED	(1U << 0)
 #define SRNIC_WQE_SOLICITED	(1U << 1)
-#define SRNIC_WQE_INLINE	(1U << 2)	/* payload follows the header instead of an SGE list */
+#define SRNIC_WQE_INLINE (1U << 2) /* payload follows the header instead of an SGE list */
 #define SRNIC_WQE_FENCE		(1U << 3)	/* wait until all earlier reads have completed */
 
 /**
- * struct srnic_send_wqe - head of a send queue slot; SGEs or inline octets follow it up to the slot's end
+ * struct srnic_send_wqe - head of a send queue slot; SGEs or inline octets follow it up to the
+ * slot's end
  * @wr_id: the consumer's cookie, returned in the CQE
  * @opcode: enum srnic_opcode
  * @flags: SRNIC_WQE_*
@@ -106,7 +112,8 @@ enum srnic_opcode {
  * @remote_addr: tagged offset at the peer (writes and reads)
  * @rkey: STag at the peer (writes and reads)
  * @inline_len: octets of inline payload, with SRNIC_WQE_INLINE
- * @arg: operands of later operations; SRNIC_OP_REG_MR: [0] the region (kernel pointer), [1] key << 32 | access flags
+ * @arg: operands of later operations; SRNIC_OP_REG_MR: [0] the region (kernel pointer), [1] key <<
+ *	32 | access flags
  */
 struct srnic_send_wqe {
 	__aligned_u64 wr_id;
@@ -133,7 +140,10 @@ struct srnic_recv_wqe {
 	__aligned_u64 rsvd1[2];
 };
 
-/* srnic_cqe.status: the numbers of enum ib_wc_status that srnic produces (equal to enum ibv_wc_status). */
+/*
+ * srnic_cqe.status: the numbers of enum ib_wc_status that srnic produces (equal to enum
+ * ibv_wc_status).
+ */
 enum srnic_wc_status {
 	SRNIC_WC_SUCCESS = 0,
 	SRNIC_WC_LOC_LEN_ERR = 1,
@@ -145,7 +155,7 @@ enum srnic_wc_status {
 	SRNIC_WC_GENERAL_ERR = 21,
 };
 
-#define SRNIC_CQE_WITH_INV	(1U << 0)	/* imm_inv is an STag that the peer had invalidated */
+#define SRNIC_CQE_WITH_INV (1U << 0) /* imm_inv is an STag that the peer had invalidated */
 #define SRNIC_CQE_WITH_IMM	(1U << 1)	/* imm_inv is immediate data */
 
 /**
@@ -157,7 +167,8 @@ enum srnic_wc_status {
  * @opcode: enum srnic_opcode of the completed work request
  * @status: enum srnic_wc_status
  * @flags: SRNIC_CQE_*
- * @vendor_err: for error completions, what the core knows: layer << 12 | error type << 8 | error code, else 0
+ * @vendor_err: for error completions, what the core knows: layer << 12 | error type << 8 | error
+ *	code, else 0
  */
 struct srnic_cqe {
 	__aligned_u64 wr_id;
@@ -176,13 +187,19 @@ struct srnic_cqe {
 
 /* ---- driver-private parts of the uverbs commands ---- */
 
-/** struct srnic_alloc_ucontext_resp - @abi_version: SRNIC_ABI_VERSION; @device_id: index of the device */
+/*
+ * struct srnic_alloc_ucontext_resp - @abi_version: SRNIC_ABI_VERSION; @device_id: index of the
+ * device
+ */
 struct srnic_alloc_ucontext_resp {
 	__u32 abi_version;
 	__u32 device_id;
 };
 
-/** struct srnic_ring_map - where to mmap a ring on the uverbs fd: @offset (file offset) and @size in octets */
+/*
+ * struct srnic_ring_map - where to mmap a ring on the uverbs fd: @offset (file offset) and @size in
+ * octets
+ */
 struct srnic_ring_map {
 	__aligned_u64 offset;
 	__aligned_u64 size;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// DDP (RFC 5041): segment headers (4), segmentation (5.2), placement checks (7.1) and the numbers of the errors they end
-// in (7.2). Nothing here touches memory or time; the caller owns locking and a region's lifetime.
+// DDP (RFC 5041): segment headers (4), segmentation (5.2), placement checks (7.1) and the numbers
+// of the errors they end in (7.2). Nothing here touches memory or time; the caller owns locking and
+// a region's lifetime.
 #pragma once
 
 #include "types.hh"
@@ -12,7 +13,10 @@ struct DdpControl { // RFC 5041 4.1
 
 	constexpr bool tagged() const { return octet & 0x80; }
 	constexpr bool last() const { return octet & 0x40; }
-	constexpr bool version_ok() const { return (octet & 0x03) == 1; } // the reserved bits are not checked
+	constexpr bool version_ok() const
+	{
+		return (octet & 0x03) == 1;
+	} // the reserved bits are not checked
 
 	static constexpr DdpControl make(bool tagged, bool last)
 	{
@@ -29,7 +33,8 @@ struct TaggedHeader { // RFC 5041 4.2
 	be<u64> to;
 };
 static_assert(sizeof(TaggedHeader) == 14);
-static_assert(__builtin_offsetof(TaggedHeader, stag) == 2 && __builtin_offsetof(TaggedHeader, to) == 6);
+static_assert(__builtin_offsetof(TaggedHeader, stag) == 2 &&
+	      __builtin_offsetof(TaggedHeader, to) == 6);
 
 struct UntaggedHeader { // RFC 5041 4.3
 	DdpControl control;
@@ -40,15 +45,26 @@ struct UntaggedHeader { // RFC 5041 4.3
 	be<u32> mo;
 };
 static_assert(sizeof(UntaggedHeader) == 18);
-static_assert(__builtin_offsetof(UntaggedHeader, rsvd_ulp2) == 2 && __builtin_offsetof(UntaggedHeader, qn) == 6);
-static_assert(__builtin_offsetof(UntaggedHeader, msn) == 10 && __builtin_offsetof(UntaggedHeader, mo) == 14);
+static_assert(__builtin_offsetof(UntaggedHeader, rsvd_ulp2) == 2 &&
+	      __builtin_offsetof(UntaggedHeader, qn) == 6);
+static_assert(__builtin_offsetof(UntaggedHeader, msn) == 10 &&
+	      __builtin_offsetof(UntaggedHeader, mo) == 14);
 
-constexpr u8 ddp_header_len(bool tagged) { return tagged ? sizeof(TaggedHeader) : sizeof(UntaggedHeader); }
+constexpr u8 ddp_header_len(bool tagged)
+{
+	return tagged ? sizeof(TaggedHeader) : sizeof(UntaggedHeader);
+}
 
 constexpr u32 first_msn = 1; // RFC 5041 4.3
 
 // RFC 5041 7.2, error type 0x1.
-enum class TaggedError : u8 { invalid_stag = 0, base_or_bounds = 1, not_associated = 2, to_wrap = 3, version = 4 };
+enum class TaggedError : u8 {
+	invalid_stag = 0,
+	base_or_bounds = 1,
+	not_associated = 2,
+	to_wrap = 3,
+	version = 4
+};
 
 // RFC 5041 7.2, error type 0x2.
 enum class UntaggedError : u8 {
@@ -60,9 +76,11 @@ enum class UntaggedError : u8 {
 	version = 6,
 };
 
-// RFC 5041 7.1, tagged checks 1 to 5 (RFC 5040 7.2 has the same for the source of a RDMA Read). A peer learns of bounds
-// only for a region that it may use at all. A zero-length segment is never checked (5.2), so callers ask only for payload.
-constexpr core_region_verdict check_region(const core_region &region, u32 pd, u32 access, u64 to, u64 len)
+// RFC 5041 7.1, tagged checks 1 to 5 (RFC 5040 7.2 has the same for the source of a RDMA Read). A
+// peer learns of bounds only for a region that it may use at all. A zero-length segment is never
+// checked (5.2), so callers ask only for payload.
+constexpr core_region_verdict check_region(const core_region &region, u32 pd, u32 access, u64 to,
+					   u64 len)
 {
 	u64 end = 0;
 
@@ -76,14 +94,14 @@ constexpr core_region_verdict check_region(const core_region &region, u32 pd, u3
 		return CORE_REGION_BOUNDS;
 	return CORE_REGION_OK;
 }
-static_assert(check_region({4096, 100, 1, CORE_ACCESS_REMOTE_WRITE}, 1, CORE_ACCESS_REMOTE_WRITE, 4096, 100) ==
-	      CORE_REGION_OK);
+static_assert(check_region({4096, 100, 1, CORE_ACCESS_REMOTE_WRITE}, 1, CORE_ACCESS_REMOTE_WRITE,
+			   4096, 100) == CORE_REGION_OK);
 static_assert(check_region({4096, 100, 1, 0}, 1, 0, 4097, 100) == CORE_REGION_BOUNDS);
 static_assert(check_region({4096, 100, 1, 0}, 1, 0, ~0ull, 1) == CORE_REGION_WRAP);
 static_assert(check_region({~0ull - 9, 1000, 1, 0}, 1, 0, ~0ull - 9, 9) == CORE_REGION_OK);
 
-// The codes of RFC 5041 7.2 follow the checks of 7.1, and none is for access rights: an STag whose buffer does not allow
-// Placement (check 2) is not a valid one for this segment.
+// The codes of RFC 5041 7.2 follow the checks of 7.1, and none is for access rights: an STag whose
+// buffer does not allow Placement (check 2) is not a valid one for this segment.
 constexpr TaggedError tagged_error(core_region_verdict verdict)
 {
 	switch (verdict) {
@@ -110,9 +128,12 @@ constexpr Segment next_segment(u32 length, u32 sent, u32 mulpdu, bool tagged)
 
 	return {min(left, room), left <= room};
 }
-static_assert(next_segment(2048, 0, 1500, false).payload == 1482 && !next_segment(2048, 0, 1500, false).last);
-static_assert(next_segment(2048, 1482, 1500, false).payload == 566 && next_segment(2048, 1482, 1500, false).last);
-static_assert(next_segment(2048, 0, 1500, true).payload == 1486 && next_segment(2048, 1486, 1500, true).payload == 562);
+static_assert(next_segment(2048, 0, 1500, false).payload == 1482 &&
+	      !next_segment(2048, 0, 1500, false).last);
+static_assert(next_segment(2048, 1482, 1500, false).payload == 566 &&
+	      next_segment(2048, 1482, 1500, false).last);
+static_assert(next_segment(2048, 0, 1500, true).payload == 1486 &&
+	      next_segment(2048, 1486, 1500, true).payload == 562);
 static_assert(next_segment(0, 0, 1500, true).payload == 0 && next_segment(0, 0, 1500, true).last);
 
 } // namespace srnic

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA framing (RFC 5044 section 4): how one DDP segment, the ULPDU, lies in the TCP stream. An FPDU is a length, the
-// ULPDU, zeros up to a multiple of four octets, and a CRC32C over all of it. If the receiver wants them there are markers
-// as well: four octets wherever the stream's length is a multiple of 512. The octets of an FPDU never count them.
+// MPA framing (RFC 5044 section 4): how one DDP segment, the ULPDU, lies in the TCP stream. An FPDU
+// is a length, the ULPDU, zeros up to a multiple of four octets, and a CRC32C over all of it. If
+// the receiver wants them there are markers as well: four octets wherever the stream's length is a
+// multiple of 512. The octets of an FPDU never count them.
 //
 // This is a border: DDP and RDMAP see a ULPDU and its length, and nothing else of what is here.
 #pragma once
@@ -21,7 +22,10 @@ constexpr u32 crc_field_len = 4;
 // RFC 5044 4.1: the FPDU's size is an integral multiple of four.
 constexpr u32 fpdu_pad(u32 ulpdu_len) { return -(fpdu_header_len + ulpdu_len) & 3; }
 constexpr u32 fpdu_trailer(u32 ulpdu_len) { return fpdu_pad(ulpdu_len) + crc_field_len; }
-constexpr u32 fpdu_len(u32 ulpdu_len) { return fpdu_header_len + ulpdu_len + fpdu_trailer(ulpdu_len); }
+constexpr u32 fpdu_len(u32 ulpdu_len)
+{
+	return fpdu_header_len + ulpdu_len + fpdu_trailer(ulpdu_len);
+}
 
 static_assert(fpdu_pad(14) == 0 && fpdu_pad(15) == 3 && fpdu_pad(16) == 2 && fpdu_pad(17) == 1);
 static_assert(fpdu_len(42) == 48); // RFC 5044 figure 5, less its marker
@@ -33,16 +37,21 @@ struct Marker { // RFC 5044 figure 3
 };
 static_assert(sizeof(Marker) == CORE_MARKER_LEN);
 
-constexpr u32 marker_gap = CORE_MARKER_INTERVAL - CORE_MARKER_LEN; // octets of FPDUs between two markers
+constexpr u32 marker_gap =
+	CORE_MARKER_INTERVAL - CORE_MARKER_LEN; // octets of FPDUs between two markers
 
 // FPDUs and markers are multiples of four, so that no marker splits a length or CRC field.
 static_assert(marker_gap % 4 == 0);
 
-// RFC 5044 4.2: the two low bits count as zero, and what is reserved is ignored. FPDUPTR is too narrow for an FPDU that
-// reaches back 64 KiB; no ULPDU of 64768 octets at most does.
-constexpr bool marker_points_back(const Marker &marker, u32 octets) { return (marker.fpduptr.host() & ~3u) == octets; }
+// RFC 5044 4.2: the two low bits count as zero, and what is reserved is ignored. FPDUPTR is too
+// narrow for an FPDU that reaches back 64 KiB; no ULPDU of 64768 octets at most does.
+constexpr bool marker_points_back(const Marker &marker, u32 octets)
+{
+	return (marker.fpduptr.host() & ~3u) == octets;
+}
 
-// RFC 5044 4.4, by way of iSCSI's digests: the running CRC's complement, least significant octet first.
+// RFC 5044 4.4, by way of iSCSI's digests: the running CRC's complement, least significant octet
+// first.
 constexpr u32 crc_from_field(const u8 *field)
 {
 	return ~(u32{field[0]} | u32{field[1]} << 8 | u32{field[2]} << 16 | u32{field[3]} << 24);

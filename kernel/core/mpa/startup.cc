@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup (RFC 5044 7.1, RFC 6581): reading and writing Request and Reply frames, and what two ends conclude from
-// them about CRCs, markers, IRD and ORD, and the RTR indication.
+// MPA startup (RFC 5044 7.1, RFC 6581): reading and writing Request and Reply frames, and what two
+// ends conclude from them about CRCs, markers, IRD and ORD, and the RTR indication.
 #include "mpa/startup.hh"
 
 namespace srnic {
@@ -18,7 +18,8 @@ MpaHeader encode_header(const core_mpa_frame &frame)
 
 	__builtin_memcpy(header.key, frame.reply ? reply_key : request_key, sizeof(header.key));
 	header.flags = flag(frame.markers, mpa_markers) | flag(frame.crc, mpa_crc) |
-		       flag(frame.reply && frame.reject, mpa_reject) | flag(frame.enhanced, mpa_enhanced);
+		       flag(frame.reply && frame.reject, mpa_reject) |
+		       flag(frame.enhanced, mpa_enhanced);
 	header.revision = frame.revision;
 	header.private_len = be<u16>::from_host(frame.private_len);
 	return header;
@@ -28,7 +29,8 @@ MpaHeader encode_header(const core_mpa_frame &frame)
 MpaEnhanced encode_enhanced(const core_mpa_frame &frame)
 {
 	u32 rtr = frame.p2p ? frame.rtr : 0;
-	u16 ird = (frame.ird & mpa_depth) | flag(frame.p2p, mpa_flag_a) | flag(rtr & CORE_RTR_SEND, mpa_flag_b);
+	u16 ird = (frame.ird & mpa_depth) | flag(frame.p2p, mpa_flag_a) |
+		  flag(rtr & CORE_RTR_SEND, mpa_flag_b);
 	u16 ord = (frame.ord & mpa_depth) | flag(rtr & CORE_RTR_WRITE, mpa_flag_c) |
 		  flag(rtr & CORE_RTR_READ, mpa_flag_d);
 
@@ -37,8 +39,10 @@ MpaEnhanced encode_enhanced(const core_mpa_frame &frame)
 
 constexpr u16 own_ird(const core_mpa_local &local) { return min(local.ird, local.max_ird); }
 
-// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end says whether it is to receive markers.
-core_mpa_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_markers, const core_mpa_local &local)
+// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end says whether it is to
+// receive markers.
+core_mpa_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_markers,
+			     const core_mpa_local &local)
 {
 	core_mpa_agreed agreed{};
 
@@ -50,10 +54,11 @@ core_mpa_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_
 	return agreed;
 }
 
-// RFC 6581 9.1. The IRD grows to what the initiator wants to have outstanding, as far as there is room; past that the
-// initiator is the one to lower its ORD. Without negotiation (0x3FFF) this end's value stays, and the reply says so.
-void respond_depths(const core_mpa_frame &request, const core_mpa_local &local, core_mpa_frame &reply,
-		    core_mpa_agreed &agreed)
+// RFC 6581 9.1. The IRD grows to what the initiator wants to have outstanding, as far as there is
+// room; past that the initiator is the one to lower its ORD. Without negotiation (0x3FFF) this
+// end's value stays, and the reply says so.
+void respond_depths(const core_mpa_frame &request, const core_mpa_local &local,
+		    core_mpa_frame &reply, core_mpa_agreed &agreed)
 {
 	if (request.ord != CORE_MPA_AUTO)
 		agreed.ird = min(max(agreed.ird, request.ord), local.max_ird);
@@ -63,8 +68,9 @@ void respond_depths(const core_mpa_frame &request, const core_mpa_local &local, 
 	reply.ord = request.ird == CORE_MPA_AUTO ? request.ird : agreed.ord;
 }
 
-// RFC 6581 9.2: offer every type that both know, or else what this end knows, and let the initiator decide. A zero-length
-// RDMA Read as RTR needs an IRD of one (9.1), unless the depth is not ours to change.
+// RFC 6581 9.2: offer every type that both know, or else what this end knows, and let the initiator
+// decide. A zero-length RDMA Read as RTR needs an IRD of one (9.1), unless the depth is not ours to
+// change.
 void respond_rtr(const core_mpa_frame &request, const core_mpa_local &local, core_mpa_frame &reply,
 		 core_mpa_agreed &agreed)
 {
@@ -80,7 +86,8 @@ void respond_rtr(const core_mpa_frame &request, const core_mpa_local &local, cor
 }
 
 // RFC 6581 9.1: the ORD shrinks to the responder's IRD; the IRD has to cover the responder's ORD.
-MpaError conclude_depths(const core_mpa_frame &reply, const core_mpa_local &local, core_mpa_agreed &agreed)
+MpaError conclude_depths(const core_mpa_frame &reply, const core_mpa_local &local,
+			 core_mpa_agreed &agreed)
 {
 	if (reply.ird != CORE_MPA_AUTO)
 		agreed.ord = min(agreed.ord, reply.ird);
@@ -92,7 +99,8 @@ MpaError conclude_depths(const core_mpa_frame &reply, const core_mpa_local &loca
 	return MpaError::none;
 }
 
-// One type out of those that both ends know: a Write asks least of the responder, a Read needs room in its IRD.
+// One type out of those that both ends know: a Write asks least of the responder, a Read needs room
+// in its IRD.
 u8 choose_rtr(u32 common, u16 responder_ird)
 {
 	if (common & CORE_RTR_WRITE)
@@ -102,18 +110,19 @@ u8 choose_rtr(u32 common, u16 responder_ird)
 	return common & CORE_RTR_SEND;
 }
 
-MpaError conclude_rtr(const core_mpa_frame &reply, const core_mpa_local &local, core_mpa_agreed &agreed)
+MpaError conclude_rtr(const core_mpa_frame &reply, const core_mpa_local &local,
+		      core_mpa_agreed &agreed)
 {
 	agreed.p2p = 1;
 	agreed.rtr = reply.p2p ? choose_rtr(reply.rtr & local.rtr, reply.ird) : 0;
 	return agreed.rtr ? MpaError::none : MpaError::no_matching_rtr;
 }
 
-// What the responder's enhanced data means for this end. RFC 6581 10: enhanced requests, and only those, have enhanced
-// replies. A responder that answers plainly all the same gets a client-server connection: it waits for the first FPDU,
-// whatever that is (RFC 5044 7.1.2, 4).
-MpaError conclude_enhanced(const core_mpa_frame &request, const core_mpa_frame &reply, const core_mpa_local &local,
-			   core_mpa_agreed &agreed)
+// What the responder's enhanced data means for this end. RFC 6581 10: enhanced requests, and only
+// those, have enhanced replies. A responder that answers plainly all the same gets a client-server
+// connection: it waits for the first FPDU, whatever that is (RFC 5044 7.1.2, 4).
+MpaError conclude_enhanced(const core_mpa_frame &request, const core_mpa_frame &reply,
+			   const core_mpa_local &local, core_mpa_agreed &agreed)
 {
 	MpaError error = MpaError::none;
 
@@ -131,12 +140,14 @@ MpaError conclude_enhanced(const core_mpa_frame &request, const core_mpa_frame &
 
 using namespace srnic;
 
-enum core_mpa_result core_mpa_parse(const u8 octets[CORE_MPA_HEADER], bool expect_reply, struct core_mpa_frame *out)
+enum core_mpa_result core_mpa_parse(const u8 octets[CORE_MPA_HEADER], bool expect_reply,
+				    struct core_mpa_frame *out)
 {
 	MpaHeader header = load<MpaHeader>(octets);
 	core_mpa_frame frame{};
 
-	if (__builtin_memcmp(header.key, expect_reply ? reply_key : request_key, sizeof(header.key)) != 0)
+	if (__builtin_memcmp(header.key, expect_reply ? reply_key : request_key,
+			     sizeof(header.key)) != 0)
 		return CORE_MPA_BAD_KEY;
 	if (header.revision < 1 || header.revision > 2)
 		return CORE_MPA_BAD_REVISION;
@@ -144,11 +155,13 @@ enum core_mpa_result core_mpa_parse(const u8 octets[CORE_MPA_HEADER], bool expec
 	frame.reply = expect_reply;
 	frame.markers = (header.flags & mpa_markers) != 0;
 	frame.crc = (header.flags & mpa_crc) != 0;
-	frame.reject = expect_reply && header.flags & mpa_reject;	      // requests: not checked
-	frame.enhanced = header.revision >= 2 && header.flags & mpa_enhanced; // revision 1: a reserved bit
+	frame.reject = expect_reply && header.flags & mpa_reject; // requests: not checked
+	frame.enhanced =
+		header.revision >= 2 && header.flags & mpa_enhanced; // revision 1: a reserved bit
 	frame.revision = header.revision;
 	frame.private_len = header.private_len.host();
-	if (frame.private_len > CORE_MPA_MAX_PRIVATE || (frame.enhanced && frame.private_len < CORE_MPA_ENHANCED))
+	if (frame.private_len > CORE_MPA_MAX_PRIVATE ||
+	    (frame.enhanced && frame.private_len < CORE_MPA_ENHANCED))
 		return CORE_MPA_BAD_LENGTH;
 	*out = frame;
 	return CORE_MPA_OK;
@@ -165,7 +178,8 @@ void core_mpa_parse_enhanced(const u8 octets[CORE_MPA_ENHANCED], struct core_mpa
 	frame->rtr = 0;
 	if (!frame->p2p)
 		return;
-	frame->rtr = (ird & mpa_flag_b ? CORE_RTR_SEND : 0) | (ord & mpa_flag_c ? CORE_RTR_WRITE : 0) |
+	frame->rtr = (ird & mpa_flag_b ? CORE_RTR_SEND : 0) |
+		     (ord & mpa_flag_c ? CORE_RTR_WRITE : 0) |
 		     (ord & mpa_flag_d ? CORE_RTR_READ : 0);
 }
 
@@ -178,7 +192,8 @@ u32 core_mpa_build(const struct core_mpa_frame *frame, u8 out[CORE_MPA_HEADER + 
 	return CORE_MPA_HEADER + CORE_MPA_ENHANCED;
 }
 
-void core_mpa_request(const struct core_mpa_local *local, u16 private_len, struct core_mpa_frame *out)
+void core_mpa_request(const struct core_mpa_local *local, u16 private_len,
+		      struct core_mpa_frame *out)
 {
 	bool enhanced = local->revision >= 2;
 
@@ -197,8 +212,9 @@ void core_mpa_request(const struct core_mpa_local *local, u16 private_len, struc
 	out->rtr = local->p2p ? local->rtr & CORE_RTR_ALL : 0;
 }
 
-void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mpa_local *local, bool reject,
-		       u16 private_len, struct core_mpa_frame *reply, struct core_mpa_agreed *out)
+void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mpa_local *local,
+		      bool reject, u16 private_len, struct core_mpa_frame *reply,
+		      struct core_mpa_agreed *out)
 {
 	*out = agree_basics(*request, local->crc, local->markers, *local);
 	*reply = {};

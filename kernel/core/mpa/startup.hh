@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup: the wire layout of Request and Reply frames (RFC 5044 7.1.1, RFC 6581 6 and 9) and the numbers of their
-// errors (RFC 6581 8).
+// MPA startup: the wire layout of Request and Reply frames (RFC 5044 7.1.1, RFC 6581 6 and 9) and
+// the numbers of their errors (RFC 6581 8).
 #pragma once
 
 #include "types.hh"
@@ -14,7 +14,8 @@ struct MpaHeader { // RFC 5044 figure 8, RFC 6581 6
 	be<u16> private_len;
 };
 static_assert(sizeof(MpaHeader) == CORE_MPA_HEADER);
-static_assert(__builtin_offsetof(MpaHeader, flags) == 16 && __builtin_offsetof(MpaHeader, private_len) == 18);
+static_assert(__builtin_offsetof(MpaHeader, flags) == 16 &&
+	      __builtin_offsetof(MpaHeader, private_len) == 18);
 
 constexpr u8 mpa_markers = 0x80;  // M
 constexpr u8 mpa_crc = 0x40;	  // C
@@ -33,7 +34,12 @@ constexpr u16 mpa_depth = 0x3fff;
 static_assert(mpa_depth == CORE_MPA_AUTO);
 
 // RFC 6581 8. They travel in a Terminate: layer 2, error type 0.
-enum class MpaError : u8 { none = 0, local_catastrophic = 5, insufficient_ird = 6, no_matching_rtr = 7 };
+enum class MpaError : u8 {
+	none = 0,
+	local_catastrophic = 5,
+	insufficient_ird = 6,
+	no_matching_rtr = 7
+};
 
 // RFC 5044 4.5. Sizes are those of a ULPDU.
 constexpr u32 mulpdu_min = 128;

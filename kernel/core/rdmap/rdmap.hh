@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMAP (RFC 5040): the control octet and what each opcode demands of DDP (4.1, figures 3 and 4), the RDMA Read Request
-// header (4.4), and the numbers of RDMAP's errors (4.8, figure 9).
+// RDMAP (RFC 5040): the control octet and what each opcode demands of DDP (4.1, figures 3 and 4),
+// the RDMA Read Request header (4.4), and the numbers of RDMAP's errors (4.8, figure 9).
 #pragma once
 
 #include "ddp/ddp.hh"
@@ -11,7 +11,10 @@ struct RdmapControl { // RFC 5040 figure 3
 	u8 octet;
 
 	constexpr u8 opcode() const { return octet & 0x0f; }
-	constexpr bool version_ok() const { return !(octet & 0x80); } // 4.1: 00b and 01b are both valid
+	constexpr bool version_ok() const
+	{
+		return !(octet & 0x80);
+	} // 4.1: 00b and 01b are both valid
 
 	static constexpr RdmapControl make(u8 opcode) { return {static_cast<u8>(0x40 | opcode)}; }
 };
@@ -30,9 +33,16 @@ constexpr u32 queues = 3;
 
 constexpr Queue queue_of(u8 opcode) { return queue_of_opcode[opcode & 0x0f]; }
 constexpr bool is_tagged(u8 opcode) { return queue_of(opcode) == Queue::tagged; }
-constexpr bool is_solicited(u8 opcode) { return opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV; }
-constexpr bool is_invalidate(u8 opcode) { return opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV; }
-static_assert(queue_of(CORE_RDMAP_SEND_SE_INV) == Queue::send && queue_of(CORE_RDMAP_TERMINATE) == Queue::terminate);
+constexpr bool is_solicited(u8 opcode)
+{
+	return opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV;
+}
+constexpr bool is_invalidate(u8 opcode)
+{
+	return opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
+}
+static_assert(queue_of(CORE_RDMAP_SEND_SE_INV) == Queue::send &&
+	      queue_of(CORE_RDMAP_TERMINATE) == Queue::terminate);
 
 struct ReadRequestHeader { // RFC 5040 figure 6
 	be<u32> sink_stag;
@@ -49,8 +59,8 @@ static_assert(__builtin_offsetof(ReadRequestHeader, source_to) == 20);
 
 constexpr core_read_request decode(const ReadRequestHeader &header)
 {
-	return {header.sink_stag.host(), header.length.host(), header.source_stag.host(), header.sink_to.host(),
-		header.source_to.host()};
+	return {header.sink_stag.host(), header.length.host(), header.source_stag.host(),
+		header.sink_to.host(), header.source_to.host()};
 }
 
 constexpr ReadRequestHeader encode(const core_read_request &request)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The Terminate message (RFC 5040 4.8): writing and reading its header, and the headers that it may include.
+// The Terminate message (RFC 5040 4.8): writing and reading its header, and the headers that it may
+// include.
 #include "rdmap/terminate.hh"
 
 namespace srnic {
@@ -86,9 +87,10 @@ u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX
 	return len;
 }
 
-// The headers are made anew: of an untagged message that one segment holds nothing else can have been in them.
-void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent, enum core_region_verdict verdict,
-			  struct core_terminate *out)
+// The headers are made anew: of an untagged message that one segment holds nothing else can have
+// been in them.
+void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent,
+			 enum core_region_verdict verdict, struct core_terminate *out)
 {
 	core_read_request left = *request;
 	Error why = error(protection_error(verdict), true);

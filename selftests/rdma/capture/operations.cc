@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Sends known numbers of every RDMAP message (RFC 5040 4.3, figure 3) from one network namespace to another, and says how
-// many, one line for each opcode: for capture.sh and siw.sh, which count what came by on the wire.
+// Sends known numbers of every RDMAP message (RFC 5040 4.3, figure 3) from one network namespace to
+// another, and says how many, one line for each opcode: for capture.sh and siw.sh, which count what
+// came by on the wire.
 //	operations CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT [no-rtr] [invalidates]
-// no-rtr: the connections begin without a ready-to-receive message. invalidates: the server lets a program's own region be
-// invalidated by the peer.
+// no-rtr: the connections begin without a ready-to-receive message. invalidates: the server lets a
+// program's own region be invalidated by the peer.
 //
-// Without that, each Send with Invalidate is answered with a Terminate; with it, a Write to what has gone is. So is a Write
-// to what never was a region. So these have connections of their own.
+// Without that, each Send with Invalidate is answered with a Terminate; with it, a Write to what
+// has gone is. So is a Write to what never was a region. So these have connections of their own.
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -59,7 +60,8 @@ void want_refusal(Ends &ends, ibv_wr_opcode opcode, unsigned int flags, uint32_t
 		ibv_qp_attr attr{};
 		ibv_qp_init_attr init;
 
-		require(!ibv_query_qp(ends.client.id->qp, &attr, IBV_QP_STATE, &init), "ibv_query_qp");
+		require(!ibv_query_qp(ends.client.id->qp, &attr, IBV_QP_STATE, &init),
+			"ibv_query_qp");
 		if (attr.qp_state == IBV_QPS_ERR)
 			return;
 		usleep(10000);
@@ -87,8 +89,8 @@ void send_with_invalidate(unsigned int flags)
 	want_refusal(ends, IBV_WR_RDMA_WRITE, 0, rkey);
 }
 
-// Opcode, messages, and octets of payload where they are of our making. An RTR (RFC 6581 9.2) is an empty Write, which both
-// ends prefer, at the beginning of each of the four connections.
+// Opcode, messages, and octets of payload where they are of our making. An RTR (RFC 6581 9.2) is an
+// empty Write, which both ends prefer, at the beginning of each of the four connections.
 void tell()
 {
 	const uint32_t refused_writes = invalidates ? 3 : 1;
@@ -101,13 +103,15 @@ void tell()
 	}
 	printf("0x00 %u %u\n", count + refused_writes + 4 * rtr, data + refused_writes * single);
 	printf("0x01 %u\n0x02 %u %u\n", count, count, data);
-	printf("0x03 %u %u\n0x04 1 %u\n0x05 %u %u\n0x06 1 %u\n", count, sends, single, count, solicited, single);
+	printf("0x03 %u %u\n0x04 1 %u\n0x05 %u %u\n0x06 1 %u\n", count, sends, single, count,
+	       solicited, single);
 	printf("0x07 3\n");
 }
 
 void parse(int argc, char **argv)
 {
-	require(argc >= 5, "operations CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT [no-rtr] [invalidates]");
+	require(argc >= 5, "operations CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT "
+			   "[no-rtr] [invalidates]");
 	route = {argv[1], argv[2], argv[3]};
 	count = static_cast<uint32_t>(atoi(argv[4]));
 	for (int i = 5; i < argc; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMA Writes of 64 KiB on one connection, as many before a command as after it: for capture.sh, which looks at the FPDUs
-// that they are cut into.
+// RDMA Writes of 64 KiB on one connection, as many before a command as after it: for capture.sh,
+// which looks at the FPDUs that they are cut into.
 //	writes CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT COMMAND
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +15,8 @@ static void write_all(Ends &ends, int count)
 
 int main(int argc, char **argv)
 try {
-	require(argc == 6, "usage: writes CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT COMMAND");
+	require(argc == 6,
+		"usage: writes CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT COMMAND");
 	Ends ends({argv[1], argv[2], argv[3]}, 1);
 	write_all(ends, atoi(argv[4]));
 	require(!system(argv[5]), argv[5]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the cases are made of: two connected ends, memory in both of its forms, requests and their completions. Whatever
- * can go wrong returns NULL, or the words for what is wrong; so steps are chained with ?: and the first failure ends
- * them. What a step has not got to is zero, and can be freed.
+ * What the cases are made of: two connected ends, memory in both of its forms, requests and their
+ * completions. Whatever can go wrong returns NULL, or the words for what is wrong; so steps are
+ * chained with ?: and the first failure ends them. What a step has not got to is zero, and can be
+ * freed.
  */
 #ifndef SRNIC_CONSUMER_H
 #define SRNIC_CONSUMER_H
@@ -105,7 +106,9 @@ const char *ends_with(struct request *request, enum ib_wc_status status);
 const char *post_recv(struct end *end, u32 slot, struct ib_sge *list, int num);
 const char *post_send(struct end *end, u32 slot, struct ib_send_wr *wr);
 const char *receive_into(struct end *end, u32 slot, const struct buffer *buffer);
-/* A small Send, complete at both ends: what was sent before it has been delivered (RFC 5040 5.5). */
+/*
+ * A small Send, complete at both ends: what was sent before it has been delivered (RFC 5040 5.5).
+ */
 const char *announce(struct scene *s, u32 slot);
 /* The end's QP is told that its peer has asked for what it may not have. */
 const char *refuses(struct end *end);

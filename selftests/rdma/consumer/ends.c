@@ -7,8 +7,10 @@
 #define PORT 7190
 #define READS 4
 #define CM_TIMEOUT_MS 5000
-#define CM_FAILED (BIT(RDMA_CM_EVENT_ADDR_ERROR) | BIT(RDMA_CM_EVENT_ROUTE_ERROR) | BIT(RDMA_CM_EVENT_CONNECT_ERROR) | \
-		   BIT(RDMA_CM_EVENT_UNREACHABLE) | BIT(RDMA_CM_EVENT_REJECTED))
+#define CM_FAILED                                                                                  \
+	(BIT(RDMA_CM_EVENT_ADDR_ERROR) | BIT(RDMA_CM_EVENT_ROUTE_ERROR) |                          \
+	 BIT(RDMA_CM_EVENT_CONNECT_ERROR) | BIT(RDMA_CM_EVENT_UNREACHABLE) |                       \
+	 BIT(RDMA_CM_EVENT_REJECTED))
 
 /* ---- requests ---- */
 
@@ -26,7 +28,7 @@ struct ib_cqe *begin(struct request *request, struct buffer *spoils)
 {
 	request->cqe.done = on_completion;
 	request->spoils = spoils;
-	memset(&request->wc, 0xbd, sizeof(request->wc));	/* none yet, also where it is used again */
+	memset(&request->wc, 0xbd, sizeof(request->wc)); /* none yet, also where it is used again */
 	init_completion(&request->done);
 	return &request->cqe;
 }
@@ -54,7 +56,8 @@ const char *post_send(struct end *end, u32 slot, struct ib_send_wr *wr)
 
 const char *post_recv(struct end *end, u32 slot, struct ib_sge *list, int num)
 {
-	struct ib_recv_wr wr = { .wr_cqe = begin(&end->received[slot], NULL), .sg_list = list, .num_sge = num };
+	struct ib_recv_wr wr = {
+		.wr_cqe = begin(&end->received[slot], NULL), .sg_list = list, .num_sge = num};
 
 	return failed("ib_post_recv", ib_post_recv(end->id->qp, &wr, NULL));
 }
@@ -86,8 +89,8 @@ static void note_event(struct end *end, unsigned long *events, int event)
 }
 
 /*
- * A request to connect comes with an id of its own, which is the server's. The removal of a device waits until the case
- * is over, as rdma_cm has it.
+ * A request to connect comes with an id of its own, which is the server's. The removal of a device
+ * waits until the case is over, as rdma_cm has it.
  */
 static int on_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -108,7 +111,8 @@ static void on_qp_event(struct ib_event *event, void *context)
 
 static const char *await_cm(struct end *end, enum rdma_cm_event_type event)
 {
-	wait_event_timeout(end->changed, READ_ONCE(end->cm_events) & (BIT(event) | CM_FAILED), PATIENCE);
+	wait_event_timeout(end->changed, READ_ONCE(end->cm_events) & (BIT(event) | CM_FAILED),
+			   PATIENCE);
 	if (test_bit(event, &end->cm_events))
 		return NULL;
 	say("no event \"%s\", only %#lx\n", rdma_event_msg(event), end->cm_events);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Keys that fast registration gives out, and the ways to take them back: LOCAL_INV, Send with Invalidate, Read with
- * Invalidate. Afterwards no octet lands under the old key (RFC 5040 8.1.1, RFC 5042 6.2.2), and asking for it ends the
- * stream (RFC 5041 7.1, RFC 5040 7.2).
+ * Keys that fast registration gives out, and the ways to take them back: LOCAL_INV, Send with
+ * Invalidate, Read with Invalidate. Afterwards no octet lands under the old key (RFC 5040 8.1.1,
+ * RFC 5042 6.2.2), and asking for it ends the stream (RFC 5041 7.1, RFC 5040 7.2).
  */
 #include <linux/delay.h>
 
@@ -12,10 +12,14 @@
 
 enum { FIRST, SECOND, THIRD, LAST };	/* slots */
 
-static const char *post_rdma(struct end *end, u32 slot, enum ib_wr_opcode opcode, struct ib_sge sge, u64 addr, u32 key)
+static const char *post_rdma(struct end *end, u32 slot, enum ib_wr_opcode opcode, struct ib_sge sge,
+			     u64 addr, u32 key)
 {
 	struct ib_rdma_wr wr = {
-		.wr = { .opcode = opcode, .send_flags = IB_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1 },
+		.wr = {.opcode = opcode,
+		       .send_flags = IB_SEND_SIGNALED,
+		       .sg_list = &sge,
+		       .num_sge = 1},
 		.remote_addr = addr,
 		.rkey = key,
 	};
@@ -46,15 +50,17 @@ static const char *register_target(struct scene *s)
 
 static struct ib_sge all_of(const struct region *region)
 {
-	return (struct ib_sge) { .addr = region->mr->iova, .length = region->len, .lkey = region->mr->lkey };
+	return (struct ib_sge){
+		.addr = region->mr->iova, .length = region->len, .lkey = region->mr->lkey};
 }
 
 /* ---- what a registration grants ---- */
 
 static const char *read_all(struct scene *s, u32 slot, enum ib_wr_opcode opcode)
 {
-	return post_rdma(&s->client, slot, opcode, all_of(&s->sink), s->target.mr->iova, s->target.mr->rkey) ?:
-	       await(&s->client.sent[slot]);
+	return post_rdma(&s->client, slot, opcode, all_of(&s->sink), s->target.mr->iova,
+			 s->target.mr->rkey)
+		       ?: await(&s->client.sent[slot]);
 }
 
 static const char *written_and_read(struct scene *s)
@@ -113,7 +119,10 @@ static const char *invalidated_for_reads(struct scene *s)
 	       read_with_old_key(s, key);
 }
 
-/* So many Writes that some are under way for a while, each with other octets than the one before to the same place. */
+/*
+ * So many Writes that some are under way for a while, each with other octets than the one before to
+ * the same place.
+ */
 static const char *write_a_lot(struct scene *s)
 {
 	u32 len = s->source.len / 16, key = s->target.mr->rkey;
@@ -131,7 +140,8 @@ static const char *stays(struct scene *s)
 {
 	memcpy(s->landing.at, s->target.at, s->target.len);
 	msleep(20);
-	return memcmp(s->landing.at, s->target.at, s->target.len) ? "octets have landed since" : NULL;
+	return memcmp(s->landing.at, s->target.at, s->target.len) ? "octets have landed since"
+								  : NULL;
 }
 
 static const char *nothing_lands_behind_local_inv(struct scene *s)
@@ -155,8 +165,12 @@ static const char *post_write_invalidate_write(struct scene *s, u32 key)
 		.remote_addr = s->target.mr->iova, .rkey = key,
 	};
 	struct ib_send_wr inv = {
-		.next = &last.wr, .opcode = IB_WR_SEND_WITH_INV, .wr_cqe = begin(&s->client.sent[THIRD], NULL),
-		.sg_list = &small, .num_sge = 1, .ex.invalidate_rkey = key,
+		.next = &last.wr,
+		.opcode = IB_WR_SEND_WITH_INV,
+		.wr_cqe = begin(&s->client.sent[THIRD], NULL),
+		.sg_list = &small,
+		.num_sge = 1,
+		.ex.invalidate_rkey = key,
 	};
 	struct ib_rdma_wr first = {
 		.wr = { .next = &inv, .opcode = IB_WR_RDMA_WRITE, .sg_list = &all, .num_sge = 1 },
@@ -182,7 +196,10 @@ static const char *send_with_inv(struct scene *s)
 	       refuses(&s->server) ?: verify(s->target.at, s->target.len, 2);
 }
 
-/* No octets but those of the headers, to a receive that has room for none; and the receiver is to be told at once. */
+/*
+ * No octets but those of the headers, to a receive that has room for none; and the receiver is to
+ * be told at once.
+ */
 static const char *empty_send_with_inv(struct scene *s)
 {
 	u32 key = s->target.mr->rkey;
@@ -196,12 +213,16 @@ static const char *empty_send_with_inv(struct scene *s)
 	       says_invalidated(&s->server.received[THIRD].wc, key) ?: write_with_old_key(s, key, 1);
 }
 
-/* The server writes into the client's sink while it may, and once more when a Read has taken the key back. */
+/*
+ * The server writes into the client's sink while it may, and once more when a Read has taken the
+ * key back.
+ */
 static const char *server_writes(struct scene *s, u32 slot, u64 seed)
 {
 	fill(s->landing.at, s->landing.len, seed);
-	return post_rdma(&s->server, slot, IB_WR_RDMA_WRITE, piece(&s->server, &s->landing, 0, s->landing.len),
-			 s->sink.mr->iova, s->sink.mr->rkey);
+	return post_rdma(&s->server, slot, IB_WR_RDMA_WRITE,
+			 piece(&s->server, &s->landing, 0, s->landing.len), s->sink.mr->iova,
+			 s->sink.mr->rkey);
 }
 
 static const char *sink_is_written(struct scene *s)
@@ -222,7 +243,10 @@ static const char *read_with_inv(struct scene *s)
 	       verify(s->sink.at, s->sink.len, 6);
 }
 
-/* An empty Read, which touches no memory, and a key that its region does not have (any more): there is nothing to take back. */
+/*
+ * An empty Read, which touches no memory, and a key that its region does not have (any more): there
+ * is nothing to take back.
+ */
 static const char *read_with_false_inv(struct scene *s)
 {
 	struct ib_sge nothing = { .addr = s->sink.mr->iova, .lkey = s->sink.mr->lkey + 1 };

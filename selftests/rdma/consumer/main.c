@@ -2,9 +2,9 @@
 /*
  * A consumer of RDMA in the kernel, for consumer.sh. A line that is written to /dev/srnic_consumer,
  *	CASE ROUNDS OCTETS FROM TO FD
- * runs a case, with buffers of OCTETS (whole pages), between the address FROM in the writer's network namespace and TO
- * in that of the open file FD; the write fails with EIO if something was wrong. Reading the device tells what the last
- * case had to say.
+ * runs a case, with buffers of OCTETS (whole pages), between the address FROM in the writer's
+ * network namespace and TO in that of the open file FD; the write fails with EIO if something was
+ * wrong. Reading the device tells what the last case had to say.
  */
 #include <linux/inet.h>
 #include <linux/miscdevice.h>
@@ -49,7 +49,8 @@ static const struct scene_case *find_case(const char *name)
 }
 
 /* Each round with a connection of its own. */
-static const char *rounds(struct scene *s, const struct settings *settings, const struct scene_case *which)
+static const char *rounds(struct scene *s, const struct settings *settings,
+			  const struct scene_case *which)
 {
 	const char *wrong = NULL;
 
@@ -86,7 +87,8 @@ static int parse_and_run(const char *line)
 	struct settings settings;
 	int fd, err;
 
-	if (sscanf(line, "%31s %u %u %47s %47s %d", name, &settings.rounds, &settings.octets, from, to, &fd) != 6 ||
+	if (sscanf(line, "%31s %u %u %47s %47s %d", name, &settings.rounds, &settings.octets, from,
+		   to, &fd) != 6 ||
 	    !settings.octets || settings.octets % PAGE_SIZE)
 		return -EINVAL;
 	settings.net = current->nsproxy->net_ns;

@@ -32,7 +32,8 @@ void buffer_free(struct buffer *buffer)
 
 struct ib_sge piece(const struct end *end, const struct buffer *buffer, u32 offset, u32 len)
 {
-	return (struct ib_sge) { .addr = buffer->dma + offset, .length = len, .lkey = end->pd->local_dma_lkey };
+	return (struct ib_sge){
+		.addr = buffer->dma + offset, .length = len, .lkey = end->pd->local_dma_lkey};
 }
 
 static const char *list_pages(struct region *region)
@@ -46,7 +47,8 @@ static const char *list_pages(struct region *region)
 	for_each_sgtable_sg(&region->sgt, sg, i) {
 		size_t in_page = min(left, PAGE_SIZE), skip = i ? 0 : REGION_SKIP;
 
-		sg_set_page(sg, vmalloc_to_page(region->pages + i * PAGE_SIZE), in_page - skip, skip);
+		sg_set_page(sg, vmalloc_to_page(region->pages + i * PAGE_SIZE), in_page - skip,
+			    skip);
 		left -= in_page;
 	}
 	return NULL;
@@ -56,7 +58,8 @@ static const char *map_pages(struct region *region)
 {
 	struct sg_table *sgt = &region->sgt;
 
-	sgt->nents = ib_dma_map_sg(region->mr->device, sgt->sgl, sgt->orig_nents, DMA_BIDIRECTIONAL);
+	sgt->nents =
+		ib_dma_map_sg(region->mr->device, sgt->sgl, sgt->orig_nents, DMA_BIDIRECTIONAL);
 	region->mapped = sgt->nents;
 	return region->mapped ? NULL : "ib_dma_map_sg failed";
 }
@@ -80,7 +83,8 @@ const char *region_make(struct region *region, struct ib_pd *pd, size_t len)
 void region_free(struct region *region)
 {
 	if (region->mapped)
-		ib_dma_unmap_sg(region->mr->device, region->sgt.sgl, region->sgt.orig_nents, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_sg(region->mr->device, region->sgt.sgl, region->sgt.orig_nents,
+				DMA_BIDIRECTIONAL);
 	if (region->mr)
 		ib_dereg_mr(region->mr);
 	sg_free_table(&region->sgt);
@@ -97,7 +101,8 @@ const char *region_register(struct region *region, struct end *end, u32 slot, in
 		.access = access,
 	};
 
-	if (ib_map_mr_sg(mr, region->sgt.sgl, region->sgt.nents, NULL, PAGE_SIZE) != region->sgt.nents ||
+	if (ib_map_mr_sg(mr, region->sgt.sgl, region->sgt.nents, NULL, PAGE_SIZE) !=
+		    region->sgt.nents ||
 	    mr->length != region->len)
 		return "ib_map_mr_sg has not mapped all";
 	return post_send(end, slot, &wr.wr) ?: await(&end->sent[slot]);
@@ -146,7 +151,8 @@ const char *verify(const void *at, size_t len, u64 seed)
 
 	for (size_t i = 0; i < len / sizeof(u64); i++)
 		if (words[i] != word(seed, i)) {
-			say("at %zu: %016llx, not %016llx\n", i * sizeof(u64), words[i], word(seed, i));
+			say("at %zu: %016llx, not %016llx\n", i * sizeof(u64), words[i],
+			    word(seed, i));
 			return "other octets than were posted";
 		}
 	return NULL;

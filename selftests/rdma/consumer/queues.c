@@ -4,7 +4,10 @@
  */
 #include "consumer.h"
 
-/* ---- chains (ib_post_send: what was posted before a bad request is done, what is behind it is not) ---- */
+/*
+ * ---- chains (ib_post_send: what was posted before a bad request is done, what is behind it is
+ * not) ----
+ */
 
 #define CHAIN 5
 #define BAD 2
@@ -36,7 +39,7 @@ static const char *arrives(struct end *end, u32 slot, u32 len)
 
 static const char *bad_in_the_middle(struct scene *s)
 {
-	struct ib_send_wr wr[CHAIN], last = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
+	struct ib_send_wr wr[CHAIN], last = {.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED};
 	struct ib_sge sge[CHAIN];
 	const struct ib_send_wr *bad = NULL;
 	const char *wrong = NULL;
@@ -49,10 +52,16 @@ static const char *bad_in_the_middle(struct scene *s)
 		return "the bad one is not told";
 	wrong = wrong ?: arrives(&s->server, 0, 1) ?: arrives(&s->server, 1, 2) ?:
 		post_send(&s->client, CHAIN, &last) ?: await(&s->client.sent[CHAIN]) ?: arrives(&s->server, BAD, 0);
-	return wrong ?: completion_done(&s->client.sent[0].done) ? "an unsignaled request has completed" : NULL;
+	return wrong
+		       ?: completion_done(&s->client.sent[0].done)
+			  ? "an unsignaled request has completed"
+			  : NULL;
 }
 
-/* More than there is room for, in one call: what fits is done, and the rest can be posted when that is complete. */
+/*
+ * More than there is room for, in one call: what fits is done, and the rest can be posted when that
+ * is complete.
+ */
 static const char *more_than_fits(struct scene *s)
 {
 	u32 many = 3 * s->client.cap.max_send_wr, accepted;
@@ -60,16 +69,22 @@ static const char *more_than_fits(struct scene *s)
 	struct ib_sge sge = piece(&s->client, &s->source, 0, s->source.len / 4);
 	struct ib_cqe *cqe = begin(&s->client.sent[0], NULL);
 	const struct ib_send_wr *bad = NULL;
-	const char *wrong = region_register(&s->target, &s->server, 0, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	const char *wrong = region_register(&s->target, &s->server, 0,
+					    IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	int err;
 
 	if (!wr)
 		return "no memory";
 	for (u32 i = 0; i < many; i++)
-		wr[i] = (struct ib_rdma_wr) {
-			.wr = { .next = i + 1 < many ? &wr[i + 1].wr : NULL, .wr_cqe = cqe, .opcode = IB_WR_RDMA_WRITE,
-				.send_flags = IB_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1 },
-			.remote_addr = s->target.mr->iova, .rkey = s->target.mr->rkey,
+		wr[i] = (struct ib_rdma_wr){
+			.wr = {.next = i + 1 < many ? &wr[i + 1].wr : NULL,
+			       .wr_cqe = cqe,
+			       .opcode = IB_WR_RDMA_WRITE,
+			       .send_flags = IB_SEND_SIGNALED,
+			       .sg_list = &sge,
+			       .num_sge = 1},
+			.remote_addr = s->target.mr->iova,
+			.rkey = s->target.mr->rkey,
 		};
 	err = ib_post_send(s->client.id->qp, &wr->wr, &bad);
 	accepted = bad ? container_of(bad, struct ib_rdma_wr, wr) - wr : 0;
@@ -89,13 +104,17 @@ static u32 gather_list(struct scene *s, struct ib_sge *sge, u32 num)
 	u32 room = s->source.len / num, sum = 0;
 
 	for (u32 i = 0; i < num; i++) {
-		sge[i] = piece(&s->client, &s->source, i * room + i % 7, i == 3 ? 0 : room - 13 * i);
+		sge[i] =
+			piece(&s->client, &s->source, i * room + i % 7, i == 3 ? 0 : room - 13 * i);
 		sum += sge[i].length;
 	}
 	return sum;
 }
 
-/* The octets of the list are, one after the other, in the landing buffer, with a gap after the first. */
+/*
+ * The octets of the list are, one after the other, in the landing buffer, with a gap after the
+ * first.
+ */
 static const char *gathered(const struct scene *s, const struct ib_sge *sge, u32 num, u32 gap)
 {
 	const u8 *at = s->landing.at;
@@ -103,7 +122,8 @@ static const char *gathered(const struct scene *s, const struct ib_sge *sge, u32
 
 	for (u32 i = 0; i < num; i++)
 		for (u32 j = 0; j < sge[i].length; j++, passed++)
-			if (at[passed + (passed ? gap : 0)] != s->source.at[sge[i].addr - s->source.dma + j])
+			if (at[passed + (passed ? gap : 0)] !=
+			    s->source.at[sge[i].addr - s->source.dma + j])
 				return "other octets than were posted";
 	return NULL;
 }
@@ -119,7 +139,10 @@ static const char *many_pieces(struct scene *s)
 		piece(&s->server, &s->landing, 1 + GAP, s->landing.len - 1 - GAP),
 	};
 	struct ib_send_wr wr = {
-		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED, .sg_list = from, .num_sge = num,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = from,
+		.num_sge = num,
 	};
 
 	fill(s->source.at, s->source.len, 9);
@@ -135,7 +158,10 @@ static const char *inline_octets(struct scene *s)
 	u64 octets[SMALL_OCTETS / sizeof(u64)];
 	struct ib_sge sge = { .addr = (uintptr_t)octets, .length = sizeof(octets) };
 	struct ib_send_wr wr = {
-		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED | IB_SEND_INLINE, .sg_list = &sge, .num_sge = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED | IB_SEND_INLINE,
+		.sg_list = &sge,
+		.num_sge = 1,
 	};
 	const char *wrong;
 
@@ -148,7 +174,9 @@ static const char *inline_octets(struct scene *s)
 
 /* ---- ib_drain_qp ---- */
 
-/* All of them have completed, well or by being flushed, and nothing well behind what was flushed. */
+/*
+ * All of them have completed, well or by being flushed, and nothing well behind what was flushed.
+ */
 static const char *all_completed(struct request *requests, u32 num)
 {
 	bool flushed = false;
@@ -169,10 +197,15 @@ static const char *all_completed(struct request *requests, u32 num)
 static const char *drained(struct scene *s)
 {
 	struct ib_sge sge = piece(&s->client, &s->source, 0, s->source.len);
-	const char *wrong = region_register(&s->target, &s->server, 0, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	const char *wrong = region_register(&s->target, &s->server, 0,
+					    IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_WRITE, .send_flags = IB_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1 },
-		.remote_addr = s->target.mr->iova, .rkey = s->target.mr->rkey,
+		.wr = {.opcode = IB_WR_RDMA_WRITE,
+		       .send_flags = IB_SEND_SIGNALED,
+		       .sg_list = &sge,
+		       .num_sge = 1},
+		.remote_addr = s->target.mr->iova,
+		.rkey = s->target.mr->rkey,
 	};
 
 	fill(s->source.at, s->source.len, 1);

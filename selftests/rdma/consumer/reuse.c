@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A completed request gives its buffer back (RFC 5040 5.5: a Send or Write completes when it does not need its source
- * any more): the handler of the completion overwrites the source, and what arrives is still what was posted.
+ * A completed request gives its buffer back (RFC 5040 5.5: a Send or Write completes when it does
+ * not need its source any more): the handler of the completion overwrites the source, and what
+ * arrives is still what was posted.
  */
 #include "consumer.h"
 
@@ -64,7 +65,8 @@ static const char *give_note(struct scene *s, const struct way *way)
 		.num_sge = 1,
 	};
 
-	return failed("ib_post_send", ib_post_send(end->id->qp, &wr, NULL)) ?: await(&end->sent[SMALL]);
+	return failed("ib_post_send", ib_post_send(end->id->qp, &wr, NULL))
+		       ?: await(&end->sent[SMALL]);
 }
 
 static const char *play(struct scene *s, const struct way *way, u64 seed)
@@ -81,11 +83,15 @@ static const char *play(struct scene *s, const struct way *way, u64 seed)
 
 static const char *reuse_up(struct scene *s, const struct settings *settings)
 {
-	return scene_up(s, settings) ?:
-	       region_register(&s->target, &s->server, LARGE, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	return scene_up(s, settings)
+		       ?: region_register(&s->target, &s->server, LARGE,
+					  IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 }
 
-/* A round that ends the connection (its CRC) is a damaged one too, and the next has a new connection. */
+/*
+ * A round that ends the connection (its CRC) is a damaged one too, and the next has a new
+ * connection.
+ */
 const char *reuse(struct scene *s, const struct settings *settings, const char *name)
 {
 	const struct way *way = find_way(name);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Carries data both ways on verified connections: each round is an RDMA Write and a Send from the client, a Read and a
-// Send from the server, and a Read from the client, with octets that only this round has.
+// Carries data both ways on verified connections: each round is an RDMA Write and a Send from the
+// client, a Read and a Send from the server, and a Read from the client, with octets that only this
+// round has.
 //	carrier serve ADDRESS [OPTIONS]		until it is killed or its device is gone
 //	carrier send ADDRESS [OPTIONS]
-// Options: -p PORT, -c CONNECTIONS at a time, -s SECONDS, -w MILLISECONDS that a round may take, -f MILLISECONDS that a
-// connect may take, -n ROUNDS after which a connection ends in peace and another one is made, -r to connect again when
-// one has broken, -m if completion events may be lost (uverbs drops one for which it finds no memory).
+// Options: -p PORT, -c CONNECTIONS at a time, -s SECONDS, -w MILLISECONDS that a round may take, -f
+// MILLISECONDS that a connect may take, -n ROUNDS after which a connection ends in peace and
+// another one is made, -r to connect again when one has broken, -m if completion events may be lost
+// (uverbs drops one for which it finds no memory).
 //
-// Ends with one line of figures; exit status 0: the time was over (or the server was told to stop), 1: a connection
-// broke (without -r), 2: one stalled (without -r), 3: an octet was wrong, 4: it could not start.
+// Ends with one line of figures; exit status 0: the time was over (or the server was told to stop),
+// 1: a connection broke (without -r), 2: one stalled (without -r), 3: an octet was wrong, 4: it
+// could not start.
 #include "link.hh"
 
 #include <atomic>
@@ -62,7 +65,8 @@ rdma_cm_event_type await(rdma_event_channel *events, rdma_cm_event_type wanted)
 		throw Stalled(std::string("no ") + rdma_event_str(wanted));
 	}
 	if (event.type != wanted)
-		throw Broken(std::string(rdma_event_str(event.type)) + " " + std::to_string(event.status));
+		throw Broken(std::string(rdma_event_str(event.type)) + " " +
+			     std::to_string(event.status));
 	return event.type;
 }
 
@@ -72,15 +76,16 @@ void require(int ret, const char *what)
 		throw Broken(what);
 }
 
-// rdma_cm of 6.12 misses a neighbour that becomes known between its look and its wait (core/addr.c). It looks again when
-// its time is up, which is to be before ours is.
+// rdma_cm of 6.12 misses a neighbour that becomes known between its look and its wait
+// (core/addr.c). It looks again when its time is up, which is to be before ours is.
 void resolve(rdma_event_channel *events, rdma_cm_id *id)
 {
 	const int patience = options.connect_ms / 2;
 	rdma_addrinfo hints{}, *found;
 
 	hints.ai_port_space = RDMA_PS_TCP;
-	require(rdma_getaddrinfo(options.address, options.port, &hints, &found), "rdma_getaddrinfo");
+	require(rdma_getaddrinfo(options.address, options.port, &hints, &found),
+		"rdma_getaddrinfo");
 	const int ret = rdma_resolve_addr(id, nullptr, found->ai_dst_addr, patience);
 	rdma_freeaddrinfo(found);
 	require(ret, "rdma_resolve_addr");
@@ -109,7 +114,8 @@ void one_round(Link &link, uint64_t round, Target &server)
 	server = answer.target;
 }
 
-// From connect to the end of time, or until it breaks; one counted round fits in, however late it is then.
+// From connect to the end of time, or until it breaks; one counted round fits in, however late it
+// is then.
 void carry(rdma_event_channel *events, rdma_cm_id *id, uint64_t first, Clock::time_point until)
 {
 	rdma_conn_param param{};
@@ -121,7 +127,8 @@ void carry(rdma_event_channel *events, rdma_cm_id *id, uint64_t first, Clock::ti
 	require(rdma_connect(id, &param), "rdma_connect");
 	await(events, RDMA_CM_EVENT_ESTABLISHED);
 	connected++;
-	for (uint64_t round = first; (round - first < 2 || !over(until)) && round - first < options.rounds; round++)
+	for (uint64_t round = first;
+	     (round - first < 2 || !over(until)) && round - first < options.rounds; round++)
 		one_round(link, round, server);
 	rdma_disconnect(id);
 }
@@ -169,7 +176,8 @@ void one_connection(uint64_t first, Clock::time_point until)
 
 void client(int number, Clock::time_point until)
 {
-	uint64_t first = (static_cast<uint64_t>(getpid()) << 32) + (static_cast<uint64_t>(number) << 24);
+	uint64_t first =
+		(static_cast<uint64_t>(getpid()) << 32) + (static_cast<uint64_t>(number) << 24);
 
 	while (!over(until) && counted("client", [&] { one_connection(first, until); })) {
 		first += 1 << 16;
@@ -311,7 +319,8 @@ rdma_cm_id *listen(rdma_event_channel *events)
 
 	hints.ai_flags = RAI_PASSIVE;
 	hints.ai_port_space = RDMA_PS_TCP;
-	require(rdma_getaddrinfo(options.address, options.port, &hints, &found), "rdma_getaddrinfo");
+	require(rdma_getaddrinfo(options.address, options.port, &hints, &found),
+		"rdma_getaddrinfo");
 	require(rdma_create_id(events, &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
 	require(rdma_bind_addr(id, found->ai_src_addr), "rdma_bind_addr");
 	require(rdma_listen(id, 64), "rdma_listen");
@@ -376,9 +385,9 @@ void figures()
 {
 	std::lock_guard lock(printing);
 
-	printf("rounds=%llu connected=%llu broken=%llu stalled=%llu wrong=%llu\n", (unsigned long long)rounds,
-	       (unsigned long long)connected, (unsigned long long)broken, (unsigned long long)stalled,
-	       (unsigned long long)wrong);
+	printf("rounds=%llu connected=%llu broken=%llu stalled=%llu wrong=%llu\n",
+	       (unsigned long long)rounds, (unsigned long long)connected,
+	       (unsigned long long)broken, (unsigned long long)stalled, (unsigned long long)wrong);
 	fflush(stdout);
 }
 
@@ -396,7 +405,8 @@ int status(bool serving)
 int main(int argc, char **argv)
 {
 	if (parse(argc, argv)) {
-		fprintf(stderr, "carrier serve|send ADDRESS [-p port] [-c connections] [-s seconds] [-w ms] [-f ms] [-n rounds] [-r] [-m]\n");
+		fprintf(stderr, "carrier serve|send ADDRESS [-p port] [-c connections] [-s "
+				"seconds] [-w ms] [-f ms] [-n rounds] [-r] [-m]\n");
 		return 4;
 	}
 	const bool serving = argv[optind][2] == 'r';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Calls of librdmacm, from an id to the end of a connection, which leads back to this very device; and what is posted
-// on one.
+// Calls of librdmacm, from an id to the end of a connection, which leads back to this very device;
+// and what is posted on one.
 #include "calls.hh"
 
 #include <fcntl.h>
@@ -20,7 +20,11 @@ struct Id {
 	rdma_event_channel *events = rdma_create_event_channel();
 	rdma_cm_id *id = nullptr;
 
-	Id() { need(events && !rdma_create_id(events, &id, nullptr, RDMA_PS_TCP), "rdma_create_id"); }
+	Id()
+	{
+		need(events && !rdma_create_id(events, &id, nullptr, RDMA_PS_TCP),
+		     "rdma_create_id");
+	}
 	Id(const Id &) = delete;
 	~Id()
 	{
@@ -52,7 +56,8 @@ void need_event(rdma_event_channel *events, rdma_cm_event_type type, rdma_cm_id 
 	const rdma_cm_event_type came = event_of(events, id);
 
 	if (came != type)
-		throw std::runtime_error(std::string(rdma_event_str(came)) + " instead of " + rdma_event_str(type));
+		throw std::runtime_error(std::string(rdma_event_str(came)) + " instead of " +
+					 rdma_event_str(type));
 }
 
 struct Address {
@@ -111,7 +116,8 @@ struct Meeting {
 	void resolve()
 	{
 		client = std::make_unique<Id>();
-		need(!rdma_resolve_addr(client->id, nullptr, address.get(), patience_ms), "rdma_resolve_addr");
+		need(!rdma_resolve_addr(client->id, nullptr, address.get(), patience_ms),
+		     "rdma_resolve_addr");
 		need_event(client->events, RDMA_CM_EVENT_ADDR_RESOLVED);
 	}
 	void route()
@@ -160,8 +166,10 @@ std::shared_ptr<Meeting> meeting;
 
 using Stage = std::function<void(Meeting &)>;
 
-// A call on a meeting that has come as far as ready brings it; done: what follows if the call worked.
-Verb meeting_verb(const Place &place, const char *name, Stage ready, std::function<int(Meeting &)> call, Stage done)
+// A call on a meeting that has come as far as ready brings it; done: what follows if the call
+// worked.
+Verb meeting_verb(const Place &place, const char *name, Stage ready,
+		  std::function<int(Meeting &)> call, Stage done)
 {
 	return {name,
 		[=] {
@@ -203,8 +211,8 @@ int create_queues(rdma_cm_id *id)
 	return 0;
 }
 
-// Takes the event, which is there. If the library cannot handle a request it refuses it and waits for the next event: so
-// the channel does not block.
+// Takes the event, which is there. If the library cannot handle a request it refuses it and waits
+// for the next event: so the channel does not block.
 int get_event(Meeting &m)
 {
 	rdma_cm_event *event;
@@ -228,7 +236,8 @@ std::shared_ptr<Regions> regions;
 
 void connect_with_regions(Meeting &m)
 {
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	const int access =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 	m.until_connected();
 	regions = std::make_shared<Regions>();
@@ -242,7 +251,8 @@ void connect_with_regions(Meeting &m)
 int post(Meeting &m, ibv_wr_opcode opcode, uint32_t len)
 {
 	const bool read = opcode == IBV_WR_RDMA_READ;
-	const ibv_mr *local = read ? regions->to_mr : regions->from_mr, *remote = read ? regions->from_mr : regions->to_mr;
+	const ibv_mr *local = read ? regions->to_mr : regions->from_mr,
+		     *remote = read ? regions->from_mr : regions->to_mr;
 	ibv_sge list = {reinterpret_cast<uintptr_t>(local->addr), len, local->lkey};
 	ibv_send_wr wr{}, *bad;
 
@@ -265,8 +275,10 @@ void complete(Meeting &m, uint32_t len)
 	if (n != 1)
 		throw std::runtime_error("no completion came");
 	if (wc.status != IBV_WC_SUCCESS)
-		throw std::runtime_error(std::string("completed with ") + ibv_wc_status_str(wc.status));
-	for (int i = 0; i < patience_ms && memcmp(regions->from.data(), regions->to.data(), len); i++)
+		throw std::runtime_error(std::string("completed with ") +
+					 ibv_wc_status_str(wc.status));
+	for (int i = 0; i < patience_ms && memcmp(regions->from.data(), regions->to.data(), len);
+	     i++)
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 	if (memcmp(regions->from.data(), regions->to.data(), len))
 		throw std::runtime_error("the octets did not arrive");
@@ -293,50 +305,70 @@ Verb transfer(const Place &place, const char *name, ibv_wr_opcode opcode, uint32
 
 std::vector<Verb> connection_verbs(const Place &place)
 {
-	const auto verb = [&](const char *name, Stage ready, std::function<int(Meeting &)> call, Stage done) {
-		return meeting_verb(place, name, ready, call, done);
-	};
+	const auto verb = [&](const char *name, Stage ready, std::function<int(Meeting &)> call,
+			      Stage done) { return meeting_verb(place, name, ready, call, done); };
 
 	return {
 		verb("rdma_create_id", nothing_more, create_id, nothing_more),
-		verb("rdma_bind_addr", nothing_more,
-		     [](Meeting &m) { return errno_of(rdma_bind_addr(m.listener.id, m.address.get())); }, nothing_more),
-		verb("rdma_listen", [](Meeting &m) { m.bind(); },
-		     [](Meeting &m) { return errno_of(rdma_listen(m.listener.id, 8)); }, [](Meeting &m) {
-			     m.route();
-			     make_queues(m.client->id);
-			     need(!m.connect(), "rdma_connect");
-			     go_on_from_connect(m);
-		     }),
-		verb("rdma_resolve_addr", [](Meeting &m) { m.client = std::make_unique<Id>(); },
-		     [](Meeting &m) {
-			     return errno_of(rdma_resolve_addr(m.client->id, nullptr, m.address.get(), patience_ms));
-		     },
-		     [](Meeting &m) { event_of(m.client->events); }),
-		verb("rdma_resolve_route", [](Meeting &m) { m.resolve(); },
-		     [](Meeting &m) { return errno_of(rdma_resolve_route(m.client->id, patience_ms)); },
-		     [](Meeting &m) { event_of(m.client->events); }),
-		verb("rdma_create_qp", [](Meeting &m) { m.route(); },
-		     [](Meeting &m) { return create_queues(m.client->id); }, nothing_more),
-		verb("rdma_connect", [](Meeting &m) { m.listen(), m.route(), make_queues(m.client->id); },
-		     [](Meeting &m) { return m.connect(); }, go_on_from_connect),
-		verb("rdma_get_cm_event (CONNECT_REQUEST)",
-		     [](Meeting &m) {
-			     m.listen(), m.route(), make_queues(m.client->id);
-			     need(!m.connect(), "rdma_connect");
-			     pollfd wanted = {m.listener.events->fd, POLLIN, 0};
-			     need(poll(&wanted, 1, patience_ms) == 1, "no connection event came");
-			     fcntl(wanted.fd, F_SETFL, O_NONBLOCK);
-		     },
-		     get_event, nothing_more),
-		verb("rdma_accept", [](Meeting &m) { m.until_accept(); }, [](Meeting &m) { return m.accept(); },
-		     [](Meeting &m) { m.established(); }),
-		verb("rdma_reject", [](Meeting &m) { m.until_accept(); },
-		     [](Meeting &m) { return errno_of(rdma_reject(m.server, "no", 2)); },
-		     [](Meeting &m) { need_event(m.client->events, RDMA_CM_EVENT_REJECTED); }),
-		verb("rdma_disconnect", [](Meeting &m) { m.until_connected(); },
-		     [](Meeting &m) { return errno_of(rdma_disconnect(m.client->id)); },
-		     [](Meeting &m) { need_event(m.listener.events, RDMA_CM_EVENT_DISCONNECTED); }),
+		verb(
+			"rdma_bind_addr", nothing_more,
+			[](Meeting &m) {
+				return errno_of(rdma_bind_addr(m.listener.id, m.address.get()));
+			},
+			nothing_more),
+		verb(
+			"rdma_listen", [](Meeting &m) { m.bind(); },
+			[](Meeting &m) { return errno_of(rdma_listen(m.listener.id, 8)); },
+			[](Meeting &m) {
+				m.route();
+				make_queues(m.client->id);
+				need(!m.connect(), "rdma_connect");
+				go_on_from_connect(m);
+			}),
+		verb(
+			"rdma_resolve_addr", [](Meeting &m) { m.client = std::make_unique<Id>(); },
+			[](Meeting &m) {
+				return errno_of(rdma_resolve_addr(m.client->id, nullptr,
+								  m.address.get(), patience_ms));
+			},
+			[](Meeting &m) { event_of(m.client->events); }),
+		verb(
+			"rdma_resolve_route", [](Meeting &m) { m.resolve(); },
+			[](Meeting &m) {
+				return errno_of(rdma_resolve_route(m.client->id, patience_ms));
+			},
+			[](Meeting &m) { event_of(m.client->events); }),
+		verb(
+			"rdma_create_qp", [](Meeting &m) { m.route(); },
+			[](Meeting &m) { return create_queues(m.client->id); }, nothing_more),
+		verb(
+			"rdma_connect",
+			[](Meeting &m) { m.listen(), m.route(), make_queues(m.client->id); },
+			[](Meeting &m) { return m.connect(); }, go_on_from_connect),
+		verb(
+			"rdma_get_cm_event (CONNECT_REQUEST)",
+			[](Meeting &m) {
+				m.listen(), m.route(), make_queues(m.client->id);
+				need(!m.connect(), "rdma_connect");
+				pollfd wanted = {m.listener.events->fd, POLLIN, 0};
+				need(poll(&wanted, 1, patience_ms) == 1,
+				     "no connection event came");
+				fcntl(wanted.fd, F_SETFL, O_NONBLOCK);
+			},
+			get_event, nothing_more),
+		verb(
+			"rdma_accept", [](Meeting &m) { m.until_accept(); },
+			[](Meeting &m) { return m.accept(); }, [](Meeting &m) { m.established(); }),
+		verb(
+			"rdma_reject", [](Meeting &m) { m.until_accept(); },
+			[](Meeting &m) { return errno_of(rdma_reject(m.server, "no", 2)); },
+			[](Meeting &m) { need_event(m.client->events, RDMA_CM_EVENT_REJECTED); }),
+		verb(
+			"rdma_disconnect", [](Meeting &m) { m.until_connected(); },
+			[](Meeting &m) { return errno_of(rdma_disconnect(m.client->id)); },
+			[](Meeting &m) {
+				need_event(m.listener.events, RDMA_CM_EVENT_DISCONNECTED);
+			}),
 	};
 }
 

@@ -24,7 +24,8 @@ uint64_t mix(uint64_t x)
 
 int left_ms(Clock::time_point until)
 {
-	auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+	auto left =
+		std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
 
 	return left > 0 ? static_cast<int>(left) : 0;
 }
@@ -57,15 +58,16 @@ void verify(const uint8_t *at, uint32_t len, uint64_t seed, const char *what)
 		const uint64_t word = mix(seed + i);
 
 		if (memcmp(at + i, &word, std::min(8U, len - i)))
-			throw Wrong(std::string(what) + ": octet " + std::to_string(i) + " or one of the next 7, of " +
-				    std::to_string(len));
+			throw Wrong(std::string(what) + ": octet " + std::to_string(i) +
+				    " or one of the next 7, of " + std::to_string(len));
 	}
 }
 
 Link::Link(rdma_cm_id *id) : id(id), out(data_size), in(data_size)
 {
 	ibv_qp_init_attr attr{};
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	const int access =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 	try {
 		if (!(channel = ibv_create_comp_channel(id->verbs)))
@@ -107,7 +109,8 @@ void Link::release()
 
 void Link::post_receive(int slot)
 {
-	ibv_sge list = {reinterpret_cast<uintptr_t>(&messages[slot]), sizeof(Message), message_mr->lkey};
+	ibv_sge list = {reinterpret_cast<uintptr_t>(&messages[slot]), sizeof(Message),
+			message_mr->lkey};
 	ibv_recv_wr wr{}, *bad;
 
 	wr.wr_id = slot;
@@ -141,7 +144,8 @@ void Link::send(uint64_t round, uint32_t len)
 	message.fill_len = round % sizeof(message.octets);
 	message.target = target();
 	fill(message.octets, message.fill_len, ~round);
-	post(IBV_WR_SEND, {reinterpret_cast<uintptr_t>(&message), message.size(), message_mr->lkey}, {});
+	post(IBV_WR_SEND, {reinterpret_cast<uintptr_t>(&message), message.size(), message_mr->lkey},
+	     {});
 }
 
 void Link::write(uint32_t len, const Target &to)
@@ -157,7 +161,10 @@ void Link::read(uint32_t len, const Target &from)
 // A completion event is there.
 bool Link::event_by(Clock::time_point until)
 {
-	return readable(channel->fd, events_may_be_lost ? std::min(until, Clock::now() + std::chrono::milliseconds(200)) : until);
+	return readable(channel->fd,
+			events_may_be_lost
+				? std::min(until, Clock::now() + std::chrono::milliseconds(200))
+				: until);
 }
 
 // Takes one completion.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One end of a connection on which every octet is verified: a QP, its CQ, and two registered buffers.
+// One end of a connection on which every octet is verified: a QP, its CQ, and two registered
+// buffers.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -65,7 +66,8 @@ public:
 	// Until everything that was posted is complete.
 	void settle(int patience_ms);
 
-	static inline bool events_may_be_lost = false; // then the CQ is looked at every now and then
+	static inline bool events_may_be_lost =
+		false; // then the CQ is looked at every now and then
 	rdma_cm_id *const id;
 	// The peer reads and writes `out`; what is read here comes to `in`.
 	std::vector<uint8_t> out, in;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Every allocation of every call fails once: for n = 1, 2, ... the call runs with its n-th allocation failing
-// (/proc/self/fail-nth), until it makes fewer than n. Whatever fails, the call returns an errno or works; then it works
-// without a failure; and no object is left. One TAP line for each call.
+// Every allocation of every call fails once: for n = 1, 2, ... the call runs with its n-th
+// allocation failing (/proc/self/fail-nth), until it makes fewer than n. Whatever fails, the call
+// returns an errno or works; then it works without a failure; and no object is left. One TAP line
+// for each call.
 //	nth ADDRESS NETDEV SPARE-NETDEV [STEP [PART-OF-A-NAME]]
 // STEP: from the 100th allocation on, only every STEP-th fails.
-// In the namespace of srnic0, which is on NETDEV with ADDRESS; failslab and fail_page_alloc have ignore-gfp-wait = N.
+// In the namespace of srnic0, which is on NETDEV with ADDRESS; failslab and fail_page_alloc have
+// ignore-gfp-wait = N.
 #include "objects.hh"
 #include "verbs.hh"
 
@@ -106,8 +108,8 @@ void one_verb(const Verb &verb, int number)
 		fflush(stdout);
 		_exit(1); // what the call has left would confuse the others
 	}
-	printf("ok %d %s with each allocation failing\n# %d of about %d failures failed the call\n", number, verb.name.c_str(),
-	       errors, n - 1);
+	printf("ok %d %s with each allocation failing\n# %d of about %d failures failed the call\n",
+	       number, verb.name.c_str(), errors, n - 1);
 	fflush(stdout);
 }
 

@@ -40,12 +40,16 @@ struct Objects {
 	int make_pd() { return (pd = ibv_alloc_pd(verbs)) ? 0 : errno; }
 	int make_mr(size_t len)
 	{
-		const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+		const int access =
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 		return (mr = ibv_reg_mr(pd, memory.data(), len, access)) ? 0 : errno;
 	}
 	int make_channel() { return (channel = ibv_create_comp_channel(verbs)) ? 0 : errno; }
-	int make_cq(int entries) { return (cq = ibv_create_cq(verbs, entries, nullptr, channel, 0)) ? 0 : errno; }
+	int make_cq(int entries)
+	{
+		return (cq = ibv_create_cq(verbs, entries, nullptr, channel, 0)) ? 0 : errno;
+	}
 	int make_srq()
 	{
 		ibv_srq_init_attr attr{nullptr, {500, 4, 0}};
@@ -77,7 +81,8 @@ struct Objects {
 			need(!ibv_dereg_mr(mr), "ibv_dereg_mr");
 		if (pd)
 			need(!ibv_dealloc_pd(pd), "ibv_dealloc_pd");
-		qp = nullptr, srq = nullptr, cq = nullptr, channel = nullptr, mr = nullptr, pd = nullptr;
+		qp = nullptr, srq = nullptr, cq = nullptr, channel = nullptr, mr = nullptr,
+		pd = nullptr;
 		if (verbs)
 			close();
 	}
@@ -95,10 +100,10 @@ Verb making(const char *name, std::vector<Step> ready, Step make, Step unmake)
 			objects = std::make_shared<Objects>();
 			for (const Step &step : ready)
 				if (int error = step(*objects))
-					throw std::runtime_error(std::string("preparing: ") + strerror(error));
+					throw std::runtime_error(std::string("preparing: ") +
+								 strerror(error));
 		},
-		[=] { return make(*objects); },
-		[=] { need(!unmake(*objects), "undoing"); },
+		[=] { return make(*objects); }, [=] { need(!unmake(*objects), "undoing"); },
 		[] { objects->destroy(); }};
 }
 
@@ -119,7 +124,8 @@ int move_to_init(Objects &o)
 
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
-	return errno_of(ibv_modify_qp(o.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	return errno_of(ibv_modify_qp(
+		o.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 }
 
 int move_to(Objects &o, ibv_qp_state state)
@@ -132,21 +138,34 @@ int move_to(Objects &o, ibv_qp_state state)
 
 int move_region(Objects &o)
 {
-	return ibv_rereg_mr(o.mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, o.memory.data() + 4096, 1 << 20, 0) ? errno : 0;
+	return ibv_rereg_mr(o.mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, o.memory.data() + 4096,
+			    1 << 20, 0)
+		       ? errno
+		       : 0;
 }
 
 } // namespace
 
 std::vector<Verb> object_verbs()
 {
-	const Step open = [](Objects &o) { return o.open(); }, pd = [](Objects &o) { return o.make_pd(); };
-	const Step cq = [](Objects &o) { return o.make_cq(100); }, srq = [](Objects &o) { return o.make_srq(); };
-	const Step qp = [](Objects &o) { return o.make_qp(200); }, page = [](Objects &o) { return o.make_mr(100); };
+	const Step open = [](Objects &o) { return o.open(); },
+		   pd = [](Objects &o) { return o.make_pd(); };
+	const Step cq = [](Objects &o) { return o.make_cq(100); },
+		   srq = [](Objects &o) { return o.make_srq(); };
+	const Step qp = [](Objects &o) { return o.make_qp(200); },
+		   page = [](Objects &o) { return o.make_mr(100); };
 	const Step large = [](Objects &o) { return o.make_mr(4 << 20); };
 	const Step channel = [](Objects &o) { return o.make_channel(); };
-	const Step no_open = [](Objects &o) { o.close(); return 0; }, nothing = [](Objects &) { return 0; };
-	const Step no_pd = destroying(&Objects::pd, ibv_dealloc_pd), no_mr = destroying(&Objects::mr, ibv_dereg_mr);
-	const Step no_cq = destroying(&Objects::cq, ibv_destroy_cq), no_qp = destroying(&Objects::qp, ibv_destroy_qp);
+	const Step no_open =
+			   [](Objects &o) {
+				   o.close();
+				   return 0;
+			   },
+		   nothing = [](Objects &) { return 0; };
+	const Step no_pd = destroying(&Objects::pd, ibv_dealloc_pd),
+		   no_mr = destroying(&Objects::mr, ibv_dereg_mr);
+	const Step no_cq = destroying(&Objects::cq, ibv_destroy_cq),
+		   no_qp = destroying(&Objects::qp, ibv_destroy_qp);
 	const Step no_srq = destroying(&Objects::srq, ibv_destroy_srq);
 	const Step no_channel = destroying(&Objects::channel, ibv_destroy_comp_channel);
 	const Step limit = [](Objects &o) {
@@ -165,17 +184,22 @@ std::vector<Verb> object_verbs()
 		making("ibv_create_comp_channel", {open}, channel, no_channel),
 		making("ibv_create_cq", {open}, cq, no_cq),
 		making("ibv_create_cq with a channel", {open, channel}, cq, no_cq),
-		making("ibv_create_cq, 60000 entries", {open}, [](Objects &o) { return o.make_cq(60000); }, no_cq),
+		making(
+			"ibv_create_cq, 60000 entries", {open},
+			[](Objects &o) { return o.make_cq(60000); }, no_cq),
 		making("ibv_destroy_cq", {open, cq}, no_cq, nothing),
 		making("ibv_create_srq", {open, pd}, srq, no_srq),
 		making("ibv_modify_srq", {open, pd, srq}, limit, nothing),
 		making("ibv_destroy_srq", {open, pd, srq}, no_srq, nothing),
 		making("ibv_create_qp", {open, pd, cq}, qp, no_qp),
 		making("ibv_create_qp with an SRQ", {open, pd, cq, srq}, qp, no_qp),
-		making("ibv_create_qp, 8000 entries", {open, pd, cq}, [](Objects &o) { return o.make_qp(8000); }, no_qp),
+		making(
+			"ibv_create_qp, 8000 entries", {open, pd, cq},
+			[](Objects &o) { return o.make_qp(8000); }, no_qp),
 		making("ibv_modify_qp(INIT)", {open, pd, cq, qp}, move_to_init, nothing),
-		making("ibv_modify_qp(ERROR)", {open, pd, cq, qp}, [](Objects &o) { return move_to(o, IBV_QPS_ERR); },
-		       nothing),
+		making(
+			"ibv_modify_qp(ERROR)", {open, pd, cq, qp},
+			[](Objects &o) { return move_to(o, IBV_QPS_ERR); }, nothing),
 		making("ibv_destroy_qp", {open, pd, cq, qp}, no_qp, nothing),
 	};
 }

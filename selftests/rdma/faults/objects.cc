@@ -40,7 +40,8 @@ public:
 
 	void add(int type, const void *value, size_t len)
 	{
-		const nlattr header = {static_cast<uint16_t>(NLA_HDRLEN + len), static_cast<uint16_t>(type)};
+		const nlattr header = {static_cast<uint16_t>(NLA_HDRLEN + len),
+				       static_cast<uint16_t>(type)};
 		const size_t at = octets.size();
 
 		octets.resize(at + NLA_HDRLEN + NLA_ALIGN(len));
@@ -57,7 +58,8 @@ public:
 		header->nlmsg_len = octets.size();
 		return ::send(fd, octets.data(), octets.size(), 0) < 0 ? errno : 0;
 	}
-	// The next datagram of the answer, with the receiver's port, which differs from socket to socket, taken out.
+	// The next datagram of the answer, with the receiver's port, which differs from socket to
+	// socket, taken out.
 	std::vector<uint8_t> answer()
 	{
 		std::vector<uint8_t> out(1 << 15);
@@ -77,7 +79,8 @@ public:
 
 			done = part.empty();
 			for_each_message(part, [&](nlmsghdr *header) {
-				done |= header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR;
+				done |= header->nlmsg_type == NLMSG_DONE ||
+					header->nlmsg_type == NLMSG_ERROR;
 			});
 			all.insert(all.end(), part.begin(), part.end());
 		}
@@ -89,8 +92,8 @@ private:
 	std::vector<uint8_t> octets;
 };
 
-// The errno in an NLMSG_ERROR; EPROTO if that is not what it is; ENOBUFS if there was no memory for an answer, which says
-// nothing about what was asked.
+// The errno in an NLMSG_ERROR; EPROTO if that is not what it is; ENOBUFS if there was no memory for
+// an answer, which says nothing about what was asked.
 int acknowledged(Request &request)
 {
 	int error = request.ask();
@@ -118,7 +121,8 @@ uint32_t index_in(const nlmsghdr *header, const std::string &name)
 
 		if (attr->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX)
 			memcpy(&index, attr + 1, sizeof(index));
-		if (attr->nla_type == RDMA_NLDEV_ATTR_DEV_NAME && name == reinterpret_cast<const char *>(attr + 1))
+		if (attr->nla_type == RDMA_NLDEV_ATTR_DEV_NAME &&
+		    name == reinterpret_cast<const char *>(attr + 1))
 			return index;
 		at += std::max<size_t>(NLA_HDRLEN, NLA_ALIGN(attr->nla_len));
 	}
@@ -130,7 +134,9 @@ uint32_t index_of(const std::string &name)
 	auto devices = Request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP).dump();
 	uint32_t index = UINT32_MAX;
 
-	for_each_message(devices, [&](const nlmsghdr *header) { index = std::min(index, index_in(header, name)); });
+	for_each_message(devices, [&](const nlmsghdr *header) {
+		index = std::min(index, index_in(header, name));
+	});
 	return index;
 }
 

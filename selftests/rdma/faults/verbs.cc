@@ -21,7 +21,8 @@ std::vector<Verb> all_verbs(const Place &place)
 {
 	std::vector<Verb> verbs = object_verbs();
 
-	for (const auto &more : {connection_verbs(place), transfer_verbs(place), std::vector<Verb>{adding(place)}})
+	for (const auto &more :
+	     {connection_verbs(place), transfer_verbs(place), std::vector<Verb>{adding(place)}})
 		verbs.insert(verbs.end(), more.begin(), more.end());
 	return verbs;
 }

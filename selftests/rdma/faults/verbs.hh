@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The calls whose allocations are made to fail, each with what has to be there before and what undoes it.
+// The calls whose allocations are made to fail, each with what has to be there before and what
+// undoes it.
 #pragma once
 #include <functional>
 #include <string>

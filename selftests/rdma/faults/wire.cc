@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A wire that damages what it carries, and does it behind TCP's back: a tap device in each of two namespaces, and a
-// forwarder between them that changes the payload of some TCP segments and makes their checksum right again, as a bad
-// router does. What notices it is MPA's CRC, or nothing.
+// A wire that damages what it carries, and does it behind TCP's back: a tap device in each of two
+// namespaces, and a forwarder between them that changes the payload of some TCP segments and makes
+// their checksum right again, as a bad router does. What notices it is MPA's CRC, or nothing.
 //	wire NAMESPACE DEVICE NAMESPACE DEVICE PER-MILLE [SEED]
 // Until SIGTERM; then says how many segments it carried and how many of them it has damaged.
 #include <algorithm>
@@ -61,7 +61,8 @@ struct Segment {
 
 	Segment(uint8_t *frame, size_t len)
 	{
-		if (len < 14 + 40 || get16(frame + 12) != 0x0800 || frame[14] >> 4 != 4 || frame[23] != IPPROTO_TCP)
+		if (len < 14 + 40 || get16(frame + 12) != 0x0800 || frame[14] >> 4 != 4 ||
+		    frame[23] != IPPROTO_TCP)
 			return;
 		ip = frame + 14;
 		const size_t ip_header = (ip[0] & 15) * 4, ip_len = get16(ip + 2);
@@ -133,7 +134,8 @@ void carry(int from, int to, unsigned per_mille)
 			damaged++;
 		}
 	}
-	if (write(to, frame, len) < 0 && errno != EIO && errno != EAGAIN) // EIO: the other end is down
+	if (write(to, frame, len) < 0 && errno != EIO &&
+	    errno != EAGAIN) // EIO: the other end is down
 		die("write");
 }
 
@@ -147,7 +149,8 @@ int main(int argc, char **argv)
 	}
 	const unsigned per_mille = atoi(argv[5]);
 	chance.seed(argc > 6 ? atoi(argv[6]) : 1);
-	pollfd ends[2] = {{tap_in(argv[1], argv[2]), POLLIN, 0}, {tap_in(argv[3], argv[4]), POLLIN, 0}};
+	pollfd ends[2] = {{tap_in(argv[1], argv[2]), POLLIN, 0},
+			  {tap_in(argv[3], argv[4]), POLLIN, 0}};
 	struct sigaction on_term{};
 	on_term.sa_handler = [](int) { stop = 1; };
 	sigaction(SIGTERM, &on_term, nullptr); // without SA_RESTART: poll is to return

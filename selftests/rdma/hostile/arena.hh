@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// All memory of the victim that anybody could reach: one arena, full of canaries, that is compared octet by octet.
+// All memory of the victim that anybody could reach: one arena, full of canaries, that is compared
+// octet by octet.
 #pragma once
 
 #include "verbs.hh"
@@ -14,7 +15,8 @@ namespace victim {
 inline constexpr u32 receive_size = 64, receives = 8, sink_size = 4096;
 inline constexpr size_t guard = 4096, large = 256 * 1024, small = 4096, skew = 0x123;
 inline constexpr size_t arena_size = 9 * guard + large + 6 * small;
-inline constexpr int remote_both = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+inline constexpr int remote_both =
+	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 struct Region {
 	const char *name;
@@ -23,8 +25,8 @@ struct Region {
 
 class Arena {
 public:
-	u8 *memory = static_cast<u8 *>(
-		mmap(nullptr, arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	u8 *memory = static_cast<u8 *>(mmap(nullptr, arena_size, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	ibv_mr *local = nullptr; // all of it, for nobody else
 	u8 *sink = nullptr, *receive = nullptr;
 	std::vector<Region> regions;
@@ -37,7 +39,8 @@ public:
 		for (size_t i = 0; i < arena_size; i++)
 			shadow[i] = static_cast<u8>(i * 11 + i / 253 * 3 + 1);
 		restore(0, arena_size);
-		local = need(ibv_reg_mr(pd, memory, arena_size, IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+		local = need(ibv_reg_mr(pd, memory, arena_size, IBV_ACCESS_LOCAL_WRITE),
+			     "ibv_reg_mr");
 		add("both", pd, large, remote_both);
 		add("read-only", pd, small, IBV_ACCESS_REMOTE_READ);
 		add("write-only", pd, small, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -57,12 +60,15 @@ public:
 		for (u32 i = 0; i < receives; i++)
 			std::printf("region receive%" PRIu32 " 0 %" PRIxPTR " %" PRIx32 "\n", i,
 				    reinterpret_cast<std::uintptr_t>(receive_at(i)), receive_size);
-		std::printf("region sink 0 %" PRIxPTR " %" PRIx32 "\n", reinterpret_cast<std::uintptr_t>(sink),
-			    sink_size);
+		std::printf("region sink 0 %" PRIxPTR " %" PRIx32 "\n",
+			    reinterpret_cast<std::uintptr_t>(sink), sink_size);
 		need(ibv_dereg_mr(regions.back().mr), "ibv_dereg_mr");
 	}
 
-	u8 *receive_at(u32 i) const { return receive + i * 2 * receive_size; } // canaries in between
+	u8 *receive_at(u32 i) const
+	{
+		return receive + i * 2 * receive_size;
+	} // canaries in between
 
 	void may_change(u64 address, size_t len)
 	{
@@ -75,7 +81,8 @@ public:
 		std::memcpy(&expected()[offset(address)], octets.data(), octets.size());
 	}
 
-	// "ok" or where the first octet is that is not what it should be. Everything is as new afterwards.
+	// "ok" or where the first octet is that is not what it should be. Everything is as new
+	// afterwards.
 	std::string compare()
 	{
 		std::string result = "ok";
@@ -124,14 +131,16 @@ private:
 	{
 		u8 *at = take(size) + skew;
 
-		regions.push_back({name, need(ibv_reg_mr(pd, at, size - 2 * skew, access), "ibv_reg_mr")});
+		regions.push_back(
+			{name, need(ibv_reg_mr(pd, at, size - 2 * skew, access), "ibv_reg_mr")});
 	}
 
 	std::string describe(size_t i)
 	{
 		char text[80];
 
-		std::snprintf(text, sizeof(text), "octet-%zx-is-%02x-not-%02x", i, memory[i], expected()[i]);
+		std::snprintf(text, sizeof(text), "octet-%zx-is-%02x-not-%02x", i, memory[i],
+			      expected()[i]);
 		return text;
 	}
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The hostile peer: goes through the tables, in both roles, each row in one piece and octet by octet. What comes back
-// is compared in full; then the victim's program tells what it saw. Output is TAP.
+// The hostile peer: goes through the tables, in both roles, each row in one piece and octet by
+// octet. What comes back is compared in full; then the victim's program tells what it saw. Output
+// is TAP.
 #include "../shared/pulse.hh"
 #include "stage.hh"
 
@@ -28,7 +29,8 @@ public:
 	{
 		Stage stage(options.victim, victim, listener);
 
-		for (auto cases : {startup_cases, dialogue_cases, ending_cases, urgent_cases, rtr_cases, segment_cases})
+		for (auto cases : {startup_cases, dialogue_cases, ending_cases, urgent_cases,
+				   rtr_cases, segment_cases})
 			for (const Case &one : cases(stage))
 				run_case(one);
 		std::printf("1..%u\n", number);
@@ -49,7 +51,8 @@ private:
 		if (full.find(options.only) == std::string::npos)
 			return;
 		number++;
-		bool octets = !one.once && options.octets_every && number % options.octets_every == 0;
+		bool octets =
+			!one.once && options.octets_every && number % options.octets_every == 0;
 		std::string trouble = attempt(one, Pace::whole, "");
 
 		if (octets && trouble.empty())
@@ -73,7 +76,8 @@ private:
 		});
 	}
 
-	// A case that failed half-way leaves a victim in the middle of it, and perhaps a connection that nobody accepted.
+	// A case that failed half-way leaves a victim in the middle of it, and perhaps a connection
+	// that nobody accepted.
 	void clear_up()
 	{
 		victim.ask("verdict 0");
@@ -84,7 +88,8 @@ private:
 
 int usage()
 {
-	std::fprintf(stderr, "usage: attacker [--octets-every N] [--only TEXT] OWN-ADDRESS VICTIM-ADDRESS COMMAND...\n"
+	std::fprintf(stderr, "usage: attacker [--octets-every N] [--only TEXT] OWN-ADDRESS "
+			     "VICTIM-ADDRESS COMMAND...\n"
 			     "COMMAND starts the victim's program.\n");
 	return 2;
 }

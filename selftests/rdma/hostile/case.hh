@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A case is a row of a table: what an RFC says, the octets that break it (or do not), and what has to come of that.
+// A case is a row of a table: what an RFC says, the octets that break it (or do not), and what has
+// to come of that.
 #pragma once
 
 #include "peer.hh"
@@ -56,11 +57,13 @@ struct Build {
 struct More {
 	unsigned receives = 4; // what the victim posts
 	std::vector<u32> reads = {};
-	unsigned delivered = 0, refused = 0, reads_done = 0; // receives that complete well, or in error; reads
-	bool first = false;	// the attack is the first thing in the stream: no zero-length RDMA Write before
+	unsigned delivered = 0, refused = 0,
+		 reads_done = 0; // receives that complete well, or in error; reads
+	bool first =
+		false; // the attack is the first thing in the stream: no zero-length RDMA Write before
 	bool responses = false; // Read Responses may come before the Terminate
 	int window = 0;		// octets of receive buffer
-	int event = -1;		// of the victim's QP (-1: the one that belongs to the Terminate; 0: none)
+	int event = -1; // of the victim's QP (-1: the one that belongs to the Terminate; 0: none)
 	bool by_reset = false;	// the attacker leaves by RST, not by FIN
 	bool by_fin = false;	// the attacker closes its half before the Terminate comes
 };

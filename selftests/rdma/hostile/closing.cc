@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// How a stream ends: by FIN between messages, where the other half goes on (RFC 5041 6.2.1, RFC 5044 7.2), or by FIN or RST
-// in the middle of something (RFC 5044 8, 1).
+// How a stream ends: by FIN between messages, where the other half goes on (RFC 5041 6.2.1, RFC
+// 5044 7.2), or by FIN or RST in the middle of something (RFC 5044 8, 1).
 #include "segments.hh"
 
 namespace hostile {
@@ -18,9 +18,10 @@ std::vector<Row> cut_rows()
 
 	for (bool reset : {false, true})
 		for (Place place :
-		     {Place{"before the first octet", 0}, Place{"inside the length", 1}, Place{"inside the header", 9},
-		      Place{"in front of the payload", 20}, Place{"inside the payload", 24},
-		      Place{"in front of the CRC", 28}, Place{"inside the CRC", 30}})
+		     {Place{"before the first octet", 0}, Place{"inside the length", 1},
+		      Place{"inside the header", 9}, Place{"in front of the payload", 20},
+		      Place{"inside the payload", 24}, Place{"in front of the CRC", 28},
+		      Place{"inside the CRC", 30}})
 			rows.push_back({std::string("RFC 5044 8, 1: the connection is lost by ") +
 						(reset ? "RST " : "FIN ") + place.name,
 					reset || !place.octets ? accepted : lost,
@@ -31,14 +32,16 @@ std::vector<Row> cut_rows()
 							      {{s["receive0"].to, 64}}};
 					},
 					{.by_reset = reset, .by_fin = !reset}});
-	rows.push_back({"RFC 5041 5.3: a message without end is not delivered", lost,
-			[](const Scene &s) {
-				return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(8)})},
-					      the_last,
-					      {},
-					      {{s["receive0"].to, 64}}};
-			},
-			{.by_fin = true}});
+	rows.push_back(
+		{"RFC 5041 5.3: a message without end is not delivered",
+		 lost,
+		 [](const Scene &s) {
+			 return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(8)})},
+				       the_last,
+				       {},
+				       {{s["receive0"].to, 64}}};
+		 },
+		 {.by_fin = true}});
 	return rows;
 }
 
@@ -57,13 +60,15 @@ Row answered(const char *name, u32 reads, u32 length)
 						    .source_stag = both.stag,
 						    .source_to = both.end() - length};
 
-				attack.fpdus.push_back(
-					fpdu(Tagged{.stag = both.stag, .to = both.end() - length, .payload = filler(length, 7)}));
+				attack.fpdus.push_back(fpdu(Tagged{.stag = both.stag,
+								   .to = both.end() - length,
+								   .payload = filler(length, 7)}));
 				attack.fpdus.push_back(fpdu(read.segment(i + 1)));
-				attack.answer = attack.answer + fpdu(Tagged{.rdmap = op_read_response,
-									    .stag = read.sink_stag,
-									    .to = read.sink_to,
-									    .payload = filler(length, 7)});
+				attack.answer =
+					attack.answer + fpdu(Tagged{.rdmap = op_read_response,
+								    .stag = read.sink_stag,
+								    .to = read.sink_to,
+								    .payload = filler(length, 7)});
 			}
 			attack.lands = {{both.end() - length, filler(length, 7)}};
 			return attack;
@@ -74,8 +79,11 @@ Row answered(const char *name, u32 reads, u32 length)
 std::vector<Row> half_closed_rows()
 {
 	return {
-		answered("RFC 5041 6.2.1: what a peer asked before its FIN is answered after it", 1, 8),
-		answered("RFC 5041 6.2.1: as many reads as the IRD are answered after the peer's FIN", 4, 32),
+		answered("RFC 5041 6.2.1: what a peer asked before its FIN is answered after it", 1,
+			 8),
+		answered("RFC 5041 6.2.1: as many reads as the IRD are answered after the peer's "
+			 "FIN",
+			 4, 32),
 		{"RFC 5044 8, 1: after the peer's FIN a read has no response",
 		 lost,
 		 [](const Scene &s) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What a receiver checks of a DDP Segment (RFC 5041 7.1 and 7.2): tagged, error type 1, and untagged, error type 2.
+// What a receiver checks of a DDP Segment (RFC 5041 7.1 and 7.2): tagged, error type 1, and
+// untagged, error type 2.
 #include "segments.hh"
 
 namespace hostile {
@@ -7,17 +8,22 @@ namespace hostile {
 std::vector<Row> tagged_rows()
 {
 	return {
-		{"RFC 5041 7.1: the tagged segment's DDP version is 1: 0", tagged(4), to_both(0xc0)},
-		{"RFC 5041 7.1: the tagged segment's DDP version is 1: 2", tagged(4), to_both(0xc2)},
-		{"RFC 5041 7.1: the tagged segment's DDP version is 1: 3", tagged(4), to_both(0xc3)},
-		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked", accepted,
-		 to_both_lands(0xfd)},
+		{"RFC 5041 7.1: the tagged segment's DDP version is 1: 0", tagged(4),
+		 to_both(0xc0)},
+		{"RFC 5041 7.1: the tagged segment's DDP version is 1: 2", tagged(4),
+		 to_both(0xc2)},
+		{"RFC 5041 7.1: the tagged segment's DDP version is 1: 3", tagged(4),
+		 to_both(0xc3)},
+		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked",
+		 accepted, to_both_lands(0xfd)},
 		{"RFC 5041 7.1, 1: the STag is valid: never given out", tagged(0),
 		 fpdu(Tagged{.stag = nobody, .payload = filler(8)})},
-		{"RFC 5041 7.1, 1: the STag is valid: 0", tagged(0), fpdu(Tagged{.payload = filler(8)})},
+		{"RFC 5041 7.1, 1: the STag is valid: 0", tagged(0),
+		 fpdu(Tagged{.payload = filler(8)})},
 		{"RFC 5041 7.1, 1: the STag is valid: all ones", tagged(0),
 		 fpdu(Tagged{.stag = ~u32{0}, .payload = filler(8)})},
-		{"RFC 5041 7.1, 1: the STag is valid: given back", tagged(0), write_to("stale", 0, 8)},
+		{"RFC 5041 7.1, 1: the STag is valid: given back", tagged(0),
+		 write_to("stale", 0, 8)},
 		{"RFC 5041 7.1, 1: the STag is valid: right but for its key", tagged(0),
 		 [](const Scene &s) {
 			 Tagged segment = write(s["both"], 0, 8);
@@ -25,8 +31,8 @@ std::vector<Row> tagged_rows()
 			 segment.stag ^= 1;
 			 return Attack{{fpdu(segment)}};
 		 }},
-		{"RFC 5041 7.1, 1: the STag is valid for this stream: of another protection domain", tagged(2),
-		 write_to("foreign", 0, 8)},
+		{"RFC 5041 7.1, 1: the STag is valid for this stream: of another protection domain",
+		 tagged(2), write_to("foreign", 0, 8)},
 		{"RFC 5041 7.1, 2: the buffer allows placement: for remote reads only", tagged(0),
 		 write_to("read-only", 0, 8)},
 		{"RFC 5041 7.1, 2: the buffer allows placement: for nobody remote", tagged(0),
@@ -34,18 +40,26 @@ std::vector<Row> tagged_rows()
 		{"RFC 5041 7.1, 3: the TO is in the range: one below its base", tagged(1),
 		 write_to("both", ~u64{0}, 8)},
 		{"RFC 5041 7.1, 3: the TO is in the range: 0", tagged(1),
-		 [](const Scene &s) { return Attack{{fpdu(Tagged{.stag = s["both"].stag, .payload = filler(8)})}}; }},
+		 [](const Scene &s) {
+			 return Attack{
+				 {fpdu(Tagged{.stag = s["both"].stag, .payload = filler(8)})}};
+		 }},
 		{"RFC 5041 7.1, 3: the TO is in the range: at its end", tagged(1),
-		 [](const Scene &s) { return Attack{{fpdu(write(s["both"], s["both"].length, 1))}}; }},
+		 [](const Scene &s) {
+			 return Attack{{fpdu(write(s["both"], s["both"].length, 1))}};
+		 }},
 		{"RFC 5041 7.1, 4: TO and length are in the range: up to its end", accepted,
 		 [](const Scene &s) {
 			 const Region &both = s["both"];
 
-			 return Attack{
-				 {fpdu(write(both, both.length - 8, 8))}, the_last, {{both.end() - 8, filler(8)}}};
+			 return Attack{{fpdu(write(both, both.length - 8, 8))},
+				       the_last,
+				       {{both.end() - 8, filler(8)}}};
 		 }},
 		{"RFC 5041 7.1, 4: TO and length are in the range: one more", tagged(1),
-		 [](const Scene &s) { return Attack{{fpdu(write(s["both"], s["both"].length - 8, 9))}}; }},
+		 [](const Scene &s) {
+			 return Attack{{fpdu(write(s["both"], s["both"].length - 8, 9))}};
+		 }},
 		{"RFC 5041 7.1, 4: each segment is checked, not only the first", tagged(1),
 		 [](const Scene &s) {
 			 Tagged first = write(s["both"], s["both"].length - 8, 8);
@@ -57,24 +71,28 @@ std::vector<Row> tagged_rows()
 		 }},
 		{"RFC 5041 7.1, 5: TO and length do not wrap", tagged(3),
 		 [](const Scene &s) {
-			 return Attack{{fpdu(Tagged{.stag = s["both"].stag, .to = nowhere, .payload = filler(8)})}};
+			 return Attack{{fpdu(Tagged{
+				 .stag = s["both"].stag, .to = nowhere, .payload = filler(8)})}};
 		 }},
 		{"RFC 5041 7.1, 3: a TO that just does not wrap is out of the range", tagged(1),
 		 [](const Scene &s) {
-			 return Attack{{fpdu(Tagged{.stag = s["both"].stag, .to = nowhere, .payload = filler(3)})}};
+			 return Attack{{fpdu(Tagged{
+				 .stag = s["both"].stag, .to = nowhere, .payload = filler(3)})}};
 		 }},
 		{"RFC 5041 5.2: STag and TO of a zero-length message are not checked", accepted,
 		 fpdu(Tagged{.stag = nobody, .to = nowhere})},
 		{"RFC 5041 5.2: nor those of a zero-length segment inside a message", accepted,
 		 [](const Scene &s) {
 			 return Attack{
-				 {fpdu(Tagged{.ddp = more_tagged, .stag = nobody, .to = nowhere}), to_both(s, 0xc1)},
+				 {fpdu(Tagged{.ddp = more_tagged, .stag = nobody, .to = nowhere}),
+				  to_both(s, 0xc1)},
 				 the_last,
 				 {{s["both"].to, filler(8)}}};
 		 }},
 		{"RFC 5041 7.1: subsequent segments are dropped silently", tagged(0),
 		 [](const Scene &s) {
-			 return Attack{{fpdu(Tagged{.stag = nobody, .payload = filler(8)}), to_both(s, 0xc1), send(4)},
+			 return Attack{{fpdu(Tagged{.stag = nobody, .payload = filler(8)}),
+					to_both(s, 0xc1), send(4)},
 				       0};
 		 }},
 		{"RFC 5040 7.1, 4: of two errors the first one is told", tagged(0),
@@ -129,9 +147,12 @@ std::vector<Row> untagged_rows()
 		 },
 		 {.receives = 1, .delivered = 1}},
 		{"RFC 5041 7.1, 5: the MSN is in the range: 0", untagged(3), send(4, 0)},
-		{"RFC 5041 7.1, 5: the MSN is in the range: one was left out", untagged(3), send(4, 2)},
-		{"RFC 5041 7.1, 5: the MSN is in the range: above all receives", untagged(3), send(4, 5)},
-		{"RFC 5041 7.1, 5: the MSN is in the range: far above", untagged(3), send(4, 0x80000001)},
+		{"RFC 5041 7.1, 5: the MSN is in the range: one was left out", untagged(3),
+		 send(4, 2)},
+		{"RFC 5041 7.1, 5: the MSN is in the range: above all receives", untagged(3),
+		 send(4, 5)},
+		{"RFC 5041 7.1, 5: the MSN is in the range: far above", untagged(3),
+		 send(4, 0x80000001)},
 		{"RFC 5041 7.1, 5: the MSN is in the range: had been there",
 		 untagged(3),
 		 [](const Scene &s) {
@@ -150,9 +171,10 @@ std::vector<Row> untagged_rows()
 		 two_segments({.mo = 0, .payload = filler(32)})},
 		{"RFC 5041 7.1, 3: the MO is in the range: with a gap", untagged(4),
 		 two_segments({.mo = 33, .payload = filler(4)})},
-		{"RFC 5041 7.1, 4: length and MO are in the range: one octet too long", untagged(5), send(65)},
-		{"RFC 5041 7.1, 4: length and MO are in the range: grown one octet too long", untagged(5),
-		 two_segments({.mo = 32, .payload = filler(33)})},
+		{"RFC 5041 7.1, 4: length and MO are in the range: one octet too long", untagged(5),
+		 send(65)},
+		{"RFC 5041 7.1, 4: length and MO are in the range: grown one octet too long",
+		 untagged(5), two_segments({.mo = 32, .payload = filler(33)})},
 		{"RFC 5041 7.1, 4: length and MO are in the range: the whole receive",
 		 accepted,
 		 delivered({.payload = filler(64)}),
@@ -166,7 +188,8 @@ std::vector<Row> untagged_rows()
 				       in_receive(s, filler(32) + filler(32, 2))};
 		 },
 		 {.delivered = 1}},
-		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked (untagged)",
+		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked "
+		 "(untagged)",
 		 accepted,
 		 delivered({.ddp = 0x7d, .payload = filler(4)}),
 		 {.delivered = 1}},
@@ -174,7 +197,10 @@ std::vector<Row> untagged_rows()
 		 accepted,
 		 delivered({.invalidate = 0xffffffff, .payload = filler(4)}),
 		 {.delivered = 1}},
-		{"RFC 5040 5.3: a zero-length Send consumes a receive", accepted, send(0), {.delivered = 1}},
+		{"RFC 5040 5.3: a zero-length Send consumes a receive",
+		 accepted,
+		 send(0),
+		 {.delivered = 1}},
 	};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Cases that are no row of a table: several exchanges, or more of the victim's program than a single verdict.
+// Cases that are no row of a table: several exchanges, or more of the victim's program than a
+// single verdict.
 #include "stage.hh"
 
 #include <cstdio>
@@ -52,7 +53,8 @@ public:
 		want_octets("the Send's header", came.slice(0, 20), be16(26) + Untagged{}.octets());
 		s.fin();
 		want_octets("what came then", s.rest(&end), {});
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=1/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=1/0/0 event=none memory=ok good=ok");
 	}
 
 	void responder_is_mute(Pace pace)
@@ -61,7 +63,8 @@ public:
 
 		s.send(damaged(fpdu(Tagged{}), 17), pace);
 		want_end(s, {}, false);
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
 	}
 
 	// ibv_wc_opcode: 0 Send, 1 RDMA Write, 2 RDMA Read
@@ -89,13 +92,15 @@ public:
 		want_all_sent(5, 64);
 	}
 
-	// Both are there when the first FPDU lets the responder speak; each of them takes two FPDUs.
+	// Both are there when the first FPDU lets the responder speak; each of them takes two
+	// FPDUs.
 	void send_and_response_take_turns(Pace pace)
 	{
 		constexpr u32 length = 2000;
 		Socket s = accepted_by_victim(pace);
 		const Region &both = victim.regions.at("both");
-		ReadRequest read = {.length = length, .source_stag = both.stag, .source_to = both.to};
+		ReadRequest read = {
+			.length = length, .source_stag = both.stag, .source_to = both.to};
 		std::string order;
 
 		victim.demand("send " + in_hex(length));
@@ -106,7 +111,8 @@ public:
 			fail("they come in the order ", order);
 		s.fin();
 		want_end(s, {}, false);
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=1/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=1/0/0 event=none memory=ok good=ok");
 	}
 
 	// 12 MiB, of which the victim's TCP can hold only a part as long as we do not read.
@@ -121,7 +127,8 @@ public:
 		want_octets("the Reply", s.receive(24), Frame{.key = reply_key}.octets());
 		s.send(fpdu(Tagged{}), Pace::whole);
 		victim.demand("flood " + in_hex(posted));
-		unsigned early = static_cast<unsigned>(std::atoi(victim.demand("done").substr(3).c_str()));
+		unsigned early =
+			static_cast<unsigned>(std::atoi(victim.demand("done").substr(3).c_str()));
 
 		if (early >= posted)
 			fail("all is complete before we have read anything");
@@ -171,10 +178,12 @@ public:
 
 		s.send(Frame{.data = no_ord}.octets(), pace);
 		victim.demand("accept-no-reads 4");
-		want_octets("the Reply", s.receive(24), Frame{.key = reply_key, .data = no_depths}.octets());
+		want_octets("the Reply", s.receive(24),
+			    Frame{.key = reply_key, .data = no_depths}.octets());
 		s.send(read, pace);
 		want_end(s, terminate(untagged(2), read), false);
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
 	}
 
 	void ends_gracefully(Pace pace)
@@ -191,21 +200,26 @@ public:
 		Octets came = s.rest(&end);
 
 		if (came.size() != posted * size || end != End::fin)
-			fail(end == End::fin ? "not the three Sends came: " : "no FIN came: ", hex(came));
+			fail(end == End::fin ? "not the three Sends came: " : "no FIN came: ",
+			     hex(came));
 		for (u32 i = 0; i < posted; i++)
-			want_fpdu("a Send", came.slice(i * size, size), be16(18 + 7) + Untagged{.msn = i + 1}.octets());
+			want_fpdu("a Send", came.slice(i * size, size),
+				  be16(18 + 7) + Untagged{.msn = i + 1}.octets());
 		s.fin();
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=3/1/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=3/1/0 event=none memory=ok good=ok");
 	}
 
 	void rejected_by_the_consumer(Pace pace)
 	{
 		Socket s = Socket::connect(host, victim_port);
-		Octets data = {0x00, 0x04, 0x00, 0x00, 0x6e, 0x6f, 0x21}; // what it would have offered, and its reason
+		Octets data = {0x00, 0x04, 0x00, 0x00,
+			       0x6e, 0x6f, 0x21}; // what it would have offered, and its reason
 
 		s.send(Frame{}.octets(), pace);
 		victim.demand("reject 6e6f21");
-		want_octets("the Reply", s.receive(27), Frame{.key = reply_key, .flags = 0x70, .data = data}.octets());
+		want_octets("the Reply", s.receive(27),
+			    Frame{.key = reply_key, .flags = 0x70, .data = data}.octets());
 		s.fin();
 		want_end(s, {}, false);
 		want_untouched();
@@ -250,7 +264,8 @@ public:
 			    Frame{.key = reply_key, .flags = 0x40, .rev = 1, .data = {}}.octets());
 		s.send(fpdu(Tagged{}) + second, pace);
 		want_end(s, terminate(bad_crc), false);
-		want_verdict(victim.ask("verdict 1 may " + in_hex(victim.regions.at("receive0").to) + " 40"),
+		want_verdict(victim.ask("verdict 1 may " +
+					in_hex(victim.regions.at("receive0").to) + " 40"),
 			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
 	}
 
@@ -261,9 +276,9 @@ public:
 
 		s.fin();
 		want_end(s, {}, false);
-		want_verdict(
-			victim.ask("verdict 1 is " + in_hex(victim.regions.at("receive0").to) + " " + hex(filler(8))),
-			"over=1 receives=1/3/0 sends=0/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1 is " + in_hex(victim.regions.at("receive0").to) +
+					" " + hex(filler(8))),
+			     "over=1 receives=1/3/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 
 	void crc_of_ours(Pace pace)
@@ -272,7 +287,8 @@ public:
 		Socket s = send_damaged(0x50, pace);
 
 		want_end(s, terminate(bad_crc), false);
-		want_verdict(victim.ask("verdict 1 may " + in_hex(victim.regions.at("receive0").to) + " 40"),
+		want_verdict(victim.ask("verdict 1 may " +
+					in_hex(victim.regions.at("receive0").to) + " 40"),
 			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
 	}
 
@@ -297,7 +313,8 @@ public:
 
 		s.fin();
 		want_end(s, {}, false);
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 
 	void lost_before_reply(Pace pace, bool reset)
@@ -349,7 +366,8 @@ private:
 
 		s.send(Frame{.flags = flags}.octets(), pace);
 		victim.demand("accept 4");
-		want_octets("the Reply", s.receive(24), Frame{.key = reply_key, .flags = flags}.octets());
+		want_octets("the Reply", s.receive(24),
+			    Frame{.key = reply_key, .flags = flags}.octets());
 		s.send(fpdu(Tagged{}) + damaged(fpdu(Untagged{.payload = filler(8)}), 29), pace);
 		return s;
 	}
@@ -360,13 +378,16 @@ private:
 std::vector<Case> dialogue_cases(const Stage &stage)
 {
 	Dialogues dialogues(stage);
-	auto play = [&](void (Dialogues::*act)(Pace)) { return [=](Pace pace) mutable { (dialogues.*act)(pace); }; };
+	auto play = [&](void (Dialogues::*act)(Pace)) {
+		return [=](Pace pace) mutable { (dialogues.*act)(pace); };
+	};
 	std::vector<Case> cases = {
 		{"listener", "RFC 5044 7.1.2, 4: a responder sends nothing before the first FPDU",
 		 play(&Dialogues::responder_waits)},
 		{"listener", "RFC 5044 7.1.2, 4: nor if that is not valid, a Terminate included",
 		 play(&Dialogues::responder_is_mute)},
-		{"listener", "RFC 5040 5.5, 13 and 15: requests go out and complete in the order of posting",
+		{"listener",
+		 "RFC 5040 5.5, 13 and 15: requests go out and complete in the order of posting",
 		 play(&Dialogues::posts_keep_their_order)},
 		{"listener", "RFC 5040 5.5, 2: a Send and a Read Response take turns",
 		 play(&Dialogues::send_and_response_take_turns)},
@@ -377,9 +398,11 @@ std::vector<Case> dialogue_cases(const Stage &stage)
 		{"listener", "RFC 5040 6.1: where no inbound reads were negotiated none is served",
 		 play(&Dialogues::no_reads_at_all)},
 		{"listener",
-		 "RFC 5041 6.2.1: what is posted before a disconnect arrives, what is posted after it does not",
+		 "RFC 5041 6.2.1: what is posted before a disconnect arrives, what is posted after "
+		 "it does not",
 		 play(&Dialogues::ends_gracefully)},
-		{"listener", "RFC 5044 7.1.2, 6: who does not accept the private data answers with R",
+		{"listener",
+		 "RFC 5044 7.1.2, 6: who does not accept the private data answers with R",
 		 play(&Dialogues::rejected_by_the_consumer)},
 		{"listener", "RFC 6581 9.1: the consumer learns the initiator's IRD and ORD",
 		 play(&Dialogues::request_depths_are_told)},
@@ -387,19 +410,22 @@ std::vector<Case> dialogue_cases(const Stage &stage)
 		 play(&Dialogues::reply_depths_are_told)},
 		{"listener", "RFC 5044 7.1.1: CRCs that only the responder wants are checked",
 		 play(&Dialogues::crc_of_one_side)},
-		{"listener", "RFC 5044 4.4, 2: CRCs that neither administrator wants are not checked",
+		{"listener",
+		 "RFC 5044 4.4, 2: CRCs that neither administrator wants are not checked",
 		 play(&Dialogues::crc_of_nobody)},
 		{"listener", "RFC 5044 4.4, 2: CRCs that only the initiator wants are checked",
 		 play(&Dialogues::crc_of_ours)},
-		{"listener", "RFC 5044 7.1.2, 10: startups that stall keep others out for a while only",
+		{"listener",
+		 "RFC 5044 7.1.2, 10: startups that stall keep others out for a while only",
 		 [=](Pace) mutable { dialogues.stalled_crowd(); }, true},
 	};
 
 	for (bool reset : {false, true})
-		cases.push_back({"listener",
-				 std::string("RFC 5044 8, 1: the connection is lost by ") + (reset ? "RST" : "FIN") +
-					 " before the Reply",
-				 [=](Pace pace) mutable { dialogues.lost_before_reply(pace, reset); }});
+		cases.push_back(
+			{"listener",
+			 std::string("RFC 5044 8, 1: the connection is lost by ") +
+				 (reset ? "RST" : "FIN") + " before the Reply",
+			 [=](Pace pace) mutable { dialogues.lost_before_reply(pace, reset); }});
 	return cases;
 }
 

@@ -22,7 +22,8 @@ void want_responses(const Octets &stream, u64 length)
 	u64 next = 0;
 
 	if (fpdus.good != fpdus.all.size())
-		fail("FPDU ", std::to_string(fpdus.good), " of ", std::to_string(fpdus.all.size()), " is not whole");
+		fail("FPDU ", std::to_string(fpdus.good), " of ", std::to_string(fpdus.all.size()),
+		     " is not whole");
 	for (const Octets &one : fpdus.all) {
 		if (one[3] != op_read_response || number(one, 8, 8) != next % length)
 			fail("not the response's next FPDU: ", hex(one.slice(0, 16)));
@@ -51,7 +52,8 @@ public:
 		want_responses(came + s.rest(&end), length);
 		if (end != End::fin)
 			fail("no FIN comes behind the responses");
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 
 	void answer_to_nobody()
@@ -63,7 +65,8 @@ public:
 		std::this_thread::sleep_for(silence);
 		if (cut(s.rest(&end)).good * 1500 >= reads * length)
 			fail("all of it came, after so long");
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 
 	// The victim ends the connection while its read is being answered.
@@ -133,8 +136,10 @@ private:
 	{
 		const Region &sink = victim.regions.at("sink");
 
-		want_verdict(victim.ask("verdict 1 may " + in_hex(sink.to) + " " + in_hex(read_length)),
-			     "over=1 receives=0/4/0 sends=" + completions + " event=none memory=ok good=ok");
+		want_verdict(
+			victim.ask("verdict 1 may " + in_hex(sink.to) + " " + in_hex(read_length)),
+			"over=1 receives=0/4/0 sends=" + completions +
+				" event=none memory=ok good=ok");
 	}
 };
 
@@ -146,14 +151,19 @@ std::vector<Case> ending_cases(const Stage &stage)
 	auto play = [&](void (Endings::*act)()) { return [=](Pace) mutable { (endings.*act)(); }; };
 
 	return {
-		{"listener", "RFC 5041 6.2.1: what is asked before a FIN is answered for as long as the peer reads",
+		{"listener",
+		 "RFC 5041 6.2.1: what is asked before a FIN is answered for as long as the peer "
+		 "reads",
 		 play(&Endings::answer_to_a_slow_reader), true},
-		{"listener", "RFC 5041 6.2.1: who asks, sends FIN and does not read is not waited for",
+		{"listener",
+		 "RFC 5041 6.2.1: who asks, sends FIN and does not read is not waited for",
 		 play(&Endings::answer_to_nobody), true},
 		{"listener",
-		 "RFC 5041 6.2.1: a read is completed before a disconnect for as long as its response comes",
+		 "RFC 5041 6.2.1: a read is completed before a disconnect for as long as its "
+		 "response comes",
 		 play(&Endings::response_that_trickles), true},
-		{"listener", "RFC 5041 6.2.1: a disconnect does not wait for a response that has stopped",
+		{"listener",
+		 "RFC 5041 6.2.1: a disconnect does not wait for a response that has stopped",
 		 play(&Endings::response_that_stops), true},
 	};
 }

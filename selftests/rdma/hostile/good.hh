@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The good connection of the victim's program, both its ends: nothing that is done to another one may harm it.
+// The good connection of the victim's program, both its ends: nothing that is done to another one
+// may harm it.
 #pragma once
 
 #include "arena.hh"
@@ -27,7 +28,8 @@ public:
 		mr = need(ibv_reg_mr(pd, buffers, sizeof(buffers), remote_both), "ibv_reg_mr");
 	}
 
-	// A Send there, a Write into it there, a Read of it, and a Send back: "ok" or what went wrong.
+	// A Send there, a Write into it there, a Read of it, and a Send back: "ok" or what went
+	// wrong.
 	std::string ping_pong()
 	{
 		u8 *near = buffers[0], *far = buffers[1], *back = buffers[2];
@@ -49,7 +51,8 @@ public:
 		}
 		if (next_event(channel, 0).there)
 			return "event";
-		return std::memcmp(near, far, 128) || std::memcmp(near, back, 128) ? "damaged" : "ok";
+		return std::memcmp(near, far, 128) || std::memcmp(near, back, 128) ? "damaged"
+										   : "ok";
 	}
 
 private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A peer with markers of its own making (RFC 5044 4.3): asks the victim for them, or is asked for them, in either role. It
-// writes to the victim's memory and reads it back, and looks at every octet that comes; then it lets a marker lie. Output
-// is TAP. The attacker's tables (case.hh) are without markers.
+// A peer with markers of its own making (RFC 5044 4.3): asks the victim for them, or is asked for
+// them, in either role. It writes to the victim's memory and reads it back, and looks at every
+// octet that comes; then it lets a marker lie. Output is TAP. The attacker's tables (case.hh) are
+// without markers.
 #include "peer.hh"
 
 #include <cstdio>
@@ -102,7 +103,8 @@ private:
 			if (!inside)
 				length_at = at;
 			inside = true;
-			Octets piece = s.receive(std::min(len - out.size(), on ? interval - at % interval : len));
+			Octets piece = s.receive(
+				std::min(len - out.size(), on ? interval - at % interval : len));
 
 			at += piece.size();
 			covered.insert(covered.end(), piece.begin(), piece.end());
@@ -117,7 +119,8 @@ private:
 		Octets marker = s.receive(4), want = be32(inside ? at - length_at : 0);
 
 		if (marker != want)
-			fail("the marker at octet ", std::to_string(at), " is ", hex(marker), ", not ", hex(want));
+			fail("the marker at octet ", std::to_string(at), " is ", hex(marker),
+			     ", not ", hex(want));
 		at += 4;
 		covered.insert(covered.end(), marker.begin(), marker.end());
 	}
@@ -132,16 +135,22 @@ struct Case {
 
 	std::string name() const
 	{
-		std::string who = ours && theirs ? "both ask" : ours ? "the peer asks" : theirs ? "srnic asks" : "nobody asks";
+		std::string who = ours && theirs ? "both ask"
+				  : ours	 ? "the peer asks"
+				  : theirs	 ? "srnic asks"
+						 : "nobody asks";
 
-		return "RFC 5044 4.3: " + who + " for markers" + (pace == Pace::octets ? ", octet by octet" : "") +
+		return "RFC 5044 4.3: " + who + " for markers" +
+		       (pace == Pace::octets ? ", octet by octet" : "") +
 		       (listener ? " (listener)" : " (client)");
 	}
 };
 
 class Tester {
 public:
-	Tester(char **argv) : setting(argv[3]), host(argv[2]), victim(argv + 4), listener(Socket::listen(argv[1], attacker_port))
+	Tester(char **argv)
+		: setting(argv[3]), host(argv[2]), victim(argv + 4),
+		  listener(Socket::listen(argv[1], attacker_port))
 	{
 	}
 
@@ -182,7 +191,8 @@ private:
 			victim.ask("verdict 0");
 			trouble = e.what();
 		}
-		std::printf("%sok %u - %s\n", trouble.empty() ? "" : "not ", number_of_cases, c.name().c_str());
+		std::printf("%sok %u - %s\n", trouble.empty() ? "" : "not ", number_of_cases,
+			    c.name().c_str());
 		if (!trouble.empty())
 			std::printf("# %s\n", trouble.c_str());
 		failed += !trouble.empty();
@@ -193,7 +203,8 @@ private:
 	static void want(const char *what, const Octets &is, const Octets &wanted)
 	{
 		if (is != wanted)
-			fail(what, " is ", hex(is.slice(0, 200)), ", not ", hex(wanted.slice(0, 200)));
+			fail(what, " is ", hex(is.slice(0, 200)), ", not ",
+			     hex(wanted.slice(0, 200)));
 	}
 
 	void attack_listener(const Case &c)
@@ -204,7 +215,8 @@ private:
 
 		s.send(Frame{.flags = flags(c.ours)}.octets(), c.pace);
 		victim.demand("accept 4");
-		want("the Reply", s.receive(24), Frame{.key = reply_key, .flags = flags(c.theirs)}.octets());
+		want("the Reply", s.receive(24),
+		     Frame{.key = reply_key, .flags = flags(c.theirs)}.octets());
 		s.send(out.fpdu(Tagged{.stag = 1}.octets()), c.pace);
 		work(c, s, out, in);
 	}
@@ -219,7 +231,11 @@ private:
 
 		want("the Request", s.receive(24),
 		     Frame{.flags = flags(c.theirs), .data = {0xc0, 0x04, 0xc0, 0x04}}.octets());
-		s.send(Frame{.key = reply_key, .flags = flags(c.ours), .data = {0x80, 0x04, 0x80, 0x04}}.octets(), c.pace);
+		s.send(Frame{.key = reply_key,
+			     .flags = flags(c.ours),
+			     .data = {0x80, 0x04, 0x80, 0x04}}
+			       .octets(),
+		       c.pace);
 		victim.demand("connected");
 		want("the RTR", in.ulpdu(), Tagged{.stag = 1}.octets());
 		work(c, s, out, in);
@@ -246,11 +262,13 @@ private:
 		for (size_t size = 1; size < 530; size += pace == Pace::octets ? 13 : 3)
 			out.push_back(size);
 		if (pace == Pace::whole)
-			out.insert(out.end(), {1000, 1413, 1426, 1427, 1428, 1440, 5000, 64753, 64754, 200001});
+			out.insert(out.end(), {1000, 1413, 1426, 1427, 1428, 1440, 5000, 64753,
+					       64754, 200001});
 		return out;
 	}
 
-	void write_and_read_back(const Case &c, const Socket &s, Out &out, In &in, size_t size, u32 msn)
+	void write_and_read_back(const Case &c, const Socket &s, Out &out, In &in, size_t size,
+				 u32 msn)
 	{
 		const Region &region = victim.regions.at("both");
 		Octets data = filler(size, msn), back;
@@ -258,12 +276,16 @@ private:
 
 		for (size_t at = 0; at < size; at += most) {
 			u8 control = at + most < size ? 0x81 : 0xc1;
-			Tagged segment{.ddp = control, .stag = region.stag, .to = region.to + at, .payload = data.slice(at, most)};
+			Tagged segment{.ddp = control,
+				       .stag = region.stag,
+				       .to = region.to + at,
+				       .payload = data.slice(at, most)};
 
 			s.send(out.fpdu(segment.octets()), c.pace);
 		}
-		ReadRequest request{
-			.length = static_cast<u32>(size), .source_stag = region.stag, .source_to = region.to};
+		ReadRequest request{.length = static_cast<u32>(size),
+				    .source_stag = region.stag,
+				    .source_to = region.to};
 
 		s.send(out.fpdu(request.segment(msn).octets()), c.pace);
 		for (bool last = false; !last;) {
@@ -272,7 +294,10 @@ private:
 
 			last = segment.size() < 14 || segment[0] & 0x40;
 			want("a Read Response's header", segment.slice(0, 14),
-			     Tagged{.ddp = static_cast<u8>(last ? 0xc1 : 0x81), .rdmap = op_read_response, .stag = 0x5151, .to = to}
+			     Tagged{.ddp = static_cast<u8>(last ? 0xc1 : 0x81),
+				    .rdmap = op_read_response,
+				    .stag = 0x5151,
+				    .to = to}
 				     .octets());
 			back = back + segment.slice(14, segment.size());
 		}
@@ -284,7 +309,9 @@ private:
 	void lie(const Socket &s, Out &out, In &in)
 	{
 		const Region &region = victim.regions.at("both");
-		Octets segment = Tagged{.stag = region.stag, .to = region.to, .payload = filler(600)}.octets();
+		Octets segment =
+			Tagged{.stag = region.stag, .to = region.to, .payload = filler(600)}
+				.octets();
 
 		s.send(out.fpdu(segment, 0x0100), Pace::whole);
 		want("the Terminate", in.ulpdu(), terminate(bad_framing).slice(2, 22));
@@ -301,8 +328,9 @@ private:
 			fail("the stream does not end as it should");
 		s = Socket();
 		ask << "verdict 1 may " << std::hex << region.to << ' ' << region.length;
-		std::string said = victim.ask(ask.str()), wanted = "over=1 receives=0/4/0 sends=1/0/0 event=" +
-								   std::string(lied ? "1" : "none") + " memory=ok good=ok";
+		std::string said = victim.ask(ask.str()),
+			    wanted = "over=1 receives=0/4/0 sends=1/0/0 event=" +
+				     std::string(lied ? "1" : "none") + " memory=ok good=ok";
 
 		if (said != wanted)
 			fail("the victim saw ", said, ", not ", wanted);
@@ -315,8 +343,10 @@ private:
 int main(int argc, char **argv)
 {
 	if (argc < 5) {
-		std::fprintf(stderr, "usage: markers OWN-ADDRESS VICTIM-ADDRESS MPA_MARKERS-FILE COMMAND...\n"
-				     "COMMAND starts the victim's program.\n");
+		std::fprintf(
+			stderr,
+			"usage: markers OWN-ADDRESS VICTIM-ADDRESS MPA_MARKERS-FILE COMMAND...\n"
+			"COMMAND starts the victim's program.\n");
 		return 2;
 	}
 	setvbuf(stdout, nullptr, _IOLBF, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What a receiver checks of an FPDU (RFC 5044 4 and 8), and what the first one may be (RFC 5044 7.1.2).
+// What a receiver checks of an FPDU (RFC 5044 4 and 8), and what the first one may be (RFC 5044
+// 7.1.2).
 #include "segments.hh"
 
 namespace hostile {
@@ -9,7 +10,8 @@ namespace {
 Build damaged_send(size_t octet, u8 bit = 0x01)
 {
 	return [=](const Scene &s) {
-		return Attack{{damaged(send(7), octet, bit)}, the_last, {}, {{s["receive0"].to, 64}}};
+		return Attack{
+			{damaged(send(7), octet, bit)}, the_last, {}, {{s["receive0"].to, 64}}};
 	};
 }
 
@@ -18,32 +20,48 @@ Build damaged_send(size_t octet, u8 bit = 0x01)
 std::vector<Row> framing_rows()
 {
 	std::vector<Row> rows = {
-		{"RFC 5044 4.4: the CRC is verified: damaged in the CRC field", bad_crc, damaged_send(31)},
-		{"RFC 5044 4.4: the CRC is verified: damaged in the payload", bad_crc, damaged_send(20)},
-		{"RFC 5044 4.4: the CRC is verified: damaged in the pad", bad_crc, damaged_send(27, 0x80)},
-		{"RFC 5044 4.4: the CRC is verified: damaged in a bit of the header that nobody looks at", bad_crc,
-		 damaged_send(2, 0x04)},
-		{"RFC 5044 4.4: the CRC is verified first: damaged in the MSN", bad_crc, damaged_send(15, 0x02)},
-		{"RFC 5044 4.4: the CRC is verified first: damaged in the opcode", bad_crc, damaged_send(3, 0x08)},
-		{"RFC 5044 4.4: the CRC is verified first: damaged in the QN", bad_crc, damaged_send(8, 0x40)},
+		{"RFC 5044 4.4: the CRC is verified: damaged in the CRC field", bad_crc,
+		 damaged_send(31)},
+		{"RFC 5044 4.4: the CRC is verified: damaged in the payload", bad_crc,
+		 damaged_send(20)},
+		{"RFC 5044 4.4: the CRC is verified: damaged in the pad", bad_crc,
+		 damaged_send(27, 0x80)},
+		{"RFC 5044 4.4: the CRC is verified: damaged in a bit of the header that nobody "
+		 "looks at",
+		 bad_crc, damaged_send(2, 0x04)},
+		{"RFC 5044 4.4: the CRC is verified first: damaged in the MSN", bad_crc,
+		 damaged_send(15, 0x02)},
+		{"RFC 5044 4.4: the CRC is verified first: damaged in the opcode", bad_crc,
+		 damaged_send(3, 0x08)},
+		{"RFC 5044 4.4: the CRC is verified first: damaged in the QN", bad_crc,
+		 damaged_send(8, 0x40)},
 		{"RFC 5044 4.4: the CRC is verified first: damaged in an STag", bad_crc,
-		 [](const Scene &s) { return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 4, 0x10)}}; }},
+		 [](const Scene &s) {
+			 return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 4, 0x10)}};
+		 }},
 		{"RFC 5044 4.4: the CRC is verified: of a RDMA Write", bad_crc,
 		 [](const Scene &s) {
-			 return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 27)}, the_last, {}, {{s["both"].to, 8}}};
+			 return Attack{{damaged(fpdu(write(s["both"], 0, 8)), 27)},
+				       the_last,
+				       {},
+				       {{s["both"].to, 8}}};
 		 }},
 		{"RFC 5044 4.4: the CRC is verified: of a RDMA Read Request", bad_crc,
 		 [](const Scene &s) {
-			 ReadRequest read = {.length = 8, .source_stag = s["both"].stag, .source_to = s["both"].to};
+			 ReadRequest read = {.length = 8,
+					     .source_stag = s["both"].stag,
+					     .source_to = s["both"].to};
 
 			 return Attack{{damaged(fpdu(read.segment()), 50)}};
 		 }},
-		{"RFC 5044 4.4: the CRC is verified: of an empty message", bad_crc, damaged(fpdu(Tagged{}), 17)},
+		{"RFC 5044 4.4: the CRC is verified: of an empty message", bad_crc,
+		 damaged(fpdu(Tagged{}), 17)},
 		{"RFC 5044 4.4: the CRC is verified: of a Terminate", bad_crc,
 		 damaged(fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}), 26)},
 		{"RFC 5044 8: no FPDU is delivered after the damaged one", bad_crc,
 		 [](const Scene &s) {
-			 return Attack{{damaged(send(4), 20), send(4)}, 0, {}, {{s["receive0"].to, 64}}};
+			 return Attack{
+				 {damaged(send(4), 20), send(4)}, 0, {}, {{s["receive0"].to, 64}}};
 		 }},
 		{"RFC 5044 8: what came before the damaged FPDU is delivered",
 		 bad_crc,
@@ -71,23 +89,27 @@ std::vector<Row> framing_rows()
 
 	// RFC 5041 4.1: a ULPDU has a DDP header. Of all codes only MPA's third blames the length.
 	for (u16 length : {0, 1, 2, 13})
-		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) + " is no tagged segment's",
+		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) +
+					" is no tagged segment's",
 				bad_framing, fpdu_that_says(length, Octets(length, 0xc1))});
 	for (u16 length : {14, 17})
-		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) + " is no untagged segment's",
+		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) +
+					" is no untagged segment's",
 				bad_framing, fpdu(Untagged{}.octets().slice(0, length))});
 	return rows;
 }
 
-// RFC 5044 7.1.2 rule 4: "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending
-// any FPDUs". Initiators may, but it is them who attack first here as well.
+// RFC 5044 7.1.2 rule 4: "MPA Responder mode implementations MUST receive and validate at least one
+// FPDU before sending any FPDUs". Initiators may, but it is them who attack first here as well.
 std::vector<Row> first_rows()
 {
 	return {
 		{"RFC 5041 5.2: a RDMA Write that is the first FPDU is written",
 		 accepted,
 		 [](const Scene &s) {
-			 return Attack{{fpdu(write(s["both"], 0, 8))}, the_last, {{s["both"].to, filler(8)}}};
+			 return Attack{{fpdu(write(s["both"], 0, 8))},
+				       the_last,
+				       {{s["both"].to, filler(8)}}};
 		 },
 		 {.first = true}},
 		{"RFC 5041 7.1: the first FPDU of all is refused like any other",

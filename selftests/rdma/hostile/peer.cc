@@ -110,15 +110,18 @@ void Socket::send(const Octets &octets, Pace pace) const
 			return;
 }
 
-void Socket::send_urgent(const Octets &octets) const { send_all(fd, octets.data(), octets.size(), MSG_OOB); }
+void Socket::send_urgent(const Octets &octets) const
+{
+	send_all(fd, octets.data(), octets.size(), MSG_OOB);
+}
 
 Octets Socket::receive(size_t len, int ms) const
 {
 	Octets out(len);
 	size_t have = 0;
 	auto cut_off = [&](const char *by) {
-		fail("only ", std::to_string(have), " octets came, ", hex(out.slice(0, std::min<size_t>(have, 200))),
-		     by);
+		fail("only ", std::to_string(have), " octets came, ",
+		     hex(out.slice(0, std::min<size_t>(have, 200))), by);
 	};
 
 	while (have < len) {
@@ -226,7 +229,8 @@ std::string VictimLink::ask(const std::string &request)
 	std::string said = line();
 
 	if (said.rfind("dead", 0) == 0)
-		throw std::runtime_error("the victim, asked to " + request.substr(0, 80) + ", is " + said);
+		throw std::runtime_error("the victim, asked to " + request.substr(0, 80) + ", is " +
+					 said);
 	return said;
 }
 

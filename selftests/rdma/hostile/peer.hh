@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The attacker's two lines: its TCP connection to the victim's RNIC, and the one to the victim's program.
+// The attacker's two lines: its TCP connection to the victim's RNIC, and the one to the victim's
+// program.
 #pragma once
 
 #include "wire.hh"
@@ -46,7 +47,8 @@ public:
 	void send(const Octets &octets, Pace pace) const;
 	void send_urgent(const Octets &octets) const;	  // the last one is marked
 	Octets receive(size_t len, int ms = 10000) const; // exactly so many, or a Failure
-	Octets rest(End *end, int ms = 10000) const;	  // until its end, or nothing has come for so long
+	Octets rest(End *end,
+		    int ms = 10000) const; // until its end, or nothing has come for so long
 	bool silent(int ms) const;			  // nothing comes, not even the end
 
 	void fin() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What RDMAP checks of its control field (RFC 5040 7.2, 2 and 3), of the STag that a Send invalidates (5.3, 7.2), and
-// of a Terminate (5.4).
+// What RDMAP checks of its control field (RFC 5040 7.2, 2 and 3), of the STag that a Send
+// invalidates (5.3, 7.2), and of a Terminate (5.4).
 #include "segments.hh"
 
 namespace hostile {
@@ -9,7 +9,8 @@ namespace {
 Build invalidates(const char *name, u8 rdmap)
 {
 	return [=](const Scene &s) {
-		Untagged segment = {.rdmap = rdmap, .invalidate = s[name].stag, .payload = filler(4)};
+		Untagged segment = {
+			.rdmap = rdmap, .invalidate = s[name].stag, .payload = filler(4)};
 
 		return Attack{{fpdu(segment)}, the_last, {}, {{s["receive0"].to, 64}}};
 	};
@@ -29,8 +30,8 @@ std::vector<Row> control_rows()
 		 fpdu(Untagged{.rdmap = 0x83, .payload = filler(4)})},
 		{"RFC 5040 7.2, 3: the RDMAP version is valid: 11b", operation(5),
 		 fpdu(Untagged{.rdmap = 0xc3, .payload = filler(4)})},
-		{"RFC 5040 7.2, 3: the RDMAP version is valid: 10b in a tagged message", operation(5),
-		 to_both(0xc1, 0x80)},
+		{"RFC 5040 7.2, 3: the RDMAP version is valid: 10b in a tagged message",
+		 operation(5), to_both(0xc1, 0x80)},
 		{"RFC 5040 4.1: the RDMAP version 00b is valid as well",
 		 accepted,
 		 delivered({.rdmap = 0x03, .payload = filler(4)}),
@@ -39,11 +40,13 @@ std::vector<Row> control_rows()
 		 accepted,
 		 delivered({.rdmap = 0x73, .payload = filler(4)}),
 		 {.delivered = 1}},
-		{"RFC 5040 4.1: the reserved bits of the RDMAP control field are ignored (tagged)", accepted,
-		 to_both_lands(0xc1, 0x70)},
+		{"RFC 5040 4.1: the reserved bits of the RDMAP control field are ignored (tagged)",
+		 accepted, to_both_lands(0xc1, 0x70)},
 		{"RFC 5040 figure 4: a Send is not tagged", operation(6), to_both(0xc1, op_send)},
-		{"RFC 5040 figure 4: a Read Request is not tagged", operation(6), to_both(0xc1, op_read_request)},
-		{"RFC 5040 figure 4: a Terminate is not tagged", operation(6), to_both(0xc1, op_terminate)},
+		{"RFC 5040 figure 4: a Read Request is not tagged", operation(6),
+		 to_both(0xc1, op_read_request)},
+		{"RFC 5040 figure 4: a Terminate is not tagged", operation(6),
+		 to_both(0xc1, op_terminate)},
 		{"RFC 5040 figure 4: a RDMA Write is not untagged", operation(6),
 		 fpdu(Untagged{.rdmap = op_write, .payload = filler(4)})},
 		{"RFC 5040 figure 4: a Read Response is not untagged", operation(6),
@@ -61,11 +64,12 @@ std::vector<Row> control_rows()
 	};
 
 	for (u8 opcode = 8; opcode < 16; opcode++) {
-		std::string name = "RFC 5040 7.2, 2: the opcode is valid: " + std::to_string(opcode);
+		std::string name =
+			"RFC 5040 7.2, 2: the opcode is valid: " + std::to_string(opcode);
 		u8 rdmap = 0x40 | opcode;
 
-		rows.push_back(
-			{name + ", untagged", operation(6), fpdu(Untagged{.rdmap = rdmap, .payload = filler(28)})});
+		rows.push_back({name + ", untagged", operation(6),
+				fpdu(Untagged{.rdmap = rdmap, .payload = filler(28)})});
 		rows.push_back({name + ", tagged", operation(6), to_both(0xc1, rdmap)});
 	}
 	return rows;
@@ -78,7 +82,8 @@ std::vector<Row> invalidate_rows()
 	return {
 		{"RFC 5040 7.2, 4: the Invalidate STag is valid: never given out", invalidation(0),
 		 [](const Scene &s) {
-			 Untagged segment = {.rdmap = op_send_inv, .invalidate = nobody, .payload = filler(4)};
+			 Untagged segment = {
+				 .rdmap = op_send_inv, .invalidate = nobody, .payload = filler(4)};
 
 			 return Attack{{fpdu(segment)}, the_last, {}, {{s["receive0"].to, 64}}};
 		 },
@@ -87,17 +92,23 @@ std::vector<Row> invalidate_rows()
 		 invalidates("stale", op_send_inv), refused},
 		{"RFC 5040 5.3: the Invalidate STag is associated with the stream", invalidation(9),
 		 invalidates("foreign", op_send_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: a program's own region", invalidation(9),
-		 invalidates("both", op_send_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: likewise with a Solicited Event", invalidation(9),
-		 invalidates("both", op_send_se_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: a region of nobody's remote", invalidation(9),
-		 invalidates("private", op_send_inv), refused},
-		{"RFC 5040 5.5: a RDMA Write behind a refused invalidation does not land", invalidation(9),
+		{"RFC 5040 figure 9: the STag can be invalidated: a program's own region",
+		 invalidation(9), invalidates("both", op_send_inv), refused},
+		{"RFC 5040 figure 9: the STag can be invalidated: likewise with a Solicited Event",
+		 invalidation(9), invalidates("both", op_send_se_inv), refused},
+		{"RFC 5040 figure 9: the STag can be invalidated: a region of nobody's remote",
+		 invalidation(9), invalidates("private", op_send_inv), refused},
+		{"RFC 5040 5.5: a RDMA Write behind a refused invalidation does not land",
+		 invalidation(9),
 		 [](const Scene &s) {
-			 Untagged segment = {.rdmap = op_send_inv, .invalidate = s["both"].stag, .payload = filler(4)};
+			 Untagged segment = {.rdmap = op_send_inv,
+					     .invalidate = s["both"].stag,
+					     .payload = filler(4)};
 
-			 return Attack{{fpdu(segment), to_both(s, 0xc1)}, 0, {}, {{s["receive0"].to, 64}}};
+			 return Attack{{fpdu(segment), to_both(s, 0xc1)},
+				       0,
+				       {},
+				       {{s["receive0"].to, 64}}};
 		 },
 		 refused},
 	};
@@ -115,7 +126,8 @@ std::vector<Row> terminate_rows()
 		{"RFC 5040 4.8: a Terminate may include what it is about",
 		 accepted,
 		 terminates([](Untagged &u) {
-			 u.payload = Octets{0x01, 0x01, 0xe0, 0x00, 0x00, 0x2e} + ReadRequest{}.segment().octets();
+			 u.payload = Octets{0x01, 0x01, 0xe0, 0x00, 0x00, 0x2e} +
+				     ReadRequest{}.segment().octets();
 		 }),
 		 {.event = 1}},
 		{"RFC 5040 4.8: the reserved bits of a Terminate are ignored",
@@ -128,7 +140,8 @@ std::vector<Row> terminate_rows()
 		 terminates([](Untagged &u) { u.payload.pop_back(); })},
 		{"RFC 5040 4.8: a Terminate has a control field: 0 octets", operation(0xff),
 		 terminates([](Untagged &u) { u.payload.clear(); })},
-		{"RFC 5040 4.8: the DDP Segment Length is present with M", operation(0xff), terminates([](Untagged &u) {
+		{"RFC 5040 4.8: the DDP Segment Length is present with M", operation(0xff),
+		 terminates([](Untagged &u) {
 			 u.payload = {0x11, 0x00, 0x80, 0x00, 0x00};
 		 })},
 		{"RFC 5040 4.8: the Terminated DDP Header is present with D", operation(0xff),
@@ -150,8 +163,8 @@ std::vector<Row> terminate_rows()
 		 terminates([](Untagged &u) { u.ddp = more_untagged; })},
 		{"RFC 5040 5.4: nothing is taken after a Terminate",
 		 accepted,
-		 Attack{{fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}), send(4),
-			 fpdu(Untagged{.qn = 3, .payload = filler(4)})}},
+		 Attack{{fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}),
+			 send(4), fpdu(Untagged{.qn = 3, .payload = filler(4)})}},
 		 {.event = 1}},
 	};
 }

@@ -8,7 +8,9 @@ namespace {
 Build read_of(const char *name, u64 offset, u32 length)
 {
 	return [=](const Scene &s) {
-		ReadRequest read = {.length = length, .source_stag = s[name].stag, .source_to = s[name].to + offset};
+		ReadRequest read = {.length = length,
+				    .source_stag = s[name].stag,
+				    .source_to = s[name].to + offset};
 
 		return Attack{{fpdu(read.segment())}};
 	};
@@ -18,7 +20,9 @@ Build read_at_end(u64 before_end, u32 length)
 {
 	return [=](const Scene &s) {
 		const Region &both = s["both"];
-		ReadRequest read = {.length = length, .source_stag = both.stag, .source_to = both.end() - before_end};
+		ReadRequest read = {.length = length,
+				    .source_stag = both.stag,
+				    .source_to = both.end() - before_end};
 
 		return Attack{{fpdu(read.segment())}};
 	};
@@ -27,15 +31,20 @@ Build read_at_end(u64 before_end, u32 length)
 Build request(auto change)
 {
 	return [=](const Scene &s) {
-		ReadRequest read = {.length = 8, .source_stag = s["both"].stag, .source_to = s["both"].to};
+		ReadRequest read = {
+			.length = 8, .source_stag = s["both"].stag, .source_to = s["both"].to};
 
 		return Attack{{fpdu(with(read.segment(), change))}};
 	};
 }
 
-Octets empty_response(u32 stag, u64 to) { return fpdu(Tagged{.rdmap = op_read_response, .stag = stag, .to = to}); }
+Octets empty_response(u32 stag, u64 to)
+{
+	return fpdu(Tagged{.rdmap = op_read_response, .stag = stag, .to = to});
+}
 
-// One Read Request more than the Reply or Request allowed for, while the victim cannot answer any: our window is shut.
+// One Read Request more than the Reply or Request allowed for, while the victim cannot answer any:
+// our window is shut.
 Attack beyond_ird(const Scene &s)
 {
 	Attack out;
@@ -69,7 +78,8 @@ Build responds(u64 offset, size_t len, u8 ddp = 0xc1)
 Build then_responds(u64 offset, size_t len, u8 ddp = 0xc1)
 {
 	return [=](const Scene &s) {
-		return Attack{{fpdu(response(s, 0, 32, more_tagged)), fpdu(response(s, offset, len, ddp))},
+		return Attack{{fpdu(response(s, 0, 32, more_tagged)),
+			       fpdu(response(s, offset, len, ddp))},
 			      1,
 			      {},
 			      {{s["sink"].to, 64}}};
@@ -93,28 +103,32 @@ std::vector<Row> read_request_rows()
 		 request([](Untagged &u) { u.ddp = more_untagged; })},
 		{"RFC 5041 7.1, 5: the MSN of queue 1 is in the range: 0", untagged(3),
 		 request([](Untagged &u) { u.msn = 0; })},
-		{"RFC 5041 7.1, 5: the MSN of queue 1 is in the range: one was left out", untagged(3),
-		 request([](Untagged &u) { u.msn = 2; })},
+		{"RFC 5041 7.1, 5: the MSN of queue 1 is in the range: one was left out",
+		 untagged(3), request([](Untagged &u) { u.msn = 2; })},
 		{"RFC 5041 7.1, 3: the MO of queue 1 is in the range", untagged(4),
 		 request([](Untagged &u) { u.mo = 28; })},
 		{"RFC 5040 7.2, 4a: the source STag is valid: never given out", protection(0),
 		 fpdu(ReadRequest{.length = 8, .source_stag = nobody}.segment())},
-		{"RFC 5040 7.2, 4a: the source STag is valid: given back", protection(0), read_of("stale", 0, 8)},
+		{"RFC 5040 7.2, 4a: the source STag is valid: given back", protection(0),
+		 read_of("stale", 0, 8)},
 		{"RFC 5040 7.2, 4b: the source STag is associated to the stream", protection(3),
 		 read_of("foreign", 0, 8)},
 		{"RFC 5040 figure 9: the source may be read: for remote writes only", protection(2),
 		 read_of("write-only", 0, 8)},
 		{"RFC 5040 figure 9: the source may be read: for nobody remote", protection(2),
 		 read_of("private", 0, 8)},
-		{"RFC 5040 7.2, 4c: the source TO is in the range: one below its base", protection(1),
-		 read_of("both", ~u64{0}, 8)},
-		{"RFC 5040 7.2, 4c: the source TO is in the range: at its end", protection(1), read_at_end(0, 1)},
-		{"RFC 5040 7.2, 4d: source TO and size are in the range: one more", protection(1), read_at_end(8, 9)},
+		{"RFC 5040 7.2, 4c: the source TO is in the range: one below its base",
+		 protection(1), read_of("both", ~u64{0}, 8)},
+		{"RFC 5040 7.2, 4c: the source TO is in the range: at its end", protection(1),
+		 read_at_end(0, 1)},
+		{"RFC 5040 7.2, 4d: source TO and size are in the range: one more", protection(1),
+		 read_at_end(8, 9)},
 		{"RFC 5040 7.2, 4d: source TO and size are in the range: all ones", protection(1),
 		 read_of("both", 0, ~u32{0})},
 		{"RFC 5040 7.2, 4e: source TO and size do not wrap", protection(4),
 		 [](const Scene &s) {
-			 ReadRequest read = {.length = 8, .source_stag = s["both"].stag, .source_to = nowhere};
+			 ReadRequest read = {
+				 .length = 8, .source_stag = s["both"].stag, .source_to = nowhere};
 
 			 return Attack{{fpdu(read.segment())}};
 		 }},
@@ -131,13 +145,20 @@ std::vector<Row> read_request_rows()
 	};
 	Octets source = filler(8, 7);
 
-	rows.push_back({"RFC 5040 5.5, 12: what was written can be read back", accepted, [source](const Scene &s) {
+	rows.push_back({"RFC 5040 5.5, 12: what was written can be read back", accepted,
+			[source](const Scene &s) {
 				const Region &both = s["both"];
-				ReadRequest read = {.length = 8, .source_stag = both.stag, .source_to = both.end() - 8};
-				Octets response = fpdu(Tagged{
-					.rdmap = op_read_response, .stag = 0x5151, .to = 0x1000, .payload = source});
+				ReadRequest read = {.length = 8,
+						    .source_stag = both.stag,
+						    .source_to = both.end() - 8};
+				Octets response = fpdu(Tagged{.rdmap = op_read_response,
+							      .stag = 0x5151,
+							      .to = 0x1000,
+							      .payload = source});
 
-				return Attack{{fpdu(Tagged{.stag = both.stag, .to = both.end() - 8, .payload = source}),
+				return Attack{{fpdu(Tagged{.stag = both.stag,
+							   .to = both.end() - 8,
+							   .payload = source}),
 					       fpdu(read.segment())},
 					      the_last,
 					      {{both.end() - 8, source}},
@@ -154,8 +175,9 @@ std::vector<Row> read_response_rows()
 	return {
 		{"RFC 5040 5.2: a Read Response answers a Read Request", tagged(0),
 		 fpdu(Tagged{.rdmap = op_read_response, .stag = 1, .payload = filler(8)})},
-		{"RFC 5040 5.2: a Read Response answers a Read Request: to memory that may be written", tagged(0),
-		 to_both(0xc1, op_read_response)},
+		{"RFC 5040 5.2: a Read Response answers a Read Request: to memory that may be "
+		 "written",
+		 tagged(0), to_both(0xc1, op_read_response)},
 		{"RFC 5040 5.2: a Read Response answers a Read Request: an empty one", operation(6),
 		 empty_response(1, 0)},
 		{"RFC 5040 5.2.2: the sink STag is the request's", tagged(0),
@@ -166,7 +188,8 @@ std::vector<Row> read_response_rows()
 			 return Attack{{fpdu(segment)}};
 		 },
 		 reading},
-		{"RFC 5040 5.2.2: the sink STag is the request's, and not one that may be written", tagged(0),
+		{"RFC 5040 5.2.2: the sink STag is the request's, and not one that may be written",
+		 tagged(0),
 		 [](const Scene &s) {
 			 Tagged segment = write(s["both"], 0, 64);
 
@@ -182,7 +205,8 @@ std::vector<Row> read_response_rows()
 			 return Attack{{fpdu(segment)}};
 		 },
 		 reading},
-		{"RFC 5040 5.2.2: the sink TO is the request's: above it", tagged(1), responds(1, 63), reading},
+		{"RFC 5040 5.2.2: the sink TO is the request's: above it", tagged(1),
+		 responds(1, 63), reading},
 		{"RFC 5040 5.2.2: the sink TO is the request's: below it", tagged(1),
 		 [](const Scene &s) {
 			 Tagged segment = response(s, 0, 64);
@@ -199,27 +223,29 @@ std::vector<Row> read_response_rows()
 			 return Attack{{fpdu(segment)}};
 		 },
 		 reading},
-		{"RFC 5040 5.2.2: the length is the request's: one octet too long", tagged(1), responds(0, 65),
-		 reading},
-		{"RFC 5040 5.2.2: the length is the request's: grown too long", tagged(1), then_responds(32, 33),
-		 reading},
-		{"RFC 5040 5.2.2: the octets come in their order: the same once more", tagged(1), then_responds(0, 32),
-		 reading},
-		{"RFC 5040 5.2.2: the octets come in their order: with a gap", tagged(1), then_responds(33, 31),
-		 reading},
-		{"RFC 5040 5.2.2: the response ends with the last octet: L is set too early", operation(0xff),
-		 responds(0, 63), reading},
-		{"RFC 5040 5.2.2: the response ends with the last octet: L is set in an empty one", operation(0xff),
-		 responds(0, 0), reading},
-		{"RFC 5040 5.2.2: the response ends with the last octet: L is never set", operation(0xff),
-		 responds(0, 64, more_tagged), reading},
-		{"RFC 5040 5.2.2: the response ends with the last octet: L is set too early in the second segment",
+		{"RFC 5040 5.2.2: the length is the request's: one octet too long", tagged(1),
+		 responds(0, 65), reading},
+		{"RFC 5040 5.2.2: the length is the request's: grown too long", tagged(1),
+		 then_responds(32, 33), reading},
+		{"RFC 5040 5.2.2: the octets come in their order: the same once more", tagged(1),
+		 then_responds(0, 32), reading},
+		{"RFC 5040 5.2.2: the octets come in their order: with a gap", tagged(1),
+		 then_responds(33, 31), reading},
+		{"RFC 5040 5.2.2: the response ends with the last octet: L is set too early",
+		 operation(0xff), responds(0, 63), reading},
+		{"RFC 5040 5.2.2: the response ends with the last octet: L is set in an empty one",
+		 operation(0xff), responds(0, 0), reading},
+		{"RFC 5040 5.2.2: the response ends with the last octet: L is never set",
+		 operation(0xff), responds(0, 64, more_tagged), reading},
+		{"RFC 5040 5.2.2: the response ends with the last octet: L is set too early in the "
+		 "second segment",
 		 operation(0xff), then_responds(32, 31), reading},
 		{"RFC 5040 5.2.2: a read is answered once",
 		 tagged(0),
 		 [](const Scene &s) {
-			 return Attack{
-				 {fpdu(response(s, 0, 64)), fpdu(response(s, 0, 64))}, 1, {{s["sink"].to, filler(64)}}};
+			 return Attack{{fpdu(response(s, 0, 64)), fpdu(response(s, 0, 64))},
+				       1,
+				       {{s["sink"].to, filler(64)}}};
 		 },
 		 {.reads = {64}, .reads_done = 1}},
 		{"RFC 5040 5.2.2: responses come in the order of their requests",
@@ -237,8 +263,8 @@ std::vector<Row> read_response_rows()
 		 [](const Scene &s) {
 			 Octets half = filler(32);
 
-			 return Attack{{fpdu(response(s, 0, 32, more_tagged)), send(4), to_both(s, 0xc1),
-					fpdu(response(s, 32, 32))},
+			 return Attack{{fpdu(response(s, 0, 32, more_tagged)), send(4),
+					to_both(s, 0xc1), fpdu(response(s, 32, 32))},
 				       the_last,
 				       {{s["sink"].to, half + half},
 					{s["receive0"].to, filler(4)},
@@ -248,11 +274,13 @@ std::vector<Row> read_response_rows()
 		{"RFC 5040 5.4: a read that a Terminate overtakes is flushed",
 		 accepted,
 		 [](const Scene &s) {
-			 return Attack{{fpdu(response(s, 0, 32, more_tagged)),
-					fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)})},
-				       the_last,
-				       {},
-				       {{s["sink"].to, 64}}};
+			 return Attack{
+				 {fpdu(response(s, 0, 32, more_tagged)),
+				  fpdu(Untagged{
+					  .rdmap = op_terminate, .qn = 2, .payload = Octets(4)})},
+				 the_last,
+				 {},
+				 {{s["sink"].to, 64}}};
 		 },
 		 {.reads = {64}, .event = 1}},
 	};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// How a row of a table is played: the victim's role, the connection, the octets, and what has to come of them.
+// How a row of a table is played: the victim's role, the connection, the octets, and what has to
+// come of them.
 #include "stage.hh"
 
 #include <memory>
@@ -47,8 +48,9 @@ public:
 			want_octets("the RTR", s.receive(row.answer.size()), row.answer);
 			s.fin();
 			want_end(s, {}, false);
-			want_verdict(victim.ask("verdict 1"),
-				     "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+			want_verdict(
+				victim.ask("verdict 1"),
+				"over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
 			return;
 		}
 		if (row.then == Then::reset)
@@ -63,7 +65,9 @@ public:
 private:
 	static std::unique_ptr<Timeouts> timeouts_for(const Startup &row)
 	{
-		return row.then == Then::times_out ? std::make_unique<Timeouts>(victim_timeout / 1000) : nullptr;
+		return row.then == Then::times_out
+			       ? std::make_unique<Timeouts>(victim_timeout / 1000)
+			       : nullptr;
 	}
 
 	void in_operation(const Startup &row, const Socket &s)
@@ -75,7 +79,8 @@ private:
 		want_octets("the Reply", s.receive(row.answer.size()), row.answer);
 		s.fin();
 		want_end(s, {}, false);
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 
 	void refused(const Socket &s)
@@ -93,7 +98,8 @@ private:
 		std::string said = victim.ask("connected");
 		std::string rejected = "RDMA_CM_EVENT_REJECTED =" + row.private_data;
 
-		if (said == "ok" || said.rfind("nothing", 0) == 0 || (row.then == Then::rejected && said != rejected))
+		if (said == "ok" || said.rfind("nothing", 0) == 0 ||
+		    (row.then == Then::rejected && said != rejected))
 			fail("the victim hears ", said);
 		want_untouched();
 	}
@@ -155,7 +161,8 @@ private:
 		if (!row.more.first)
 			s.send(fpdu(Tagged{.stag = 0xbad, .to = ~u64{0}}), pace);
 		for (size_t i = 0; i < row.more.reads.size(); i++)
-			scene.reads.push_back(take_read(s, row.more.reads[i], static_cast<u32>(i) + 1));
+			scene.reads.push_back(
+				take_read(s, row.more.reads[i], static_cast<u32>(i) + 1));
 
 		Attack attack = row.build.make(scene);
 
@@ -170,7 +177,8 @@ private:
 	{
 		victim.demand("read " + in_hex(length));
 		Octets request = s.receive(2 + 18 + 28 + 4);
-		Octets header = be16(46) + Octets{0x41, 0x41} + be32(0) + be32(1) + be32(msn) + be32(0);
+		Octets header =
+			be16(46) + Octets{0x41, 0x41} + be32(0) + be32(1) + be32(msn) + be32(0);
 		Read read = {static_cast<u32>(number(request, 20, 4)), number(request, 24, 8),
 			     static_cast<u32>(number(request, 32, 4))};
 
@@ -207,12 +215,14 @@ private:
 			fail("more than one FPDU came: ", hex(came.slice(0, 300)));
 		want_octets(row.cause ? "the Terminate" : "the answer", came, want);
 		if (end != End::fin)
-			fail(end == End::open ? "the stream was not closed" : "the stream was reset");
+			fail(end == End::open ? "the stream was not closed"
+					      : "the stream was reset");
 	}
 
 	static const Octets &culprit(const Attack &attack)
 	{
-		return attack.culprit == the_last ? attack.fpdus.back() : attack.fpdus.at(attack.culprit);
+		return attack.culprit == the_last ? attack.fpdus.back()
+						  : attack.fpdus.at(attack.culprit);
 	}
 
 	static Octets without_responses(const Octets &stream)
@@ -240,9 +250,11 @@ private:
 			ask << " may " << span.at << ' ' << span.length;
 		for (const Change &change : attack.lands)
 			ask << " is " << change.at << ' ' << hex(change.octets);
-		want << "over=1 receives=" << more.delivered << '/' << more.receives - more.delivered - more.refused
-		     << '/' << more.refused << " sends=" << more.reads_done << '/' << reads - more.reads_done << "/0"
-		     << " event=" << (event ? std::to_string(event) : "none") << " memory=ok good=ok";
+		want << "over=1 receives=" << more.delivered << '/'
+		     << more.receives - more.delivered - more.refused << '/' << more.refused
+		     << " sends=" << more.reads_done << '/' << reads - more.reads_done << "/0"
+		     << " event=" << (event ? std::to_string(event) : "none")
+		     << " memory=ok good=ok";
 		want_verdict(victim.ask(ask.str()), want.str());
 	}
 };
@@ -255,10 +267,12 @@ std::vector<Case> startup_cases(const Stage &stage)
 	Startups startups(stage);
 
 	for (const Startup &row : request_rows())
-		cases.push_back({"listener", row.name, [=](Pace pace) mutable { startups.run_request(row, pace); },
+		cases.push_back({"listener", row.name,
+				 [=](Pace pace) mutable { startups.run_request(row, pace); },
 				 row.then == Then::times_out});
 	for (const Startup &row : reply_rows())
-		cases.push_back({"client", row.name, [=](Pace pace) mutable { startups.run_reply(row, pace); },
+		cases.push_back({"client", row.name,
+				 [=](Pace pace) mutable { startups.run_reply(row, pace); },
 				 row.then == Then::times_out});
 	return cases;
 }
@@ -269,8 +283,10 @@ std::vector<Case> segment_cases(const Stage &stage)
 	Attacks attacks(stage);
 
 	for (const Row &row : segment_rows()) {
-		cases.push_back({"listener", row.name, [=](Pace pace) mutable { attacks.attack_listener(row, pace); }});
-		cases.push_back({"client", row.name, [=](Pace pace) mutable { attacks.attack_client(row, pace); }});
+		cases.push_back({"listener", row.name,
+				 [=](Pace pace) mutable { attacks.attack_listener(row, pace); }});
+		cases.push_back({"client", row.name,
+				 [=](Pace pace) mutable { attacks.attack_client(row, pace); }});
 	}
 	return cases;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Peer-to-peer mode (RFC 6581 5 and 9.2): each ready-to-receive message, sent and received. It comes before all else, and
-// neither a receive nor a completion is spent on it.
+// Peer-to-peer mode (RFC 6581 5 and 9.2): each ready-to-receive message, sent and received. It
+// comes before all else, and neither a receive nor a completion is spent on it.
 #include "stage.hh"
 
 namespace hostile {
@@ -45,8 +45,10 @@ public:
 		Socket s = invited(offer(a | b, 0), 4, pace);
 
 		waits_for(s, fpdu(Untagged{}), pace);
-		s.send(fpdu(Untagged{.msn = 2}) + fpdu(Untagged{.msn = 3, .payload = filler(8)}), pace);
-		leave(s, "receives=2/2/0 sends=1/0/0", " is " + in_hex(receive(1)) + " " + hex(filler(8)));
+		s.send(fpdu(Untagged{.msn = 2}) + fpdu(Untagged{.msn = 3, .payload = filler(8)}),
+		       pace);
+		leave(s, "receives=2/2/0 sends=1/0/0",
+		      " is " + in_hex(receive(1)) + " " + hex(filler(8)));
 	}
 
 	void a_send_that_was_not_offered_is_the_consumers(Pace pace)
@@ -61,14 +63,19 @@ public:
 	{
 		Socket s = invited(offer(a, d), 0, pace);
 		const Region &both = victim.regions.at("both");
-		ReadRequest real = {.sink_to = 0x2000, .length = 8, .source_stag = both.stag, .source_to = both.to};
+		ReadRequest real = {.sink_to = 0x2000,
+				    .length = 8,
+				    .source_stag = both.stag,
+				    .source_to = both.to};
 
 		s.send(fpdu(ReadRequest{.source_stag = nobody}.segment()), pace);
 		want_octets("the answer", s.receive(2 + 14 + 4),
 			    fpdu(Tagged{.rdmap = op_read_response, .stag = 0x5151, .to = 0x1000}));
 		s.send(fpdu(real.segment(2)), pace);
 		want_fpdu("the next answer", s.receive(small_response),
-			  be16(14 + 8) + Tagged{.rdmap = op_read_response, .stag = 0x5151, .to = 0x2000}.octets());
+			  be16(14 + 8) +
+				  Tagged{.rdmap = op_read_response, .stag = 0x5151, .to = 0x2000}
+					  .octets());
 		leave(s, "receives=0/0/0 sends=0/0/0");
 	}
 
@@ -100,7 +107,8 @@ public:
 		works(s, 1, pace);
 	}
 
-	// What is read by it belongs to nobody, so only its length has to be zero; hardware wants STags that are not.
+	// What is read by it belongs to nobody, so only its length has to be zero; hardware wants
+	// STags that are not.
 	void sends_a_read(Pace pace)
 	{
 		Socket s = answered(offer(a, d), pace);
@@ -115,7 +123,10 @@ public:
 	}
 
 private:
-	u64 receive(unsigned n) const { return victim.regions.at("receive" + std::to_string(n)).to; }
+	u64 receive(unsigned n) const
+	{
+		return victim.regions.at("receive" + std::to_string(n)).to;
+	}
 
 	// A connection whose Reply offers what we do.
 	Socket invited(const Octets &data, unsigned receives, Pace pace)
@@ -124,7 +135,8 @@ private:
 
 		s.send(Frame{.data = data}.octets(), pace);
 		victim.demand("accept " + in_hex(receives));
-		want_octets("the Reply", s.receive(24), Frame{.key = reply_key, .data = data}.octets());
+		want_octets("the Reply", s.receive(24),
+			    Frame{.key = reply_key, .data = data}.octets());
 		return s;
 	}
 
@@ -159,14 +171,16 @@ private:
 		victim.demand("read 8");
 		s.send(response_to(take_read_request(s, msn), 8), pace);
 		leave(s, "receives=1/3/0 sends=2/0/0",
-		      " is " + in_hex(receive(0)) + " " + hex(filler(8)) + " is " + sink + " " + hex(filler(8)));
+		      " is " + in_hex(receive(0)) + " " + hex(filler(8)) + " is " + sink + " " +
+			      hex(filler(8)));
 	}
 
 	void leave(const Socket &s, const std::string &counts, const std::string &changes = "")
 	{
 		s.fin();
 		want_end(s, {}, false);
-		want_verdict(victim.ask("verdict 1" + changes), "over=1 " + counts + " event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1" + changes),
+			     "over=1 " + counts + " event=none memory=ok good=ok");
 	}
 };
 
@@ -175,23 +189,30 @@ private:
 std::vector<Case> rtr_cases(const Stage &stage)
 {
 	Rtr rtr(stage);
-	auto play = [&](void (Rtr::*act)(Pace)) { return [=](Pace pace) mutable { (rtr.*act)(pace); }; };
+	auto play = [&](void (Rtr::*act)(Pace)) {
+		return [=](Pace pace) mutable { (rtr.*act)(pace); };
+	};
 
 	return {
 		{"listener", "RFC 6581 9.2: a zero-length Send as RTR takes no receive",
 		 play(&Rtr::send_takes_no_receive)},
 		{"listener", "RFC 6581 9.2: the zero-length Sends that follow it take receives",
 		 play(&Rtr::only_the_first_send_is_one)},
-		{"listener", "RFC 6581 9.2: where none was offered the first zero-length Send takes a receive",
+		{"listener",
+		 "RFC 6581 9.2: where none was offered the first zero-length Send takes a receive",
 		 play(&Rtr::a_send_that_was_not_offered_is_the_consumers)},
-		{"listener", "RFC 6581 9.2: a zero-length Read as RTR is answered", play(&Rtr::read_is_answered)},
+		{"listener", "RFC 6581 9.2: a zero-length Read as RTR is answered",
+		 play(&Rtr::read_is_answered)},
 		{"listener", "RFC 6581 9.2: a zero-length Write as RTR is placed nowhere",
 		 play(&Rtr::write_is_placed_nowhere)},
-		{"client", "RFC 6581 5: a zero-length Send as RTR comes before what was posted earlier",
+		{"client",
+		 "RFC 6581 5: a zero-length Send as RTR comes before what was posted earlier",
 		 play(&Rtr::sends_a_send)},
-		{"client", "RFC 6581 5: a zero-length Write as RTR comes before what was posted earlier",
+		{"client",
+		 "RFC 6581 5: a zero-length Write as RTR comes before what was posted earlier",
 		 play(&Rtr::sends_a_write)},
-		{"client", "RFC 6581 5: a zero-length Read as RTR comes before what was posted earlier",
+		{"client",
+		 "RFC 6581 5: a zero-length Read as RTR comes before what was posted earlier",
 		 play(&Rtr::sends_a_read)},
 	};
 }

@@ -9,10 +9,13 @@
 namespace hostile {
 
 inline constexpr u32 nobody = 0xdeadbe00;		      // an STag that was never given out
-inline constexpr u64 nowhere = ~u64{0} - 3;		      // a TO that wraps with the fifth octet
+inline constexpr u64 nowhere = ~u64{0} - 3; // a TO that wraps with the fifth octet
 inline constexpr u8 more_tagged = 0x81, more_untagged = 0x01; // L is not set
 
-inline Octets send(size_t len, u32 msn = 1) { return fpdu(Untagged{.msn = msn, .payload = filler(len)}); }
+inline Octets send(size_t len, u32 msn = 1)
+{
+	return fpdu(Untagged{.msn = msn, .payload = filler(len)});
+}
 
 // A RDMA Write into a region, from an offset on that may be negative.
 inline Tagged write(const Region &region, u64 offset, size_t len)
@@ -26,14 +29,17 @@ inline Build write_to(const char *name, u64 offset, size_t len)
 }
 
 // What has to be seen of Sends: the receives in their order.
-inline std::vector<Change> in_receive(const Scene &s, const Octets &octets, const char *receive = "receive0")
+inline std::vector<Change> in_receive(const Scene &s, const Octets &octets,
+				      const char *receive = "receive0")
 {
 	return {{s[receive].to, octets}};
 }
 
 inline Build delivered(const Untagged &segment, u8 pad = 0)
 {
-	return [=](const Scene &s) { return Attack{{fpdu(segment, pad)}, the_last, in_receive(s, segment.payload)}; };
+	return [=](const Scene &s) {
+		return Attack{{fpdu(segment, pad)}, the_last, in_receive(s, segment.payload)};
+	};
 }
 
 inline Untagged with(Untagged segment, auto change)
@@ -58,16 +64,19 @@ inline Build to_both(u8 ddp, u8 rdmap = op_write)
 
 inline Build to_both_lands(u8 ddp, u8 rdmap = op_write)
 {
-	return [=](const Scene &s) { return Attack{{to_both(s, ddp, rdmap)}, the_last, {{s["both"].to, filler(8)}}}; };
+	return [=](const Scene &s) {
+		return Attack{{to_both(s, ddp, rdmap)}, the_last, {{s["both"].to, filler(8)}}};
+	};
 }
 
 inline Build two_segments(Untagged second)
 {
 	return [=](const Scene &s) {
-		return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(32)}), fpdu(second)},
-			      1,
-			      {},
-			      {{s["receive0"].to, 64}}};
+		return Attack{
+			{fpdu(Untagged{.ddp = more_untagged, .payload = filler(32)}), fpdu(second)},
+			1,
+			{},
+			{{s["receive0"].to, 64}}};
 	};
 }
 

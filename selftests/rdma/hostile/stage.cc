@@ -14,7 +14,8 @@ class Elapsed {
 public:
 	long ms() const
 	{
-		return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start)
+		return std::chrono::duration_cast<std::chrono::milliseconds>(
+			       std::chrono::steady_clock::now() - start)
 			.count();
 	}
 };

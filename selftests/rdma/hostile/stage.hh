@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the cases of the attacker have in common: a connection with the victim, in either role, and what is wanted of
-// what comes back, of its end, and of the victim's program.
+// What the cases of the attacker have in common: a connection with the victim, in either role, and
+// what is wanted of what comes back, of its end, and of the victim's program.
 #pragma once
 
 #include "../shared/timeouts.hh"
@@ -9,7 +9,8 @@
 namespace hostile {
 
 inline constexpr unsigned victim_port = 7190, attacker_port = 7192;
-inline constexpr int short_while = 100, victim_timeout = 1000; // ms; where the victim is to wait, Timeouts sets it
+inline constexpr int short_while = 100,
+		     victim_timeout = 1000; // ms; where the victim is to wait, Timeouts sets it
 
 void want_octets(const char *what, const Octets &is, const Octets &want);
 // An FPDU that begins like this, and whose pad is zero (RFC 5044 4.1).

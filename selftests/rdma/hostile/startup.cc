@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What a receiver checks of a Request or Reply frame (RFC 5044 7.1, RFC 6581 9 and 10), and that it does not wait for
-// ever.
+// What a receiver checks of a Request or Reply frame (RFC 5044 7.1, RFC 6581 9 and 10), and that it
+// does not wait for ever.
 #include "case.hh"
 
 namespace hostile {
@@ -28,8 +28,8 @@ std::vector<Startup> rows_of_both(const Frame &good, const char *wrong_key)
 		Octets octets = good.octets();
 
 		octets[i] ^= 0x20;
-		rows.push_back(
-			{"RFC 5044 7.1.2, 5: the key matches: octet " + std::to_string(i), octets, Then::closed});
+		rows.push_back({"RFC 5044 7.1.2, 5: the key matches: octet " + std::to_string(i),
+				octets, Then::closed});
 	}
 	row("RFC 5044 7.1.2, 8: initiator does not meet initiator, nor responder responder",
 	    [&](Frame &f) { f.key = wrong_key; });
@@ -44,11 +44,12 @@ std::vector<Startup> rows_of_both(const Frame &good, const char *wrong_key)
 	row("RFC 5044 7.1.2, 9: private data fits the buffer: 256 octets",
 	    [](Frame &f) { f.data = f.data + Octets(256); });
 	for (size_t length : {0, 1, 3})
-		row("RFC 6581 9: with S there are four octets of enhanced data: " + std::to_string(length),
+		row("RFC 6581 9: with S there are four octets of enhanced data: " +
+			    std::to_string(length),
 		    [=](Frame &f) { f.data = f.data.slice(0, length); });
 	for (size_t length : {0, 1, 16, 19, 20, 23})
-		rows.push_back({"RFC 5044 7.1.2, 10: startup does not wait forever: " + std::to_string(length) +
-					" octets and no more",
+		rows.push_back({"RFC 5044 7.1.2, 10: startup does not wait forever: " +
+					std::to_string(length) + " octets and no more",
 				good.octets().slice(0, length), Then::times_out});
 	row(
 		"RFC 5044 7.1.1: PD_Length matches the private data: it is 8 octets short",
@@ -81,32 +82,40 @@ std::vector<Startup> request_rows()
 			       Frame{.key = reply_key, .data = theirs}.octets()};
 	};
 	auto unenhanced = [](const char *name, u8 flags, u8 rev, u8 flags_back) {
-		return Startup{name, Frame{.flags = flags, .rev = rev, .data = {}}.octets(), Then::replies,
-			       Frame{.key = reply_key, .flags = flags_back, .rev = rev, .data = {}}.octets()};
+		return Startup{name, Frame{.flags = flags, .rev = rev, .data = {}}.octets(),
+			       Then::replies,
+			       Frame{.key = reply_key, .flags = flags_back, .rev = rev, .data = {}}
+				       .octets()};
 	};
 
 	rows.insert(
 		rows.end(),
 		{{"RFC 5044 7.1.1: private data is handed over as it came",
-		  Frame{.data = plain_enhanced(0, 0) + most}.octets(), Then::replies, Frame{.key = reply_key}.octets(),
-		  hex(most)},
+		  Frame{.data = plain_enhanced(0, 0) + most}.octets(), Then::replies,
+		  Frame{.key = reply_key}.octets(), hex(most)},
 		 unenhanced("RFC 6581 10: a plain Request has a plain Reply", 0x40, 1, 0x40),
-		 unenhanced("RFC 5044 7.1.1: R and the reserved bits of a Request are not checked", 0x7f, 1, 0x40),
-		 unenhanced("RFC 6581 6: without S there is no enhanced data, whatever the revision", 0x40, 2, 0x40),
+		 unenhanced("RFC 5044 7.1.1: R and the reserved bits of a Request are not checked",
+			    0x7f, 1, 0x40),
+		 unenhanced(
+			 "RFC 6581 6: without S there is no enhanced data, whatever the revision",
+			 0x40, 2, 0x40),
 		 unenhanced("RFC 5044 7.1.1: CRCs are on if either end wants them", 0x00, 1, 0x40),
-		 enhanced("RFC 6581 9.1: the responder's IRD covers our ORD, its ORD is not above our IRD",
+		 enhanced("RFC 6581 9.1: the responder's IRD covers our ORD, its ORD is not above "
+			  "our IRD",
 			  plain_enhanced(0, 0, 2, 6), plain_enhanced(0, 0, 6, 2)),
-		 enhanced("RFC 6581 9.1: 0x3FFF is answered by 0x3FFF", plain_enhanced(0x3f, 0x3f, 0xff, 0xff),
+		 enhanced("RFC 6581 9.1: 0x3FFF is answered by 0x3FFF",
+			  plain_enhanced(0x3f, 0x3f, 0xff, 0xff),
 			  plain_enhanced(0x3f, 0x3f, 0xff, 0xff)),
-		 enhanced("RFC 6581 9.2: without A, the flags B, C and D are ignored", plain_enhanced(b, c | d),
-			  plain_enhanced(0, 0)),
-		 enhanced("RFC 6581 9.2: with A, types that both know are offered", plain_enhanced(a, c),
-			  plain_enhanced(a, c)),
-		 enhanced("RFC 6581 9.2: all three types", plain_enhanced(a | b, c | d), plain_enhanced(a | b, c | d)),
+		 enhanced("RFC 6581 9.2: without A, the flags B, C and D are ignored",
+			  plain_enhanced(b, c | d), plain_enhanced(0, 0)),
+		 enhanced("RFC 6581 9.2: with A, types that both know are offered",
+			  plain_enhanced(a, c), plain_enhanced(a, c)),
+		 enhanced("RFC 6581 9.2: all three types", plain_enhanced(a | b, c | d),
+			  plain_enhanced(a | b, c | d)),
 		 enhanced("RFC 6581 9.2: who asks for none is offered one", plain_enhanced(a, 0),
 			  plain_enhanced(a | b, c | d)),
-		 {"RFC 5044 7.1.1: markers that we require are not asked of us", Frame{.flags = 0xd0}.octets(),
-		  Then::replies, Frame{.key = reply_key}.octets()}});
+		 {"RFC 5044 7.1.1: markers that we require are not asked of us",
+		  Frame{.flags = 0xd0}.octets(), Then::replies, Frame{.key = reply_key}.octets()}});
 	return rows;
 }
 
@@ -124,11 +133,13 @@ std::vector<Startup> reply_rows()
 		       plain_enhanced(a | b, 0), Then::replies, fpdu(Untagged{})),
 		 reply("RFC 6581 9.1: a responder's ORD that needs too much is refused",
 		       plain_enhanced(a, c | 0x3f, 4, 0xfe), Then::terminates, terminate(mpa(6))),
-		 reply("RFC 6581 9.2: without a common RTR type there is no connection", plain_enhanced(a, 0),
-		       Then::terminates, terminate(mpa(7))),
-		 reply("RFC 6581 9.2: A is answered by A", plain_enhanced(0, 0), Then::terminates, terminate(mpa(7))),
+		 reply("RFC 6581 9.2: without a common RTR type there is no connection",
+		       plain_enhanced(a, 0), Then::terminates, terminate(mpa(7))),
+		 reply("RFC 6581 9.2: A is answered by A", plain_enhanced(0, 0), Then::terminates,
+		       terminate(mpa(7))),
 		 {"RFC 5044 7.1.2, 3: a rejected connection is no connection",
-		  Frame{.key = reply_key, .flags = 0x70, .data = good.data + Octets{0x6e, 0x6f}}.octets(),
+		  Frame{.key = reply_key, .flags = 0x70, .data = good.data + Octets{0x6e, 0x6f}}
+			  .octets(),
 		  Then::rejected,
 		  {},
 		  "6e6f"},
@@ -136,8 +147,8 @@ std::vector<Startup> reply_rows()
 		  Frame{.key = reply_key, .flags = 0xd0, .data = good.data}.octets(), Then::replies,
 		  marked(fpdu(Tagged{.stag = 1}))},
 		 {"RFC 5044 7.1.2, 7: so they are if there is no connection",
-		  Frame{.key = reply_key, .flags = 0xd0, .data = plain_enhanced(a, 0)}.octets(), Then::terminates,
-		  marked(terminate(mpa(7)))}});
+		  Frame{.key = reply_key, .flags = 0xd0, .data = plain_enhanced(a, 0)}.octets(),
+		  Then::terminates, marked(terminate(mpa(7)))}});
 	return rows;
 }
 

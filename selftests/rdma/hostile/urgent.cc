@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Octets that a peer's TCP marks as urgent (RFC 9293 3.8.5): the mark means nothing to MPA, and they stay where they are in
-// the stream (RFC 6093 3.1).
+// Octets that a peer's TCP marks as urgent (RFC 9293 3.8.5): the mark means nothing to MPA, and
+// they stay where they are in the stream (RFC 6093 3.1).
 #include "stage.hh"
 
 namespace hostile {
@@ -21,12 +21,15 @@ public:
 		for (size_t mark : {1, 9, 24, 30}) {
 			std::string receive = "receive" + std::to_string(msn);
 
-			send_marked(s, fpdu(Untagged{.msn = ++msn, .payload = filler(8, msn)}), mark);
-			verdict += " is " + in_hex(victim.regions.at(receive).to) + " " + hex(filler(8, msn));
+			send_marked(s, fpdu(Untagged{.msn = ++msn, .payload = filler(8, msn)}),
+				    mark);
+			verdict += " is " + in_hex(victim.regions.at(receive).to) + " " +
+				   hex(filler(8, msn));
 		}
 		s.fin();
 		want_end(s, {}, false);
-		want_verdict(victim.ask(verdict), "over=1 receives=4/0/0 sends=0/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask(verdict),
+			     "over=1 receives=4/0/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 
 	void in_a_request()
@@ -45,7 +48,8 @@ public:
 		Socket s = listener.accept();
 
 		take_request(s);
-		send_marked(s, Frame{.key = reply_key, .data = {0x80, 0x04, 0x80, 0x04}}.octets(), 22);
+		send_marked(s, Frame{.key = reply_key, .data = {0x80, 0x04, 0x80, 0x04}}.octets(),
+			    22);
 		victim.demand("connected");
 		s.receive(20);
 		leave(s);
@@ -62,7 +66,8 @@ private:
 	{
 		s.fin();
 		want_end(s, {}, false);
-		want_verdict(victim.ask("verdict 1"), "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
+		want_verdict(victim.ask("verdict 1"),
+			     "over=1 receives=0/4/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 };
 
@@ -74,12 +79,12 @@ std::vector<Case> urgent_cases(const Stage &stage)
 	auto play = [&](void (Marks::*act)()) { return [=](Pace) mutable { (marks.*act)(); }; };
 
 	return {
-		{"listener", "RFC 9293 3.8.5: urgent octets of FPDUs are octets of the stream", play(&Marks::in_fpdus),
-		 true},
+		{"listener", "RFC 9293 3.8.5: urgent octets of FPDUs are octets of the stream",
+		 play(&Marks::in_fpdus), true},
 		{"listener", "RFC 9293 3.8.5: an urgent octet of a Request is one of the stream",
 		 play(&Marks::in_a_request), true},
-		{"client", "RFC 9293 3.8.5: an urgent octet of a Reply is one of the stream", play(&Marks::in_a_reply),
-		 true},
+		{"client", "RFC 9293 3.8.5: an urgent octet of a Reply is one of the stream",
+		 play(&Marks::in_a_reply), true},
 	};
 }
 

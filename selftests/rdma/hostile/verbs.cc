@@ -10,7 +10,8 @@ namespace victim {
 void need(int ret, const char *name)
 {
 	if (ret)
-		throw std::runtime_error(std::string(name) + ": " + std::strerror(ret > 0 ? ret : errno));
+		throw std::runtime_error(std::string(name) + ": " +
+					 std::strerror(ret > 0 ? ret : errno));
 }
 
 bool readable(int fd, int ms)
@@ -69,7 +70,8 @@ Event next_event(rdma_event_channel *channel, int ms)
 	out.type = raw->event;
 	out.status = raw->status;
 	out.id = raw->id;
-	if (raw->event == RDMA_CM_EVENT_CONNECT_REQUEST || raw->event == RDMA_CM_EVENT_ESTABLISHED) {
+	if (raw->event == RDMA_CM_EVENT_CONNECT_REQUEST ||
+	    raw->event == RDMA_CM_EVENT_ESTABLISHED) {
 		out.depth = raw->param.conn.initiator_depth;
 		out.resources = raw->param.conn.responder_resources;
 	}
@@ -88,8 +90,8 @@ Event want_event(rdma_event_channel *channel, rdma_cm_event_type type)
 	Event event = next_event(channel, patience);
 
 	if (!event.there || event.type != type)
-		throw std::runtime_error("wanted " + std::string(rdma_event_str(type)) + ", got " + event.name() + " " +
-					 std::to_string(event.status));
+		throw std::runtime_error("wanted " + std::string(rdma_event_str(type)) + ", got " +
+					 event.name() + " " + std::to_string(event.status));
 	return event;
 }
 
@@ -126,13 +128,15 @@ rdma_cm_id *listen_on(rdma_event_channel *channel, const char *host, unsigned po
 	return id;
 }
 
-// rdma_cm may miss a neighbour until its time is up (faults/carrier.cc), which is to be before ours is.
+// rdma_cm may miss a neighbour until its time is up (faults/carrier.cc), which is to be before ours
+// is.
 rdma_cm_id *resolve(rdma_event_channel *channel, const char *host, unsigned port)
 {
 	sockaddr_in addr = address(host, port);
 	rdma_cm_id *id = create_id(channel);
 
-	need(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr *>(&addr), patience / 2), "rdma_resolve_addr");
+	need(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr *>(&addr), patience / 2),
+	     "rdma_resolve_addr");
 	want_event(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
 	need(rdma_resolve_route(id, patience / 2), "rdma_resolve_route");
 	want_event(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the victim's program is made of: verbs and rdma_cm, where whatever goes wrong is an exception.
+// What the victim's program is made of: verbs and rdma_cm, where whatever goes wrong is an
+// exception.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -48,7 +49,8 @@ public:
 		ibv_destroy_comp_channel(channel);
 	}
 
-	// An event may tell of a completion that was polled already: only time or a completion ends the wait.
+	// An event may tell of a completion that was polled already: only time or a completion ends
+	// the wait.
 	bool next(ibv_wc *wc, int ms)
 	{
 		while (ibv_poll_cq(cq, 1, wc) != 1) {

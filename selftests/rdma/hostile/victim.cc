@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The end that is attacked: an honest verbs program. It does what the attacker asks for on its standard input, one line
-// at a time, and answers with one line each:
+// The end that is attacked: an honest verbs program. It does what the attacker asks for on its
+// standard input, one line at a time, and answers with one line each:
 //
 //	accept N		take the connection request that comes, with N receives posted: "ok PRIVATE-DATA"
 //	request			a connection request comes, and is kept for later: "ok"
@@ -21,12 +21,12 @@
 //	send LENGTH		post a Send: "ok"
 //	disconnect		end the connection from here: "ok"
 //	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it never got far), take it down and
-//				tell what became of it. CHANGE: "may ADDRESS LENGTH", memory that may have
-//				changed, or "is ADDRESS HEX", memory that must have changed to this. Numbers
-//				are hexadecimal.
+//				tell what became of it. CHANGE: "may ADDRESS LENGTH", memory that
+//				may have changed, or "is ADDRESS HEX", memory that must have changed
+//				to this. Numbers are hexadecimal.
 //
-// All memory that anybody could reach lies in one arena, full of canaries: it is compared octet by octet. And a good
-// connection of this very process is used again after each case.
+// All memory that anybody could reach lies in one arena, full of canaries: it is compared octet by
+// octet. And a good connection of this very process is used again after each case.
 #include "good.hh"
 
 #include <fcntl.h>
@@ -45,7 +45,9 @@ struct Tally {
 
 	void count(ibv_wc_status status)
 	{
-		(status == IBV_WC_SUCCESS ? good : status == IBV_WC_WR_FLUSH_ERR ? flushed : failed)++;
+		(status == IBV_WC_SUCCESS	 ? good
+		 : status == IBV_WC_WR_FLUSH_ERR ? flushed
+						 : failed)++;
 	}
 	unsigned all() const { return good + flushed + failed; }
 };
@@ -92,7 +94,8 @@ public:
 		if (verb == "reject")
 			return reject(in);
 		if (verb == "depths")
-			return "ok " + std::to_string(told_depth) + " " + std::to_string(told_resources);
+			return "ok " + std::to_string(told_depth) + " " +
+			       std::to_string(told_resources);
 		if (verb == "mix")
 			return mix();
 		if (verb == "flood")
@@ -144,13 +147,16 @@ private:
 		completions = new Completions(verbs);
 		create_qp(id, pd, completions->cq);
 		for (unsigned i = 0; i < count; i++)
-			post_receive(id->qp, sge_of(arena->receive_at(i), receive_size, arena->local), 1);
+			post_receive(id->qp,
+				     sge_of(arena->receive_at(i), receive_size, arena->local), 1);
 	}
 
 	std::string request()
 	{
 		pending = next_event(channel, patience);
-		return pending.there && pending.type == RDMA_CM_EVENT_CONNECT_REQUEST ? "ok" : pending.name();
+		return pending.there && pending.type == RDMA_CM_EVENT_CONNECT_REQUEST
+			       ? "ok"
+			       : pending.name();
 	}
 
 	std::string quiet()
@@ -178,7 +184,8 @@ private:
 
 	std::string crc(bool on) const
 	{
-		std::ofstream file(std::string("/sys/class/infiniband/") + ibv_get_device_name(verbs->device) + "/mpa_crc");
+		std::ofstream file(std::string("/sys/class/infiniband/") +
+				   ibv_get_device_name(verbs->device) + "/mpa_crc");
 
 		file << on << std::endl;
 		return file ? "ok" : "mpa_crc cannot be written";
@@ -199,7 +206,8 @@ private:
 		in >> digits;
 		std::vector<u8> data = octets_of(digits);
 
-		need(rdma_reject(pending.id, data.data(), static_cast<u8>(data.size())), "rdma_reject");
+		need(rdma_reject(pending.id, data.data(), static_cast<u8>(data.size())),
+		     "rdma_reject");
 		rdma_destroy_id(pending.id);
 		pending = {};
 		return said;
@@ -210,7 +218,8 @@ private:
 		std::vector<u8> octets;
 
 		for (size_t i = 0; i + 1 < digits.size(); i += 2)
-			octets.push_back(static_cast<u8>(std::stoul(digits.substr(i, 2), nullptr, 16)));
+			octets.push_back(
+				static_cast<u8>(std::stoul(digits.substr(i, 2), nullptr, 16)));
 		return octets;
 	}
 
@@ -249,7 +258,8 @@ private:
 
 	std::string read(u32 len)
 	{
-		post_send(id->qp, IBV_WR_RDMA_READ, sge_of(arena->sink + sunk, len, arena->local), 0x1000, 0x77);
+		post_send(id->qp, IBV_WR_RDMA_READ, sge_of(arena->sink + sunk, len, arena->local),
+			  0x1000, 0x77);
 		sunk += len;
 		posted_sends++;
 		return "ok";
@@ -258,7 +268,8 @@ private:
 	std::string mix()
 	{
 		auto post = [&](ibv_wr_opcode opcode, u32 len) {
-			post_send(id->qp, opcode, sge_of(arena->sink, len, arena->local), 0x1000, 0x77);
+			post_send(id->qp, opcode, sge_of(arena->sink, len, arena->local), 0x1000,
+				  0x77);
 			posted_sends++;
 		};
 
@@ -275,7 +286,8 @@ private:
 		const u8 *from = static_cast<const u8 *>(arena->regions.front().mr->addr);
 
 		for (unsigned i = 0; i < count; i++)
-			post_send(id->qp, IBV_WR_RDMA_WRITE, sge_of(from, large, arena->local), 0x1000, 0x77);
+			post_send(id->qp, IBV_WR_RDMA_WRITE, sge_of(from, large, arena->local),
+				  0x1000, 0x77);
 		posted_sends += count;
 		return "ok";
 	}
@@ -296,7 +308,8 @@ private:
 		std::string said = "ok";
 		ibv_wc wc;
 
-		for (unsigned i = 0; i <= count && completions->next(&wc, i < count ? patience : 100); i++) {
+		for (unsigned i = 0;
+		     i <= count && completions->next(&wc, i < count ? patience : 100); i++) {
 			(wc.wr_id ? receive_tally : send_tally).count(wc.status);
 			said += i < count ? " " + std::to_string(wc.opcode) : " more";
 		}
@@ -312,7 +325,10 @@ private:
 
 	// ---- the verdict ----
 
-	bool flushed() const { return receive_tally.all() >= posted_receives && send_tally.all() >= posted_sends; }
+	bool flushed() const
+	{
+		return receive_tally.all() >= posted_receives && send_tally.all() >= posted_sends;
+	}
 
 	void wait_over()
 	{
@@ -345,7 +361,8 @@ private:
 		while (!ibv_get_async_event(verbs, &event)) {
 			bool own = event.element.qp == id->qp;
 
-			if (event.event_type <= IBV_EVENT_PATH_MIG_ERR) // the others tell of ports and the like
+			if (event.event_type <=
+			    IBV_EVENT_PATH_MIG_ERR) // the others tell of ports and the like
 				out += std::string(out.empty() ? "" : "+") + (own ? "" : "stray-") +
 				       std::to_string(event.event_type);
 			ibv_ack_async_event(&event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Octets as the figures of RFC 5040, 5041, 5044 and 6581 draw them, put together by hand: nothing here is shared with
-// what is being attacked. Every field can hold any value, since most of the cases want a wrong one.
+// Octets as the figures of RFC 5040, 5041, 5044 and 6581 draw them, put together by hand: nothing
+// here is shared with what is being attacked. Every field can hold any value, since most of the
+// cases want a wrong one.
 #pragma once
 
 #include <cstddef>
@@ -77,7 +78,8 @@ Octets fpdu_that_says(u16 length, const Octets &ulpdu);
 // One bit is not what was sent.
 Octets damaged(Octets fpdu, size_t octet, u8 bit = 0x01);
 
-// Cuts a stream into its FPDUs. The last one may be incomplete, or its CRC wrong: `good` says how many are sound.
+// Cuts a stream into its FPDUs. The last one may be incomplete, or its CRC wrong: `good` says how
+// many are sound.
 struct Fpdus {
 	std::vector<Octets> all;
 	size_t good = 0;
@@ -136,7 +138,8 @@ struct Untagged { // RFC 5041 figure 5
 
 	Octets octets() const
 	{
-		return Octets{ddp, rdmap} + be32(invalidate) + be32(qn) + be32(msn) + be32(mo) + payload;
+		return Octets{ddp, rdmap} + be32(invalidate) + be32(qn) + be32(msn) + be32(mo) +
+		       payload;
 	}
 };
 
@@ -149,7 +152,8 @@ struct ReadRequest { // RFC 5040 figure 6
 
 	Octets octets() const
 	{
-		return be32(sink_stag) + be64(sink_to) + be32(length) + be32(source_stag) + be64(source_to);
+		return be32(sink_stag) + be64(sink_to) + be32(length) + be32(source_stag) +
+		       be64(source_to);
 	}
 	Untagged segment(u32 msn = 1) const
 	{

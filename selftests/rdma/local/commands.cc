@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// uverbs commands as no library writes them: the driver's part of any length and content, responses with too little
-// room or in memory that is not there, and noise.
+// uverbs commands as no library writes them: the driver's part of any length and content, responses
+// with too little room or in memory that is not there, and noise.
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -44,7 +44,8 @@ struct Command {
 };
 
 // Writes it; 0 or an errno.
-int issue(int fd, const Command &command, const Octets &driver_in, void *response, size_t driver_room)
+int issue(int fd, const Command &command, const Octets &driver_in, void *response,
+	  size_t driver_room)
 {
 	ib_uverbs_cmd_hdr hdr{};
 	Octets call = command.fixed;
@@ -111,18 +112,25 @@ Command create_qp(const Objects &of)
 
 Command alloc_pd()
 {
-	return {IB_USER_VERBS_CMD_ALLOC_PD, octets_of(ib_uverbs_alloc_pd{}), sizeof(ib_uverbs_alloc_pd_resp), 0};
+	return {IB_USER_VERBS_CMD_ALLOC_PD, octets_of(ib_uverbs_alloc_pd{}),
+		sizeof(ib_uverbs_alloc_pd_resp), 0};
 }
 
 Command get_context()
 {
-	return {IB_USER_VERBS_CMD_GET_CONTEXT, octets_of(ib_uverbs_get_context{}), sizeof(ib_uverbs_get_context_resp),
-		sizeof(srnic_alloc_ucontext_resp)};
+	return {IB_USER_VERBS_CMD_GET_CONTEXT, octets_of(ib_uverbs_get_context{}),
+		sizeof(ib_uverbs_get_context_resp), sizeof(srnic_alloc_ucontext_resp)};
 }
 
-int open_uverbs(const char *name) { return open((std::string("/dev/infiniband/") + name).c_str(), O_RDWR | O_CLOEXEC); }
+int open_uverbs(const char *name)
+{
+	return open((std::string("/dev/infiniband/") + name).c_str(), O_RDWR | O_CLOEXEC);
+}
 
-std::vector<Command> with_rings(const Objects &of) { return {create_cq(), create_srq(of), create_qp(of)}; }
+std::vector<Command> with_rings(const Objects &of)
+{
+	return {create_cq(), create_srq(of), create_qp(of)};
+}
 
 std::string named(const Command &command) { return "command " + std::to_string(command.number); }
 
@@ -135,20 +143,22 @@ void too_little_room()
 	for (const Command &command : with_rings(objects))
 		for (size_t room : {0, 4, 8, 12})
 			require(issue(objects.fd(), command, {}, response, room) == EINVAL,
-				named(command) + " with room for " + std::to_string(room) + " octets is not refused");
+				named(command) + " with room for " + std::to_string(room) +
+					" octets is not refused");
 }
 
 void room_that_is_not_there()
 {
 	Objects objects;
-	auto *pages =
-		static_cast<uint8_t *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	auto *pages = static_cast<uint8_t *>(
+		mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
 	require(pages != MAP_FAILED && !mprotect(pages + 4096, 4096, PROT_NONE), "mmap");
 	for (const Command &command : with_rings(objects)) {
-		for (uint8_t *where :
-		     {static_cast<uint8_t *>(nullptr), pages + 4096, pages + 4096 - command.response_len})
-			require(issue(objects.fd(), command, {}, where, command.driver_len) == EFAULT,
+		for (uint8_t *where : {static_cast<uint8_t *>(nullptr), pages + 4096,
+				       pages + 4096 - command.response_len})
+			require(issue(objects.fd(), command, {}, where, command.driver_len) ==
+					EFAULT,
 				named(command) + " with a response in no memory does not fail");
 		require(!issue(objects.fd(), command, {}, pages, command.driver_len),
 			named(command) + " fails after that");
@@ -166,8 +176,10 @@ void other_lengths()
 	for (const Command &command : commands)
 		for (size_t len : {4, 32, 1024, 60000})
 			for (int content : {0, 1, 2}) {
-				Octets in = content == 2 ? noise(len) : Octets(len, content ? 0xff : 0);
-				int ret = issue(objects.fd(), command, in, response.data(), command.driver_len + len);
+				Octets in =
+					content == 2 ? noise(len) : Octets(len, content ? 0xff : 0);
+				int ret = issue(objects.fd(), command, in, response.data(),
+						command.driver_len + len);
 
 				require(!ret || ret == EINVAL || ret == EOPNOTSUPP,
 					named(command) + " with " + std::to_string(len) +
@@ -185,14 +197,17 @@ void contexts_out_of_order()
 
 	require(fd >= 0, "open");
 	for (const Command &command : with_rings(objects))
-		require(issue(fd, command, {}, response, command.driver_len) == EINVAL, "a command without a context");
-	require(issue(fd, get, {}, response, 0) == EINVAL, "a context without room for the ABI's version");
+		require(issue(fd, command, {}, response, command.driver_len) == EINVAL,
+			"a command without a context");
+	require(issue(fd, get, {}, response, 0) == EINVAL,
+		"a context without room for the ABI's version");
 	require(!issue(fd, get, {}, response, get.driver_len), "a context");
 	require(issue(fd, get, {}, response, get.driver_len) == EINVAL, "a second context");
 	close(fd);
 }
 
-// Every command there is, with noise for its fields; handles are small, so that some of them mean something.
+// Every command there is, with noise for its fields; handles are small, so that some of them mean
+// something.
 void noise_as_commands()
 {
 	Pair pair(address);
@@ -207,11 +222,13 @@ void noise_as_commands()
 				fixed[at] &= 7;
 				fixed[at + 1] = fixed[at + 2] = fixed[at + 3] = 0;
 			}
-		issue(fd, {static_cast<uint32_t>(chance() % 64), fixed, chance() % 64 * 4, 0}, {}, response.data(), 64);
+		issue(fd, {static_cast<uint32_t>(chance() % 64), fixed, chance() % 64 * 4, 0}, {},
+		      response.data(), 64);
 	}
 }
 
-// All but GET_CONTEXT: when that fails, Linux (6.12) forgets a reference on the calling task, whatever the driver.
+// All but GET_CONTEXT: when that fails, Linux (6.12) forgets a reference on the calling task,
+// whatever the driver.
 void noise_as_ioctls()
 {
 	Objects objects;
@@ -229,12 +246,14 @@ void noise_as_ioctls()
 		hdr->reserved2 = 0;
 		hdr->driver_id = SRNIC_DRIVER_ID;
 		for (int j = 0; j < attrs; j++) {
-			hdr->attrs[j].attr_id = chance() & 1 ? chance() % 16 : 0x1000 + chance() % 4;
+			hdr->attrs[j].attr_id =
+				chance() & 1 ? chance() % 16 : 0x1000 + chance() % 4;
 			hdr->attrs[j].len = chance() % 4 * 4;
 			hdr->attrs[j].flags = chance() & 1;
 			hdr->attrs[j].data = chance() % 8;
 		}
-		if (hdr->object_id != UVERBS_OBJECT_DEVICE || hdr->method_id != UVERBS_METHOD_GET_CONTEXT)
+		if (hdr->object_id != UVERBS_OBJECT_DEVICE ||
+		    hdr->method_id != UVERBS_METHOD_GET_CONTEXT)
 			ioctl(objects.fd(), RDMA_VERBS_IOCTL, hdr);
 	}
 }
@@ -261,7 +280,8 @@ Cases command_cases()
 {
 	return {
 		{"a response without room for the rings' places is refused", too_little_room},
-		{"a response to memory that is not there fails, and leaves no object", room_that_is_not_there},
+		{"a response to memory that is not there fails, and leaves no object",
+		 room_that_is_not_there},
 		{"driver input and room of other lengths", other_lengths},
 		{"commands before there is a context, and a second context", contexts_out_of_order},
 		{"noise in every command", noise_as_commands},

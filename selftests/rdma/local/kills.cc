@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// kill -9 at a random moment of a process that does nothing but one verb and its opposite. KILL_ROUNDS: of each.
+// kill -9 at a random moment of a process that does nothing but one verb and its opposite.
+// KILL_ROUNDS: of each.
 #include <cstdlib>
 #include <poll.h>
 #include <sys/mman.h>
@@ -50,8 +51,8 @@ void regions()
 		std::vector<uint8_t> memory(4 << 20);
 
 		for (;;) {
-			ibv_mr *mr =
-				ibv_reg_mr(pd, memory.data(), 1 + chance() % memory.size(), IBV_ACCESS_LOCAL_WRITE);
+			ibv_mr *mr = ibv_reg_mr(pd, memory.data(), 1 + chance() % memory.size(),
+						IBV_ACCESS_LOCAL_WRITE);
 			require(mr, "ibv_reg_mr");
 			ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, pd, nullptr, 0, 0);
 			ibv_dereg_mr(mr);
@@ -64,8 +65,9 @@ void completion_queues()
 	kill_while([] {
 		for (Context context;;) {
 			ibv_comp_channel *channel = ibv_create_comp_channel(context.verbs);
-			ibv_cq *cq = ibv_create_cq(context.verbs, static_cast<int>(1 + chance() % 5000), nullptr,
-						   channel, 0);
+			ibv_cq *cq =
+				ibv_create_cq(context.verbs, static_cast<int>(1 + chance() % 5000),
+					      nullptr, channel, 0);
 
 			require(cq, "ibv_create_cq");
 			ibv_req_notify_cq(cq, 0);
@@ -82,7 +84,8 @@ void shared_receive_queues()
 		ibv_pd *pd = ibv_alloc_pd(context.verbs);
 
 		for (;;) {
-			ibv_srq_init_attr attr{nullptr, {static_cast<uint32_t>(1 + chance() % 1000), 4, 0}};
+			ibv_srq_init_attr attr{nullptr,
+					       {static_cast<uint32_t>(1 + chance() % 1000), 4, 0}};
 			ibv_srq *srq = ibv_create_srq(pd, &attr);
 			ibv_srq_attr limit{0, 0, 1};
 

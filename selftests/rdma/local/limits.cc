@@ -38,8 +38,8 @@ void locked_memory()
 	drop_ipc_lock();
 	Context context;
 	ibv_pd *pd = ibv_alloc_pd(context.verbs);
-	auto *memory = static_cast<uint8_t *>(
-		mmap(nullptr, 2048 * k, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	auto *memory = static_cast<uint8_t *>(mmap(nullptr, 2048 * k, PROT_READ | PROT_WRITE,
+						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	auto reg = [&](size_t len) { return ibv_reg_mr(pd, memory, len, IBV_ACCESS_LOCAL_WRITE); };
 
 	for (int round = 0; round < 3; round++) {
@@ -72,14 +72,19 @@ public:
 		put(root + "/cgroup.subtree_control", "+" + controller);
 		require(!mkdir(path.c_str(), 0755) || errno == EEXIST, "mkdir of a control group");
 	}
-	// A group removed with limits is touched by Linux (6.12) when the device goes, whatever the driver.
+	// A group removed with limits is touched by Linux (6.12) when the device goes, whatever the
+	// driver.
 	~Group()
 	{
-		std::ofstream(path + "/rdma.max") << device << " hca_handle=max hca_object=max" << std::flush;
+		std::ofstream(path + "/rdma.max")
+			<< device << " hca_handle=max hca_object=max" << std::flush;
 		rmdir(path.c_str());
 	}
 
-	void set(const std::string &name, const std::string &value) const { put(path + "/" + name, value); }
+	void set(const std::string &name, const std::string &value) const
+	{
+		put(path + "/" + name, value);
+	}
 	void join() const { set("cgroup.procs", std::to_string(getpid())); }
 	long number(const std::string &name, const std::string &key = "") const
 	{
@@ -127,9 +132,11 @@ void limit_objects(const Group &group)
 	for (int i = 0; i < 10; i++)
 		require((pd[i] = ibv_alloc_pd(inside.verbs)), "a PD within hca_object");
 	require(!ibv_alloc_pd(inside.verbs) && errno == EAGAIN, "a PD beyond hca_object");
-	require(!ibv_create_cq(inside.verbs, 1, nullptr, nullptr, 0) && errno == EAGAIN, "a CQ beyond hca_object");
+	require(!ibv_create_cq(inside.verbs, 1, nullptr, nullptr, 0) && errno == EAGAIN,
+		"a CQ beyond hca_object");
 	ibv_qp_init_attr init{};
-	require(!ibv_dealloc_pd(pd[9]) && (pd[9] = ibv_alloc_pd(inside.verbs)), "a PD in place of another");
+	require(!ibv_dealloc_pd(pd[9]) && (pd[9] = ibv_alloc_pd(inside.verbs)),
+		"a PD in place of another");
 	group.set("rdma.max", device + " hca_handle=max hca_object=12");
 	ibv_cq *cq = ibv_create_cq(inside.verbs, 1, nullptr, nullptr, 0);
 	require(cq, "a CQ after the limit was raised");
@@ -167,7 +174,8 @@ void charge_rings(const Group &group)
 	require(group.number("memory.current") - before >= 30 * mebi,
 		"the memory of rings is not charged to their creator");
 	ibv_destroy_cq(cq);
-	require(group.number("memory.current") - before <= 8 * mebi, "the memory of a destroyed ring stays charged");
+	require(group.number("memory.current") - before <= 8 * mebi,
+		"the memory of a destroyed ring stays charged");
 }
 
 // Whether the kernel refuses the memory or kills for it is its own business.
@@ -197,8 +205,10 @@ void group_memory()
 Cases limit_cases()
 {
 	return {
-		{"RLIMIT_MEMLOCK: registering beyond it gives ENOMEM, and works again within it", locked_memory},
-		{"rdma.max of a control group: EAGAIN beyond it, and works again after raising it", rdma_objects},
+		{"RLIMIT_MEMLOCK: registering beyond it gives ENOMEM, and works again within it",
+		 locked_memory},
+		{"rdma.max of a control group: EAGAIN beyond it, and works again after raising it",
+		 rdma_objects},
 		{"memory.max of a control group: rings are charged, and end there", group_memory},
 	};
 }

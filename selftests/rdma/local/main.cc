@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A local user's errors and attacks. After each case a fresh pair must work, a neighbour's transfer must have gone on
-// undamaged, and the device must have the objects that it had before, no more.
+// A local user's errors and attacks. After each case a fresh pair must work, a neighbour's transfer
+// must have gone on undamaged, and the device must have the objects that it had before, no more.
 //	local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [PART-OF-THE-CASES'-NAMES]
 #include <cstdio>
 #include <cstdlib>
@@ -79,8 +79,8 @@ bool passes(const Case &which, Neighbour &neighbour, const std::string &before, 
 
 int run_all(const char *part)
 {
-	const Cases all = all_of({ring_cases(), process_cases(), kill_cases(), mapping_cases(), command_cases(),
-				  limit_cases(), right_cases(), race_cases()});
+	const Cases all = all_of({ring_cases(), process_cases(), kill_cases(), mapping_cases(),
+				  command_cases(), limit_cases(), right_cases(), race_cases()});
 	Neighbour neighbour;
 	const std::string before = resources();
 	const char *given = getenv("SEED");
@@ -106,7 +106,8 @@ int main(int argc, char **argv)
 	}
 	address = argv[1];
 	device = argv[2];
-	skipped = static_cast<char *>(mmap(nullptr, 256, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+	skipped = static_cast<char *>(
+		mmap(nullptr, 256, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 	try {
 		return run_all(argc > 3 ? argv[3] : "");
 	} catch (const Failure &failure) {

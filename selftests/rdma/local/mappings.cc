@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Rings mapped otherwise than the provider does it, and mappings taken away from under the kernel's work.
+// Rings mapped otherwise than the provider does it, and mappings taken away from under the kernel's
+// work.
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
@@ -14,12 +15,14 @@ constexpr size_t page = 4096;
 
 void *map(const Pair &pair, size_t size, int prot, int flags, uint64_t offset)
 {
-	return mmap(nullptr, size, prot, flags, pair.client.id->verbs->cmd_fd, static_cast<off_t>(offset));
+	return mmap(nullptr, size, prot, flags, pair.client.id->verbs->cmd_fd,
+		    static_cast<off_t>(offset));
 }
 
 void refused(const char *how, const Pair &pair, size_t size, int prot, int flags, uint64_t offset)
 {
-	require(map(pair, size, prot, flags, offset) == MAP_FAILED, std::string("a ring can be mapped ") + how);
+	require(map(pair, size, prot, flags, offset) == MAP_FAILED,
+		std::string("a ring can be mapped ") + how);
 }
 
 void wrong_mmaps()
@@ -30,8 +33,10 @@ void wrong_mmaps()
 	for (const Ring &ring : pair.rings) {
 		if (ring.size() > page)
 			refused("in part", pair, ring.size() - page, rw, MAP_SHARED, ring.offset);
-		refused("with more behind it", pair, ring.size() + page, rw, MAP_SHARED, ring.offset);
-		refused("from elsewhere", pair, ring.size(), rw, MAP_SHARED, ring.offset + (1ull << 40));
+		refused("with more behind it", pair, ring.size() + page, rw, MAP_SHARED,
+			ring.offset);
+		refused("from elsewhere", pair, ring.size(), rw, MAP_SHARED,
+			ring.offset + (1ull << 40));
 		refused("from the end of offsets", pair, ring.size(), rw, MAP_SHARED, ~0ull << 13);
 		refused("privately", pair, ring.size(), rw, MAP_PRIVATE, ring.offset);
 		refused("executable", pair, ring.size(), rw | PROT_EXEC, MAP_SHARED, ring.offset);
@@ -44,7 +49,8 @@ void no_execution_later()
 	Pair pair(address);
 
 	for (const Ring &ring : pair.rings)
-		require(mprotect(const_cast<srnic_ring_hdr *>(ring.header), ring.size(), PROT_READ | PROT_EXEC) &&
+		require(mprotect(const_cast<srnic_ring_hdr *>(ring.header), ring.size(),
+				 PROT_READ | PROT_EXEC) &&
 				errno == EACCES,
 			"a mapped ring can be made executable");
 	pair.exercise();
@@ -59,7 +65,8 @@ void offsets_of_another_process()
 		Context other;
 
 		for (const Ring &ring : pair.rings)
-			require(mmap(nullptr, ring.size(), PROT_READ | PROT_WRITE, MAP_SHARED, other.verbs->cmd_fd,
+			require(mmap(nullptr, ring.size(), PROT_READ | PROT_WRITE, MAP_SHARED,
+				     other.verbs->cmd_fd,
 				     static_cast<off_t>(ring.offset)) == MAP_FAILED,
 				"another process maps the rings");
 	});
@@ -71,9 +78,11 @@ void twice_and_half_of_it_unmapped()
 	Pair pair(address);
 
 	for (const Ring &ring : pair.rings) {
-		void *again = map(pair, ring.size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.offset);
+		void *again =
+			map(pair, ring.size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.offset);
 
-		require(again != MAP_FAILED && !memcmp(again, const_cast<srnic_ring_hdr *>(ring.header), 16),
+		require(again != MAP_FAILED &&
+				!memcmp(again, const_cast<srnic_ring_hdr *>(ring.header), 16),
 			"a second mapping");
 		munmap(static_cast<uint8_t *>(again) + ring.size() - page, page);
 	}
@@ -85,14 +94,19 @@ void mremap_moves_but_does_not_grow()
 	Pair pair(address);
 
 	for (const Ring &ring : pair.rings) {
-		void *again = map(pair, ring.size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.offset);
+		void *again =
+			map(pair, ring.size(), PROT_READ | PROT_WRITE, MAP_SHARED, ring.offset);
 
 		require(again != MAP_FAILED, "a second mapping");
-		require(mremap(again, ring.size(), ring.size() + page, MREMAP_MAYMOVE) == MAP_FAILED,
+		require(mremap(again, ring.size(), ring.size() + page, MREMAP_MAYMOVE) ==
+				MAP_FAILED,
 			"a mapping grows");
-		void *place = mmap(nullptr, ring.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		void *moved = mremap(again, ring.size(), ring.size(), MREMAP_MAYMOVE | MREMAP_FIXED, place);
-		require(moved == place && *static_cast<uint32_t *>(moved) == SRNIC_RING_MAGIC, "a mapping moves");
+		void *place =
+			mmap(nullptr, ring.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *moved = mremap(again, ring.size(), ring.size(), MREMAP_MAYMOVE | MREMAP_FIXED,
+				     place);
+		require(moved == place && *static_cast<uint32_t *>(moved) == SRNIC_RING_MAGIC,
+			"a mapping moves");
 	}
 	pair.exercise();
 }
@@ -125,7 +139,9 @@ void taken_away(const std::function<void(const Ring &)> &take)
 
 void munmap_meanwhile()
 {
-	taken_away([](const Ring &ring) { munmap(const_cast<srnic_ring_hdr *>(ring.header), ring.size()); });
+	taken_away([](const Ring &ring) {
+		munmap(const_cast<srnic_ring_hdr *>(ring.header), ring.size());
+	});
 }
 
 void replaced_meanwhile()
@@ -138,14 +154,15 @@ void replaced_meanwhile()
 
 void madvise_meanwhile()
 {
-	for (int advice :
-	     {MADV_DONTNEED, MADV_REMOVE, MADV_FREE, MADV_COLD, MADV_PAGEOUT, MADV_HUGEPAGE, MADV_MERGEABLE})
+	for (int advice : {MADV_DONTNEED, MADV_REMOVE, MADV_FREE, MADV_COLD, MADV_PAGEOUT,
+			   MADV_HUGEPAGE, MADV_MERGEABLE})
 		in_child([=] {
 			Pair pair(address);
 
 			post_everywhere(pair);
 			for (const Ring &ring : pair.rings)
-				madvise(const_cast<srnic_ring_hdr *>(ring.header), ring.size(), advice);
+				madvise(const_cast<srnic_ring_hdr *>(ring.header), ring.size(),
+					advice);
 			pair.client.ring_doorbell();
 			pair.server.ring_doorbell();
 			sleep_ms(5);
@@ -158,14 +175,16 @@ void buffers_unmapped_meanwhile()
 {
 	in_child([] {
 		Pair pair(address);
-		void *memory = mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *memory = mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		ibv_mr *mr = ibv_reg_mr(pair.server.id->pd, memory, 1 << 20,
 					IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
 		require(mr, "ibv_reg_mr");
 		munmap(memory, 1 << 20);
 		for (int i = 0; i < 16; i++) {
-			require(!pair.client.post_write_to(7, 65536, reinterpret_cast<uintptr_t>(memory), mr->rkey),
+			require(!pair.client.post_write_to(
+					7, 65536, reinterpret_cast<uintptr_t>(memory), mr->rkey),
 				"post_write");
 			auto wc = pair.client.completion(false);
 			require(wc && wc->status == IBV_WC_SUCCESS, "a Write to pinned memory");
@@ -179,7 +198,8 @@ void buffers_unmapped_meanwhile()
 Cases mapping_cases()
 {
 	return {
-		{"mmap of a ring with another length, offset or protection is refused", wrong_mmaps},
+		{"mmap of a ring with another length, offset or protection is refused",
+		 wrong_mmaps},
 		{"a mapped ring never becomes executable", no_execution_later},
 		{"the offsets of another process are refused", offsets_of_another_process},
 		{"a second mapping, of which a part goes", twice_and_half_of_it_unmapped},

@@ -13,7 +13,8 @@
 
 Neighbour::Neighbour()
 {
-	void *page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	require(page != MAP_FAILED, "mmap");
 	shared = new (page) Shared{};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The innocent: another process that moves octets over a connection of its own and compares them, all the while.
+// The innocent: another process that moves octets over a connection of its own and compares them,
+// all the while.
 #pragma once
 #include <atomic>
 #include <sys/types.h>

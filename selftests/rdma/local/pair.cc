@@ -31,8 +31,10 @@ std::vector<Ring> mapped_rings()
 			continue;
 		auto *header = reinterpret_cast<volatile srnic_ring_hdr *>(from);
 		if (header->magic == SRNIC_RING_MAGIC)
-			rings.push_back({header, reinterpret_cast<uint8_t *>(from) + SRNIC_RING_SLOTS_OFFSET,
-					 to - from - SRNIC_RING_SLOTS_OFFSET, offset});
+			rings.push_back(
+				{header,
+				 reinterpret_cast<uint8_t *>(from) + SRNIC_RING_SLOTS_OFFSET,
+				 to - from - SRNIC_RING_SLOTS_OFFSET, offset});
 	}
 	return rings;
 }
@@ -81,7 +83,8 @@ int End::post_send(uint64_t wr_id, uint32_t len, uint32_t lkey_flip)
 
 int End::post_write(uint64_t wr_id, uint32_t len, const End &peer)
 {
-	return post_write_to(wr_id, len, reinterpret_cast<uintptr_t>(peer.buffer.data()), peer.mr->rkey);
+	return post_write_to(wr_id, len, reinterpret_cast<uintptr_t>(peer.buffer.data()),
+			     peer.mr->rkey);
 }
 
 int End::post_write_to(uint64_t wr_id, uint32_t len, uint64_t remote_addr, uint32_t rkey)
@@ -128,7 +131,8 @@ std::optional<ibv_wc> End::completion(bool receive, int timeout_ms)
 	ibv_wc wc;
 
 	for (;;) {
-		const bool over = std::chrono::steady_clock::now() >= end; // before the look, whatever comes in between
+		const bool over = std::chrono::steady_clock::now() >=
+				  end; // before the look, whatever comes in between
 
 		if (ibv_poll_cq(receive ? id->recv_cq : id->send_cq, 1, &wc) == 1)
 			return wc;
@@ -183,7 +187,8 @@ Pair::Pair(const std::string &address)
 
 	join(client, server, [&](int flags) { return create_ep(address, flags); });
 	rings = mapped_rings();
-	require(rings.size() >= before + 8, "each end maps a send queue, a receive queue and two CQs");
+	require(rings.size() >= before + 8,
+		"each end maps a send queue, a receive queue and two CQs");
 }
 
 void Pair::exercise()
@@ -193,7 +198,10 @@ void Pair::exercise()
 		memset(server.buffer.data(), 0, 4096);
 		require(!server.post_recv(i, 4096) && !client.post_send(i, 4096), "posting");
 		auto sent = client.completion(false), got = server.completion(true);
-		require(sent && sent->status == IBV_WC_SUCCESS && got && got->status == IBV_WC_SUCCESS, "a Send");
-		require(got->byte_len == 4096 && client.buffer == server.buffer, "the octets of a Send");
+		require(sent && sent->status == IBV_WC_SUCCESS && got &&
+				got->status == IBV_WC_SUCCESS,
+			"a Send");
+		require(got->byte_len == 4096 && client.buffer == server.buffer,
+			"the octets of a Send");
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Two connected QPs in one process, through rdma_cm, with a registered buffer each; and the rings that srnic mapped for
-// them, found the way an attacker would: in /proc/self/maps.
+// Two connected QPs in one process, through rdma_cm, with a registered buffer each; and the rings
+// that srnic mapped for them, found the way an attacker would: in /proc/self/maps.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -41,7 +41,10 @@ struct End {
 	End(const End &) = delete;
 	~End();
 	void adopt(rdma_cm_id *connected);
-	ibv_sge sge(uint32_t len) const { return {reinterpret_cast<uintptr_t>(buffer.data()), len, mr->lkey}; }
+	ibv_sge sge(uint32_t len) const
+	{
+		return {reinterpret_cast<uintptr_t>(buffer.data()), len, mr->lkey};
+	}
 	int post_recv(uint64_t wr_id, uint32_t len, uint32_t lkey_flip = 0);
 	int post_send(uint64_t wr_id, uint32_t len, uint32_t lkey_flip = 0);
 	int post_write(uint64_t wr_id, uint32_t len, const End &peer);
@@ -53,11 +56,12 @@ struct End {
 	std::optional<ibv_wc> completion(bool receive, int timeout_ms = 10000);
 };
 
-// An id with a QP and CQs, by which a connection to this address and port can be made, or awaited (RAI_PASSIVE).
+// An id with a QP and CQs, by which a connection to this address and port can be made, or awaited
+// (RAI_PASSIVE).
 rdma_cm_id *create_ep(const std::string &address, int flags, const char *port = "7190");
 
-// Connects the two: create(flags) makes the listening id (RAI_PASSIVE) and the connecting one (0); ready() runs before the
-// server accepts.
+// Connects the two: create(flags) makes the listening id (RAI_PASSIVE) and the connecting one (0);
+// ready() runs before the server accepts.
 void join(End &client, End &server, const std::function<rdma_cm_id *(int flags)> &create,
 	  const std::function<void()> &ready = [] {});
 

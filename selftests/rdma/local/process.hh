@@ -7,7 +7,8 @@
 
 #include <infiniband/verbs.h>
 
-// Forks; the child runs the function and exits: 0, or 1 with the Failure's words on standard output.
+// Forks; the child runs the function and exits: 0, or 1 with the Failure's words on standard
+// output.
 pid_t start(const std::function<void()> &body);
 // Waits for it, SIGKILL after the time: a hang is a failure. The status as of waitpid().
 int finish(pid_t child, int seconds = 60);
@@ -22,7 +23,8 @@ struct Context {
 	~Context();
 };
 
-// A context of its own descriptor, got by write() as libraries of old do: the descriptor, or -1 and errno.
+// A context of its own descriptor, got by write() as libraries of old do: the descriptor, or -1 and
+// errno.
 int get_context_by_write(const char *uverbs_file);
 
 void sleep_ms(unsigned int ms);

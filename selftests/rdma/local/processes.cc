@@ -32,7 +32,8 @@ void unmap_rings(const Pair &pair)
 		munmap(const_cast<srnic_ring_hdr *>(ring.header), ring.size());
 }
 
-// Puts work in flight, does something to the process, and lets it end without a word to the library.
+// Puts work in flight, does something to the process, and lets it end without a word to the
+// library.
 void in_flight_then(const std::function<void(Pair &)> &act)
 {
 	for (unsigned int ms : {0u, 1u, 20u})
@@ -94,7 +95,8 @@ void close_cm_channels()
 
 		require(!pair.client.post_recv(99, 64), "post_recv");
 		put_in_flight(pair);
-		require(!close(pair.client.id->channel->fd) && !close(pair.server.id->channel->fd), "close");
+		require(!close(pair.client.id->channel->fd) && !close(pair.server.id->channel->fd),
+			"close");
 		auto flushed = pair.client.completion(true);
 		while (flushed && flushed->status == IBV_WC_SUCCESS)
 			flushed = pair.client.completion(true);
@@ -120,7 +122,8 @@ void close_everything_from_another_thread()
 		});
 }
 
-// A child maps nothing of it (the rings are not inherited), may exit, and the parent's connection goes on.
+// A child maps nothing of it (the rings are not inherited), may exit, and the parent's connection
+// goes on.
 void fork_leaves_the_connection_alone()
 {
 	Pair pair(address);
@@ -132,7 +135,9 @@ void fork_leaves_the_connection_alone()
 void inherit(const Pair &pair)
 {
 	for (const Ring &ring : pair.rings)
-		require(!madvise(const_cast<srnic_ring_hdr *>(ring.header), ring.size(), MADV_DOFORK), "MADV_DOFORK");
+		require(!madvise(const_cast<srnic_ring_hdr *>(ring.header), ring.size(),
+				 MADV_DOFORK),
+			"MADV_DOFORK");
 }
 
 // Descriptors and registered memory are inherited all the same; the parent's are its own.
@@ -148,11 +153,13 @@ void child_that_exits_in_flight()
 	for (int i = 0; i < 32; i++)
 		for (End *end : {&pair.client, &pair.server}) {
 			auto wc = end->completion(false);
-			require(wc && wc->status == IBV_WC_SUCCESS, "a child's exit harmed a transfer");
+			require(wc && wc->status == IBV_WC_SUCCESS,
+				"a child's exit harmed a transfer");
 		}
 }
 
-// Who undoes what the provider did against it shares the rings with its child: that harms these queues at most.
+// Who undoes what the provider did against it shares the rings with its child: that harms these
+// queues at most.
 void child_that_scribbles()
 {
 	for (int round = 0; round < 5; round++) {
@@ -173,8 +180,9 @@ void child_that_scribbles()
 	}
 }
 
-// The queues live until the last descriptor is closed, and complete for whoever has them mapped. (uverbs takes no
-// command from a descriptor that a process inherited: the child can post and poll, not ring the doorbell.)
+// The queues live until the last descriptor is closed, and complete for whoever has them mapped.
+// (uverbs takes no command from a descriptor that a process inherited: the child can post and poll,
+// not ring the doorbell.)
 void child_that_survives_its_parent()
 {
 	int result[2];
@@ -190,7 +198,8 @@ void child_that_survives_its_parent()
 			while (getppid() == parent)
 				sleep_ms(1);
 			for (int i = 0; i < 32; i++)
-				require(pair.client.completion(false).has_value(), "a completion is missing");
+				require(pair.client.completion(false).has_value(),
+					"a completion is missing");
 			pair.client.post_write(1, 64, pair.server);
 			[[maybe_unused]] ssize_t n = write(result[1], "y", 1);
 			_exit(0);
@@ -200,7 +209,8 @@ void child_that_survives_its_parent()
 		"the parent failed");
 	close(result[1]);
 	char got = 0;
-	require(read(result[0], &got, 1) == 1, "the parent's work does not complete for the surviving child");
+	require(read(result[0], &got, 1) == 1,
+		"the parent's work does not complete for the surviving child");
 }
 
 } // namespace
@@ -210,13 +220,16 @@ Cases process_cases()
 	return {
 		{"exit with work in flight", exit_in_flight},
 		{"close of the uverbs fd with work in flight", close_uverbs},
-		{"close of the uverbs fd and munmap of the rings with work in flight", close_uverbs_and_unmap},
+		{"close of the uverbs fd and munmap of the rings with work in flight",
+		 close_uverbs_and_unmap},
 		{"close of the async event fd with work in flight", close_async},
 		{"close of the completion channels with work in flight", close_comp_channels},
 		{"close of the cm channels with work in flight flushes it", close_cm_channels},
-		{"close of all descriptors from another thread while posting", close_everything_from_another_thread},
+		{"close of all descriptors from another thread while posting",
+		 close_everything_from_another_thread},
 		{"fork", fork_leaves_the_connection_alone},
-		{"a child exits, and the parent's work in flight completes", child_that_exits_in_flight},
+		{"a child exits, and the parent's work in flight completes",
+		 child_that_exits_in_flight},
 		{"a child that inherited the rings scribbles", child_that_scribbles},
 		{"a child lives on with the queues of its parent", child_that_survives_its_parent},
 	};

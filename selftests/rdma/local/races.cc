@@ -49,7 +49,8 @@ struct IdleQp {
 	}
 };
 
-// rdma_connect() of a QP that is known by its number only; 0 or an errno. Where nobody listens it is over at once.
+// rdma_connect() of a QP that is known by its number only; 0 or an errno. Where nobody listens it
+// is over at once.
 int connect_by_number(uint32_t number, const char *port = "7199")
 {
 	rdma_addrinfo hints{}, *found;
@@ -61,7 +62,8 @@ int connect_by_number(uint32_t number, const char *port = "7199")
 	require(!rdma_getaddrinfo(address.c_str(), port, &hints, &found), "rdma_getaddrinfo");
 	require(!rdma_create_id(nullptr, &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
 	param.qp_num = number;
-	ret = rdma_resolve_addr(id, found->ai_src_addr, found->ai_dst_addr, 2000) ?: rdma_resolve_route(id, 2000);
+	ret = rdma_resolve_addr(id, found->ai_src_addr, found->ai_dst_addr, 2000)
+		      ?: rdma_resolve_route(id, 2000);
 	require(!ret, "resolving the local address");
 	ret = rdma_connect(id, &param) ? errno : 0;
 	rdma_freeaddrinfo(found);
@@ -112,7 +114,8 @@ void own_number_while_it_goes()
 	connecting.join();
 }
 
-// iw_cm connects whatever QP number it is told. A number is no secret: it must not do for another process's QP.
+// iw_cm connects whatever QP number it is told. A number is no secret: it must not do for another
+// process's QP.
 void number_of_another_process()
 {
 	IdleQp victim;
@@ -120,7 +123,8 @@ void number_of_another_process()
 
 	victim.create();
 	in_child([&] {
-		require(connect_by_number(victim.qp->qp_num, "7198"), "another process's QP can be connected");
+		require(connect_by_number(victim.qp->qp_num, "7198"),
+			"another process's QP can be connected");
 	});
 	require(victim.state() == IBV_QPS_INIT, "another process's QP has moved");
 }
@@ -131,7 +135,8 @@ void inspected_meanwhile()
 {
 	pid_t inspecting = start([] {
 		for (;;)
-			if (system("for what in qp cq mr pd cm_id srq ctx; do rdma -dd resource show $what; done "
+			if (system("for what in qp cq mr pd cm_id srq ctx; do rdma -dd resource "
+				   "show $what; done "
 				   ">/dev/null 2>&1; "
 				   "rdma resource show >/dev/null"))
 				_exit(1);
@@ -152,8 +157,8 @@ void inspected_meanwhile()
 
 // ---- order of completions ----
 
-// What a queue has posted and polled; the completions must come in this order, each once, and no good one after a bad
-// one.
+// What a queue has posted and polled; the completions must come in this order, each once, and no
+// good one after a bad one.
 struct Queue {
 	const char *name;
 	uint64_t posted = 0, polled = 0;
@@ -163,9 +168,11 @@ struct Queue {
 	bool has_room() const { return posted - polled < depth; }
 	void note(const ibv_wc &wc)
 	{
-		require(wc.wr_id == polled, std::string(name) + ": completion of " + std::to_string(wc.wr_id) +
-						    " instead of " + std::to_string(polled));
-		require(!failed || wc.status != IBV_WC_SUCCESS, std::string(name) + ": success after an error");
+		require(wc.wr_id == polled, std::string(name) + ": completion of " +
+						    std::to_string(wc.wr_id) + " instead of " +
+						    std::to_string(polled));
+		require(!failed || wc.status != IBV_WC_SUCCESS,
+			std::string(name) + ": success after an error");
 		failed |= wc.status != IBV_WC_SUCCESS;
 		polled++;
 	}
@@ -176,8 +183,9 @@ void turn(Pair &pair, Queue &sends, Queue &receives)
 	while (receives.has_room() && !pair.server.post_recv(receives.posted, 4096))
 		receives.posted++;
 	for (int i = 0; i < 8 && sends.has_room() && receives.posted - sends.posted > 8; i++) {
-		int ret = sends.posted % 3 ? pair.client.post_send(sends.posted, chance() % 4096)
-					   : pair.client.post_write(sends.posted, 20000, pair.server);
+		int ret = sends.posted % 3
+				  ? pair.client.post_send(sends.posted, chance() % 4096)
+				  : pair.client.post_write(sends.posted, 20000, pair.server);
 		if (ret)
 			break;
 		sends.posted++;
@@ -205,13 +213,15 @@ void in_order_until(const std::function<void(Pair &)> &end_of_it)
 		}
 		while (sends.polled < sends.posted || receives.polled < receives.posted) {
 			bool of_sends = sends.polled < sends.posted;
-			auto wc = of_sends ? pair.client.completion(false) : pair.server.completion(true);
+			auto wc = of_sends ? pair.client.completion(false)
+					   : pair.server.completion(true);
 
-			require(wc.has_value(),
-				std::string(of_sends ? sends.name : receives.name) + ": a completion is missing");
+			require(wc.has_value(), std::string(of_sends ? sends.name : receives.name) +
+							": a completion is missing");
 			(of_sends ? sends : receives).note(*wc);
 		}
-		require(!pair.client.completion(false, 5) && !pair.server.completion(true, 5), "a completion too many");
+		require(!pair.client.completion(false, 5) && !pair.server.completion(true, 5),
+			"a completion too many");
 	}
 }
 
@@ -238,8 +248,9 @@ void states_from_many_threads()
 			std::mt19937 own(static_cast<unsigned int>(seed));
 
 			for (int i = 0; i < 200; i++) {
-				constexpr ibv_qp_state states[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_ERR,
-								   IBV_QPS_SQD, IBV_QPS_RTS};
+				constexpr ibv_qp_state states[] = {IBV_QPS_RESET, IBV_QPS_INIT,
+								   IBV_QPS_ERR, IBV_QPS_SQD,
+								   IBV_QPS_RTS};
 				ibv_qp_attr attr{};
 
 				attr.qp_state = states[own() % std::size(states)];
@@ -287,7 +298,8 @@ void posts_from_many_threads()
 		auto wc = pair.client.completion(false);
 
 		if (!wc)
-			failure = "a wakeup was lost after " + std::to_string(done) + " completions";
+			failure =
+				"a wakeup was lost after " + std::to_string(done) + " completions";
 		else if (wc->status != IBV_WC_SUCCESS)
 			failure = ibv_wc_status_str(wc->status);
 		credits++;
@@ -302,7 +314,8 @@ void posts_from_many_threads()
 
 // ---- a Terminate that cannot be sent ----
 
-// RFC 5040 6.2.1 ends in a closed connection, whatever the peer does: here it reads nothing, and its FPDU has no CRC.
+// RFC 5040 6.2.1 ends in a closed connection, whatever the peer does: here it reads nothing, and
+// its FPDU has no CRC.
 void peer_that_never_reads()
 {
 	RawPeer peer(address, "7197");
@@ -324,11 +337,13 @@ void peer_that_never_reads()
 		require(wc && wc->wr_id == i, "a Write that cannot be sent is not flushed");
 	}
 	do {
-		require(Clock::now() - begin < std::chrono::seconds(20), "the QP waits for ever to send a Terminate");
+		require(Clock::now() - begin < std::chrono::seconds(20),
+			"the QP waits for ever to send a Terminate");
 		sleep_ms(20);
 		require(!ibv_query_qp(end.id->qp, &attr, IBV_QP_STATE, &init), "ibv_query_qp");
 	} while (attr.qp_state != IBV_QPS_ERR);
-	require(Clock::now() - begin > std::chrono::seconds(3), "the peer had no time to take a Terminate");
+	require(Clock::now() - begin > std::chrono::seconds(3),
+		"the peer had no time to take a Terminate");
 }
 
 } // namespace
@@ -336,15 +351,21 @@ void peer_that_never_reads()
 Cases race_cases()
 {
 	return {
-		{"QPs come and go while another process connects by guessed numbers", guessed_numbers},
+		{"QPs come and go while another process connects by guessed numbers",
+		 guessed_numbers},
 		{"a QP goes while it is being connected", own_number_while_it_goes},
-		{"a QP cannot be connected by another process that knows its number", number_of_another_process},
+		{"a QP cannot be connected by another process that knows its number",
+		 number_of_another_process},
 		{"rdma resource show -dd while all objects come and go", inspected_meanwhile},
-		{"completions come once and in order when the QP is moved to error", flush_after_local_error},
-		{"completions come once and in order when the peer's QP is moved to error", flush_after_peers_error},
-		{"completions come once and in order when the connection ends", flush_after_disconnect},
+		{"completions come once and in order when the QP is moved to error",
+		 flush_after_local_error},
+		{"completions come once and in order when the peer's QP is moved to error",
+		 flush_after_peers_error},
+		{"completions come once and in order when the connection ends",
+		 flush_after_disconnect},
 		{"QP states from many threads, with work in flight", states_from_many_threads},
 		{"posts from many threads while the engine goes idle", posts_from_many_threads},
-		{"a peer that never reads holds up a Terminate for 5 seconds at most", peer_that_never_reads},
+		{"a peer that never reads holds up a Terminate for 5 seconds at most",
+		 peer_that_never_reads},
 	};
 }

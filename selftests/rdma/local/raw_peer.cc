@@ -56,6 +56,7 @@ RawPeer::~RawPeer()
 
 void RawPeer::send(const std::string &octets) const
 {
-	require(::send(connection, octets.data(), octets.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(octets.size()),
+	require(::send(connection, octets.data(), octets.size(), MSG_NOSIGNAL) ==
+			static_cast<ssize_t>(octets.size()),
 		"send");
 }

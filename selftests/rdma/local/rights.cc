@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Which memory a program may register (RFC 5040 8.1.2, RFC 5042 7.3), and that the end of a region is the end of what a
-// peer can do to it (RFC 5040 8.1.1).
+// Which memory a program may register (RFC 5040 8.1.2, RFC 5042 7.3), and that the end of a region
+// is the end of what a peer can do to it (RFC 5040 8.1.1).
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -43,12 +43,14 @@ void what_may_not_be_written()
 	Domain domain;
 	uint8_t *readable = memory(PROT_READ);
 
-	require(domain.refusal(readable, some, to_write) == EFAULT, "read-only memory is registered for writing");
+	require(domain.refusal(readable, some, to_write) == EFAULT,
+		"read-only memory is registered for writing");
 	require(domain.refusal(readable, some, to_be_written) == EFAULT,
 		"read-only memory is registered for remote writing");
 	require(!domain.refusal(readable, some, IBV_ACCESS_REMOTE_READ),
 		"read-only memory cannot be registered for reading");
-	require(domain.refusal(memory(PROT_NONE), some, 0) == EFAULT, "memory that may not be read is registered");
+	require(domain.refusal(memory(PROT_NONE), some, 0) == EFAULT,
+		"memory that may not be read is registered");
 }
 
 void what_is_not_there()
@@ -56,13 +58,18 @@ void what_is_not_there()
 	Domain domain;
 	uint8_t *holed = memory(PROT_READ | PROT_WRITE);
 
-	require(!domain.refusal(holed, some, to_be_written), "a program's own memory cannot be registered");
+	require(!domain.refusal(holed, some, to_be_written),
+		"a program's own memory cannot be registered");
 	require(!munmap(holed + 2 * page, page), "munmap");
 	require(domain.refusal(holed, some, to_write) == EFAULT, "a hole is registered");
-	require(domain.refusal(holed + 2 * page, 1, to_write) == EFAULT, "an octet of a hole is registered");
-	require(!domain.refusal(holed, 2 * page, to_write), "what is in front of the hole cannot be registered");
-	for (uint64_t kernel : {uint64_t{0xffff888000000000}, uint64_t{0xffffffff81000000}, ~uint64_t{page - 1}})
-		require(domain.refusal(reinterpret_cast<void *>(kernel), page, IBV_ACCESS_REMOTE_READ),
+	require(domain.refusal(holed + 2 * page, 1, to_write) == EFAULT,
+		"an octet of a hole is registered");
+	require(!domain.refusal(holed, 2 * page, to_write),
+		"what is in front of the hole cannot be registered");
+	for (uint64_t kernel :
+	     {uint64_t{0xffff888000000000}, uint64_t{0xffffffff81000000}, ~uint64_t{page - 1}})
+		require(domain.refusal(reinterpret_cast<void *>(kernel), page,
+				       IBV_ACCESS_REMOTE_READ),
 			"the kernel's memory is registered");
 }
 
@@ -112,8 +119,10 @@ void nothing_lands_behind_dereg_mr()
 Cases right_cases()
 {
 	return {
-		{"memory that may not be written is not registered for writing", what_may_not_be_written},
+		{"memory that may not be written is not registered for writing",
+		 what_may_not_be_written},
 		{"memory that is not there, or the kernel's, is not registered", what_is_not_there},
-		{"nothing lands behind dereg_mr, however fast a peer writes", nothing_lands_behind_dereg_mr},
+		{"nothing lands behind dereg_mr, however fast a peer writes",
+		 nothing_lands_behind_dereg_mr},
 	};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A user's errors end in completions and errnos as verbs define them; garbage in a mapped ring ends in an error of the
-// QP it belongs to.
+// A user's errors end in completions and errnos as verbs define them; garbage in a mapped ring ends
+// in an error of the QP it belongs to.
 #include <atomic>
 #include <chrono>
 #include <poll.h>
@@ -15,8 +15,8 @@ namespace {
 void expect(const std::optional<ibv_wc> &wc, uint64_t wr_id, ibv_wc_status status)
 {
 	require(wc.has_value(), "no completion came for " + std::to_string(wr_id));
-	require(wc->wr_id == wr_id,
-		"completion of " + std::to_string(wc->wr_id) + " instead of " + std::to_string(wr_id));
+	require(wc->wr_id == wr_id, "completion of " + std::to_string(wc->wr_id) + " instead of " +
+					    std::to_string(wr_id));
 	require(wc->status == status, std::string("status ") + ibv_wc_status_str(wc->status));
 }
 
@@ -57,7 +57,8 @@ void foreign_lkey_is_a_local_protection_error()
 {
 	Pair pair(address);
 
-	require(!pair.server.post_recv(1, 4096) && !pair.client.post_send(7, 64, 0x5a00), "posting");
+	require(!pair.server.post_recv(1, 4096) && !pair.client.post_send(7, 64, 0x5a00),
+		"posting");
 	expect(pair.client.completion(false), 7, IBV_WC_LOC_PROT_ERR);
 	require(!pair.client.post_send(8, 64), "post_send");
 	expect(pair.client.completion(false), 8, IBV_WC_WR_FLUSH_ERR);
@@ -68,7 +69,8 @@ void foreign_lkey_of_a_receive_is_a_local_protection_error()
 {
 	Pair pair(address);
 
-	require(!pair.server.post_recv(1, 4096, 0x5a00) && !pair.client.post_send(7, 64), "posting");
+	require(!pair.server.post_recv(1, 4096, 0x5a00) && !pair.client.post_send(7, 64),
+		"posting");
 	expect(pair.server.completion(true), 1, IBV_WC_LOC_PROT_ERR);
 }
 
@@ -120,7 +122,8 @@ void garbage_in_headers()
 
 		pair.server.post_recv(1, 4096);
 		for (const Ring &ring : pair.rings)
-			scribble(reinterpret_cast<uint8_t *>(const_cast<srnic_ring_hdr *>(ring.header)),
+			scribble(reinterpret_cast<uint8_t *>(
+					 const_cast<srnic_ring_hdr *>(ring.header)),
 				 sizeof(srnic_ring_hdr));
 		pair.client.ring_doorbell();
 		pair.server.ring_doorbell();
@@ -143,7 +146,8 @@ void producer_far_ahead()
 // Plausible requests of every opcode with fields from the edges.
 void edge_values_in_requests()
 {
-	const uint64_t edges[] = {0, 1, 0xfff, 0x1000, 0xffffffff, ~0ull, ~0ull - 1, 1ull << 63, 0xffff888000000000};
+	const uint64_t edges[] = {
+		0, 1, 0xfff, 0x1000, 0xffffffff, ~0ull, ~0ull - 1, 1ull << 63, 0xffff888000000000};
 
 	for (int opcode = 0; opcode < 256; opcode = opcode < 12 ? opcode + 1 : opcode * 2) {
 		Pair pair(address);
@@ -152,7 +156,8 @@ void edge_values_in_requests()
 			if (ring.is_cq())
 				continue;
 			for (uint32_t i = 0; i < ring.header->entries; i++) {
-				auto *wqe = reinterpret_cast<srnic_send_wqe *>(ring.slots + i * ring.header->slot_size);
+				auto *wqe = reinterpret_cast<srnic_send_wqe *>(
+					ring.slots + i * ring.header->slot_size);
 				auto *sge = reinterpret_cast<srnic_sge *>(wqe + 1);
 
 				scribble(reinterpret_cast<uint8_t *>(wqe), ring.header->slot_size);
@@ -160,8 +165,10 @@ void edge_values_in_requests()
 				wqe->flags = static_cast<uint8_t>(chance() & 15);
 				wqe->num_sge = static_cast<uint8_t>(chance() % 3);
 				sge->addr = edges[chance() % std::size(edges)];
-				sge->length = static_cast<uint32_t>(edges[chance() % std::size(edges)]);
-				sge->lkey = chance() & 1 ? pair.client.mr->lkey : 1; // 1: what kernel consumers use
+				sge->length =
+					static_cast<uint32_t>(edges[chance() % std::size(edges)]);
+				sge->lkey = chance() & 1 ? pair.client.mr->lkey
+							 : 1; // 1: what kernel consumers use
 			}
 			ring.header->prod = ring.header->prod + ring.header->entries;
 		}
@@ -180,7 +187,8 @@ void requests_that_change_meanwhile()
 			while (!stop)
 				for (const Ring &ring : pair.rings)
 					if (!ring.is_cq())
-						ring.slots[chance() % ring.slots_len] ^= static_cast<uint8_t>(chance());
+						ring.slots[chance() % ring.slots_len] ^=
+							static_cast<uint8_t>(chance());
 		});
 		for (uint64_t i = 0; i < 200; i++) {
 			pair.server.post_recv(i, 4096);
@@ -200,7 +208,8 @@ void write_once_there_is_room(Pair &pair, uint64_t wr_id)
 	const auto end = Clock::now() + std::chrono::seconds(10);
 	int ret;
 
-	while ((ret = pair.client.post_write(wr_id, 64, pair.server)) == ENOMEM && Clock::now() < end)
+	while ((ret = pair.client.post_write(wr_id, 64, pair.server)) == ENOMEM &&
+	       Clock::now() < end)
 		std::this_thread::yield();
 	require(!ret, "post_write gives " + std::to_string(ret));
 }
@@ -216,7 +225,8 @@ ibv_async_event next_event(ibv_context *verbs)
 	return event;
 }
 
-// Nobody polls: the CQ overruns, its owner's loss, which the owner is told. What fitted is still there.
+// Nobody polls: the CQ overruns, its owner's loss, which the owner is told. What fitted is still
+// there.
 void completions_that_nobody_polls()
 {
 	Pair pair(address);
@@ -227,7 +237,8 @@ void completions_that_nobody_polls()
 		pair.client.ring_doorbell();
 	}
 	const ibv_async_event event = next_event(pair.client.id->verbs);
-	require(event.event_type == IBV_EVENT_CQ_ERR, std::string("event: ") + ibv_event_type_str(event.event_type));
+	require(event.event_type == IBV_EVENT_CQ_ERR,
+		std::string("event: ") + ibv_event_type_str(event.event_type));
 	require(event.element.cq == cq, "the event is of another CQ");
 	for (int i = 0; i < cq->cqe; i++)
 		expect(pair.client.completion(false), static_cast<uint64_t>(i), IBV_WC_SUCCESS);
@@ -238,7 +249,8 @@ void completions_that_nobody_polls()
 Cases ring_cases()
 {
 	return {
-		{"the error state flushes receives in the order of posting", error_flushes_receives_in_order},
+		{"the error state flushes receives in the order of posting",
+		 error_flushes_receives_in_order},
 		{"what is posted in the error state is flushed", posting_in_error_flushes},
 		{"a disconnect flushes both ends", disconnect_flushes_both_ends},
 		{"a send with a foreign lkey completes in LOC_PROT_ERR, what follows is flushed",

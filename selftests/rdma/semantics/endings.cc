@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// How connections end (RFC 5040 5.4, 6), and who sees what of it: completions, asynchronous events, ibv_query_qp,
-// `rdma resource show qp`, rdma_cm.
+// How connections end (RFC 5040 5.4, 6), and who sees what of it: completions, asynchronous events,
+// ibv_query_qp, `rdma resource show qp`, rdma_cm.
 #include <cstdio>
 
 #include "case.hh"
@@ -13,8 +13,8 @@ Joint connected() { return Joint(settings.there, settings.here); }
 std::string shown(const End &end)
 {
 	const std::string device = ibv_get_device_name(end.id->verbs->device);
-	const std::string command =
-		"rdma resource show qp link " + device + "/1 lqpn " + std::to_string(end.id->qp->qp_num);
+	const std::string command = "rdma resource show qp link " + device + "/1 lqpn " +
+				    std::to_string(end.id->qp->qp_num);
 	FILE *tool = popen(command.c_str(), "r");
 	char line[512] = "";
 
@@ -29,7 +29,8 @@ void expect_shown(const End &end, const char *state)
 {
 	const std::string line = shown(end);
 
-	expect(line.find("state " + std::string(state) + " ") != line.npos, "not " + std::string(state) + ": " + line);
+	expect(line.find("state " + std::string(state) + " ") != line.npos,
+	       "not " + std::string(state) + ": " + line);
 }
 
 void expect_flushed(Completions &completions, uint64_t wr_id)
@@ -72,7 +73,8 @@ void what_is_shown_of_a_connected_qp()
 	Scene scene;
 
 	for (End *end : {&scene.joint.client, &scene.joint.server}) {
-		expect(end->state() == IBV_QPS_RTS, "ibv_query_qp: state " + std::to_string(end->state()));
+		expect(end->state() == IBV_QPS_RTS,
+		       "ibv_query_qp: state " + std::to_string(end->state()));
 		expect_shown(*end, "RTS");
 	}
 }
@@ -83,21 +85,25 @@ void peers_fault(ibv_wr_opcode opcode)
 	Target wrong = scene.theirs.region.target();
 
 	wrong.rkey ^= 0x1000;
-	scene.joint.client.post(1, opcode, {scene.ours.region.piece(0, 1000)}, IBV_SEND_SIGNALED, wrong);
-	expect(scene.joint.server.async_event() == IBV_EVENT_QP_ACCESS_ERR, "the event of the one who terminates");
-	expect(scene.joint.client.async_event() == IBV_EVENT_QP_FATAL, "the event of the one who is told");
+	scene.joint.client.post(1, opcode, {scene.ours.region.piece(0, 1000)}, IBV_SEND_SIGNALED,
+				wrong);
+	expect(scene.joint.server.async_event() == IBV_EVENT_QP_ACCESS_ERR,
+	       "the event of the one who terminates");
+	expect(scene.joint.client.async_event() == IBV_EVENT_QP_FATAL,
+	       "the event of the one who is told");
 	expect_over(scene.joint);
 }
 
 void terminated_by_a_write() { peers_fault(IBV_WR_RDMA_WRITE); }
 void terminated_by_a_read() { peers_fault(IBV_WR_RDMA_READ); }
 
-// RFC 5040 7.1, 1: nothing of it goes out but a Terminate; who posted it is told by the completion. good: octets of its own
-// memory that the list begins with.
+// RFC 5040 7.1, 1: nothing of it goes out but a Terminate; who posted it is told by the completion.
+// good: octets of its own memory that the list begins with.
 void local_error(ibv_wr_opcode opcode, uint32_t good)
 {
 	Scene scene;
-	std::vector<ibv_sge> list = {scene.ours.region.piece(0, good), scene.ours.region.piece(good, 1000)};
+	std::vector<ibv_sge> list = {scene.ours.region.piece(0, good),
+				     scene.ours.region.piece(good, 1000)};
 
 	scene.ours.fill(1);
 	scene.theirs.fill(2);
@@ -169,7 +175,8 @@ void completed_sends_arrive()
 	expect(theirs.octets == ours.octets, "the octets");
 }
 
-// For as long as its response comes, which semantics.sh makes longer than anybody would wait for nothing.
+// For as long as its response comes, which semantics.sh makes longer than anybody would wait for
+// nothing.
 void posted_read_completes()
 {
 	Joint joint = connected();
@@ -205,25 +212,34 @@ Cases ending_cases()
 {
 	return {
 		{"a connected QP is shown as such", what_is_shown_of_a_connected_qp},
-		{"RFC 5040 5.4: a refused Write ends both QPs, with an event at each", terminated_by_a_write},
-		{"RFC 5040 5.4: a refused Read ends both QPs, with an event at each", terminated_by_a_read},
-		of_foreign_memory("RFC 5040 7.1, 1: a Send from memory that is not its program's ends both QPs",
+		{"RFC 5040 5.4: a refused Write ends both QPs, with an event at each",
+		 terminated_by_a_write},
+		{"RFC 5040 5.4: a refused Read ends both QPs, with an event at each",
+		 terminated_by_a_read},
+		of_foreign_memory("RFC 5040 7.1, 1: a Send from memory that is not its program's "
+				  "ends both QPs",
 				  IBV_WR_SEND, 0),
-		of_foreign_memory("RFC 5040 7.1, 1: a Write from memory that is not its program's ends both QPs",
+		of_foreign_memory("RFC 5040 7.1, 1: a Write from memory that is not its program's "
+				  "ends both QPs",
 				  IBV_WR_RDMA_WRITE, 0),
-		of_foreign_memory("RFC 5040 7.1, 1: a Read to memory that is not its program's ends both QPs",
-				  IBV_WR_RDMA_READ, 0),
-		of_foreign_memory("RFC 5040 7.1, 1: of a Send whose last octets are not its program's nothing goes out",
-				  IBV_WR_SEND, 100000),
 		of_foreign_memory(
-			"RFC 5040 7.1, 1: of a Write whose last octets are not its program's nothing goes out",
-			IBV_WR_RDMA_WRITE, 100000),
-		of_foreign_memory("RFC 5040 7.1, 1: a Read whose last octets are not its program's is not asked for",
+			"RFC 5040 7.1, 1: a Read to memory that is not its program's ends both QPs",
+			IBV_WR_RDMA_READ, 0),
+		of_foreign_memory("RFC 5040 7.1, 1: of a Send whose last octets are not its "
+				  "program's nothing goes out",
+				  IBV_WR_SEND, 100000),
+		of_foreign_memory("RFC 5040 7.1, 1: of a Write whose last octets are not its "
+				  "program's nothing goes out",
+				  IBV_WR_RDMA_WRITE, 100000),
+		of_foreign_memory("RFC 5040 7.1, 1: a Read whose last octets are not its program's "
+				  "is not asked for",
 				  IBV_WR_RDMA_READ, 100000),
 		{"RFC 5040 6.2: the initiator disconnects", [] { disconnected(true); }},
 		{"RFC 5040 6.2: the responder disconnects", [] { disconnected(false); }},
-		{"RFC 5040 6.2: completed Sends arrive although their sender disconnects", completed_sends_arrive},
-		{"RFC 5041 6.2.1: a Read that was posted before a disconnect completes", posted_read_completes},
+		{"RFC 5040 6.2: completed Sends arrive although their sender disconnects",
+		 completed_sends_arrive},
+		{"RFC 5041 6.2.1: a Read that was posted before a disconnect completes",
+		 posted_read_completes},
 		{"RFC 5040 6.2.2: a QP that goes to the error state ends the other one", aborted},
 		{"RFC 5040 6.2.2: a QP that is destroyed ends the other one", destroyed},
 		{"what is posted after the end is flushed", posting_afterwards},

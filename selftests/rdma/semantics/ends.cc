@@ -27,8 +27,8 @@ int open_namespace(const std::string &path)
 	return fd;
 }
 
-// This thread is in the namespace; what is made meanwhile stays there. (An id is where it was made; siw's sockets are
-// where the caller is.)
+// This thread is in the namespace; what is made meanwhile stays there. (An id is where it was made;
+// siw's sockets are where the caller is.)
 struct Visit {
 	int home = open_namespace("/proc/thread-self/ns/net");
 
@@ -71,7 +71,8 @@ CmEvent next_of_type(rdma_event_channel *events, rdma_cm_event_type type)
 	const CmEvent event = next_event(events, patience_ms);
 
 	if (event.type != type)
-		throw Broken(std::string(rdma_event_str(event.type)) + " instead of " + rdma_event_str(type));
+		throw Broken(std::string(rdma_event_str(event.type)) + " instead of " +
+			     rdma_event_str(type));
 	return event;
 }
 
@@ -155,12 +156,17 @@ ibv_wc Completions::good(uint64_t wr_id)
 	const ibv_wc wc = next();
 
 	if (wc.status != IBV_WC_SUCCESS)
-		throw Broken("request " + std::to_string(wc.wr_id) + ": " + ibv_wc_status_str(wc.status));
-	expect(wc.wr_id == wr_id, "request " + std::to_string(wc.wr_id) + " completes, not " + std::to_string(wr_id));
+		throw Broken("request " + std::to_string(wc.wr_id) + ": " +
+			     ibv_wc_status_str(wc.status));
+	expect(wc.wr_id == wr_id,
+	       "request " + std::to_string(wc.wr_id) + " completes, not " + std::to_string(wr_id));
 	return wc;
 }
 
-void Completions::arm(bool solicited) { need(!ibv_req_notify_cq(cq, solicited), "ibv_req_notify_cq"); }
+void Completions::arm(bool solicited)
+{
+	need(!ibv_req_notify_cq(cq, solicited), "ibv_req_notify_cq");
+}
 
 bool Completions::wakes(int within_ms)
 {
@@ -208,7 +214,8 @@ void End::destroy_qp()
 		rdma_destroy_qp(id);
 }
 
-void End::post(uint64_t wr_id, ibv_wr_opcode opcode, std::vector<ibv_sge> list, unsigned flags, Target remote)
+void End::post(uint64_t wr_id, ibv_wr_opcode opcode, std::vector<ibv_sge> list, unsigned flags,
+	       Target remote)
 {
 	ibv_send_wr wr{}, *bad;
 
@@ -305,4 +312,7 @@ ibv_sge Region::piece(size_t offset, uint32_t len) const
 	return {reinterpret_cast<uintptr_t>(at + offset), len, mr->lkey};
 }
 
-Target Region::target(size_t offset) const { return {reinterpret_cast<uintptr_t>(at + offset), mr->rkey}; }
+Target Region::target(size_t offset) const
+{
+	return {reinterpret_cast<uintptr_t>(at + offset), mr->rkey};
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Both ends of one connection in one process, each in a network namespace of its own; registered memory; completions.
-// What goes wrong is thrown as in ../faults/link.hh: Broken, Stalled, Wrong.
+// Both ends of one connection in one process, each in a network namespace of its own; registered
+// memory; completions. What goes wrong is thrown as in ../faults/link.hh: Broken, Stalled, Wrong.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,8 @@
 
 constexpr int patience_ms = 60000;
 constexpr uint32_t inline_len = 80;
-constexpr int all_rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+constexpr int all_rights =
+	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 // A call that has to work: Broken with its errno if not.
 void need(bool worked, const char *what);
@@ -31,7 +32,7 @@ public:
 
 	std::optional<ibv_wc> there();		// one, if there is one now
 	ibv_wc next();				// the next one; sleeps
-	ibv_wc good(uint64_t wr_id);		// the next one, which has to be this one, and a success
+	ibv_wc good(uint64_t wr_id); // the next one, which has to be this one, and a success
 	void arm(bool solicited);
 	bool wakes(int within_ms);		// an event comes within the time
 
@@ -49,8 +50,8 @@ public:
 	// Takes an id that has found its device, and makes the QP.
 	void adopt(rdma_cm_id *found);
 
-	void post(uint64_t wr_id, ibv_wr_opcode opcode, std::vector<ibv_sge> list, unsigned flags = IBV_SEND_SIGNALED,
-		  Target remote = {});
+	void post(uint64_t wr_id, ibv_wr_opcode opcode, std::vector<ibv_sge> list,
+		  unsigned flags = IBV_SEND_SIGNALED, Target remote = {});
 	void receive(uint64_t wr_id, std::vector<ibv_sge> list);
 	void modify(ibv_qp_state to);
 	ibv_qp_state state() const;
@@ -92,5 +93,8 @@ struct Buffer {
 	Region region;
 
 	Buffer(const End &end, size_t len) : octets(len), region(end, octets.data(), len) {}
-	void fill(uint64_t seed) { ::fill(octets.data(), static_cast<uint32_t>(octets.size()), seed); }
+	void fill(uint64_t seed)
+	{
+		::fill(octets.data(), static_cast<uint32_t>(octets.size()), seed);
+	}
 };

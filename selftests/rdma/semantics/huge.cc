@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Messages above 2 GiB (RFC 5040 1.1: up to 2^32 - 1 octets), in a guest that has less memory than that: most of a
-// buffer is one stretch of memory, mapped again and again. Only what lies around its 2 GiB mark and at its end is there
-// once, so that octets which land 2 GiB off are seen.
+// Messages above 2 GiB (RFC 5040 1.1: up to 2^32 - 1 octets), in a guest that has less memory than
+// that: most of a buffer is one stretch of memory, mapped again and again. Only what lies around
+// its 2 GiB mark and at its end is there once, so that octets which land 2 GiB off are seen.
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,11 +14,13 @@ constexpr size_t stretch = 64 << 20, window = 1 << 20, mark = size_t{1} << 31;
 
 class Huge {
 public:
-	explicit Huge(size_t length) :
-		len(length), mapped((len / stretch + 2) * stretch), fd(memfd_create("stretch", MFD_CLOEXEC))
+	explicit Huge(size_t length)
+		: len(length), mapped((len / stretch + 2) * stretch),
+		  fd(memfd_create("stretch", MFD_CLOEXEC))
 	{
 		need(fd >= 0 && !ftruncate(fd, stretch), "memfd_create");
-		void *room = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		void *room = mmap(nullptr, mapped, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		need(room != MAP_FAILED, "mmap");
 		at = static_cast<uint8_t *>(room);
 		for (size_t from = 0; from < mapped; from += stretch)
@@ -42,8 +44,10 @@ public:
 	void expect_same(const Huge &as) const
 	{
 		expect(!memcmp(at, as.at, stretch), "the octets are wrong");
-		expect(!memcmp(at + middle(), as.at + middle(), window), "the octets around 2 GiB are wrong");
-		expect(!memcmp(at + tail(), as.at + tail(), len - tail()), "the last octets are wrong");
+		expect(!memcmp(at + middle(), as.at + middle(), window),
+		       "the octets around 2 GiB are wrong");
+		expect(!memcmp(at + tail(), as.at + tail(), len - tail()),
+		       "the last octets are wrong");
 		expect(!at[len] && !at[len + 1], "an octet lies behind the end");
 	}
 
@@ -55,7 +59,9 @@ private:
 	size_t tail() const { return (len - window) & ~size_t{4095}; }
 	void map(size_t from, size_t size, int flags, int of)
 	{
-		need(mmap(at + from, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, of, 0) != MAP_FAILED, "mmap");
+		need(mmap(at + from, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, of, 0) !=
+			     MAP_FAILED,
+		     "mmap");
 	}
 
 	const size_t mapped;
@@ -100,7 +106,8 @@ void huge_read()
 	HugeTransfer of(wanted_length());
 
 	of.theirs.fill();
-	of.joint.client.post(1, IBV_WR_RDMA_READ, {of.all(of.our_region)}, IBV_SEND_SIGNALED, of.their_region.target());
+	of.joint.client.post(1, IBV_WR_RDMA_READ, {of.all(of.our_region)}, IBV_SEND_SIGNALED,
+			     of.their_region.target());
 	expect(of.joint.client.sends->good(1).byte_len == of.len, "byte_len");
 	of.ours.expect_same(of.theirs);
 }

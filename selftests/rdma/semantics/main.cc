@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a program may rely on: RDMAP's operations, order and limits, seen from both ends.
 //	semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART-OF-THE-CASES'-NAMES]
-// HUGE: octets of the largest messages, above 2^31, or 0. ROUNDS: how often things that race are tried.
+// HUGE: octets of the largest messages, above 2^31, or 0. ROUNDS: how often things that race are
+// tried.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,11 +28,13 @@ std::string trouble_with(const Case &which, std::string &note)
 
 int run_all(const char *part)
 {
-	const Cases all = all_of({operation_cases(), order_cases(), revoke_cases(), ending_cases(), huge_cases()});
+	const Cases all = all_of(
+		{operation_cases(), order_cases(), revoke_cases(), ending_cases(), huge_cases()});
 	Pulse pulse;
 	const Tally tally = run_cases(all, part, [&](const Case &which, std::string &note) {
 		const auto begin = Clock::now();
-		const std::string trouble = pulse.steadily([&] { return trouble_with(which, note); });
+		const std::string trouble =
+			pulse.steadily([&] { return trouble_with(which, note); });
 		const std::chrono::duration<double> took = Clock::now() - begin;
 		char time[32];
 
@@ -51,7 +54,8 @@ int run_all(const char *part)
 int main(int argc, char **argv)
 {
 	if (argc < 7 || argc > 8) {
-		fprintf(stderr, "usage: semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART]\n");
+		fprintf(stderr,
+			"usage: semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART]\n");
 		return 2;
 	}
 	settings = {{argv[1], argv[2]}, {argv[3], argv[4]}, strtoull(argv[5], nullptr, 0),

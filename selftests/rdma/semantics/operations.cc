@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Every operation in its forms: of no octets, of many pieces, inline, unsignaled, solicited; with the completions at
-// both ends (RFC 5040 5.1 to 5.3).
+// Every operation in its forms: of no octets, of many pieces, inline, unsignaled, solicited; with
+// the completions at both ends (RFC 5040 5.1 to 5.3).
 #include <cstring>
 
 #include "case.hh"
@@ -34,7 +34,8 @@ void zero_length_sends()
 	expect(theirs.octets == std::vector<uint8_t>(64), "a Send of no octets has changed memory");
 }
 
-// Whatever the STag and the address: RFC 5041 5.2 forbids to look at them. The Send behind shows that all goes on.
+// Whatever the STag and the address: RFC 5041 5.2 forbids to look at them. The Send behind shows
+// that all goes on.
 void zero_length_writes()
 {
 	Joint joint = connected();
@@ -95,7 +96,8 @@ void errors_wake()
 	joint.server.receives->arm(true);
 	joint.client.modify(IBV_QPS_ERR);
 	expect(joint.server.receives->wakes(patience_ms), "a flushed receive does not wake");
-	expect(joint.server.receives->next().status == IBV_WC_WR_FLUSH_ERR, "the status of a flushed receive");
+	expect(joint.server.receives->next().status == IBV_WC_WR_FLUSH_ERR,
+	       "the status of a flushed receive");
 }
 
 // ---- pieces ----
@@ -134,7 +136,9 @@ bool only_pieces_changed(const Buffer &buffer, std::vector<ibv_sge> pieces)
 	std::vector<uint8_t> rest = buffer.octets;
 
 	for (const ibv_sge &piece : pieces)
-		memset(rest.data() + (reinterpret_cast<uint8_t *>(piece.addr) - buffer.octets.data()), 0, piece.length);
+		memset(rest.data() +
+			       (reinterpret_cast<uint8_t *>(piece.addr) - buffer.octets.data()),
+		       0, piece.length);
 	return rest == std::vector<uint8_t>(rest.size());
 }
 
@@ -149,7 +153,8 @@ void gather_and_scatter_a_send()
 	expect(joint.server.receives->good(1).byte_len == pieces_len, "byte_len");
 	joint.client.sends->good(2);
 	expect(gathered(other_pieces_of(to)) == gathered(pieces_of(from)), "the octets");
-	expect(only_pieces_changed(to, other_pieces_of(to)), "octets between the pieces have changed");
+	expect(only_pieces_changed(to, other_pieces_of(to)),
+	       "octets between the pieces have changed");
 }
 
 void gather_a_write()
@@ -163,8 +168,10 @@ void gather_a_write()
 	joint.client.post(3, IBV_WR_SEND, {});
 	joint.server.receives->good(1);
 	joint.client.sends->good(3);
-	expect(gathered({to.region.piece(11, pieces_len)}) == gathered(pieces_of(from)), "the octets");
-	expect(only_pieces_changed(to, {to.region.piece(11, pieces_len)}), "octets beside the target have changed");
+	expect(gathered({to.region.piece(11, pieces_len)}) == gathered(pieces_of(from)),
+	       "the octets");
+	expect(only_pieces_changed(to, {to.region.piece(11, pieces_len)}),
+	       "octets beside the target have changed");
 }
 
 void scatter_a_read()
@@ -173,7 +180,8 @@ void scatter_a_read()
 	Buffer from(joint.server, 1 << 18), to(joint.client, 1 << 18);
 
 	from.fill(9);
-	const ibv_sge source = from.region.piece(13, pieces_len), sink = to.region.piece(9, pieces_len);
+	const ibv_sge source = from.region.piece(13, pieces_len),
+		      sink = to.region.piece(9, pieces_len);
 	joint.client.post(1, IBV_WR_RDMA_READ, {sink}, IBV_SEND_SIGNALED, from.region.target(13));
 	expect(joint.client.sends->good(1).byte_len == pieces_len, "byte_len");
 	expect(gathered({sink}) == gathered({source}), "the octets");
@@ -209,7 +217,8 @@ void inline_requests()
 		joint.client.sends->good(2 * i + 1);
 		expect(joint.server.receives->good(i).byte_len == inline_len, "byte_len");
 		expect(written.octets == all_of(i), "the octets of an inline Write");
-		expect(received.octets == all_of(static_cast<uint8_t>(~i)), "the octets of an inline Send");
+		expect(received.octets == all_of(static_cast<uint8_t>(~i)),
+		       "the octets of an inline Send");
 	}
 }
 
@@ -239,8 +248,8 @@ void reads_beyond_ord(uint8_t reads)
 
 	theirs.fill(reads);
 	for (uint32_t i = 0; i < 100; i++)
-		joint.client.post(i, IBV_WR_RDMA_READ, {ours.region.piece(i << 10, 1024)}, IBV_SEND_SIGNALED,
-				  theirs.region.target(i << 10));
+		joint.client.post(i, IBV_WR_RDMA_READ, {ours.region.piece(i << 10, 1024)},
+				  IBV_SEND_SIGNALED, theirs.region.target(i << 10));
 	for (uint32_t i = 0; i < 100; i++)
 		joint.client.sends->good(i);
 	expect(ours.octets == theirs.octets, "the octets that were read");
@@ -252,16 +261,22 @@ Cases operation_cases()
 {
 	return {
 		{"RFC 5040 5.3: a Send of no octets completes at both ends", zero_length_sends},
-		{"RFC 5041 5.2: a Write of no octets completes at its sender, wherever it goes", zero_length_writes},
-		{"RFC 5040 5.2.1: a Read of no octets completes, wherever it goes", zero_length_reads},
-		{"RFC 5040 5.3: a Send with solicited event wakes who waits for one, others do not", solicited_events},
+		{"RFC 5041 5.2: a Write of no octets completes at its sender, wherever it goes",
+		 zero_length_writes},
+		{"RFC 5040 5.2.1: a Read of no octets completes, wherever it goes",
+		 zero_length_reads},
+		{"RFC 5040 5.3: a Send with solicited event wakes who waits for one, others do not",
+		 solicited_events},
 		{"an error wakes who waits for solicited events", errors_wake},
 		{"a Send gathers six pieces and is scattered to three", gather_and_scatter_a_send},
 		{"a Write gathers six pieces", gather_a_write},
 		{"a Read at odd places fills its sink and nothing else", scatter_a_read},
 		{"an inline request has taken its octets when the call returns", inline_requests},
-		{"unsignaled requests do not complete, and give their slots back", unsignaled_requests},
-		{"RFC 5040 5.2: 100 Reads where the peer allows 1 at a time", [] { reads_beyond_ord(1); }},
-		{"RFC 5040 5.2: 100 Reads where the peer allows 3 at a time", [] { reads_beyond_ord(3); }},
+		{"unsignaled requests do not complete, and give their slots back",
+		 unsignaled_requests},
+		{"RFC 5040 5.2: 100 Reads where the peer allows 1 at a time",
+		 [] { reads_beyond_ord(1); }},
+		{"RFC 5040 5.2: 100 Reads where the peer allows 3 at a time",
+		 [] { reads_beyond_ord(3); }},
 	};
 }

@@ -14,12 +14,13 @@ struct Scene {
 	ibv_sge source() const { return ours.region.piece(0, len); }
 	void post_write(uint64_t wr_id, unsigned flags)
 	{
-		joint.client.post(wr_id, IBV_WR_RDMA_WRITE, {source()}, flags, theirs.region.target());
+		joint.client.post(wr_id, IBV_WR_RDMA_WRITE, {source()}, flags,
+				  theirs.region.target());
 	}
 	void post_read(uint64_t wr_id)
 	{
-		joint.client.post(wr_id, IBV_WR_RDMA_READ, {result.region.piece(0, len)}, IBV_SEND_SIGNALED,
-				  theirs.region.target());
+		joint.client.post(wr_id, IBV_WR_RDMA_READ, {result.region.piece(0, len)},
+				  IBV_SEND_SIGNALED, theirs.region.target());
 	}
 };
 
@@ -33,7 +34,8 @@ void write_then_send()
 		scene.post_write(1, 0);
 		scene.joint.client.post(2, IBV_WR_SEND, {});
 		scene.joint.server.receives->good(round);
-		expect(scene.theirs.octets == scene.ours.octets, "the Send is here before the Write");
+		expect(scene.theirs.octets == scene.ours.octets,
+		       "the Send is here before the Write");
 		scene.joint.client.sends->good(2);
 	}
 }
@@ -98,7 +100,8 @@ void sends_in_order()
 		scene.joint.client.post(i, IBV_WR_SEND, {scene.ours.region.piece(0, length(i))});
 	for (uint32_t i = 0; i < 100; i++) {
 		scene.joint.client.sends->good(i);
-		expect(scene.joint.server.receives->good(i).byte_len == length(i), "another Send's length");
+		expect(scene.joint.server.receives->good(i).byte_len == length(i),
+		       "another Send's length");
 	}
 }
 
@@ -113,8 +116,9 @@ void completions_in_order()
 	for (uint32_t i = 0; i < 120; i++) {
 		const ibv_wr_opcode opcode = opcodes[i * 7 % 5 % 3];
 
-		scene.joint.client.post(i, opcode, {scene.ours.region.piece(0, opcode == IBV_WR_SEND ? 0 : i * 50)},
-					IBV_SEND_SIGNALED, scene.theirs.region.target());
+		scene.joint.client.post(
+			i, opcode, {scene.ours.region.piece(0, opcode == IBV_WR_SEND ? 0 : i * 50)},
+			IBV_SEND_SIGNALED, scene.theirs.region.target());
 	}
 	for (uint32_t i = 0; i < 120; i++)
 		scene.joint.client.sends->good(i);
@@ -125,11 +129,16 @@ void completions_in_order()
 Cases order_cases()
 {
 	return {
-		{"RFC 5040 5.5: when a Send is there, so are the Writes in front of it", write_then_send},
+		{"RFC 5040 5.5: when a Send is there, so are the Writes in front of it",
+		 write_then_send},
 		{"RFC 5040 5.5: a Read sees the Writes in front of it", write_then_read},
-		{"RFC 5040 5.5: behind a fence, a Write does not reach what a Read reads", read_then_fenced_write},
-		{"RFC 5040 5.5: behind a fence, a Send comes when the Read is done", read_then_fenced_send},
-		{"RFC 5040 5.5: Sends come in the order of posting, whatever their lengths", sends_in_order},
-		{"RFC 5040 5.5: requests complete in the order of posting, whatever they are", completions_in_order},
+		{"RFC 5040 5.5: behind a fence, a Write does not reach what a Read reads",
+		 read_then_fenced_write},
+		{"RFC 5040 5.5: behind a fence, a Send comes when the Read is done",
+		 read_then_fenced_send},
+		{"RFC 5040 5.5: Sends come in the order of posting, whatever their lengths",
+		 sends_in_order},
+		{"RFC 5040 5.5: requests complete in the order of posting, whatever they are",
+		 completions_in_order},
 	};
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A completed request gives its buffer back (RFC 5040 5.5: a Send or Write completes when it does not need its source
-// any more): the source is overwritten at once, and what arrives is still what was posted.
+// A completed request gives its buffer back (RFC 5040 5.5: a Send or Write completes when it does
+// not need its source any more): the source is overwritten at once, and what arrives is still what
+// was posted.
 //	reuse NS ADDRESS PEER-NS PEER-ADDRESS WAY ROUNDS [OCTETS]
-// WAY: write, send: signaled, and its own completion is awaited; write-then-send, send-then-send: unsignaled, and the
-// completion of a small Send behind it is. Ends with a line "ROUNDS rounds, N damaged"; exit status 0: none was.
+// WAY: write, send: signaled, and its own completion is awaited; write-then-send, send-then-send:
+// unsignaled, and the completion of a small Send behind it is. Ends with a line "ROUNDS rounds, N
+// damaged"; exit status 0: none was.
 #include "ends.hh"
 
 #include <cstdio>
@@ -27,15 +29,18 @@ constexpr Way ways[] = {
 
 enum : uint64_t { large, small };
 
-// One connection with a source here, a target there, and a small message that says that the large one is there.
+// One connection with a source here, a target there, and a small message that says that the large
+// one is there.
 struct Transfer {
 	Joint joint;
 	Buffer source, target, note, seen;
 	const Way &way;
 
-	Transfer(const Place &from, const Place &to, const Way &how, size_t len) :
-		joint(to, from), source(joint.client, len), target(joint.server, len), note(joint.client, 64),
-		seen(joint.server, 64), way(how) {}
+	Transfer(const Place &from, const Place &to, const Way &how, size_t len)
+		: joint(to, from), source(joint.client, len), target(joint.server, len),
+		  note(joint.client, 64), seen(joint.server, 64), way(how)
+	{
+	}
 
 	void post_receives()
 	{
@@ -54,8 +59,8 @@ struct Transfer {
 	{
 		End &client = joint.client;
 
-		client.post(large, way.opcode, {whole(source)}, way.signaled ? IBV_SEND_SIGNALED : 0,
-			    target.region.target());
+		client.post(large, way.opcode, {whole(source)},
+			    way.signaled ? IBV_SEND_SIGNALED : 0, target.region.target());
 		if (way.signaled)
 			client.sends->good(large);
 		else
@@ -78,7 +83,8 @@ struct Transfer {
 			announce();
 		await_arrival();
 		try {
-			verify(target.octets.data(), static_cast<uint32_t>(target.octets.size()), seed, "the target");
+			verify(target.octets.data(), static_cast<uint32_t>(target.octets.size()),
+			       seed, "the target");
 		} catch (const Wrong &wrong) {
 			printf("round %u: %s\n", round, wrong.what());
 			return false;
@@ -101,8 +107,10 @@ const Way &way_called(const char *name)
 	throw Broken(std::string("there is no way ") + name);
 }
 
-// A connection that breaks by damage (its CRC) has damaged the round too, and the next round has a new one.
-unsigned damaged_rounds(const Place &from, const Place &to, const Way &way, unsigned rounds, size_t len)
+// A connection that breaks by damage (its CRC) has damaged the round too, and the next round has a
+// new one.
+unsigned damaged_rounds(const Place &from, const Place &to, const Way &way, unsigned rounds,
+			size_t len)
 {
 	std::optional<Transfer> transfer;
 	unsigned damaged = 0;
@@ -126,7 +134,8 @@ unsigned damaged_rounds(const Place &from, const Place &to, const Way &way, unsi
 int main(int argc, char **argv)
 {
 	if (argc < 7 || argc > 8) {
-		fprintf(stderr, "usage: reuse NS ADDRESS PEER-NS PEER-ADDRESS WAY ROUNDS [OCTETS]\n");
+		fprintf(stderr,
+			"usage: reuse NS ADDRESS PEER-NS PEER-ADDRESS WAY ROUNDS [OCTETS]\n");
 		return 2;
 	}
 	const unsigned rounds = static_cast<unsigned>(atoi(argv[6]));
@@ -134,7 +143,8 @@ int main(int argc, char **argv)
 	const Place here = {argv[1], argv[2]}, there = {argv[3], argv[4]};
 
 	try {
-		const unsigned damaged = damaged_rounds(here, there, way_called(argv[5]), rounds, len);
+		const unsigned damaged =
+			damaged_rounds(here, there, way_called(argv[5]), rounds, len);
 
 		printf("%u rounds, %u damaged\n", rounds, damaged);
 		return damaged || !rounds;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RFC 5040 8.1.1, RFC 5042 6.2: when a program has taken a region or a QP away from its peer, no octet lands any more,
-// however many are on their way. Tried with everything that places octets and everything that takes rights away.
+// RFC 5040 8.1.1, RFC 5042 6.2: when a program has taken a region or a QP away from its peer, no
+// octet lands any more, however many are on their way. Tried with everything that places octets and
+// everything that takes rights away.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -33,7 +34,10 @@ struct Scene {
 			writer.join();
 	}
 	// Of each message other octets than the one before to the same place.
-	ibv_sge from(uint32_t i) const { return source.region.piece(i * 4099 % (pieces * piece), piece); }
+	ibv_sge from(uint32_t i) const
+	{
+		return source.region.piece(i * 4099 % (pieces * piece), piece);
+	}
 	static size_t place(uint32_t i) { return i % pieces * size_t{piece}; }
 	ibv_sge to(uint32_t i) const { return target.region.piece(place(i), piece); }
 };
@@ -47,7 +51,8 @@ void keep_writing(Scene &scene, Target target)
 
 	for (uint32_t i = 0, done = 0; !scene.over; i++) {
 		target.addr = base + Scene::place(i);
-		scene.joint.client.post(i, IBV_WR_RDMA_WRITE, {scene.from(i)}, IBV_SEND_SIGNALED, target);
+		scene.joint.client.post(i, IBV_WR_RDMA_WRITE, {scene.from(i)}, IBV_SEND_SIGNALED,
+					target);
 		for (; i - done > 50; done++)
 			if (scene.joint.client.sends->next().status != IBV_WC_SUCCESS)
 				return;
@@ -77,7 +82,8 @@ void reads(Scene &scene)
 	for (uint32_t i = 0; i < batch; i++) {
 		const Target from = {scene.from(i).addr, scene.source.region.mr->rkey};
 
-		scene.joint.server.post(i, IBV_WR_RDMA_READ, {scene.to(i)}, IBV_SEND_SIGNALED, from);
+		scene.joint.server.post(i, IBV_WR_RDMA_READ, {scene.to(i)}, IBV_SEND_SIGNALED,
+					from);
 	}
 }
 
@@ -87,7 +93,8 @@ void dereg_mr(Scene &scene) { scene.target.region.revoke(); }
 
 void rereg_mr(Scene &scene, int flags, void *at, size_t len, int access)
 {
-	need(!ibv_rereg_mr(scene.target.region.mr, flags, nullptr, at, len, access), "ibv_rereg_mr");
+	need(!ibv_rereg_mr(scene.target.region.mr, flags, nullptr, at, len, access),
+	     "ibv_rereg_mr");
 }
 
 void rereg_rights(Scene &scene) { rereg_mr(scene, IBV_REREG_MR_CHANGE_ACCESS, nullptr, 0, 0); }
@@ -143,7 +150,8 @@ Cases revoke_cases()
 {
 	return {
 		made_of("no Write lands behind dereg_mr", writes, dereg_mr),
-		made_of("no Write lands behind rereg_mr that takes the rights", writes, rereg_rights),
+		made_of("no Write lands behind rereg_mr that takes the rights", writes,
+			rereg_rights),
 		made_of("no Write lands behind rereg_mr to other memory", writes, rereg_memory),
 		made_of("no Write lands once the QP is in error", writes, qp_to_error),
 		made_of("no Write lands once the QP is destroyed", writes, destroy_qp),
@@ -151,7 +159,8 @@ Cases revoke_cases()
 		made_of("no Send lands once the QP is in error", sends, qp_to_error),
 		made_of("no Send lands once the QP is destroyed", sends, destroy_qp),
 		made_of("no Read Response lands behind dereg_mr", reads, dereg_mr),
-		made_of("no Read Response lands behind rereg_mr that takes the rights", reads, rereg_rights),
+		made_of("no Read Response lands behind rereg_mr that takes the rights", reads,
+			rereg_rights),
 		made_of("no Read Response lands once the QP is in error", reads, qp_to_error),
 		made_of("no Read Response lands once the QP is destroyed", reads, destroy_qp),
 	};

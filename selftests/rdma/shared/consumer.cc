@@ -20,8 +20,9 @@ const std::string good_reply = "MPA ID Rep Frame\x50\x02\0\x04\xc0\x01\xc0\x01"s
 
 int reply_flags(const std::string &octets)
 {
-	return octets.size() >= 20 && octets.starts_with("MPA ID Rep Frame") ? static_cast<unsigned char>(octets[16])
-									     : -1;
+	return octets.size() >= 20 && octets.starts_with("MPA ID Rep Frame")
+		       ? static_cast<unsigned char>(octets[16])
+		       : -1;
 }
 
 namespace {
@@ -35,7 +36,8 @@ struct Found {
 
 		hints.ai_socktype = SOCK_STREAM;
 		hints.ai_flags = AI_NUMERICHOST;
-		require(!getaddrinfo(address.c_str(), port, &hints, &list), "getaddrinfo " + address);
+		require(!getaddrinfo(address.c_str(), port, &hints, &list),
+			"getaddrinfo " + address);
 	}
 	~Found() { freeaddrinfo(list); }
 	addrinfo *operator->() const { return list; }
@@ -81,7 +83,8 @@ Server::Server(Manner how, const std::string &address, const char *port, int bac
 {
 	Found found(address, port);
 
-	require(channel && !rdma_create_id(channel, &listening, nullptr, RDMA_PS_TCP), "rdma_create_id");
+	require(channel && !rdma_create_id(channel, &listening, nullptr, RDMA_PS_TCP),
+		"rdma_create_id");
 	if (rdma_bind_addr(listening, found->ai_addr) || rdma_listen(listening, backlog)) {
 		const std::string why = strerror(errno);
 
@@ -93,7 +96,8 @@ Server::Server(Manner how, const std::string &address, const char *port, int bac
 		thread = std::thread([this] { serve(); });
 }
 
-// Closing the channel's descriptor ends all its ids in the kernel, connections and requests nobody fetched included.
+// Closing the channel's descriptor ends all its ids in the kernel, connections and requests nobody
+// fetched included.
 Server::~Server()
 {
 	stop = true;
@@ -146,21 +150,24 @@ void Server::serve()
 		rdma_ack_cm_event(event);
 		if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
 			answer(id);
-		else if (id != listening && type != RDMA_CM_EVENT_ESTABLISHED && type != RDMA_CM_EVENT_TIMEWAIT_EXIT)
+		else if (id != listening && type != RDMA_CM_EVENT_ESTABLISHED &&
+			 type != RDMA_CM_EVENT_TIMEWAIT_EXIT)
 			end(id);
 	}
 }
 
 // ---- client ----
 
-Client::Client(const std::string &from, const std::string &to, const char *port) : channel(rdma_create_event_channel())
+Client::Client(const std::string &from, const std::string &to, const char *port)
+	: channel(rdma_create_event_channel())
 {
 	Found source(from, nullptr), target(to, port);
 	rdma_conn_param param = depth_of_one();
 
 	require(channel && !rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
 	require(!rdma_resolve_addr(id, source->ai_addr, target->ai_addr, 10000) &&
-			outcome(11000) == RDMA_CM_EVENT_ADDR_RESOLVED && !rdma_resolve_route(id, 10000) &&
+			outcome(11000) == RDMA_CM_EVENT_ADDR_RESOLVED &&
+			!rdma_resolve_route(id, 10000) &&
 			outcome(11000) == RDMA_CM_EVENT_ROUTE_RESOLVED,
 		"resolving " + to);
 	make_qp(id);
@@ -177,7 +184,8 @@ rdma_cm_event_type Client::outcome(int timeout_ms)
 {
 	rdma_cm_event *event;
 
-	require(readable(channel->fd, timeout_ms) && !rdma_get_cm_event(channel, &event), "no event came");
+	require(readable(channel->fd, timeout_ms) && !rdma_get_cm_event(channel, &event),
+		"no event came");
 	const rdma_cm_event_type type = event->event;
 	rdma_ack_cm_event(event);
 	return type;
@@ -204,10 +212,14 @@ Tcp::~Tcp()
 
 bool Tcp::try_send(const std::string &octets) const
 {
-	return ::send(fd, octets.data(), octets.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(octets.size());
+	return ::send(fd, octets.data(), octets.size(), MSG_NOSIGNAL) ==
+	       static_cast<ssize_t>(octets.size());
 }
 
-void Tcp::send(const std::string &octets) const { require(try_send(octets), "the peer takes no more octets"); }
+void Tcp::send(const std::string &octets) const
+{
+	require(try_send(octets), "the peer takes no more octets");
+}
 
 std::string Tcp::receive(size_t len, int timeout_ms) const
 {

@@ -82,7 +82,8 @@ public:
 	Tcp accept() const;
 };
 
-// RFC 5044 7.1.1 with RFC 6581's enhanced data (IRD and ORD of 1, peer-to-peer, every RTR): the frames that do.
+// RFC 5044 7.1.1 with RFC 6581's enhanced data (IRD and ORD of 1, peer-to-peer, every RTR): the
+// frames that do.
 extern const std::string good_request, good_reply;
 // Is it a Reply, and which flags has it? -1 if not.
 int reply_flags(const std::string &octets);

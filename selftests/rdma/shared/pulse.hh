@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Whether a processor stood still: a guest's may be taken away for a second, and what has to happen within a second then
-// does not, in a driver without a fault.
+// Whether a processor stood still: a guest's may be taken away for a second, and what has to happen
+// within a second then does not, in a driver without a fault.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -51,8 +51,9 @@ public:
 			thread.join();
 	}
 
-	// What `attempt` says went wrong, nothing if nothing did. It is tried again, twice at most, where a processor stood
-	// still meanwhile: a fault of the driver fails then as well, or at the latest when none does.
+	// What `attempt` says went wrong, nothing if nothing did. It is tried again, twice at most,
+	// where a processor stood still meanwhile: a fault of the driver fails then as well, or at
+	// the latest when none does.
 	template <class Attempt> std::string steadily(Attempt attempt)
 	{
 		for (int tries = 1;; tries++) {
@@ -60,10 +61,12 @@ public:
 			std::string trouble = attempt();
 			if (trouble.empty() || tries == 3)
 				return trouble;
-			std::this_thread::sleep_for(2 * beat); // until a pause that ends here is noticed
+			std::this_thread::sleep_for(
+				2 * beat); // until a pause that ends here is noticed
 			if (!stood_still)
 				return trouble;
-			printf("# a processor stood still; tried again after: %s\n", trouble.c_str());
+			printf("# a processor stood still; tried again after: %s\n",
+			       trouble.c_str());
 		}
 	}
 };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Connection setup under attack, beyond single frames (those are hostile/'s): listeners that devices share, peers that
-// stall, vanish and come in crowds, and devices that go in every state of a connection.
-//	startup DEVICE-0 ADDRESS-0 ADDRESS6-0 DEVICE-1 ADDRESS-1 ADDRESS6-1 NETDEV-1 ADDRESS-OF-NO-DEVICE [PART]
-// All in one namespace; NETDEV-1 sends nothing on. Cases that wait for a timeout make it short; in all others the module's
-// defaults are far away, so that it is not a timeout that ends what has to end.
+// Connection setup under attack, beyond single frames (those are hostile/'s): listeners that
+// devices share, peers that stall, vanish and come in crowds, and devices that go in every state of
+// a connection.
+//	startup DEVICE-0 ADDRESS-0 ADDRESS6-0 DEVICE-1 ADDRESS-1 ADDRESS6-1 NETDEV-1
+//	ADDRESS-OF-NO-DEVICE [PART]
+// All in one namespace; NETDEV-1 sends nothing on. Cases that wait for a timeout make it short; in
+// all others the module's defaults are far away, so that it is not a timeout that ends what has to
+// end.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -120,7 +123,8 @@ void listen_twice(const std::string &first, const std::string &second)
 		Server again(Manner::accepts, second, port);
 	} catch (const Failure &failure) {
 		// rdma_cm's own words where one of them is a wildcard: EADDRNOTAVAIL
-		require(strstr(failure.what(), strerror(EADDRINUSE)) || strstr(failure.what(), strerror(EADDRNOTAVAIL)),
+		require(strstr(failure.what(), strerror(EADDRINUSE)) ||
+				strstr(failure.what(), strerror(EADDRNOTAVAIL)),
 			failure.what());
 		replies(host[0].v4);
 		return;
@@ -166,7 +170,8 @@ void remove_device()
 	auto begin = Clock::now();
 
 	run_tool("rdma link delete " + host[1].device);
-	require(since(begin) < 15000, "removing the device took " + std::to_string(since(begin)) + " ms");
+	require(since(begin) < 15000,
+		"removing the device took " + std::to_string(since(begin)) + " ms");
 }
 
 void add_device() { run_tool("rdma link add " + host[1].device + " type srnic netdev " + netdev); }
@@ -199,7 +204,8 @@ void dripping_peer()
 			break;
 		tcp.try_send({octet});
 	}
-	require(since(begin) > 900 && since(begin) < 5500, "dropped after " + std::to_string(since(begin)) + " ms");
+	require(since(begin) > 900 && since(begin) < 5500,
+		"dropped after " + std::to_string(since(begin)) + " ms");
 	replies(host[0].v4);
 }
 
@@ -238,8 +244,8 @@ void half_open_when_the_listener_goes()
 	require(!connects(host[0].v4), "somebody still listens");
 }
 
-// The Reply to a Request. As many startups as the backlog may be unfinished, whatever their Requests: who meets that limit
-// hears nothing, and asks again.
+// The Reply to a Request. As many startups as the backlog may be unfinished, whatever their
+// Requests: who meets that limit hears nothing, and asks again.
 std::string reply_to_a_request()
 {
 	for (int i = 0; i < 100; i++) {
@@ -255,7 +261,8 @@ std::string reply_to_a_request()
 	return {};
 }
 
-// What the consumer does not fetch it cannot accept: beyond its backlog the peer is refused, not kept waiting.
+// What the consumer does not fetch it cannot accept: beyond its backlog the peer is refused, not
+// kept waiting.
 void requests_beyond_the_consumers_backlog()
 {
 	constexpr int backlog = 3;
@@ -270,7 +277,8 @@ void requests_beyond_the_consumers_backlog()
 	for (int i = 0; i < backlog; i++)
 		require(reply_flags(reply_to_a_request()) == 0x70, "a request is not refused");
 	for (const Tcp &each : peers)
-		require(each.receive(20, 10).empty() && !each.closed(0), "a request within the backlog is refused");
+		require(each.receive(20, 10).empty() && !each.closed(0),
+			"a request within the backlog is refused");
 	server.reset();
 	for (const Tcp &each : peers) {
 		each.receive(1000, 3000);
@@ -325,7 +333,8 @@ void silent_network()
 	auto begin = Clock::now();
 	Client client(host[1].v4, nowhere, port);
 
-	require(client.outcome(10000) != RDMA_CM_EVENT_ESTABLISHED && since(begin) > 900, "connected to nobody");
+	require(client.outcome(10000) != RDMA_CM_EVENT_ESTABLISHED && since(begin) > 900,
+		"connected to nobody");
 }
 
 void silent_responder()
@@ -337,11 +346,13 @@ void silent_responder()
 	Tcp tcp = listener.accept();
 
 	require(tcp.receive(24).starts_with("MPA ID Req Frame"), "no Request");
-	require(client.outcome(10000) != RDMA_CM_EVENT_ESTABLISHED && since(begin) > 900, "connected without a Reply");
+	require(client.outcome(10000) != RDMA_CM_EVENT_ESTABLISHED && since(begin) > 900,
+		"connected without a Reply");
 	require(tcp.closed(5000), "the connection stays open");
 }
 
-// iw_cm waits for the outcome, so a process that is killed ends with its connection, after reply_timeout at the latest.
+// iw_cm waits for the outcome, so a process that is killed ends with its connection, after
+// reply_timeout at the latest.
 void killed_initiator()
 {
 	const Timeouts short_ones(4);
@@ -360,7 +371,8 @@ void killed_initiator()
 
 // ---- the device goes ----
 
-// What is open when it goes, by the state that it is in (kernel/ep.h). Members go in the reverse order.
+// What is open when it goes, by the state that it is in (kernel/ep.h). Members go in the reverse
+// order.
 struct Scene {
 	std::unique_ptr<TcpListener> listener;
 	std::unique_ptr<Server> server;
@@ -368,7 +380,10 @@ struct Scene {
 	std::vector<Tcp> peers;
 
 	void serve(Manner manner) { server = std::make_unique<Server>(manner, host[1].v4, port); }
-	void connect(const std::string &to) { client = std::make_unique<Client>(host[1].v4, to, port); }
+	void connect(const std::string &to)
+	{
+		client = std::make_unique<Client>(host[1].v4, to, port);
+	}
 	const Tcp &dial(const std::string &octets)
 	{
 		peers.emplace_back(host[1].v4, port);
@@ -379,7 +394,10 @@ struct Scene {
 
 void listening(Scene &scene) { scene.serve(Manner::accepts); }
 
-void connecting(Scene &scene) { scene.connect(host[1].v4.substr(0, host[1].v4.rfind('.')) + ".99"); }
+void connecting(Scene &scene)
+{
+	scene.connect(host[1].v4.substr(0, host[1].v4.rfind('.')) + ".99");
+}
 
 void await_reply(Scene &scene)
 {
@@ -442,9 +460,12 @@ const State states[] = {
 	{"the device goes while Requests are due (AWAIT_REQUEST)", await_request, false},
 	{"the device goes while requests wait for an answer (ANNOUNCED)", announced, false},
 	{"the device goes under connected responders (OPERATION)", operation, false},
-	{"the device goes under a connected initiator (OPERATION)", operation_of_the_initiator, true},
-	{"the device goes after a rejection that the peer has not closed (LINGER)", linger_after_a_rejection, false},
-	{"the device goes after a disconnect that the peer has not closed (LINGER)", linger_after_a_disconnect, false},
+	{"the device goes under a connected initiator (OPERATION)", operation_of_the_initiator,
+	 true},
+	{"the device goes after a rejection that the peer has not closed (LINGER)",
+	 linger_after_a_rejection, false},
+	{"the device goes after a disconnect that the peer has not closed (LINGER)",
+	 linger_after_a_disconnect, false},
 };
 
 void device_goes_in(const State &state)
@@ -459,7 +480,8 @@ void device_goes_in(const State &state)
 		require(each.closed(5000), "a connection outlives its device");
 	}
 	if (state.client_hears)
-		require(scene.client->outcome(10000) != RDMA_CM_EVENT_ESTABLISHED, "the consumer hears nothing");
+		require(scene.client->outcome(10000) != RDMA_CM_EVENT_ESTABLISHED,
+			"the consumer hears nothing");
 	scene.peers.clear();
 }
 
@@ -480,20 +502,25 @@ Cases all_cases()
 		{"an IPv6 wildcard listens on every device, for both families", v6_wildcard},
 		{"a wildcard does not serve an address of no device", address_of_no_device},
 		{"the same port on addresses of two devices", same_port_on_two_addresses},
-		{"a port that is listened on is refused to others, and free afterwards", listens_that_collide},
+		{"a port that is listened on is refused to others, and free afterwards",
+		 listens_that_collide},
 		{"the port of a TCP program gives EADDRINUSE", port_of_a_tcp_program},
 		{"a wildcard goes on when a device leaves, and serves it again when it comes back",
 		 a_device_leaves_and_comes_back},
-		{"RFC 5044 7.1.2, 10: a peer that drips octets is dropped after startup_timeout", dripping_peer},
-		{"half-open startups are as many as the backlog, until they are dropped", half_open_beyond_the_backlog},
-		{"150 half-open startups end with their listener", half_open_when_the_listener_goes},
+		{"RFC 5044 7.1.2, 10: a peer that drips octets is dropped after startup_timeout",
+		 dripping_peer},
+		{"half-open startups are as many as the backlog, until they are dropped",
+		 half_open_beyond_the_backlog},
+		{"150 half-open startups end with their listener",
+		 half_open_when_the_listener_goes},
 		{"requests beyond the consumer's backlog are refused, the others end with it",
 		 requests_beyond_the_consumers_backlog},
 		{"60 peers that are gone right after their Request", gone_after_the_request},
 		{"peers that are gone before the consumer accepts", gone_before_the_accept},
 		{"an initiator where nobody listens hears of it", nobody_listens},
 		{"an initiator whose SYN nobody answers hears of it", silent_network},
-		{"RFC 5044 7.1.2, 10: an initiator whose Request nobody answers hears of it", silent_responder},
+		{"RFC 5044 7.1.2, 10: an initiator whose Request nobody answers hears of it",
+		 silent_responder},
 		{"the connection of an initiator that is killed ends", killed_initiator},
 	};
 
@@ -528,7 +555,8 @@ bool passes(const Case &which)
 int main(int argc, char **argv)
 {
 	if (argc < 9 || argc > 10) {
-		fprintf(stderr, "usage: startup DEVICE ADDRESS ADDRESS6 DEVICE ADDRESS ADDRESS6 NETDEV ADDRESS-OF-NONE "
+		fprintf(stderr, "usage: startup DEVICE ADDRESS ADDRESS6 DEVICE ADDRESS ADDRESS6 "
+				"NETDEV ADDRESS-OF-NONE "
 				"[PART]\n");
 		return 2;
 	}
@@ -536,8 +564,9 @@ int main(int argc, char **argv)
 	host[1] = {argv[4], argv[5], argv[6]};
 	netdev = argv[7];
 	foreign = argv[8];
-	const Tally tally = run_cases(all_cases(), argc > 9 ? argv[9] : "",
-				      [](const Case &which, std::string &) { return passes(which); });
+	const Tally tally =
+		run_cases(all_cases(), argc > 9 ? argv[9] : "",
+			  [](const Case &which, std::string &) { return passes(which); });
 
 	printf("1..%d\n", tally.run);
 	return tally.failed != 0;

@@ -5,8 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-// startup_timeout and reply_timeout are this while it lives; then they are the defaults again, which are far away: a case
-// that does not wait for a timeout does not meet one either, even where the machine is slow.
+// startup_timeout and reply_timeout are this while it lives; then they are the defaults again,
+// which are far away: a case that does not wait for a timeout does not meet one either, even where
+// the machine is slow.
 class Timeouts {
 	static void set(const char *name, int seconds)
 	{

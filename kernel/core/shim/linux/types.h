@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the UAPI header wants of <linux/types.h>, for the freestanding build of the core, which sees no kernel header. */
+/*
+ * What the UAPI header wants of <linux/types.h>, for the freestanding build of the core, which sees
+ * no kernel header.
+ */
 #ifndef SRNIC_SHIM_LINUX_TYPES_H
 #define SRNIC_SHIM_LINUX_TYPES_H
 
