@@ -203,6 +203,7 @@ enum core_rdmap_opcode {
 	CORE_RDMAP_SEND_SE = 5,
 	CORE_RDMAP_SEND_SE_INV = 6,
 	CORE_RDMAP_TERMINATE = 7,
+	CORE_RDMAP_NONE = 0xff,
 };
 
 /* One outgoing DDP message and how far it has been segmented. */
@@ -410,6 +411,52 @@ u32 core_host_crc32c(u32 crc, const void *data, u64 len);
 
 /* CRC32C by tables, for hosts without a better one. */
 u32 core_crc32c_table(u32 crc, const void *data, u64 len);
+
+/* ---- Operations of a send queue ---- */
+
+/* Which way the octets of an operation's list go. */
+enum core_direction {
+	CORE_DIRECTION_NONE = 0,	/* it has no list */
+	CORE_DIRECTION_OUT,		/* they are sent */
+	CORE_DIRECTION_IN,		/* an RDMA Read's response is placed there */
+};
+
+/* What is done when an operation's turn comes: core/send.cc has a handler for each. */
+enum core_handler {
+	CORE_HANDLE_NOTHING,
+	CORE_HANDLE_WRITE,
+	CORE_HANDLE_SEND,
+	CORE_HANDLE_READ,
+	CORE_HANDLE_LOCAL_INVALIDATE,
+	CORE_HANDLE_REGISTER,
+};
+
+/**
+ * struct core_operation - what an operation of a send queue is: a row of core/operations.hh
+ * @known: there is such an operation
+ * @kernel_only: only kernel consumers may post it
+ * @may_inline: its payload may lie in the slot itself
+ * @direction: enum core_direction
+ * @remote: it names memory of the peer, by remote_addr and rkey
+ * @names_stag: imm_inv is an STag, to be invalidated by the peer or here
+ * @invalidates_sink: the only entry of its list is invalidated when the response is placed
+ * @by_response: complete when the peer's response is here; others when they are sent or done
+ * @min_sge: @max_sge: entries of its list
+ * @handler: enum core_handler
+ * @wire: @wire_solicited: enum core_rdmap_opcode, without and with SRNIC_WQE_SOLICITED;
+ *	CORE_RDMAP_NONE: it is done here, and nothing is sent
+ */
+struct core_operation {
+	u8 known, kernel_only, may_inline;
+	u8 direction;
+	u8 remote, names_stag, invalidates_sink, by_response;
+	u8 min_sge, max_sge;
+	u8 handler;
+	u8 wire, wire_solicited;
+};
+
+/* The row of an opcode (enum srnic_opcode), whatever a user wrote there. */
+const struct core_operation *core_operation_of(u8 opcode);
 
 /* ---- Rings: validation of what a user wrote ---- */
 

@@ -1,40 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a user wrote into a shared ring (include/uapi/rdma/srnic-abi.h): whether it makes sense.
 // Every function here sees a private copy of a slot, never the ring itself.
+#include "operations.hh"
 #include "ring.hh"
 
 namespace srnic {
 namespace {
 
-// What an opcode may carry.
-struct SendRule {
-	bool known, kernel_only, may_inline;
-	u8 min_sge, max_sge;
-};
-
-constexpr SendRule send_rule(u8 opcode)
-{
-	switch (opcode) {
-	case SRNIC_OP_WRITE:
-	case SRNIC_OP_SEND:
-	case SRNIC_OP_SEND_INV:
-		return {true, false, true, 0, SRNIC_MAX_SGE};
-	case SRNIC_OP_READ:
-		return {true, false, false, 0, SRNIC_MAX_SGE};
-	case SRNIC_OP_READ_INV: // invalidates the one entry's lkey
-		return {true, true, false, 1, 1};
-	case SRNIC_OP_LOCAL_INV:
-	case SRNIC_OP_REG_MR:
-		return {true, true, false, 0, 0};
-	default:
-		return {};
-	}
-}
-
 constexpr u32 known_flags =
 	SRNIC_WQE_SIGNALED | SRNIC_WQE_SOLICITED | SRNIC_WQE_INLINE | SRNIC_WQE_FENCE;
 
-constexpr bool allowed(const srnic_send_wqe &wqe, const SendRule &rule, bool kernel)
+constexpr bool allowed(const srnic_send_wqe &wqe, const core_operation &rule, bool kernel)
 {
 	bool is_inline = wqe.flags & SRNIC_WQE_INLINE;
 
@@ -85,7 +61,7 @@ using namespace srnic;
 enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size,
 					  bool kernel, u32 *length)
 {
-	SendRule rule = send_rule(wqe->opcode);
+	const core_operation &rule = operation(wqe->opcode);
 	u32 room = room_behind(sizeof(*wqe), slot_size);
 
 	*length = 0;

@@ -61,11 +61,6 @@ void srnic_sq_complete(struct srnic_qp *qp, u32 index, u8 status, u32 byte_len)
 	spin_unlock_irqrestore(&qp->done_lock, flags);
 }
 
-static bool waits_for_response(u8 opcode)
-{
-	return opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV;
-}
-
 void srnic_sq_complete_sent(struct srnic_qp *qp, u32 from, u32 to)
 {
 	unsigned long flags;
@@ -74,7 +69,8 @@ void srnic_sq_complete_sent(struct srnic_qp *qp, u32 from, u32 to)
 	for (u32 i = from; i != to; i++) {
 		struct srnic_sq_track *track = track_at(qp, i);
 
-		if ((s32)(i - qp->sq_done) >= 0 && !waits_for_response(track->opcode))
+		if ((s32)(i - qp->sq_done) >= 0 && 
+		    !core_operation_of(track->opcode)->by_response)
 			track->done = true;
 	}
 	complete_done(qp);
@@ -197,7 +193,7 @@ static int fill_wqe(struct srnic_qp *qp, struct srnic_send_wqe *wqe, const struc
 		wqe->arg[1] = (u64)reg_wr(wr)->key << 32 | (u32)reg_wr(wr)->access;
 		return 0;
 	}
-	if (opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV) {
+	if (core_operation_of(opcode)->remote) {
 		wqe->remote_addr = rdma_wr(wr)->remote_addr;
 		wqe->rkey = rdma_wr(wr)->rkey;
 	}

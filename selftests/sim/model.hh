@@ -96,9 +96,12 @@ inline u32 length_of(const SendRequest &request)
 	return static_cast<u32>(request.data.size()) + length_of(request.sges);
 }
 
-inline bool is_read(u8 op) { return op == SRNIC_OP_READ || op == SRNIC_OP_READ_INV; }
-inline bool is_send(u8 op) { return op == SRNIC_OP_SEND || op == SRNIC_OP_SEND_INV; }
-inline bool is_local(u8 op) { return op == SRNIC_OP_LOCAL_INV || op == SRNIC_OP_REG_MR; }
+inline bool is_read(u8 op) { return core_operation_of(op)->direction == CORE_DIRECTION_IN; }
+inline bool is_send(u8 op) { return core_operation_of(op)->handler == CORE_HANDLE_SEND; }
+inline bool is_local(u8 op)
+{
+	return core_operation_of(op)->known && core_operation_of(op)->wire == CORE_RDMAP_NONE;
+}
 
 // Where a message comes from.
 enum class Source { request, response, rtr, terminate };

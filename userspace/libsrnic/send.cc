@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Posting to the send queue, by lists of work requests (ibv_post_send) or call by call (ibv_wr_*).
+#include "operations.hh"
 #include "wq.hh"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ int put_sges(const srnic_wq &sq, srnic_send_wqe *wqe, size_t num_sge, const ibv_
 // Appends one piece of inline payload.
 int put_inline(const srnic_wq &sq, srnic_send_wqe *wqe, const void *data, size_t length)
 {
-	if (wqe->opcode == SRNIC_OP_READ || length > sq.max_inline - wqe->inline_len)
+	if (!operation(wqe->opcode).may_inline || length > sq.max_inline - wqe->inline_len)
 		return EINVAL;
 	wqe->flags |= SRNIC_WQE_INLINE;
 	if (length)
@@ -79,9 +80,9 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 		return ENOMEM;
 
 	put_header(qp, wqe, wr.wr_id, opcode, wr.send_flags);
-	if (opcode == SRNIC_OP_SEND_INV) {
+	if (operation(opcode).names_stag)
 		wqe->imm_inv = wr.invalidate_rkey;
-	} else if (opcode != SRNIC_OP_SEND) {
+	if (operation(opcode).remote) {
 		wqe->remote_addr = wr.wr.rdma.remote_addr;
 		wqe->rkey = wr.wr.rdma.rkey;
 	}

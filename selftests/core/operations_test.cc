@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The table of operations: which message each becomes (RFC 5040 3), and what completes it (RFC 5040
+// 5.5). What each may carry is tested with the slots it is found in (ring_test.cc).
+#include <rdma/srnic-abi.h>
+
+#include "operations.hh"
+
+using namespace srnic;
+
+static u8 plain(u8 opcode) { return wire_opcode(operation(opcode), SRNIC_WQE_SIGNALED); }
+static u8 solicited(u8 opcode) { return wire_opcode(operation(opcode), SRNIC_WQE_SOLICITED); }
+
+// RFC 5040 3.1 to 3.5: Send, Send with Invalidate, both with Solicited Event, RDMA Write and Read.
+TEST(Operations, TheMessageOfEach)
+{
+	EXPECT_EQ(plain(SRNIC_OP_SEND), CORE_RDMAP_SEND);
+	EXPECT_EQ(solicited(SRNIC_OP_SEND), CORE_RDMAP_SEND_SE);
+	EXPECT_EQ(plain(SRNIC_OP_SEND_INV), CORE_RDMAP_SEND_INV);
+	EXPECT_EQ(solicited(SRNIC_OP_SEND_INV), CORE_RDMAP_SEND_SE_INV);
+	for (u8 (*wire)(u8) : {plain, solicited}) {
+		EXPECT_EQ(wire(SRNIC_OP_WRITE), CORE_RDMAP_WRITE);
+		EXPECT_EQ(wire(SRNIC_OP_READ), CORE_RDMAP_READ_REQUEST);
+		EXPECT_EQ(wire(SRNIC_OP_READ_INV), CORE_RDMAP_READ_REQUEST);
+	}
+}
+
+// RFC 5040 5.5 rule 14: Sends and Writes complete when they are sent, reads with their response.
+TEST(Operations, OnlyReadsCompleteByAResponse)
+{
+	for (u32 opcode = 0; opcode < 256; opcode++)
+		EXPECT_EQ(operation(static_cast<u8>(opcode)).by_response != 0,
+			  opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV);
+}
+
+// What invalidates or registers here is never sent, and is the kernel's alone.
+TEST(Operations, LocalOnesAreTheKernels)
+{
+	for (u8 opcode : {SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR}) {
+		EXPECT_TRUE(is_local(operation(opcode)));
+		EXPECT_TRUE(operation(opcode).kernel_only);
+	}
+	EXPECT_FALSE(is_local(operation(SRNIC_OP_SEND)));
+}
+
+TEST(Operations, NoOtherOpcodeIsKnown)
+{
+	for (u32 opcode = 0; opcode < 256; opcode++)
+		EXPECT_EQ(operation(static_cast<u8>(opcode)).known != 0,
+			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_REG_MR);
+}
