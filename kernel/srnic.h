@@ -37,10 +37,12 @@ struct srnic_stats;
  * @lock: irqsave; protects @eps, @num, @dying and the QP of each ep. Innermost
  * @eps: those that have not ended yet; one that ends leaves the list before it drops its own
  *	reference
- * @num: eps whose memory exists; @idle is woken when it gets 0
+ * @num: eps whose memory exists
  * @dying: no new ones
+ * @idle: woken when @num gets 0
  * @announced: incoming connections that the consumer may still accept or reject, by the number that
  *	iw_cm keeps for us
+ * @next_announced: where the search for a free number starts
  */
 struct srnic_dev_connections {
 	spinlock_t lock;
@@ -56,17 +58,23 @@ struct srnic_dev_connections {
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
+ * @netdev_tracker: that reference
  * @qps: QPs by number. Entries are erased before a QP is freed; readers use RCU plus
  *	srnic_qp_hold()
  * @num_qps: how many there are, at most SRNIC_MAX_QP
  * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use
  *	RCU
+ * @next_qpn: where the search for a free QP number starts
+ * @next_mr: where the search for a free index starts
  * @stag_key: key of the STag permutation, random per device
- * @cq_ids: @srq_ids: numbers that rdma-resource and user space see
  * @stats: counters, per CPU (stats.h)
+ * @pd_ids: numbers of PDs, which regions and QPs are compared by
+ * @cq_ids: numbers of CQs, as rdma-resource and user space see them
+ * @srq_ids: numbers of SRQs, likewise
  * @crc: administrator's wish: use CRCs (RFC 5044 4.4); read by connection setup
  * @markers: administrator's wish: receive markers (RFC 5044 4.3); read by connection setup
  * @index: small number unique among the module's devices
+ * @connections: its connections
  */
 struct srnic_dev {
 	struct ib_device base;

@@ -197,8 +197,7 @@ static const char *reason(int err)
 {
 	switch (err) {
 	case -EOPNOTSUPP:
-		return "the interface is not Ethernet, loopback or tun, or it is a port of a "
-		       "bridge or bond";
+		return "not an Ethernet, loopback or tun interface, or a port of a bridge or bond";
 	case -EBUSY:
 		return "there is an srnic device on that interface already";
 	case -EEXIST:

@@ -11,15 +11,18 @@
 
 /**
  * enum srnic_counter - what is counted, since the device was made
- * @SRNIC_TX_OCTETS: @SRNIC_TX_FPDUS: given to TCP, of connections in full operation
- * @SRNIC_RX_OCTETS: @SRNIC_RX_FPDUS: taken from TCP; FPDUs that were whole and, with CRCs, good
+ * @SRNIC_TX_OCTETS: octets given to TCP by connections in full operation
+ * @SRNIC_TX_FPDUS: the FPDUs among them
+ * @SRNIC_RX_OCTETS: octets taken from TCP by connections in full operation
+ * @SRNIC_RX_FPDUS: FPDUs among them that were whole and, with CRCs, good
  * @SRNIC_RX_CRC_ERRORS: streams that ended because of an FPDU whose CRC was wrong
- * @SRNIC_RX_ERRORS: streams that this end ended because the peer broke a rule, CRC errors among
- *	them
- * @SRNIC_TX_TERMINATES: @SRNIC_RX_TERMINATES: Terminate messages begun to be sent, and received
- * @SRNIC_CONNECTS: connections that came to full operation; @SRNIC_STARTUP_FAILURES: those that
- *	failed before, not refusals
- * @SRNIC_RESETS: connections that ended in a reset, a timeout or another error of TCP's
+ * @SRNIC_RX_ERRORS: streams that this end ended because the peer broke a rule, CRC errors included
+ * @SRNIC_TX_TERMINATES: Terminate messages that were begun
+ * @SRNIC_RX_TERMINATES: Terminate messages received
+ * @SRNIC_CONNECTS: connections that came to full operation
+ * @SRNIC_STARTUP_FAILURES: connections that failed before; refusals do not count
+ * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
+ * @SRNIC_COUNTERS: how many counters there are
  */
 enum srnic_counter {
 	SRNIC_TX_OCTETS,

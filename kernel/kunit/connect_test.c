@@ -47,12 +47,11 @@ static struct socket *serve(struct kunit *test, struct srnic_test_conn *c,
 {
 	struct socket *listening = srnic_test_peer(test, c), *sock;
 	struct sockaddr_storage addr = { };
+	struct sockaddr *any = (struct sockaddr *)&addr;
 
 	srnic_test_address(&addr);
 	sock_set_reuseaddr(listening->sk);
-	KUNIT_ASSERT_EQ(
-		test, kernel_bind(listening, (struct sockaddr *)&addr, sizeof(struct sockaddr_in)),
-		0);
+	KUNIT_ASSERT_EQ(test, kernel_bind(listening, any, sizeof(struct sockaddr_in)), 0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(listening, 1), 0);
 	*client = connect_qp(test, c, c->set.qp);
 	KUNIT_ASSERT_EQ(test, kernel_accept(listening, &sock, 0), 0);
@@ -461,7 +460,7 @@ static void expect_close(struct kunit *test, struct srnic_test_consumer *consume
 	u32 last;
 
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!atomic_read(&consumer->refs)));
-	last = smp_load_acquire(&consumer->num);
+	last = smp_load_acquire(&consumer->num); /* pairs with on_event() */
 	KUNIT_ASSERT_GE(test, last, 2);
 	KUNIT_ASSERT_LE(test, last, 3);
 	KUNIT_EXPECT_EQ(test, consumer->told[last - 1].type, IW_CM_EVENT_CLOSE);

@@ -26,6 +26,7 @@ static int on_event(struct iw_cm_id *id, struct iw_cm_event *event)
 		told->private_len = event->private_data_len;
 		memcpy(told->private_data, event->private_data, event->private_data_len);
 	}
+	/* Pairs with smp_load_acquire() where the events are looked at. */
 	smp_store_release(&consumer->num, consumer->num + 1);
 	return consumer->answer;
 }
@@ -71,6 +72,7 @@ struct srnic_test_consumer *srnic_test_consumer(struct kunit *test, struct srnic
 
 static bool hears(struct srnic_test_consumer *consumer, u32 num)
 {
+	/* pairs with on_event() */
 	return srnic_test_eventually(smp_load_acquire(&consumer->num) >= num);
 }
 

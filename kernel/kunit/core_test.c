@@ -359,12 +359,14 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 {
 	struct context *c = test->priv;
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77, .to = 0};
+		.opcode = CORE_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77,
+	};
 	u32 i;
 
 	c->qp->outbound = kvcalloc(1, sizeof(*c->qp->outbound), GFP_KERNEL); /* the QP's to free */
 	KUNIT_ASSERT_NOT_NULL(test, c->qp->outbound);
-	c->qp->outbound_size = c->qp->outbound_tail = 1;
+	c->qp->outbound_size = 1;
+	c->qp->outbound_tail = 1;
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		c->placed_at = 0;

@@ -130,7 +130,9 @@ static void order_is_kept_where_the_indices_wrap(struct kunit *test)
 	struct srnic_cq *cq = c->cq->cq;
 	u64 i;
 
-	cq->prod = cq->cons = cq->ring.hdr->prod = 0 - 3U;
+	cq->prod = 0 - 3U;
+	cq->cons = cq->prod;
+	cq->ring.hdr->prod = cq->prod;
 	for (i = 0; i < ENTRIES; i++)
 		push(c, i, SRNIC_WC_SUCCESS, false);
 	KUNIT_EXPECT_EQ(test, cq->ring.hdr->prod, ENTRIES - 3);

@@ -17,7 +17,7 @@
 
 /* ---- the device ---- */
 
-/* Sends a request to rdma's netlink and returns what its acknowledgement says. */
+/* Sends a request to rdma's netlink and returns what its acknowledgment says. */
 static int rdma_request(struct sk_buff *skb)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };

@@ -51,6 +51,7 @@ struct srnic_test_cq {
 	atomic_t completions;
 	atomic_t errors;
 };
+
 struct srnic_test_cq *srnic_test_cq(struct kunit *test, struct srnic_dev *dev, u32 entries);
 /* The next completion; fails the case if there is none. */
 struct ib_wc srnic_test_poll(struct kunit *test, struct srnic_test_cq *cq);
@@ -62,6 +63,7 @@ struct srnic_test_srq {
 	struct srnic_srq *srq;
 	atomic_t limits;
 };
+
 struct srnic_test_srq *srnic_test_srq(struct kunit *test, struct ib_pd *pd, u32 entries, u32 limit);
 
 /*
@@ -78,6 +80,7 @@ struct srnic_test_set {
 	struct srnic_test_cq *cq;
 	struct srnic_qp *qp;
 };
+
 void srnic_test_set(struct kunit *test, struct srnic_test_set *set);
 
 #define SRNIC_TEST_PAGES	20			/* more than one hold copies (64 KiB) */
@@ -93,6 +96,7 @@ struct srnic_test_mr {
 	u8 *page[SRNIC_TEST_PAGES];
 	struct scatterlist sgl[SRNIC_TEST_PAGES];
 };
+
 struct srnic_test_mr *srnic_test_mr(struct kunit *test, struct ib_pd *pd);
 void srnic_test_dereg(struct kunit *test, struct srnic_test_mr *mr);
 /* Maps its pages anew: octets of them in all. */

@@ -58,9 +58,13 @@ static void expect_no_wc(struct kunit *test, struct srnic_test_set *c)
 /* All indices of the send queue. */
 static void start_at(struct srnic_qp *qp, u32 index)
 {
-	qp->sq_posted = qp->sq_taken = qp->sq_done = index;
-	qp->tx.built = qp->tx.completed = index;
-	qp->sq.hdr->prod = qp->sq.hdr->cons = index;
+	qp->sq_posted = index;
+	qp->sq_taken = index;
+	qp->sq_done = index;
+	qp->tx.built = index;
+	qp->tx.completed = index;
+	qp->sq.hdr->prod = index;
+	qp->sq.hdr->cons = index;
 }
 
 static void what_ends_out_of_order_completes_in_order(struct kunit *test)
@@ -319,7 +323,8 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 
 	fail(qp);
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
-		qp->sq.hdr->prod = qp->rq.hdr->prod = claims[i];
+		qp->sq.hdr->prod = claims[i];
+		qp->rq.hdr->prod = claims[i];
 		srnic_tx_run(qp);
 		KUNIT_EXPECT_EQ(test, srnic_rq_take(qp, &room), CORE_TAKE_EMPTY);
 	}

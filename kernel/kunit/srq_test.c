@@ -135,7 +135,8 @@ static void order_and_room_are_kept_where_the_indices_wrap(struct kunit *test)
 	struct context *c = test->priv;
 	u64 i;
 
-	c->srq->srq->posted = c->srq->srq->taken = 0 - 2U;
+	c->srq->srq->posted = 0 - 2U;
+	c->srq->srq->taken = 0 - 2U;
 	fill(test, c);
 	KUNIT_EXPECT_EQ(test, post(c, 99, 0), -ENOMEM);
 	for (i = 0; i < ENTRIES; i++) {

@@ -65,25 +65,30 @@ static void say(struct kunit *test, struct stream *s, struct core_tx_msg msg, co
 
 static void say_send(struct kunit *test, struct stream *s, const void *octets)
 {
-	say(test, s,
-	    (struct core_tx_msg){.opcode = CORE_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn++},
-	    octets);
+	struct core_tx_msg msg = {
+		.opcode = CORE_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn,
+	};
+
+	s->send_msn++;
+	say(test, s, msg, octets);
 }
 
 static void say_write(struct kunit *test, struct stream *s, u32 stag, u64 to, const void *octets)
 {
-	say(test, s,
-	    (struct core_tx_msg){
-		    .opcode = CORE_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to},
-	    octets);
+	struct core_tx_msg msg = {
+		.opcode = CORE_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to,
+	};
+
+	say(test, s, msg, octets);
 }
 
 static void say_response(struct kunit *test, struct stream *s, u32 stag, const void *octets)
 {
-	say(test, s,
-	    (struct core_tx_msg){
-		    .opcode = CORE_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag},
-	    octets);
+	struct core_tx_msg msg = {
+		.opcode = CORE_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag,
+	};
+
+	say(test, s, msg, octets);
 }
 
 static void say_read(struct kunit *test, struct stream *s, u32 stag, u64 to)
@@ -130,6 +135,12 @@ static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpd
 	return ulpdu(fpdu) + 18 + 6;
 }
 
+static bool operates(struct srnic_qp *qp)
+{
+	/* pairs with srnic_qp_move() */
+	return smp_load_acquire(&qp->state) == SRNIC_QP_RTS && !READ_ONCE(qp->tx.held);
+}
+
 /*
  * A QP that a peer has connected to, past the RTR (RFC 6581 9.2). Its receives are those of srq
  * unless that is NULL.
@@ -152,9 +163,7 @@ static struct stream begin_with(struct kunit *test, struct ib_pd *pd, struct srn
 	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(s.peer, reply, sizeof(reply)), sizeof(reply));
 	say(test, &s, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .stag = 1 }, reply);
-	KUNIT_ASSERT_TRUE(test,
-			  srnic_test_eventually(smp_load_acquire(&s.qp->state) == SRNIC_QP_RTS &&
-						!READ_ONCE(s.qp->tx.held)));
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(operates(s.qp)));
 	return s;
 }
 
@@ -171,12 +180,18 @@ static void age(struct stream *s, u32 msn)
 
 	mutex_lock(&qp->tx.mutex);
 	lock_sock(sk);
-	qp->tx.send_msn = qp->tx.read_msn = msn - 1;
-	qp->inbound_head = qp->inbound_tail = qp->outbound_head = qp->outbound_tail = msn - 1;
-	qp->rx.core.send_msn = qp->rx.core.read_msn = msn;
+	qp->tx.send_msn = msn - 1;
+	qp->tx.read_msn = msn - 1;
+	qp->inbound_head = msn - 1;
+	qp->inbound_tail = msn - 1;
+	qp->outbound_head = msn - 1;
+	qp->outbound_tail = msn - 1;
+	qp->rx.core.send_msn = msn;
+	qp->rx.core.read_msn = msn;
 	release_sock(sk);
 	srnic_tx_unlock(qp);
-	s->send_msn = s->read_msn = msn;
+	s->send_msn = msn;
+	s->read_msn = msn;
 }
 
 /* ---- requests and memory ---- */
@@ -608,7 +623,9 @@ static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *
 
 	interruptible = 0;
 	lock_sock(sk);
-	qp->old_write_space = qp->old_state_change = qp->old_error_report = note_context;
+	qp->old_write_space = note_context;
+	qp->old_state_change = note_context;
+	qp->old_error_report = note_context;
 	sk->sk_data_ready(sk);
 	sk->sk_write_space(sk);
 	sk->sk_state_change(sk);

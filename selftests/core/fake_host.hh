@@ -58,8 +58,8 @@ struct Delivery {
 
 inline void PrintTo(const Delivery &d, std::ostream *out)
 {
-	*out << "event " << d.event << " length " << d.length << " inv " << d.inv_stag << (d.solicited ? " SE" : "")
-	     << (d.rtr ? " RTR" : "");
+	*out << "event " << d.event << " length " << d.length << " inv " << d.inv_stag
+	     << (d.solicited ? " SE" : "") << (d.rtr ? " RTR" : "");
 }
 
 // One incoming stream and everything it did.

@@ -24,32 +24,39 @@ struct get_context_resp {
 	struct ib_uverbs_get_context_resp core;
 	struct srnic_alloc_ucontext_resp srnic;
 };
+
 struct create_cq_resp {
 	struct ib_uverbs_ex_create_cq_resp core;
 	struct srnic_create_cq_resp srnic;
 };
+
 struct create_qp_resp {
 	struct ib_uverbs_create_qp_resp core;
 	struct srnic_create_qp_resp srnic;
 };
+
 struct create_srq_resp {
 	struct ib_uverbs_create_srq_resp core;
 	struct srnic_create_srq_resp srnic;
 };
-#define NO_GAP(resp)                                                                               \
-	static_assert(offsetof(struct resp, srnic) == sizeof(((struct resp *)0)->core),            \
-		      "padding in struct " #resp)
-NO_GAP(get_context_resp);
-NO_GAP(create_cq_resp);
-NO_GAP(create_qp_resp);
-NO_GAP(create_srq_resp);
+
+static_assert(offsetof(struct get_context_resp, srnic) == sizeof(struct ib_uverbs_get_context_resp),
+	      "padding in struct get_context_resp");
+static_assert(offsetof(struct create_cq_resp, srnic) == sizeof(struct ib_uverbs_ex_create_cq_resp),
+	      "padding in struct create_cq_resp");
+static_assert(offsetof(struct create_qp_resp, srnic) == sizeof(struct ib_uverbs_create_qp_resp),
+	      "padding in struct create_qp_resp");
+static_assert(offsetof(struct create_srq_resp, srnic) == sizeof(struct ib_uverbs_create_srq_resp),
+	      "padding in struct create_srq_resp");
 
 /* queue.h repeats the heads of driver.h's objects for C++. */
-static_assert(sizeof(struct verbs_cq) == offsetof(struct srnic_cq, ring),
+static_assert(offsetof(struct srnic_cq, ring) == sizeof(struct verbs_cq),
 	      "struct verbs_cq has changed");
-static_assert(offsetof(struct verbs_qp, comp_mask) == offsetof(struct srnic_qp, comp_mask) &&
-		      offsetof(struct verbs_qp, xrcd) == offsetof(struct srnic_qp, xrcd) &&
-		      sizeof(struct verbs_qp) == offsetof(struct srnic_qp, sq),
+static_assert(offsetof(struct srnic_qp, comp_mask) == offsetof(struct verbs_qp, comp_mask),
+	      "struct verbs_qp has changed");
+static_assert(offsetof(struct srnic_qp, xrcd) == offsetof(struct verbs_qp, xrcd),
+	      "struct verbs_qp has changed");
+static_assert(offsetof(struct srnic_qp, sq) == sizeof(struct verbs_qp),
 	      "struct verbs_qp has changed");
 
 struct context {
@@ -567,4 +574,5 @@ static const struct verbs_device_ops device_ops = {
 	.uninit_device = uninit_device,
 	.alloc_context = alloc_context,
 };
+
 PROVIDER_DRIVER(srnic, device_ops);

@@ -27,8 +27,7 @@
 /* srnic_ring_hdr.state of a send queue. */
 #define SRNIC_SQ_NEED_DOORBELL	(1U << 0)	/* the engine went idle: ring after publishing */
 /* srnic_ring_hdr.state of any work queue. */
-#define SRNIC_QUEUE_ERROR                                                                          \
-	(1U << 1) /* the QP is in error: ring after publishing, to have it flushed */
+#define SRNIC_QUEUE_ERROR	(1U << 1)	/* QP in error: ring after publishing, to flush */
 
 /*
  * srnic_ring_hdr.state of a CQ: written by the user to arm, taken by the kernel when it raises the
@@ -61,15 +60,22 @@ struct srnic_ring_hdr {
 	__u16 slot_size;
 	__u32 entries;
 	__u32 features;
+	/* private: */
 	__u8 rsvd0[48];
 
+	/* public: */
 	__u32 prod;
+	/* private: */
 	__u8 rsvd1[60];
 
+	/* public: */
 	__u32 cons;
+	/* private: */
 	__u8 rsvd2[60];
 
+	/* public: */
 	__u32 state;
+	/* private: */
 	__u8 rsvd3[60];
 };
 
@@ -88,22 +94,21 @@ struct srnic_sge {
 enum srnic_opcode {
 	SRNIC_OP_WRITE = 1,
 	SRNIC_OP_SEND = 2,
-	SRNIC_OP_SEND_INV = 3, /* imm_inv: STag that the peer invalidates */
+	SRNIC_OP_SEND_INV = 3,	/* imm_inv: STag that the peer invalidates */
 	SRNIC_OP_READ = 4,
 	SRNIC_OP_READ_INV = 5,	/* kernel only: invalidates sge[0].lkey when the data has arrived */
-	SRNIC_OP_LOCAL_INV = 6, /* kernel only: imm_inv: STag */
+	SRNIC_OP_LOCAL_INV = 6,	/* kernel only: imm_inv: STag */
 	SRNIC_OP_REG_MR = 7,	/* kernel only */
 	SRNIC_OP_RECV = 8,	/* only ever in a CQE */
 };
 
 #define SRNIC_WQE_SIGNALED	(1U << 0)
 #define SRNIC_WQE_SOLICITED	(1U << 1)
-#define SRNIC_WQE_INLINE (1U << 2) /* payload follows the header instead of an SGE list */
+#define SRNIC_WQE_INLINE	(1U << 2)	/* payload in place of the SGE list */
 #define SRNIC_WQE_FENCE		(1U << 3)	/* wait until all earlier reads have completed */
 
 /**
- * struct srnic_send_wqe - head of a send queue slot; SGEs or inline octets follow it up to the
- * slot's end
+ * struct srnic_send_wqe - head of a send queue slot
  * @wr_id: the consumer's cookie, returned in the CQE
  * @opcode: enum srnic_opcode
  * @flags: SRNIC_WQE_*
@@ -114,13 +119,17 @@ enum srnic_opcode {
  * @inline_len: octets of inline payload, with SRNIC_WQE_INLINE
  * @arg: operands of later operations; SRNIC_OP_REG_MR: [0] the region (kernel pointer), [1] key <<
  *	32 | access flags
+ *
+ * SGEs or inline bytes follow it up to the slot's end.
  */
 struct srnic_send_wqe {
 	__aligned_u64 wr_id;
 	__u8 opcode;
 	__u8 flags;
 	__u8 num_sge;
+	/* private: */
 	__u8 rsvd0;
+	/* public: */
 	__u32 imm_inv;
 	__aligned_u64 remote_addr;
 	__u32 rkey;
@@ -129,13 +138,14 @@ struct srnic_send_wqe {
 };
 
 /**
- * struct srnic_recv_wqe - head of a receive queue or SRQ slot; SGEs follow it up to the slot's end
+ * struct srnic_recv_wqe - head of a receive queue or SRQ slot
  * @wr_id: the consumer's cookie, returned in the CQE
- * @num_sge: entries in the list that follows
+ * @num_sge: entries in the list that follows, up to the slot's end
  */
 struct srnic_recv_wqe {
 	__aligned_u64 wr_id;
 	__u32 num_sge;
+	/* private: */
 	__u32 rsvd0;
 	__aligned_u64 rsvd1[2];
 };
@@ -155,7 +165,7 @@ enum srnic_wc_status {
 	SRNIC_WC_GENERAL_ERR = 21,
 };
 
-#define SRNIC_CQE_WITH_INV (1U << 0) /* imm_inv is an STag that the peer had invalidated */
+#define SRNIC_CQE_WITH_INV	(1U << 0)	/* imm_inv: the STag that the peer invalidated */
 #define SRNIC_CQE_WITH_IMM	(1U << 1)	/* imm_inv is immediate data */
 
 /**
@@ -187,18 +197,20 @@ struct srnic_cqe {
 
 /* ---- driver-private parts of the uverbs commands ---- */
 
-/*
- * struct srnic_alloc_ucontext_resp - @abi_version: SRNIC_ABI_VERSION; @device_id: index of the
- * device
+/**
+ * struct srnic_alloc_ucontext_resp - what a new context gets to know
+ * @abi_version: SRNIC_ABI_VERSION
+ * @device_id: index of the device
  */
 struct srnic_alloc_ucontext_resp {
 	__u32 abi_version;
 	__u32 device_id;
 };
 
-/*
- * struct srnic_ring_map - where to mmap a ring on the uverbs fd: @offset (file offset) and @size in
- * octets
+/**
+ * struct srnic_ring_map - where to mmap a ring on the uverbs fd
+ * @offset: offset in the file
+ * @size: bytes to map
  */
 struct srnic_ring_map {
 	__aligned_u64 offset;
@@ -211,10 +223,9 @@ struct srnic_create_cq_resp {
 	__u32 rsvd;
 };
 
-/** struct srnic_create_qp_resp - @rq.size is 0 when the QP draws its receives from an SRQ */
 struct srnic_create_qp_resp {
 	struct srnic_ring_map sq;
-	struct srnic_ring_map rq;
+	struct srnic_ring_map rq;	/* of size 0 if the QP takes its receives from an SRQ */
 	__u32 qp_num;
 	__u32 rsvd;
 };

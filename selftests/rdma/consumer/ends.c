@@ -76,8 +76,10 @@ const char *announce(struct scene *s, u32 slot)
 		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
 	};
 
-	return receive_into(&s->server, slot, &s->seen) ?: post_send(&s->client, slot, &wr) ?:
-	       await(&s->client.sent[slot]) ?: await(&s->server.received[slot]);
+	return receive_into(&s->server, slot, &s->seen) ?:
+	       post_send(&s->client, slot, &wr) ?:
+	       await(&s->client.sent[slot]) ?:
+	       await(&s->server.received[slot]);
 }
 
 /* ---- events ---- */
@@ -246,9 +248,12 @@ static const char *memory(struct scene *s)
 	struct ib_device *here = s->client.id->device, *there = s->server.id->device;
 	u32 octets = s->settings->octets;
 
-	return buffer_make(&s->source, here, octets) ?: buffer_make(&s->note, here, SMALL_OCTETS) ?:
-	       buffer_make(&s->landing, there, octets) ?: buffer_make(&s->seen, there, SMALL_OCTETS) ?:
-	       region_make(&s->sink, s->client.pd, octets) ?: region_make(&s->target, s->server.pd, octets);
+	return buffer_make(&s->source, here, octets) ?:
+	       buffer_make(&s->note, here, SMALL_OCTETS) ?:
+	       buffer_make(&s->landing, there, octets) ?:
+	       buffer_make(&s->seen, there, SMALL_OCTETS) ?:
+	       region_make(&s->sink, s->client.pd, octets) ?:
+	       region_make(&s->target, s->server.pd, octets);
 }
 
 const char *scene_up(struct scene *s, const struct settings *settings)

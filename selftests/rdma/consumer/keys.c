@@ -39,8 +39,10 @@ static const char *post_write(struct scene *s, u32 slot, u32 key, u32 len)
 static const char *write_all(struct scene *s, u64 seed)
 {
 	fill(s->source.at, s->source.len, seed);
-	return post_write(s, FIRST, s->target.mr->rkey, s->source.len) ?: await(&s->client.sent[FIRST]) ?:
-	       announce(s, SECOND) ?: verify(s->target.at, s->target.len, seed);
+	return post_write(s, FIRST, s->target.mr->rkey, s->source.len) ?:
+	       await(&s->client.sent[FIRST]) ?:
+	       announce(s, SECOND) ?:
+	       verify(s->target.at, s->target.len, seed);
 }
 
 static const char *register_target(struct scene *s)
@@ -59,21 +61,25 @@ static struct ib_sge all_of(const struct region *region)
 static const char *read_all(struct scene *s, u32 slot, enum ib_wr_opcode opcode)
 {
 	return post_rdma(&s->client, slot, opcode, all_of(&s->sink), s->target.mr->iova,
-			 s->target.mr->rkey)
-		       ?: await(&s->client.sent[slot]);
+			 s->target.mr->rkey) ?:
+	       await(&s->client.sent[slot]);
 }
 
 static const char *written_and_read(struct scene *s)
 {
-	return register_target(s) ?: region_register(&s->sink, &s->client, FIRST, IB_ACCESS_LOCAL_WRITE) ?:
-	       write_all(s, 1) ?: read_all(s, THIRD, IB_WR_RDMA_READ) ?: verify(s->sink.at, s->sink.len, 1);
+	return register_target(s) ?:
+	       region_register(&s->sink, &s->client, FIRST, IB_ACCESS_LOCAL_WRITE) ?:
+	       write_all(s, 1) ?:
+	       read_all(s, THIRD, IB_WR_RDMA_READ) ?:
+	       verify(s->sink.at, s->sink.len, 1);
 }
 
 static const char *no_write_to_readable(struct scene *s)
 {
 	fill(s->target.at, s->target.len, 1);
 	return region_register(&s->target, &s->server, FIRST, IB_ACCESS_REMOTE_READ) ?:
-	       post_write(s, FIRST, s->target.mr->rkey, SMALL_OCTETS) ?: refuses(&s->server) ?:
+	       post_write(s, FIRST, s->target.mr->rkey, SMALL_OCTETS) ?:
+	       refuses(&s->server) ?:
 	       verify(s->target.at, s->target.len, 1);
 }
 
@@ -81,9 +87,11 @@ static const char *no_write_to_readable(struct scene *s)
 static const char *no_write_to_all_memory(struct scene *s)
 {
 	fill(s->landing.at, s->landing.len, 1);
-	return post_rdma(&s->client, FIRST, IB_WR_RDMA_WRITE, piece(&s->client, &s->source, 0, SMALL_OCTETS),
-			 s->landing.dma, s->server.pd->local_dma_lkey) ?:
-	       refuses(&s->server) ?: verify(s->landing.at, s->landing.len, 1);
+	return post_rdma(&s->client, FIRST, IB_WR_RDMA_WRITE,
+			 piece(&s->client, &s->source, 0, SMALL_OCTETS), s->landing.dma,
+			 s->server.pd->local_dma_lkey) ?:
+	       refuses(&s->server) ?:
+	       verify(s->landing.at, s->landing.len, 1);
 }
 
 /* ---- LOCAL_INV ---- */
@@ -91,23 +99,28 @@ static const char *no_write_to_all_memory(struct scene *s)
 static const char *write_with_old_key(struct scene *s, u32 key, u64 seed)
 {
 	fill(s->source.at, s->source.len, ~seed);
-	return post_write(s, THIRD, key, SMALL_OCTETS) ?: refuses(&s->server) ?:
+	return post_write(s, THIRD, key, SMALL_OCTETS) ?:
+	       refuses(&s->server) ?:
 	       verify(s->target.at, s->target.len, seed);
 }
 
 static const char *read_with_old_key(struct scene *s, u32 key)
 {
 	return region_register(&s->sink, &s->client, FIRST, IB_ACCESS_LOCAL_WRITE) ?:
-	       post_rdma(&s->client, THIRD, IB_WR_RDMA_READ, all_of(&s->sink), s->target.mr->iova, key) ?:
+	       post_rdma(&s->client, THIRD, IB_WR_RDMA_READ, all_of(&s->sink), s->target.mr->iova,
+			 key) ?:
 	       refuses(&s->server) ?:
-	       (memchr_inv(s->sink.at, 0, s->sink.len) ? "a refused Read has brought octets" : NULL);
+	       (memchr_inv(s->sink.at, 0, s->sink.len) ?
+			"a refused Read has brought octets" : NULL);
 }
 
 static const char *invalidated_for_writes(struct scene *s)
 {
 	u32 key = s->target.mr->rkey;
 
-	return register_target(s) ?: write_all(s, 1) ?: region_invalidate(&s->server, FIRST, key) ?:
+	return register_target(s) ?:
+	       write_all(s, 1) ?:
+	       region_invalidate(&s->server, FIRST, key) ?:
 	       write_with_old_key(s, key, 1);
 }
 
@@ -115,7 +128,9 @@ static const char *invalidated_for_reads(struct scene *s)
 {
 	u32 key = s->target.mr->rkey;
 
-	return register_target(s) ?: write_all(s, 1) ?: region_invalidate(&s->server, FIRST, key) ?:
+	return register_target(s) ?:
+	       write_all(s, 1) ?:
+	       region_invalidate(&s->server, FIRST, key) ?:
 	       read_with_old_key(s, key);
 }
 
@@ -148,8 +163,11 @@ static const char *nothing_lands_behind_local_inv(struct scene *s)
 {
 	u32 key = s->target.mr->rkey;
 
-	return register_target(s) ?: write_a_lot(s) ?: region_awaits(&s->target) ?:
-	       region_invalidate(&s->server, FIRST, key) ?: stays(s);
+	return register_target(s) ?:
+	       write_a_lot(s) ?:
+	       region_awaits(&s->target) ?:
+	       region_invalidate(&s->server, FIRST, key) ?:
+	       stays(s);
 }
 
 /* ---- invalidation that comes with a message ---- */
@@ -191,9 +209,13 @@ static const char *send_with_inv(struct scene *s)
 	u32 key = s->target.mr->rkey;
 
 	fill(s->source.at, s->source.len, 2);
-	return register_target(s) ?: receive_into(&s->server, FIRST, &s->seen) ?: post_write_invalidate_write(s, key) ?:
-	       await(&s->server.received[FIRST]) ?: says_invalidated(&s->server.received[FIRST].wc, key) ?:
-	       refuses(&s->server) ?: verify(s->target.at, s->target.len, 2);
+	return register_target(s) ?:
+	       receive_into(&s->server, FIRST, &s->seen) ?:
+	       post_write_invalidate_write(s, key) ?:
+	       await(&s->server.received[FIRST]) ?:
+	       says_invalidated(&s->server.received[FIRST].wc, key) ?:
+	       refuses(&s->server) ?:
+	       verify(s->target.at, s->target.len, 2);
 }
 
 /*
@@ -208,9 +230,13 @@ static const char *empty_send_with_inv(struct scene *s)
 		.ex.invalidate_rkey = key,
 	};
 
-	return register_target(s) ?: write_all(s, 1) ?: post_recv(&s->server, THIRD, NULL, 0) ?:
-	       post_send(&s->client, THIRD, &wr) ?: await(&s->server.received[THIRD]) ?:
-	       says_invalidated(&s->server.received[THIRD].wc, key) ?: write_with_old_key(s, key, 1);
+	return register_target(s) ?:
+	       write_all(s, 1) ?:
+	       post_recv(&s->server, THIRD, NULL, 0) ?:
+	       post_send(&s->client, THIRD, &wr) ?:
+	       await(&s->server.received[THIRD]) ?:
+	       says_invalidated(&s->server.received[THIRD].wc, key) ?:
+	       write_with_old_key(s, key, 1);
 }
 
 /*
@@ -229,17 +255,24 @@ static const char *sink_is_written(struct scene *s)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
 
-	return server_writes(s, SECOND, 5) ?: post_recv(&s->client, FIRST, NULL, 0) ?:
-	       post_send(&s->server, THIRD, &wr) ?: await(&s->client.received[FIRST]) ?:
+	return server_writes(s, SECOND, 5) ?:
+	       post_recv(&s->client, FIRST, NULL, 0) ?:
+	       post_send(&s->server, THIRD, &wr) ?:
+	       await(&s->client.received[FIRST]) ?:
 	       verify(s->sink.at, s->sink.len, 5);
 }
 
 static const char *read_with_inv(struct scene *s)
 {
 	fill(s->target.at, s->target.len, 6);
-	return register_target(s) ?: region_register(&s->sink, &s->client, FIRST, ALL_RIGHTS) ?: announce(s, SECOND) ?:
-	       sink_is_written(s) ?: read_all(s, THIRD, IB_WR_RDMA_READ_WITH_INV) ?:
-	       verify(s->sink.at, s->sink.len, 6) ?: server_writes(s, LAST, 7) ?: refuses(&s->client) ?:
+	return register_target(s) ?:
+	       region_register(&s->sink, &s->client, FIRST, ALL_RIGHTS) ?:
+	       announce(s, SECOND) ?:
+	       sink_is_written(s) ?:
+	       read_all(s, THIRD, IB_WR_RDMA_READ_WITH_INV) ?:
+	       verify(s->sink.at, s->sink.len, 6) ?:
+	       server_writes(s, LAST, 7) ?:
+	       refuses(&s->client) ?:
 	       verify(s->sink.at, s->sink.len, 6);
 }
 
@@ -252,10 +285,14 @@ static const char *read_with_false_inv(struct scene *s)
 	struct ib_sge nothing = { .addr = s->sink.mr->iova, .lkey = s->sink.mr->lkey + 1 };
 	u32 key = s->target.mr->rkey;
 
-	return register_target(s) ?: region_register(&s->sink, &s->client, FIRST, ALL_RIGHTS) ?:
-	       post_rdma(&s->client, THIRD, IB_WR_RDMA_READ_WITH_INV, nothing, s->target.mr->iova, key) ?:
-	       ends_with(&s->client.sent[THIRD], IB_WC_LOC_PROT_ERR) ?: is_ended(&s->server) ?:
-	       post_write(s, LAST, key, SMALL_OCTETS) ?: ends_with(&s->client.sent[LAST], IB_WC_WR_FLUSH_ERR);
+	return register_target(s) ?:
+	       region_register(&s->sink, &s->client, FIRST, ALL_RIGHTS) ?:
+	       post_rdma(&s->client, THIRD, IB_WR_RDMA_READ_WITH_INV, nothing, s->target.mr->iova,
+			 key) ?:
+	       ends_with(&s->client.sent[THIRD], IB_WC_LOC_PROT_ERR) ?:
+	       is_ended(&s->server) ?:
+	       post_write(s, LAST, key, SMALL_OCTETS) ?:
+	       ends_with(&s->client.sent[LAST], IB_WC_WR_FLUSH_ERR);
 }
 
 /* ---- the same region again ---- */

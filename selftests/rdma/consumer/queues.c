@@ -4,10 +4,7 @@
  */
 #include "consumer.h"
 
-/*
- * ---- chains (ib_post_send: what was posted before a bad request is done, what is behind it is
- * not) ----
- */
+/* ---- chains: ib_post_send does what is before a bad request, and nothing behind it ---- */
 
 #define CHAIN 5
 #define BAD 2
@@ -50,12 +47,15 @@ static const char *bad_in_the_middle(struct scene *s)
 	wr[BAD].num_sge = s->client.cap.max_send_sge + 1;
 	if (!ib_post_send(s->client.id->qp, wr, &bad) || bad != &wr[BAD])
 		return "the bad one is not told";
-	wrong = wrong ?: arrives(&s->server, 0, 1) ?: arrives(&s->server, 1, 2) ?:
-		post_send(&s->client, CHAIN, &last) ?: await(&s->client.sent[CHAIN]) ?: arrives(&s->server, BAD, 0);
-	return wrong
-		       ?: completion_done(&s->client.sent[0].done)
-			  ? "an unsignaled request has completed"
-			  : NULL;
+	wrong = wrong ?:
+		arrives(&s->server, 0, 1) ?:
+		arrives(&s->server, 1, 2) ?:
+		post_send(&s->client, CHAIN, &last) ?:
+		await(&s->client.sent[CHAIN]) ?:
+		arrives(&s->server, BAD, 0);
+	if (!wrong && completion_done(&s->client.sent[0].done))
+		return "an unsignaled request has completed";
+	return wrong;
 }
 
 /*
@@ -147,9 +147,13 @@ static const char *many_pieces(struct scene *s)
 
 	fill(s->source.at, s->source.len, 9);
 	len = gather_list(s, from, num);
-	return post_recv(&s->server, 0, to, ARRAY_SIZE(to)) ?: post_send(&s->client, 0, &wr) ?:
-	       await(&s->client.sent[0]) ?: arrives(&s->server, 0, len) ?: gathered(s, from, num, GAP) ?:
-	       (memchr_inv(s->landing.at + 1, 0, GAP) ? "octets between the pieces have changed" : NULL);
+	return post_recv(&s->server, 0, to, ARRAY_SIZE(to)) ?:
+	       post_send(&s->client, 0, &wr) ?:
+	       await(&s->client.sent[0]) ?:
+	       arrives(&s->server, 0, len) ?:
+	       gathered(s, from, num, GAP) ?:
+	       (memchr_inv(s->landing.at + 1, 0, GAP) ?
+			"octets between the pieces have changed" : NULL);
 }
 
 /* Inline octets are the caller's again when the call returns. */
@@ -169,7 +173,9 @@ static const char *inline_octets(struct scene *s)
 	wrong = receive_into(&s->server, 0, &s->seen) ?: post_send(&s->client, 0, &wr);
 	memset(octets, 0xbd, sizeof(octets));
 	OPTIMIZER_HIDE_VAR(sge.addr);
-	return wrong ?: arrives(&s->server, 0, sizeof(octets)) ?: verify(s->seen.at, sizeof(octets), 3);
+	return wrong ?:
+	       arrives(&s->server, 0, sizeof(octets)) ?:
+	       verify(s->seen.at, sizeof(octets), 3);
 }
 
 /* ---- ib_drain_qp ---- */
@@ -215,9 +221,12 @@ static const char *drained(struct scene *s)
 	if (wrong)
 		return wrong;
 	ib_drain_qp(s->client.id->qp);
-	return all_completed(s->client.received, SLOTS) ?: all_completed(s->client.sent, SLOTS) ?:
-	       post_send(&s->client, 0, &wr.wr) ?: ends_with(&s->client.sent[0], IB_WC_WR_FLUSH_ERR) ?:
-	       receive_into(&s->client, 0, &s->note) ?: ends_with(&s->client.received[0], IB_WC_WR_FLUSH_ERR);
+	return all_completed(s->client.received, SLOTS) ?:
+	       all_completed(s->client.sent, SLOTS) ?:
+	       post_send(&s->client, 0, &wr.wr) ?:
+	       ends_with(&s->client.sent[0], IB_WC_WR_FLUSH_ERR) ?:
+	       receive_into(&s->client, 0, &s->note) ?:
+	       ends_with(&s->client.received[0], IB_WC_WR_FLUSH_ERR);
 }
 
 const struct scene_case queue_cases[] = {

@@ -65,8 +65,8 @@ static const char *give_note(struct scene *s, const struct way *way)
 		.num_sge = 1,
 	};
 
-	return failed("ib_post_send", ib_post_send(end->id->qp, &wr, NULL))
-		       ?: await(&end->sent[SMALL]);
+	return failed("ib_post_send", ib_post_send(end->id->qp, &wr, NULL)) ?:
+	       await(&end->sent[SMALL]);
 }
 
 static const char *play(struct scene *s, const struct way *way, u64 seed)
@@ -75,17 +75,20 @@ static const char *play(struct scene *s, const struct way *way, u64 seed)
 	struct end *end = &s->server;
 
 	fill(s->source.at, s->source.len, seed);
-	return (is_send ? receive_into(end, LARGE, &s->landing) : NULL) ?: receive_into(end, SMALL, &s->seen) ?:
-	       give(s, way) ?: give_note(s, way) ?:
-	       (is_send ? await(&end->received[LARGE]) : NULL) ?: await(&end->received[SMALL]) ?:
+	return (is_send ? receive_into(end, LARGE, &s->landing) : NULL) ?:
+	       receive_into(end, SMALL, &s->seen) ?:
+	       give(s, way) ?:
+	       give_note(s, way) ?:
+	       (is_send ? await(&end->received[LARGE]) : NULL) ?:
+	       await(&end->received[SMALL]) ?:
 	       verify(is_send ? s->landing.at : s->target.at, s->settings->octets, seed);
 }
 
 static const char *reuse_up(struct scene *s, const struct settings *settings)
 {
-	return scene_up(s, settings)
-		       ?: region_register(&s->target, &s->server, LARGE,
-					  IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	return scene_up(s, settings) ?:
+	       region_register(&s->target, &s->server, LARGE,
+			       IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 }
 
 /*

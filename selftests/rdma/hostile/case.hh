@@ -57,10 +57,10 @@ struct Build {
 struct More {
 	unsigned receives = 4; // what the victim posts
 	std::vector<u32> reads = {};
-	unsigned delivered = 0, refused = 0,
-		 reads_done = 0; // receives that complete well, or in error; reads
-	bool first =
-		false; // the attack is the first thing in the stream: no zero-length RDMA Write before
+	unsigned delivered = 0;	 // receives that complete well
+	unsigned refused = 0;	 // receives that complete in error
+	unsigned reads_done = 0; // reads that complete
+	bool first = false; // the attack begins the stream: no zero-length RDMA Write before it
 	bool responses = false; // Read Responses may come before the Terminate
 	int window = 0;		// octets of receive buffer
 	int event = -1; // of the victim's QP (-1: the one that belongs to the Terminate; 0: none)

@@ -2,31 +2,34 @@
 // The end that is attacked: an honest verbs program. It does what the attacker asks for on its
 // standard input, one line at a time, and answers with one line each:
 //
-//	accept N		take the connection request that comes, with N receives posted: "ok PRIVATE-DATA"
+//	accept N		accept the connection request that comes, with N receives
+//				posted: "ok PRIVATE-DATA"
 //	request			a connection request comes, and is kept for later: "ok"
 //	quiet			no connection request is there: "ok"
 //	connect PORT N		begin to connect, with N receives posted: "ok"
 //	connected		how that ended: "ok", or the event's name
-//	accept-no-reads N	the same, allowing no RDMA Reads at all
-//	crc ON			the administrator of this end wants CRCs, or (0) can do without: "ok"
-//	reject HEX		refuse the connection request that comes, with this private data: "ok"
-//	depths			what the last connection request, or the connection, was said to allow: "ok
-//				INITIATOR-DEPTH RESPONDER-RESOURCES", decimal
-//	mix			post a Write of 5 octets, a Send of 7, a Read of 64, a Send of 6, a Write of 9: "ok"
+//	accept-no-reads N	the same as accept, allowing no RDMA Reads at all
+//	crc ON			the administrator of this end wants CRCs (1) or does not (0): "ok"
+//	reject HEX		refuse the connection request that comes, with this private data:
+//				"ok"
+//	depths			what the last connection request, or the connection, was said to
+//				allow: "ok INITIATOR-DEPTH RESPONDER-RESOURCES", decimal
+//	mix			post a Write of 5 bytes, a Send of 7, a Read of 64, a Send of 6
+//				and a Write of 9: "ok"
 //	flood N			post N Writes of 256 KiB: "ok"
 //	done			how many requests have completed by now: "ok N"
-//	completed N		the next N completions of what was posted: "ok OPCODE...", in their order, and
-//				"more" if there is another one
+//	completed N		the next N completions of what was posted: "ok OPCODE...", in
+//				their order, and "more" if there is another one
 //	read LENGTH		post an RDMA Read, whose source does not matter: "ok"
 //	send LENGTH		post a Send: "ok"
 //	disconnect		end the connection from here: "ok"
-//	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it never got far), take it down and
-//				tell what became of it. CHANGE: "may ADDRESS LENGTH", memory that
-//				may have changed, or "is ADDRESS HEX", memory that must have changed
-//				to this. Numbers are hexadecimal.
+//	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it never got far), take
+//				it down and tell what became of it. CHANGE: "may ADDRESS LENGTH",
+//				memory that may have changed, or "is ADDRESS HEX", memory that must
+//				have changed to this. Numbers are hexadecimal.
 //
-// All memory that anybody could reach lies in one arena, full of canaries: it is compared octet by
-// octet. And a good connection of this very process is used again after each case.
+// All memory that anybody could reach lies in one arena, full of canaries: it is compared byte by
+// byte. And a good connection of this very process is used again after each case.
 #include "good.hh"
 
 #include <fcntl.h>

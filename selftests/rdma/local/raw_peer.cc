@@ -10,9 +10,9 @@
 
 namespace {
 
-constexpr char reply[] =
-	"MPA ID Rep Frame\x40\x01\x00"; // CRC, revision 1, no private data; its last octet ends the string
-constexpr size_t request_len = 24;	// header and enhanced data
+// CRC, revision 1, no private data. The string's terminator is the last byte.
+constexpr char reply[] = "MPA ID Rep Frame\x40\x01\x00";
+constexpr size_t request_len = 24; // header and enhanced data
 static_assert(sizeof(reply) == 20);
 
 } // namespace
