@@ -59,8 +59,8 @@ struct srnic_dev_connections {
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
  * @netdev_tracker: that reference
- * @qps: QPs by number. Entries are erased before a QP is freed; readers use RCU plus
- *	srnic_qp_hold()
+ * @qps: struct ib_qp by number. Entries are erased, under its lock, before a QP is freed: who needs
+ *	more than the address takes a reference under that lock (srnic_qp_find())
  * @num_qps: how many there are, at most SRNIC_MAX_QP
  * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use
  *	RCU

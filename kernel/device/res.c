@@ -88,11 +88,11 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
 		{ "state", READ_ONCE(qp->state) },
 		{ "ird", READ_ONCE(qp->ird) },
 		{ "ord", READ_ONCE(qp->ord) },
-		{ "sq_entries", qp->sq.entries },
-		{ "sq_taken", READ_ONCE(qp->sq_taken) },
-		{ "sq_done", READ_ONCE(qp->sq_done) },
-		{ "rq_entries", qp->rq.entries },
-		{ "rq_taken", READ_ONCE(qp->rq_taken) },
+		{ "sq_entries", qp->sq.ring.entries },
+		{ "sq_taken", READ_ONCE(qp->sq.taken) },
+		{ "sq_done", READ_ONCE(qp->sq.done) },
+		{ "rq_entries", qp->rq.ring.entries },
+		{ "rq_taken", READ_ONCE(qp->rq.taken) },
 	};
 
 	return put_attributes(msg, figures, ARRAY_SIZE(figures));

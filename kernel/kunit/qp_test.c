@@ -15,8 +15,8 @@ static u32 take(struct srnic_test_set *c, u8 opcode, u8 flags)
 	u32 index;
 
 	mutex_lock(&qp->tx.mutex);
-	index = qp->sq_taken++;
-	srnic_sq_track(qp, index,
+	index = qp->sq.taken++;
+	srnic_sq_track(&qp->sq, index,
 		       &(struct srnic_send_wqe){.wr_id = index, .opcode = opcode, .flags = flags});
 	mutex_unlock(&qp->tx.mutex);
 	return index;
@@ -58,13 +58,13 @@ static void expect_no_wc(struct kunit *test, struct srnic_test_set *c)
 /* All indices of the send queue. */
 static void start_at(struct srnic_qp *qp, u32 index)
 {
-	qp->sq_posted = index;
-	qp->sq_taken = index;
-	qp->sq_done = index;
+	qp->sq.posted = index;
+	qp->sq.taken = index;
+	qp->sq.done = index;
 	qp->tx.built = index;
 	qp->tx.completed = index;
-	qp->sq.hdr->prod = index;
-	qp->sq.hdr->cons = index;
+	qp->sq.ring.hdr->prod = index;
+	qp->sq.ring.hdr->cons = index;
 }
 
 static void what_ends_out_of_order_completes_in_order(struct kunit *test)
@@ -74,14 +74,14 @@ static void what_ends_out_of_order_completes_in_order(struct kunit *test)
 
 	for (i = 0; i < 4; i++)
 		take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
-	srnic_sq_complete(c->qp, 3, SRNIC_WC_SUCCESS, 33);
-	srnic_sq_complete(c->qp, 1, SRNIC_WC_SUCCESS, 11);
+	srnic_sq_complete(&c->qp->sq, 3, SRNIC_WC_SUCCESS, 33);
+	srnic_sq_complete(&c->qp->sq, 1, SRNIC_WC_SUCCESS, 11);
 	expect_no_wc(test, c);
-	srnic_sq_complete(c->qp, 0, SRNIC_WC_SUCCESS, 0);
+	srnic_sq_complete(&c->qp->sq, 0, SRNIC_WC_SUCCESS, 0);
 	expect_wc(test, c, 0, IB_WC_SUCCESS);
 	expect_wc(test, c, 1, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
-	srnic_sq_complete(c->qp, 2, SRNIC_WC_SUCCESS, 22);
+	srnic_sq_complete(&c->qp->sq, 2, SRNIC_WC_SUCCESS, 22);
 	KUNIT_EXPECT_EQ(test, srnic_test_poll(test, c->cq).byte_len, 22);
 	KUNIT_EXPECT_EQ(test, srnic_test_poll(test, c->cq).byte_len, 33);
 	expect_no_wc(test, c);
@@ -95,13 +95,13 @@ static void unsignaled_requests_give_their_slots_back_in_silence(struct kunit *t
 	for (i = 0; i < 5; i++)
 		take(c, SRNIC_OP_WRITE, 0);
 	take(c, SRNIC_OP_WRITE, SRNIC_WQE_SIGNALED);
-	srnic_sq_complete_sent(c->qp, 0, 5);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 5);
 	expect_no_wc(test, c);
-	KUNIT_EXPECT_EQ(test, c->qp->sq.hdr->cons, 5);
-	srnic_sq_complete_sent(c->qp, 5, 6);
+	KUNIT_EXPECT_EQ(test, c->qp->sq.ring.hdr->cons, 5);
+	srnic_sq_complete_sent(&c->qp->sq, 5, 6);
 	expect_wc(test, c, 5, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
-	KUNIT_EXPECT_EQ(test, c->qp->sq.hdr->cons, 6);
+	KUNIT_EXPECT_EQ(test, c->qp->sq.ring.hdr->cons, 6);
 }
 
 static void an_unsignaled_request_that_fails_completes(struct kunit *test)
@@ -110,8 +110,8 @@ static void an_unsignaled_request_that_fails_completes(struct kunit *test)
 
 	take(c, SRNIC_OP_WRITE, 0);
 	take(c, SRNIC_OP_WRITE, 0);
-	srnic_sq_complete_sent(c->qp, 0, 1);
-	srnic_sq_complete(c->qp, 1, SRNIC_WC_LOC_PROT_ERR, 0);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 1);
+	srnic_sq_complete(&c->qp->sq, 1, SRNIC_WC_LOC_PROT_ERR, 0);
 	expect_wc(test, c, 1, IB_WC_LOC_PROT_ERR);
 	expect_no_wc(test, c);
 }
@@ -123,7 +123,7 @@ static void a_qp_that_signals_all_does(struct kunit *test)
 	c->qp = srnic_test_qp(test, c->pd, c->cq, NULL, IB_SIGNAL_ALL_WR);
 	take(c, SRNIC_OP_WRITE, 0);
 	take(c, SRNIC_OP_SEND, 0);
-	srnic_sq_complete_sent(c->qp, 0, 2);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 2);
 	expect_wc(test, c, 0, IB_WC_SUCCESS);
 	expect_wc(test, c, 1, IB_WC_SUCCESS);
 }
@@ -135,10 +135,10 @@ static void what_was_sent_waits_for_the_read_before_it(struct kunit *test)
 	take(c, SRNIC_OP_WRITE, SRNIC_WQE_SIGNALED);
 	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
 	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
-	srnic_sq_complete_sent(c->qp, 0, 3);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 3);
 	expect_wc(test, c, 0, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
-	srnic_sq_complete(c->qp, 1, SRNIC_WC_SUCCESS, 10);
+	srnic_sq_complete(&c->qp->sq, 1, SRNIC_WC_SUCCESS, 10);
 	expect_wc(test, c, 1, IB_WC_SUCCESS);
 	expect_wc(test, c, 2, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
@@ -149,9 +149,9 @@ static void a_request_that_is_over_ends_no_second_time(struct kunit *test)
 	struct srnic_test_set *c = test->priv;
 
 	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
-	srnic_sq_complete(c->qp, 0, SRNIC_WC_SUCCESS, 0);
-	srnic_sq_complete(c->qp, 0, SRNIC_WC_LOC_PROT_ERR, 0);
-	srnic_sq_complete_sent(c->qp, 0, 1);
+	srnic_sq_complete(&c->qp->sq, 0, SRNIC_WC_SUCCESS, 0);
+	srnic_sq_complete(&c->qp->sq, 0, SRNIC_WC_LOC_PROT_ERR, 0);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 1);
 	expect_wc(test, c, 0, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
 	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
@@ -167,9 +167,9 @@ static void order_is_kept_where_the_indices_wrap(struct kunit *test)
 	for (i = 0; i < 6; i++)
 		take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
 	for (i = 5; i > 0; i--)
-		srnic_sq_complete(c->qp, first + i, SRNIC_WC_SUCCESS, 0);
+		srnic_sq_complete(&c->qp->sq, first + i, SRNIC_WC_SUCCESS, 0);
 	expect_no_wc(test, c);
-	srnic_sq_complete(c->qp, first, SRNIC_WC_SUCCESS, 0);
+	srnic_sq_complete(&c->qp->sq, first, SRNIC_WC_SUCCESS, 0);
 	for (i = 0; i < 6; i++)
 		expect_wc(test, c, first + i, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
@@ -188,7 +188,7 @@ static void a_flush_completes_everything_once(struct kunit *test)
 	fail(c->qp);
 	for (i = 0; i < ENTRIES; i++)
 		expect_wc(test, c, i, IB_WC_WR_FLUSH_ERR);
-	srnic_sq_complete(c->qp, 1, SRNIC_WC_SUCCESS, 0);
+	srnic_sq_complete(&c->qp->sq, 1, SRNIC_WC_SUCCESS, 0);
 	srnic_tx_run(c->qp);
 	expect_no_wc(test, c);
 }
@@ -200,7 +200,7 @@ static void a_flush_leaves_what_has_ended_as_it_ended(struct kunit *test)
 	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
 	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
 	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
-	srnic_sq_complete_sent(c->qp, 0, 2);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 2);
 	expect_no_wc(test, c);
 	fail(c->qp);
 	expect_wc(test, c, 0, IB_WC_WR_FLUSH_ERR);
@@ -287,7 +287,7 @@ static void a_full_send_queue_refuses_until_something_completes(struct kunit *te
 	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), -ENOMEM);
 	take(c, SRNIC_OP_SEND, 0);
 	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), -ENOMEM);
-	srnic_sq_complete_sent(c->qp, 0, 1);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 1);
 	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), 0);
 	KUNIT_EXPECT_EQ(test, post_to(c->qp, i, IB_WR_SEND, 0), -ENOMEM);
 }
@@ -323,14 +323,14 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 
 	fail(qp);
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
-		qp->sq.hdr->prod = claims[i];
-		qp->rq.hdr->prod = claims[i];
+		qp->sq.ring.hdr->prod = claims[i];
+		qp->rq.ring.hdr->prod = claims[i];
 		srnic_tx_run(qp);
-		KUNIT_EXPECT_EQ(test, srnic_rq_take(qp, &room), CORE_TAKE_EMPTY);
+		KUNIT_EXPECT_EQ(test, srnic_rq_take(&qp->rq, &qp->rx.receive, &room), CORE_TAKE_EMPTY);
 	}
 	expect_no_wc(test, c);
-	KUNIT_EXPECT_EQ(test, qp->sq_taken, 0);
-	KUNIT_EXPECT_EQ(test, qp->rq_taken, 0);
+	KUNIT_EXPECT_EQ(test, qp->sq.taken, 0);
+	KUNIT_EXPECT_EQ(test, qp->rq.taken, 0);
 }
 
 static void a_qp_is_reset_and_used_again(struct kunit *test)
@@ -375,7 +375,7 @@ static int init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	test->priv = c;
 	srnic_test_set(test, c);
-	KUNIT_ASSERT_EQ(test, c->qp->sq.entries, ENTRIES);
+	KUNIT_ASSERT_EQ(test, c->qp->sq.ring.entries, ENTRIES);
 	return 0;
 }
 

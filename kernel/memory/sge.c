@@ -3,37 +3,36 @@
  * Gather and scatter lists of local memory: sequential copies that check the lkey, the rights and
  * the bounds of every entry as it is used.
  */
-#include "memory/mr.h"
-#include "stream/qp.h"
+#include "memory/sge.h"
 
 /*
- * The entry at the cursor that has octets left, or NULL at the end; *n is lowered to what is left
- * in it.
+ * The entry at the cursor that has bytes left, or NULL at the end; *n is lowered to what is left in
+ * it.
  */
-static const struct srnic_sge *current_sge(const struct srnic_sge *sge, u32 num,
+static const struct srnic_sge *current_sge(const struct srnic_sge_list *list,
 					   struct srnic_sge_cursor *at, u32 *n)
 {
-	while (at->index < num && at->offset == sge[at->index].length) {
+	while (at->index < list->num && at->offset == list->sge[at->index].length) {
 		at->index++;
 		at->offset = 0;
 	}
-	if (at->index == num)
+	if (at->index == list->num)
 		return NULL;
-	*n = min(*n, sge[at->index].length - at->offset);
-	return &sge[at->index];
+	*n = min(*n, list->sge[at->index].length - at->offset);
+	return &list->sge[at->index];
 }
 
-enum core_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct srnic_sge *sge,
-					   u32 num, struct srnic_sge_cursor *at, void *dst, u32 len)
+enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
+					   struct srnic_sge_cursor *at, void *dst, u32 len)
 {
 	while (len) {
 		u32 n = len;
-		const struct srnic_sge *cur = current_sge(sge, num, at, &n);
+		const struct srnic_sge *cur = current_sge(list, at, &n);
 		enum core_region_verdict verdict;
 
 		if (!cur)
 			return CORE_REGION_BOUNDS;
-		verdict = srnic_region_read(qp->dev, qp->pd, !qp->user, cur->lkey, 0,
+		verdict = srnic_region_read(list->dev, list->pd, list->kernel, cur->lkey, 0,
 					    cur->addr + at->offset, dst, n);
 		if (verdict != CORE_REGION_OK)
 			return verdict;
@@ -44,20 +43,19 @@ enum core_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct srn
 	return CORE_REGION_OK;
 }
 
-enum core_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd,
-					    const struct srnic_sge *sge, u32 num,
+enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 					    struct srnic_sge_cursor *at, const void *src, u32 len)
 {
 	while (len) {
 		u32 n = len;
-		const struct srnic_sge *cur = current_sge(sge, num, at, &n);
+		const struct srnic_sge *cur = current_sge(list, at, &n);
 		enum core_region_verdict verdict;
 
 		if (!cur)
 			return CORE_REGION_BOUNDS;
-		verdict =
-			srnic_region_write(qp->dev, pd, !qp->user, cur->lkey,
-					   CORE_ACCESS_LOCAL_WRITE, cur->addr + at->offset, src, n);
+		verdict = srnic_region_write(list->dev, list->pd, list->kernel, cur->lkey,
+					     CORE_ACCESS_LOCAL_WRITE, cur->addr + at->offset, src,
+					     n);
 		if (verdict != CORE_REGION_OK)
 			return verdict;
 		at->offset += n;
@@ -67,16 +65,13 @@ enum core_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd,
 	return CORE_REGION_OK;
 }
 
-enum core_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct srnic_sge *sge,
-					   u32 num, u32 access)
+enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 access)
 {
-	for (u32 i = 0; i < num; i++) {
-		enum core_region_verdict verdict =
-			srnic_region_verify(qp->dev, qp->pd, !qp->user, sge[i].lkey, access,
-					    sge[i].addr, sge[i].length);
+	enum core_region_verdict verdict = CORE_REGION_OK;
 
-		if (verdict != CORE_REGION_OK)
-			return verdict;
-	}
-	return CORE_REGION_OK;
+	for (u32 i = 0; i < list->num && verdict == CORE_REGION_OK; i++)
+		verdict = srnic_region_verify(list->dev, list->pd, list->kernel,
+					      list->sge[i].lkey, access, list->sge[i].addr,
+					      list->sge[i].length);
+	return verdict;
 }

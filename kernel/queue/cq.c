@@ -7,7 +7,6 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "queue/cq.h"
-#include "stream/qp.h"
 
 /* User space's index is a claim: a false one damages nothing but the contents of its own ring. */
 static u32 consumed(const struct srnic_cq *cq)
@@ -93,11 +92,8 @@ static enum ib_wc_opcode wc_opcode(u8 opcode)
  */
 static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, struct ib_wc *wc)
 {
-	struct srnic_qp *qp;
+	struct ib_qp *qp = xa_load(&to_srnic_dev(cq->base.device)->qps, cqe->qp_num);
 
-	rcu_read_lock();
-	qp = xa_load(&to_srnic_dev(cq->base.device)->qps, cqe->qp_num);
-	rcu_read_unlock();
 	if (!qp)
 		return false;
 	memset(wc, 0, sizeof(*wc));
@@ -106,7 +102,7 @@ static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, stru
 	wc->opcode = wc_opcode(cqe->opcode);
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
-	wc->qp = &qp->base;
+	wc->qp = qp;
 	wc->port_num = 1;
 	if (cqe->flags & SRNIC_CQE_WITH_INV) {
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;

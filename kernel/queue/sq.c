@@ -3,21 +3,43 @@
  * Send queue: posting by kernel consumers, and completion in the order of posting (RFC 5040 5.5
  * rule 15).
  */
-#include "queue/cq.h"
-#include "memory/mr.h"
-#include "stream/qp.h"
+#include <linux/slab.h>
 
-static struct srnic_sq_track *track_at(struct srnic_qp *qp, u32 index)
+#include "queue/sq.h"
+
+int srnic_sq_alloc(struct srnic_sq *sq, u32 min_entries, u32 list)
 {
-	return &qp->track[index & (qp->sq.entries - 1)];
+	int ret;
+
+	spin_lock_init(&sq->lock);
+	spin_lock_init(&sq->done_lock);
+	ret = srnic_ring_alloc(&sq->ring, max(min_entries, 1U),
+			       ALIGN(sizeof(struct srnic_send_wqe) + list, 64));
+	if (ret)
+		return ret;
+	sq->track = kvcalloc(sq->ring.entries, sizeof(*sq->track), GFP_KERNEL_ACCOUNT);
+	return sq->track ? 0 : -ENOMEM;
 }
 
-void srnic_sq_track(struct srnic_qp *qp, u32 index, const struct srnic_send_wqe *wqe)
+void srnic_sq_free(struct srnic_sq *sq)
 {
-	*track_at(qp, index) = (struct srnic_sq_track) {
+	srnic_ring_free(&sq->ring);
+	kvfree(sq->track);
+}
+
+/* ---- completion ---- */
+
+static struct srnic_sq_track *track_at(struct srnic_sq *sq, u32 index)
+{
+	return &sq->track[index & (sq->ring.entries - 1)];
+}
+
+void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe *wqe)
+{
+	*track_at(sq, index) = (struct srnic_sq_track) {
 		.wr_id = wqe->wr_id,
 		.opcode = wqe->opcode,
-		.flags = wqe->flags | (qp->sig_all ? SRNIC_WQE_SIGNALED : 0),
+		.flags = wqe->flags | (sq->sig_all ? SRNIC_WQE_SIGNALED : 0),
 	};
 }
 
@@ -25,62 +47,62 @@ void srnic_sq_track(struct srnic_qp *qp, u32 index, const struct srnic_send_wqe 
  * The slot is given back before the completion shows, so that whoever polled it finds room to post.
  * done_lock held.
  */
-static void complete_done(struct srnic_qp *qp)
+static void complete_done(struct srnic_sq *sq)
 {
-	while (track_at(qp, qp->sq_done)->done) {
-		struct srnic_sq_track *slot = track_at(qp, qp->sq_done);
+	while (track_at(sq, sq->done)->done) {
+		struct srnic_sq_track *slot = track_at(sq, sq->done);
 		const struct srnic_sq_track track =
 			*slot; /* once given back, the engine may fill it anew */
 
 		slot->done = false;
-		smp_store_release(&qp->sq_done, qp->sq_done + 1);
-		smp_store_release(&qp->sq.hdr->cons, qp->sq_done);
+		smp_store_release(&sq->done, sq->done + 1);
+		smp_store_release(&sq->ring.hdr->cons, sq->done);
 		if ((track.flags & SRNIC_WQE_SIGNALED) || track.status != SRNIC_WC_SUCCESS)
-			srnic_cq_push(qp->send_cq, &(struct srnic_cqe) {
+			srnic_cq_push(sq->cq, &(struct srnic_cqe) {
 				.wr_id = track.wr_id,
 				.byte_len = track.byte_len,
-				.qp_num = qp->base.qp_num,
+				.qp_num = sq->qp_num,
 				.opcode = track.opcode,
 				.status = track.status,
 			}, false);
 	}
 }
 
-void srnic_sq_complete(struct srnic_qp *qp, u32 index, u8 status, u32 byte_len)
+void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 byte_len)
 {
-	struct srnic_sq_track *track = track_at(qp, index);
+	struct srnic_sq_track *track = track_at(sq, index);
 	unsigned long flags;
 
-	spin_lock_irqsave(&qp->done_lock, flags);
-	if ((s32)(index - qp->sq_done) >= 0) {
+	spin_lock_irqsave(&sq->done_lock, flags);
+	if ((s32)(index - sq->done) >= 0) {
 		track->status = status;
 		track->byte_len = byte_len;
 		track->done = true;
-		complete_done(qp);
+		complete_done(sq);
 	}
-	spin_unlock_irqrestore(&qp->done_lock, flags);
+	spin_unlock_irqrestore(&sq->done_lock, flags);
 }
 
-void srnic_sq_complete_sent(struct srnic_qp *qp, u32 from, u32 to)
+void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&qp->done_lock, flags);
+	spin_lock_irqsave(&sq->done_lock, flags);
 	for (u32 i = from; i != to; i++) {
-		struct srnic_sq_track *track = track_at(qp, i);
+		struct srnic_sq_track *track = track_at(sq, i);
 
-		if ((s32)(i - qp->sq_done) >= 0 && 
+		if ((s32)(i - sq->done) >= 0 &&
 		    !core_operation_of(track->opcode)->by_response)
 			track->done = true;
 	}
-	complete_done(qp);
-	spin_unlock_irqrestore(&qp->done_lock, flags);
+	complete_done(sq);
+	spin_unlock_irqrestore(&sq->done_lock, flags);
 }
 
-static void flush_taken(struct srnic_qp *qp)
+static void flush_taken(struct srnic_sq *sq)
 {
-	for (u32 i = qp->sq_done; i != qp->sq_taken; i++) {
-		struct srnic_sq_track *track = track_at(qp, i);
+	for (u32 i = sq->done; i != sq->taken; i++) {
+		struct srnic_sq_track *track = track_at(sq, i);
 
 		if (!track->done)
 			track->status = SRNIC_WC_FLUSH_ERR;
@@ -88,30 +110,30 @@ static void flush_taken(struct srnic_qp *qp)
 	}
 }
 
-void srnic_sq_flush(struct srnic_qp *qp)
+void srnic_sq_flush(struct srnic_sq *sq)
 {
-	u32 pending = core_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken,
-					qp->sq.entries);
+	u32 pending = srnic_sq_pending(sq);
 	unsigned long flags;
 
-	spin_lock_irqsave(&qp->done_lock, flags);
-	flush_taken(qp);
-	complete_done(qp);
+	spin_lock_irqsave(&sq->done_lock, flags);
+	flush_taken(sq);
+	complete_done(sq);
 	for (; pending; pending--) {
-		const struct srnic_send_wqe *slot = srnic_ring_slot(&qp->sq, qp->sq_taken);
+		const struct srnic_send_wqe *slot = srnic_ring_slot(&sq->ring, sq->taken);
 
-		*track_at(qp, qp->sq_taken) = (struct srnic_sq_track) {
+		*track_at(sq, sq->taken) = (struct srnic_sq_track) {
 			.wr_id = READ_ONCE(slot->wr_id),
 			.opcode = READ_ONCE(slot->opcode),
 			.status = SRNIC_WC_FLUSH_ERR,
 			.done = true,
 		};
-		qp->sq_taken++;
-		complete_done(qp);
+		sq->taken++;
+		complete_done(sq);
 	}
-	qp->tx.built = qp->tx.completed = qp->sq_taken;
-	spin_unlock_irqrestore(&qp->done_lock, flags);
+	spin_unlock_irqrestore(&sq->done_lock, flags);
 }
+
+/* ---- posting ---- */
 
 static int opcode_of(const struct ib_send_wr *wr)
 {
@@ -175,9 +197,9 @@ static int fill_sges(struct srnic_send_wqe *wqe, u32 room, const struct ib_send_
 	return 0;
 }
 
-static int fill_wqe(struct srnic_qp *qp, struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
+static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 {
-	u32 room = qp->sq.slot_size - sizeof(*wqe);
+	u32 room = sq->ring.slot_size - sizeof(*wqe);
 	int opcode = opcode_of(wr);
 
 	if (opcode < 0)
@@ -201,43 +223,28 @@ static int fill_wqe(struct srnic_qp *qp, struct srnic_send_wqe *wqe, const struc
 					       : fill_sges(wqe, room, wr);
 }
 
-static int post_one(struct srnic_qp *qp, const struct ib_send_wr *wr)
+static int post_one(struct srnic_sq *sq, const struct ib_send_wr *wr)
 {
-	if (qp->sq_posted - smp_load_acquire(&qp->sq_done) >= qp->cap.max_send_wr)
+	if (sq->posted - smp_load_acquire(&sq->done) >= sq->ring.entries)
 		return -ENOMEM;
-	return fill_wqe(qp, srnic_ring_slot(&qp->sq, qp->sq_posted), wr);
+	return fill_wqe(sq, srnic_ring_slot(&sq->ring, sq->posted), wr);
 }
 
-/*
- * Kernel consumers may be in any context: the engine always runs from the workqueue for them. For
- * users, wr is NULL and this is the doorbell: the caller's own time pays for the engine.
- */
-int srnic_post_send(struct ib_qp *base, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+int srnic_sq_post(struct srnic_sq *sq, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
-	struct srnic_qp *qp = to_srnic_qp(base);
 	unsigned long flags;
 	int ret = 0;
 
-	if (qp->user) {
-		if (wr) {
-			*bad = wr;
-			return -EINVAL;
-		}
-		srnic_tx_run(qp);
-		return 0;
-	}
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	spin_lock_irqsave(&sq->lock, flags);
 	for (; wr; wr = wr->next) {
-		ret = post_one(qp, wr);
+		ret = post_one(sq, wr);
 		if (ret) {
 			*bad = wr;
 			break;
 		}
-		smp_store_release(&qp->sq.hdr->prod, ++qp->sq_posted);
+		/* release: the slot before the index that publishes it */
+		smp_store_release(&sq->ring.hdr->prod, ++sq->posted);
 	}
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
-	smp_mb();	/* pairs with the engine's going idle: srnic-abi.h, doorbell protocol */
-	if (READ_ONCE(qp->sq.hdr->state))
-		srnic_tx_kick(qp);
+	spin_unlock_irqrestore(&sq->lock, flags);
 	return ret;
 }

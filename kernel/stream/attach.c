@@ -211,8 +211,8 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *only)
 		ep = swap_ep(qp, NULL);
 	}
 	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);
-	if (qp->rx.wqe_active)
-		srnic_rq_complete(qp, NULL, SRNIC_WC_FLUSH_ERR);
+	if (qp->rx.receive.active)
+		srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_FLUSH_ERR);
 	mutex_unlock(&qp->tx.mutex);
 	srnic_tx_run(qp);
 	if (ep)
@@ -251,8 +251,7 @@ void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer)
 	if (qp->ep == ep) {
 		tx->closing = true;
 		tx->peer_closed = peer;
-		tx->close_at = qp->sq_taken + core_ring_pending(READ_ONCE(qp->sq.hdr->prod),
-								qp->sq_taken, qp->sq.entries);
+		tx->close_at = qp->sq.taken + srnic_sq_pending(&qp->sq);
 		cut = peer && cut_short(qp);
 	}
 	srnic_tx_unlock(qp);

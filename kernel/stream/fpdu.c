@@ -11,11 +11,12 @@ static enum core_region_verdict fetch(struct srnic_qp *qp, struct srnic_tx_messa
 				      u32 offset, void *dst, u32 n)
 {
 	struct srnic_tx *tx = &qp->tx;
+	struct srnic_sge_list list;
 
 	switch (message->source) {
 	case SRNIC_SOURCE_SGES:
-		return srnic_sges_gather(qp, srnic_tx_sges(tx), srnic_tx_wqe(tx)->num_sge,
-					 &message->cursor, dst, n);
+		list = srnic_qp_list(qp, srnic_tx_sges(tx), srnic_tx_wqe(tx)->num_sge);
+		return srnic_sges_gather(&list, &message->cursor, dst, n);
 	case SRNIC_SOURCE_REGION:
 		return srnic_region_read(qp->dev, qp->pd, false, tx->response.source_stag,
 					 CORE_ACCESS_REMOTE_READ, tx->response.source_to + offset,

@@ -151,17 +151,17 @@ static u8 do_local(struct srnic_qp *qp)
  */
 static void refuse_wqe(struct srnic_qp *qp, u32 index, u8 status)
 {
-	srnic_sq_complete(qp, index, status, 0);
+	srnic_sq_complete(&qp->sq, index, status, 0);
 	srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
 }
 
 static u8 verify_wqe(struct srnic_qp *qp)
 {
 	const struct srnic_send_wqe *wqe = srnic_tx_wqe(&qp->tx);
+	struct srnic_sge_list list = srnic_qp_list(qp, srnic_tx_sges(&qp->tx), wqe->num_sge);
 	bool read = wqe->opcode == SRNIC_OP_READ || wqe->opcode == SRNIC_OP_READ_INV;
 
-	if (srnic_sges_verify(qp, srnic_tx_sges(&qp->tx), wqe->num_sge,
-			      read ? CORE_ACCESS_LOCAL_WRITE : 0))
+	if (srnic_sges_verify(&list, read ? CORE_ACCESS_LOCAL_WRITE : 0))
 		return SRNIC_WC_LOC_PROT_ERR;
 	return read && !qp->ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
 }
@@ -193,10 +193,10 @@ static void start_wqe(struct srnic_qp *qp, u32 index, u32 length)
 	}
 	status = do_local(qp);
 	if (status == SRNIC_WC_SUCCESS)
-		srnic_sq_complete(qp, index, status, 0);
+		srnic_sq_complete(&qp->sq, index, status, 0);
 	else
 		refuse_wqe(qp, index, status);
-	tx->built = qp->sq_taken;
+	tx->built = qp->sq.taken;
 }
 
 /*
@@ -227,11 +227,10 @@ static bool must_wait(struct srnic_qp *qp)
  */
 bool srnic_message_pending(struct srnic_qp *qp)
 {
-	if (qp->tx.closing && qp->sq_taken == qp->tx.close_at)
+	if (qp->tx.closing && qp->sq.taken == qp->tx.close_at)
 		return false;
-	return core_ring_pending(smp_load_acquire(&qp->sq.hdr->prod), qp->sq_taken,
-				 qp->sq.entries) &&
-	       qp->sq_taken - READ_ONCE(qp->sq_done) < qp->sq.entries;
+	return srnic_sq_pending(&qp->sq) &&
+	       qp->sq.taken - READ_ONCE(qp->sq.done) < qp->sq.ring.entries;
 }
 
 /*
@@ -241,17 +240,17 @@ bool srnic_message_pending(struct srnic_qp *qp)
 static bool take_wqe(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
-	u32 index = qp->sq_taken, length = 0;
+	u32 index = qp->sq.taken, length = 0;
 	u8 status;
 
 	if (!srnic_message_pending(qp))
 		return false;
-	memcpy(tx->wqe, srnic_ring_slot(&qp->sq, index), qp->sq.slot_size);
+	memcpy(tx->wqe, srnic_ring_slot(&qp->sq.ring, index), qp->sq.ring.slot_size);
 	if ((tx->answer.active && srnic_tx_wqe(tx)->opcode == SRNIC_OP_WRITE) || must_wait(qp))
 		return false;
-	srnic_sq_track(qp, index, srnic_tx_wqe(tx));
-	qp->sq_taken++;
-	if (core_send_wqe_check(srnic_tx_wqe(tx), qp->sq.slot_size, !qp->user, &length) !=
+	srnic_sq_track(&qp->sq, index, srnic_tx_wqe(tx));
+	qp->sq.taken++;
+	if (core_send_wqe_check(srnic_tx_wqe(tx), qp->sq.ring.slot_size, !qp->user, &length) !=
 	    CORE_WQE_OK)
 		status = SRNIC_WC_LOC_QP_OP_ERR;
 	else
@@ -304,7 +303,7 @@ static void finish_message(struct srnic_qp *qp, struct srnic_tx_message *message
 	if (message->source == SRNIC_SOURCE_REGION)
 		smp_store_release(&qp->inbound_head, qp->inbound_head + 1);
 	else
-		qp->tx.built = qp->sq_taken;
+		qp->tx.built = qp->sq.taken;
 }
 
 /*
@@ -318,7 +317,7 @@ static void payload_gone(struct srnic_qp *qp, struct srnic_tx_message *message, 
 
 	message->active = false;
 	if (message->source != SRNIC_SOURCE_REGION) {
-		refuse_wqe(qp, qp->sq_taken - 1, SRNIC_WC_LOC_PROT_ERR);
+		refuse_wqe(qp, qp->sq.taken - 1, SRNIC_WC_LOC_PROT_ERR);
 		return;
 	}
 	/* The MSN: requests are counted from 1, inbound_head from 0. */

@@ -26,15 +26,15 @@ void srnic_qp_put(struct srnic_qp *qp)
 
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 {
-	struct srnic_qp *qp;
+	struct ib_qp *base;
 
 	/* destroy_qp erases the entry, under this lock, before it drops the last reference. */
 	xa_lock(&dev->qps);
-	qp = xa_load(&dev->qps, qpn);
-	if (qp)
-		srnic_qp_hold(qp);
+	base = xa_load(&dev->qps, qpn);
+	if (base)
+		srnic_qp_hold(to_srnic_qp(base));
 	xa_unlock(&dev->qps);
-	return qp;
+	return base ? to_srnic_qp(base) : NULL;
 }
 
 void srnic_iw_add_ref(struct ib_qp *qp)
@@ -53,9 +53,7 @@ void srnic_iw_rem_ref(struct ib_qp *qp)
  */
 struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 {
-	struct srnic_qp *qp = xa_load(&to_srnic_dev(dev)->qps, qpn);
-
-	return qp ? &qp->base : NULL;
+	return xa_load(&to_srnic_dev(dev)->qps, qpn);
 }
 
 /* ---- states ---- */
@@ -125,7 +123,7 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base,
 				  .event = IB_EVENT_QP_LAST_WQE_REACHED };
 
-	if (!qp->srq || !qp->base.event_handler || qp->tx.last_wqe)
+	if (!qp->rq.srq || !qp->base.event_handler || qp->tx.last_wqe)
 		return;
 	qp->tx.last_wqe = true;
 	qp->base.event_handler(&event, qp->base.qp_context);
@@ -181,43 +179,32 @@ static int check_attr(const struct ib_qp_init_attr *attr)
 
 static int alloc_queues(struct srnic_qp *qp)
 {
-	struct ib_qp_cap *cap = &qp->cap;
-	u32 list = max_t(u32, cap->max_send_sge * sizeof(struct srnic_sge), cap->max_inline_data);
+	const struct ib_qp_cap *cap = &qp->cap;
 	int ret;
 
-	ret = srnic_ring_alloc(&qp->sq, max(cap->max_send_wr, 1U),
-			       ALIGN(sizeof(struct srnic_send_wqe) + list, 64));
-	if (ret)
-		return ret;
-	qp->track = kvcalloc(qp->sq.entries, sizeof(*qp->track), GFP_KERNEL_ACCOUNT);
-	if (!qp->track)
-		return -ENOMEM;
-	if (qp->srq)
-		return 0;
-	return srnic_ring_alloc(
-		&qp->rq, max(cap->max_recv_wr, 1U),
-		ALIGN(sizeof(struct srnic_recv_wqe) + cap->max_recv_sge * sizeof(struct srnic_sge),
-		      32));
+	ret = srnic_sq_alloc(&qp->sq, cap->max_send_wr,
+			     max_t(u32, cap->max_send_sge * sizeof(struct srnic_sge),
+				   cap->max_inline_data));
+	return ret ?: srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge);
 }
 
 static void free_queues(struct srnic_qp *qp)
 {
-	srnic_ring_free(&qp->sq);
-	srnic_ring_free(&qp->rq);
-	kvfree(qp->track);
+	srnic_sq_free(&qp->sq);
+	srnic_rq_free(&qp->rq);
 	srnic_qp_free_reads(qp);
 }
 
 /* What was asked for is what the rings hold; a user learns the room that slots have to spare. */
 static void report_caps(struct srnic_qp *qp, struct ib_qp_init_attr *attr)
 {
-	u32 list = qp->sq.slot_size - sizeof(struct srnic_send_wqe);
+	u32 list = qp->sq.ring.slot_size - sizeof(struct srnic_send_wqe);
 
-	qp->cap.max_send_wr = qp->sq.entries;
+	qp->cap.max_send_wr = qp->sq.ring.entries;
 	qp->cap.max_send_sge = min_t(u32, list / sizeof(struct srnic_sge), SRNIC_MAX_SGE);
 	qp->cap.max_inline_data = min_t(u32, list, SRNIC_MAX_INLINE);
-	if (qp->rq.hdr)
-		qp->cap.max_recv_wr = qp->rq.entries;
+	if (qp->rq.ring.hdr)
+		qp->cap.max_recv_wr = qp->rq.ring.entries;
 	attr->cap = qp->cap;
 }
 
@@ -230,9 +217,9 @@ static int export_queues(struct srnic_qp *qp, struct ib_udata *udata)
 
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
-	ret = srnic_ring_export(&qp->sq, &context->base, &resp.sq);
-	if (!ret && qp->rq.hdr)
-		ret = srnic_ring_export(&qp->rq, &context->base, &resp.rq);
+	ret = srnic_ring_export(&qp->sq.ring, &context->base, &resp.sq);
+	if (!ret && qp->rq.ring.hdr)
+		ret = srnic_ring_export(&qp->rq.ring, &context->base, &resp.rq);
 	return ret ?: ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
@@ -241,20 +228,17 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	qp->dev = to_srnic_dev(qp->base.device);
 	qp->pd = to_srnic_pd(qp->base.pd)->id;
 	qp->user = udata;
-	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
-	qp->send_cq = to_srnic_cq(attr->send_cq);
-	qp->recv_cq = to_srnic_cq(attr->recv_cq);
-	qp->srq = attr->srq ? to_srnic_srq(attr->srq) : NULL;
+	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->sq.cq = to_srnic_cq(attr->send_cq);
+	qp->rq.cq = to_srnic_cq(attr->recv_cq);
+	qp->rq.srq = attr->srq ? to_srnic_srq(attr->srq) : NULL;
 	qp->cap = attr->cap;
-	if (qp->srq)
+	if (qp->rq.srq)
 		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
 	qp->ib_state = IB_QPS_INIT;
 	refcount_set(&qp->users, 1);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->state_lock);
-	spin_lock_init(&qp->sq_lock);
-	spin_lock_init(&qp->done_lock);
-	spin_lock_init(&qp->rq_lock);
 }
 
 int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_udata *udata)
@@ -281,11 +265,13 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 			      &qp->dev->next_qpn, GFP_KERNEL);
 	if (ret < 0)
 		goto free;
+	qp->sq.qp_num = base->qp_num;
+	qp->rq.qp_num = base->qp_num;
 	report_caps(qp, attr);
 	ret = udata ? export_queues(qp, udata) : 0;
 	if (ret)
 		goto release;
-	xa_store(&qp->dev->qps, base->qp_num, qp, GFP_KERNEL);
+	xa_store(&qp->dev->qps, base->qp_num, base, GFP_KERNEL);
 	return 0;
 release:
 	xa_release(&qp->dev->qps, base->qp_num);
@@ -327,9 +313,9 @@ static int reset(struct srnic_qp *qp)
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
 		srnic_tx_flush(qp);
-		WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL);
-		if (qp->rq.hdr)
-			WRITE_ONCE(qp->rq.hdr->state, 0);
+		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+		if (qp->rq.ring.hdr)
+			WRITE_ONCE(qp->rq.ring.hdr->state, 0);
 		srnic_qp_move(qp, BIT(SRNIC_QP_ERROR), SRNIC_QP_IDLE, NULL);
 	}
 	srnic_tx_unlock(qp);
@@ -430,7 +416,7 @@ int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 	init->recv_cq = base->recv_cq;
 	init->srq = base->srq;
 	init->qp_type = base->qp_type;
-	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->cap = qp->cap;
 	return 0;
 }

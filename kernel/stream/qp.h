@@ -10,17 +10,13 @@
 #include <linux/net.h>
 #include <rdma/ib_verbs.h>
 
-#include "stream/batch.h"
-#include "queue/ring.h"
+#include "memory/sge.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 #include "srnic.h"
+#include "stream/batch.h"
 
-struct srnic_cq;
-struct srnic_srq;
 struct srnic_ep;
-
-#define SRNIC_SEND_SLOT_MAX	(sizeof(struct srnic_send_wqe) + SRNIC_MAX_INLINE)
-#define SRNIC_RECV_SLOT_MAX                                                                        \
-	(sizeof(struct srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(struct srnic_sge))
 
 /*
  * IDLE		no connection yet; receives may be posted
@@ -33,22 +29,6 @@ enum srnic_qp_state {
 	SRNIC_QP_RTS,
 	SRNIC_QP_TERMINATING,
 	SRNIC_QP_ERROR,
-};
-
-/* What becomes of a send work request between its start and its completion. */
-struct srnic_sq_track {
-	u64 wr_id;
-	u32 byte_len;
-	u8 opcode;
-	u8 flags;
-	u8 status;
-	bool done;
-};
-
-/* A position in a gather or scatter list, for sequential use. */
-struct srnic_sge_cursor {
-	u32 index;
-	u32 offset;	/* octets into entry index */
 };
 
 /* An RDMA Read that this end issued and whose response is not complete. */
@@ -132,13 +112,12 @@ struct srnic_tx {
  * struct srnic_rx_half - the receive half of a QP
  *
  * Touched only with the socket's lock held (sk_data_ready, or lock_sock), but for the flush of
- * @wqe, which happens after the callbacks were taken off the socket.
+ * @receive, which happens after the callbacks were taken off the socket. @cursor: in its list.
  */
 struct srnic_rx_half {
 	struct core_rx core;
-	bool wqe_active;
+	struct srnic_receive receive;
 	struct srnic_sge_cursor cursor;
-	u8 wqe[SRNIC_RECV_SLOT_MAX] __aligned(8);
 };
 
 /**
@@ -149,13 +128,7 @@ struct srnic_rx_half {
  * @state_lock: irqsave spinlock; protects @state, @ep. Innermost but for nothing
  * @sock: the socket while connected; changes under tx.mutex and with the callbacks off. @ep: the
  *	connection, referenced
- * @sq: @sq_taken: ring and the engine's own consumer index (tx.mutex). @sq_posted: kernel producer,
- *	under @sq_lock
- * @sq_lock: irqsave; kernel posts
- * @done_lock: irqsave; @track, @sq_done: in-order completion. cq->lock nests inside
- * @rq: @rq_taken: ring and the kernel's own consumer index, under @rq_lock (irqsave; cq->lock does
- *	not nest inside).
- *	@rq_posted: kernel producer, under @rq_lock
+ * @sq: @rq: the queues; tx.mutex makes its holder the engine of @sq
  * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
  *	the engine
  * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the
@@ -166,7 +139,6 @@ struct srnic_qp {
 	struct srnic_dev *dev;
 	u32 pd;
 	bool user;
-	bool sig_all;
 	refcount_t users;
 	struct completion freed;
 	spinlock_t state_lock;
@@ -174,25 +146,13 @@ struct srnic_qp {
 	u32 ib_state; /* what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle */
 	struct srnic_ep *ep;
 	struct socket *sock;
-	struct srnic_cq *send_cq, *recv_cq;
-	struct srnic_srq *srq;
 	struct ib_qp_cap cap;
 	u32 access_flags;	/* for query_qp: what a peer may do is the STag's to say */
 	u8 ack_timeout; /* what the consumer told rdma_cm, for query_qp; TCP has timers of its own */
 	bool event_raised;
 
-	struct srnic_ring sq;
-	spinlock_t sq_lock;
-	u32 sq_posted;
-	u32 sq_taken;
-	spinlock_t done_lock;
-	u32 sq_done;
-	struct srnic_sq_track *track;
-
-	struct srnic_ring rq;
-	spinlock_t rq_lock;
-	u32 rq_posted;
-	u32 rq_taken;
+	struct srnic_sq sq;
+	struct srnic_rq rq;
 
 	u32 ird, ord;
 	struct core_read_request *inbound;
@@ -213,6 +173,19 @@ struct srnic_qp {
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *base)
 {
 	return container_of(base, struct srnic_qp, base);
+}
+
+/* A list of local memory, as this QP's work requests may name it. */
+static inline struct srnic_sge_list srnic_qp_list(const struct srnic_qp *qp,
+						  const struct srnic_sge *sge, u32 num)
+{
+	return (struct srnic_sge_list) {
+		.dev = qp->dev,
+		.sge = sge,
+		.num = num,
+		.pd = qp->pd,
+		.kernel = !qp->user,
+	};
 }
 
 /* ---- qp.c: the object ---- */
@@ -283,54 +256,6 @@ void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep);
 /* Frees the queues of RDMA Reads, which a start had made. No stream is there any more. */
 void srnic_qp_free_reads(struct srnic_qp *qp);
 
-/* ---- sq.c: completion of send work requests ---- */
-
-/* Notes a request that the engine takes from the queue (tx.mutex held). */
-void srnic_sq_track(struct srnic_qp *qp, u32 index, const struct srnic_send_wqe *wqe);
-/*
- * Marks the request at this index done and completes, in order, all that are. Any context; a stale
- * index is ignored.
- */
-void srnic_sq_complete(struct srnic_qp *qp, u32 index, u8 status, u32 byte_len);
-/*
- * Marks done all in [from, to) that do not wait for a response, and completes, in order, all that
- * are.
- */
-void srnic_sq_complete_sent(struct srnic_qp *qp, u32 from, u32 to);
-/*
- * Completes in error everything taken or posted. The engine (tx.mutex held), state ERROR or
- * TERMINATING.
- */
-void srnic_sq_flush(struct srnic_qp *qp);
-
-/* ---- sge.c: lists of local memory ---- */
-
-/*
- * Copies from, or to (memory of that pd), the list at the cursor and advances it. The core has
- * checked that len fits the list. Any context.
- */
-enum core_region_verdict srnic_sges_gather(struct srnic_qp *qp, const struct srnic_sge *sge,
-					   u32 num, struct srnic_sge_cursor *at, void *dst,
-					   u32 len);
-enum core_region_verdict srnic_sges_scatter(struct srnic_qp *qp, u32 pd,
-					    const struct srnic_sge *sge, u32 num,
-					    struct srnic_sge_cursor *at, const void *src, u32 len);
-/* May the whole list be used with these local rights? */
-enum core_region_verdict srnic_sges_verify(struct srnic_qp *qp, const struct srnic_sge *sge,
-					   u32 num, u32 access);
-
-/* ---- rq.c: receive work requests ---- */
-
-/* Takes the next receive into qp->rx.wqe. */
-enum core_take srnic_rq_take(struct srnic_qp *qp, u32 *room);
-/* Completes the receive in qp->rx.wqe. */
-void srnic_rq_complete(struct srnic_qp *qp, const struct core_rx_message *message, u8 status);
-/*
- * Completes in error all posted receives (not those of an SRQ). The engine (tx.mutex held), the
- * receive half silenced.
- */
-void srnic_rq_flush(struct srnic_qp *qp);
-
 /* ---- tx.c: the transmit engine ---- */
 
 void srnic_tx_init(struct srnic_qp *qp);
@@ -361,6 +286,12 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /* Consumes all that is in the socket's receive queue. Socket lock held. */
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk);
 
+/* ---- post.c: posting ---- */
+
+/* wr NULL: a user's doorbell. */
+int srnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int srnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
 /* ---- verbs ---- */
 
 int srnic_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
@@ -368,9 +299,6 @@ int srnic_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct 
 int srnic_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int srnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
-/* wr NULL: a user's doorbell. */
-int srnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
-int srnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 void srnic_iw_add_ref(struct ib_qp *qp);
 void srnic_iw_rem_ref(struct ib_qp *qp);
 struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn);

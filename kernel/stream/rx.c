@@ -33,7 +33,10 @@ bool core_host_region(void *ctx, u32 stag, struct core_region *out)
 
 enum core_take core_host_receive(void *ctx, u32 *room)
 {
-	return srnic_rq_take(ctx, room);
+	struct srnic_qp *qp = ctx;
+
+	qp->rx.cursor = (struct srnic_sge_cursor) { };
+	return srnic_rq_take(&qp->rq, &qp->rx.receive, room);
 }
 
 bool core_host_read_sink(void *ctx, struct core_read_sink *out)
@@ -57,19 +60,22 @@ bool core_host_read_room(void *ctx)
 /* A receive of a shared queue names memory of that queue's protection domain. */
 static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
 {
-	const struct srnic_recv_wqe *wqe = (const struct srnic_recv_wqe *)qp->rx.wqe;
-	u32 pd = qp->srq ? qp->srq->pd : qp->pd;
+	const struct srnic_receive *receive = &qp->rx.receive;
+	struct srnic_sge_list list = srnic_qp_list(qp, srnic_receive_sges(receive),
+						   srnic_receive_wqe(receive)->num_sge);
 
-	return srnic_sges_scatter(qp, pd, (const struct srnic_sge *)(wqe + 1), wqe->num_sge,
-				  &qp->rx.cursor, data, n);
+	if (qp->rq.srq)
+		list.pd = qp->rq.srq->pd;
+	return srnic_sges_scatter(&list, &qp->rx.cursor, data, n);
 }
 
 static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, u32 n)
 {
 	struct srnic_outbound_read *read = oldest_read(qp);
+	struct srnic_sge_list list = srnic_qp_list(qp, read->sge, read->num_sge);
 
 	read->sink.placed += n;
-	return srnic_sges_scatter(qp, qp->pd, read->sge, read->num_sge, &read->cursor, data, n);
+	return srnic_sges_scatter(&list, &read->cursor, data, n);
 }
 
 /*
@@ -91,14 +97,14 @@ static enum core_rx_event place(struct srnic_qp *qp, const u8 *data, u32 n)
 	case CORE_PLACE_RECEIVE:
 		verdict = place_receive(qp, data, n);
 		if (verdict != CORE_REGION_OK) {
-			srnic_rq_complete(qp, NULL, SRNIC_WC_LOC_PROT_ERR);
+			srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_LOC_PROT_ERR);
 			return core_rx_fail(core, CORE_REGION_OK);
 		}
 		break;
 	case CORE_PLACE_READ:
 		verdict = place_read(qp, data, n);
 		if (verdict != CORE_REGION_OK) {
-			srnic_sq_complete(qp, oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
+			srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
 			return core_rx_fail(core, CORE_REGION_OK);
 		}
 		break;
@@ -121,11 +127,11 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 		verdict = srnic_mr_invalidate(qp->dev, qp->pd, core->message.inv_stag,
 					      qp->base.qp_num);
 		if (verdict != CORE_REGION_OK) {
-			srnic_rq_complete(qp, NULL, SRNIC_WC_REM_INV_REQ_ERR);
+			srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_REM_INV_REQ_ERR);
 			return core_rx_fail_invalidate(core, verdict);
 		}
 	}
-	srnic_rq_complete(qp, &core->message, SRNIC_WC_SUCCESS);
+	srnic_rq_complete(&qp->rq, &qp->rx.receive, &core->message, SRNIC_WC_SUCCESS);
 	return CORE_RX_MORE;
 }
 
@@ -148,7 +154,7 @@ static void deliver_read_response(struct srnic_qp *qp)
 		status = SRNIC_WC_LOC_PROT_ERR;
 	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
 	if (!rtr)
-		srnic_sq_complete(qp, index, status, len);
+		srnic_sq_complete(&qp->sq, index, status, len);
 	if (status != SRNIC_WC_SUCCESS)
 		srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
 	smp_mb();	/* pairs with the engine's stalling on a read */
@@ -297,6 +303,6 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.rtr = start->initiator ? 0 : start->agreed.rtr,
 	};
 
-	qp->rx.wqe_active = false;
+	qp->rx.receive.active = false;
 	core_rx_init(&qp->rx.core, &params);
 }

@@ -83,7 +83,7 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 		tx->fpdus = 0;
 	}
 	if (tx->completed != tx->built) {
-		srnic_sq_complete_sent(qp, tx->completed, tx->built);
+		srnic_sq_complete_sent(&qp->sq, tx->completed, tx->built);
 		tx->completed = tx->built;
 	}
 	return true;
@@ -92,11 +92,11 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 /* srnic-abi.h, doorbell protocol. True if the engine may go idle. */
 static bool go_idle(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 	smp_mb();
 	if (READ_ONCE(qp->tx.read_stall) || READ_ONCE(qp->tx.held) || !srnic_message_pending(qp))
 		return true;
-	WRITE_ONCE(qp->sq.hdr->state, 0);
+	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
 	return false;
 }
 
@@ -106,7 +106,7 @@ static enum pass pass_connected(struct srnic_qp *qp)
 	u32 octets = 0;
 	enum pass built;
 
-	WRITE_ONCE(qp->sq.hdr->state, 0);
+	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
 	WRITE_ONCE(tx->read_stall, false);
 	do {
 		if (!send_batch(qp, false))
@@ -168,20 +168,21 @@ static void silence_rx(struct srnic_qp *qp)
 		return;
 	lock_sock(qp->sock->sk);
 	qp->rx.core.over = true;
-	if (qp->rx.wqe_active)
-		srnic_rq_complete(qp, NULL, SRNIC_WC_FLUSH_ERR);
+	if (qp->rx.receive.active)
+		srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_FLUSH_ERR);
 	release_sock(qp->sock->sk);
 }
 
 void srnic_tx_flush(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->sq.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
-	if (qp->rq.hdr)
-		WRITE_ONCE(qp->rq.hdr->state, SRNIC_QUEUE_ERROR);
+	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
+	if (qp->rq.ring.hdr)
+		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
 	smp_mb();
 	silence_rx(qp);
-	srnic_sq_flush(qp);
-	srnic_rq_flush(qp);
+	srnic_sq_flush(&qp->sq);
+	qp->tx.built = qp->tx.completed = qp->sq.taken;
+	srnic_rq_flush(&qp->rq);
 	srnic_qp_last_wqe(qp);
 }
 
@@ -275,7 +276,7 @@ void srnic_tx_init(struct srnic_qp *qp)
 {
 	mutex_init(&qp->tx.mutex);
 	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
-	qp->sq.hdr->state = SRNIC_SQ_NEED_DOORBELL;
+	qp->sq.ring.hdr->state = SRNIC_SQ_NEED_DOORBELL;
 }
 
 void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
@@ -296,7 +297,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->closing = tx->peer_closed = false;
 	tx->local.active = tx->answer.active = false;
 	tx->fpdus = 0;
-	tx->built = tx->completed = qp->sq_taken;
+	tx->built = tx->completed = qp->sq.taken;
 }
 
 bool srnic_tx_closed(struct srnic_qp *qp)
@@ -311,7 +312,7 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 	if (!tx->peer_closed && srnic_reads_outstanding(qp))
 		return false;
 	return !tx->batch.len && !tx->local.active && !tx->answer.active &&
-	       qp->sq_taken == tx->close_at &&
+	       qp->sq.taken == tx->close_at &&
 	       qp->inbound_head == smp_load_acquire(&qp->inbound_tail);
 }
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Receive queues: a ring of receive WQEs of one QP, or its share of a shared receive queue.
+ */
+#ifndef SRNIC_RQ_H
+#define SRNIC_RQ_H
+
+#include "queue/cq.h"
+#include "queue/ring.h"
+
+struct srnic_srq;
+
+#define SRNIC_RECV_SLOT_MAX                                                                        \
+	(sizeof(struct srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(struct srnic_sge))
+
+/**
+ * struct srnic_rq - a receive queue
+ * @ring: receive WQEs; the consumer (user space or kernel posts) produces. Not there with @srq
+ * @srq: where receives are drawn from instead, or NULL
+ * @cq: where receives complete
+ * @qp_num: the number that its CQEs carry
+ * @lock: irqsave; protects @posted and @taken. Innermost
+ * @posted: kernel consumers' producer index
+ * @taken: the kernel's own consumer index
+ */
+struct srnic_rq {
+	struct srnic_ring ring;
+	struct srnic_srq *srq;
+	struct srnic_cq *cq;
+	u32 qp_num;
+	spinlock_t lock;
+	u32 posted;
+	u32 taken;
+};
+
+/* A receive that was taken; its owner's, who completes it. */
+struct srnic_receive {
+	bool active;	/* taken and not complete yet */
+	u8 slot[SRNIC_RECV_SLOT_MAX] __aligned(8);
+};
+
+static inline const struct srnic_recv_wqe *srnic_receive_wqe(const struct srnic_receive *receive)
+{
+	return (const struct srnic_recv_wqe *)receive->slot;
+}
+
+static inline const struct srnic_sge *srnic_receive_sges(const struct srnic_receive *receive)
+{
+	return (const struct srnic_sge *)(srnic_receive_wqe(receive) + 1);
+}
+
+/* A queue with an SRQ has no ring. 0 or -ENOMEM; may sleep. */
+int srnic_rq_alloc(struct srnic_rq *rq, u32 min_entries, u32 max_sge);
+/* A queue that was not allocated is fine. */
+void srnic_rq_free(struct srnic_rq *rq);
+
+/* Adds the requests of kernel consumers; *bad is the first that was refused. Any context. */
+int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
+/*
+ * Takes the next receive; *room: bytes that it can hold. One whose list cannot be used completes in
+ * error at once (CORE_TAKE_BROKEN). Any context.
+ */
+enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room);
+/* Completes it; message is NULL for errors. Any context. */
+void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
+		       const struct core_rx_message *message, u8 status);
+/* Completes in error all posted receives (not those of an SRQ). Process context. */
+void srnic_rq_flush(struct srnic_rq *rq);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Send queues: a ring of send WQEs, and the completion of what was taken from it.
+ */
+#ifndef SRNIC_SQ_H
+#define SRNIC_SQ_H
+
+#include "queue/cq.h"
+#include "queue/ring.h"
+
+#define SRNIC_SEND_SLOT_MAX	(sizeof(struct srnic_send_wqe) + SRNIC_MAX_INLINE)
+
+/* What becomes of a send work request between its start and its completion. */
+struct srnic_sq_track {
+	u64 wr_id;
+	u32 byte_len;
+	u8 opcode;
+	u8 flags;
+	u8 status;
+	bool done;
+};
+
+/**
+ * struct srnic_sq - a send queue
+ * @ring: send WQEs; the consumer (user space or kernel posts) produces
+ * @cq: where requests complete
+ * @qp_num: the number that its CQEs carry
+ * @sig_all: every request completes with a CQE, signaled or not
+ * @lock: irqsave; kernel posts. Innermost
+ * @posted: kernel consumers' producer index, under @lock
+ * @taken: the kernel's own consumer index. Belongs to the engine, who alone takes requests
+ * @done_lock: irqsave; protects @done and @track. cq->lock nests inside
+ * @done: requests completed so far; read without the lock to see whether there is room
+ * @track: one per slot, from srnic_sq_track() on until the request completes
+ */
+struct srnic_sq {
+	struct srnic_ring ring;
+	struct srnic_cq *cq;
+	u32 qp_num;
+	bool sig_all;
+	spinlock_t lock;
+	u32 posted;
+	u32 taken;
+	spinlock_t done_lock;
+	u32 done;
+	struct srnic_sq_track *track;
+};
+
+/* list: bytes that a slot holds behind its head. 0 or -ENOMEM; may sleep. */
+int srnic_sq_alloc(struct srnic_sq *sq, u32 min_entries, u32 list);
+/* A queue that was not allocated, or only in part, is fine. */
+void srnic_sq_free(struct srnic_sq *sq);
+
+/* Adds the requests of kernel consumers; *bad is the first that was refused. Any context. */
+int srnic_sq_post(struct srnic_sq *sq, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+
+/* Slots published and not taken; a user's index that cannot be true counts as none. The engine. */
+static inline u32 srnic_sq_pending(const struct srnic_sq *sq)
+{
+	/* acquire: the index before the slots that it publishes */
+	return core_ring_pending(smp_load_acquire(&sq->ring.hdr->prod), sq->taken,
+				 sq->ring.entries);
+}
+
+/* Notes a request that the engine takes from the queue. */
+void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe *wqe);
+/*
+ * Marks the request at this index done and completes, in order, all that are. Any context; a stale
+ * index is ignored.
+ */
+void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 byte_len);
+/*
+ * Marks done all in [from, to) that do not wait for a response, and completes, in order, all that
+ * are. Any context.
+ */
+void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
+/* Completes in error everything taken or posted. The engine. */
+void srnic_sq_flush(struct srnic_sq *sq);
+
+#endif
