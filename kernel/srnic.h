@@ -34,7 +34,7 @@ struct srnic_stats;
 
 /**
  * struct srnic_dev_connections - the connections of a device (ep.c)
- * @lock: irqsave; protects @eps, @num, @dying and the QP of each ep. Innermost
+ * @lock: irqsave; protects @eps, @num, @dying. Innermost
  * @eps: those that have not ended yet; one that ends leaves the list before it drops its own
  *	reference
  * @num: eps whose memory exists

@@ -24,24 +24,20 @@ static bool may_connect(const struct iw_cm_id *id, const struct srnic_qp *qp)
 	return same_thread_group(qp->base.res.task, current);
 }
 
-/* The consumer's QP, referenced and set, if it can still be connected. */
+/* Claims the consumer's QP, if it can be connected. */
 static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 {
 	struct srnic_qp *qp = srnic_qp_find(ep->dev, qpn);
+	int ret;
 
 	if (!qp)
 		return -EINVAL;
-	if (!may_connect(id, qp)) {
+	ret = may_connect(id, qp) ? srnic_qp_claim(qp, &ep->owner) : -EPERM;
+	if (ret) {
 		srnic_qp_put(qp);
-		return -EPERM;
+		return ret;
 	}
-	/*
-	 * In this order: a QP that fails in between is seen here, or sees the ep in
-	 * srnic_connect_abandon().
-	 */
-	srnic_ep_set_qp(ep, qp);
-	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE)
-		return -EINVAL;
+	ep->qp = qp;
 	qp->ack_timeout = srnic_iwcm_ack_timeout(id);
 	return 0;
 }

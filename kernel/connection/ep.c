@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * An ep: its references, the work that takes it from state to state, its creation and death, and
- * what reaches it from the QP, the listener and the device. startup.c and ending.c have the states.
+ * what reaches it from the QP, the listener and the device. The states are startup.c's and
+ * teardown.c's.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -13,7 +14,7 @@
 
 #define MAX_SECONDS 3600U
 
-/* ---- references and the work ---- */
+/* ---- references, and what makes its work run ---- */
 
 static void free_ep(struct kref *ref)
 {
@@ -58,6 +59,36 @@ void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why)
 		srnic_ep_kick(ep);
 }
 
+/* ---- what the QP sees of it ---- */
+
+static struct srnic_ep *ep_of(struct srnic_qp_owner *owner)
+{
+	return container_of(owner, struct srnic_ep, owner);
+}
+
+static void owner_hold(struct srnic_qp_owner *owner)
+{
+	srnic_ep_get(ep_of(owner));
+}
+
+static void owner_put(struct srnic_qp_owner *owner)
+{
+	srnic_ep_put(ep_of(owner));
+}
+
+static void owner_over(struct srnic_qp_owner *owner, enum srnic_over why)
+{
+	srnic_ep_over(ep_of(owner), why);
+}
+
+static const struct srnic_qp_owner_ops owner_ops = {
+	.hold = owner_hold,
+	.put = owner_put,
+	.over = owner_over,
+};
+
+/* ---- time ---- */
+
 void srnic_ep_set_deadline(struct srnic_ep *ep, unsigned int seconds)
 {
 	ep->timed = true;
@@ -68,6 +99,8 @@ bool srnic_ep_expired(const struct srnic_ep *ep)
 {
 	return ep->timed && time_after_eq(jiffies, ep->deadline);
 }
+
+/* ---- the work ---- */
 
 /* Arms the timer, unless the work is pending anyway: then it comes back here. */
 static void arm(struct srnic_ep *ep)
@@ -155,6 +188,7 @@ struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net)
 	mutex_init(&ep->lock);
 	INIT_DELAYED_WORK(&ep->work, ep_work);
 	ep->watch.wake = wake;
+	ep->owner.ops = &owner_ops;
 	ep->dev = dev;
 	ep->net = maybe_get_net(net);
 	ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
@@ -175,15 +209,15 @@ void srnic_ep_unlock_put(struct srnic_ep *ep)
 	srnic_ep_put(ep);
 }
 
-void srnic_ep_set_qp(struct srnic_ep *ep, struct srnic_qp *qp)
+void srnic_ep_drop_qp(struct srnic_ep *ep)
 {
-	struct srnic_qp *old = ep->qp;
+	struct srnic_qp *qp = ep->qp;
 
-	spin_lock_irq(&ep->dev->connections.lock);
-	ep->qp = qp;
-	spin_unlock_irq(&ep->dev->connections.lock);
-	if (old)
-		srnic_qp_put(old);
+	if (!qp)
+		return;
+	ep->qp = NULL;
+	srnic_qp_unclaim(qp, &ep->owner);
+	srnic_qp_put(qp);
 }
 
 void srnic_ep_forget_announcement(struct srnic_ep *ep)
@@ -203,7 +237,7 @@ void srnic_ep_part(struct srnic_ep *ep)
 	if (ep->cm_id)
 		ep->cm_id->rem_ref(ep->cm_id);
 	ep->cm_id = NULL;
-	srnic_ep_set_qp(ep, NULL);
+	srnic_ep_drop_qp(ep);
 	WRITE_ONCE(ep->listen, NULL);
 	if (listen)
 		srnic_listen_done(listen);
@@ -228,13 +262,9 @@ void srnic_ep_die(struct srnic_ep *ep)
 	srnic_ep_put(ep);
 }
 
-/* ---- from outside: the QP, the listener, the device ---- */
+/* ---- from outside: the listener, the device ---- */
 
-/*
- * Ends those connections of a device that a predicate picks, by what only the list's lock protects.
- */
-static void end_matching(struct srnic_dev *dev, bool (*match)(struct srnic_ep *ep, const void *key),
-			 const void *key)
+void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *listen)
 {
 	struct srnic_dev_connections *conns = &dev->connections;
 	unsigned long flags;
@@ -242,37 +272,9 @@ static void end_matching(struct srnic_dev *dev, bool (*match)(struct srnic_ep *e
 
 	spin_lock_irqsave(&conns->lock, flags);
 	list_for_each_entry(ep, &conns->eps, link)
-		if (match(ep, key))
+		if (READ_ONCE(ep->listen) == listen)
 			srnic_ep_over(ep, SRNIC_OVER_ABORT);
 	spin_unlock_irqrestore(&conns->lock, flags);
-}
-
-static bool disown(struct srnic_ep *ep, const void *qp)
-{
-	if (ep->qp != qp)
-		return false;
-	WRITE_ONCE(ep->disowned, true);
-	return true;
-}
-
-void srnic_connect_abandon(struct srnic_qp *qp)
-{
-	end_matching(qp->dev, disown, qp);
-}
-
-bool srnic_ep_disowned(const struct srnic_ep *ep)
-{
-	return READ_ONCE(ep->disowned);
-}
-
-static bool has_listen(struct srnic_ep *ep, const void *listen)
-{
-	return READ_ONCE(ep->listen) == listen;
-}
-
-void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *listen)
-{
-	end_matching(dev, has_listen, listen);
 }
 
 void srnic_connect_dev_init(struct srnic_dev *dev)

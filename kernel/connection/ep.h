@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * An ep (endpoint), for the files that connections are made of: ep.c, the object; frame.c and
- * report.c, which speak to the peer during startup and to the consumer; startup.c and ending.c, its
- * states; connect.c and listen.c, the verbs. Below them all is socket.c.
+ * events.c, which speak to the peer during startup and to the consumer; startup.c and teardown.c,
+ * its states; connect.c and listen.c, the verbs. Below them all is socket.c.
  */
 #ifndef SRNIC_EP_H
 #define SRNIC_EP_H
@@ -14,6 +14,7 @@
 
 #include "connection/socket.h"
 #include "srnic.h"
+#include "stream/attach.h"
 
 struct srnic_listen;
 struct srnic_qp;
@@ -75,7 +76,7 @@ struct srnic_startup {
  *	the machine itself		creation		DEAD
  *	pending or running work		being queued		the end of the run
  *	dev->connections.announced	ANNOUNCED		@id is set and answered, or given up
- *	the QP				srnic_qp_start()	srnic_qp_stop()
+ *	the QP, as its @owner		srnic_qp_claim()	unclaim, or srnic_qp_stop()
  *
  * The ep in turn holds @dev's count (srnic_connect_dev_exit() waits for it), @net, and where not
  * NULL: @cm_id, @qp,
@@ -88,9 +89,8 @@ struct srnic_startup {
  * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
  * @hurry: an ABORT came: no time may be lost; only ever set. @killed: the device goes: do not
  *	linger
- * @disowned: srnic_connect_abandon() came: the QP is no longer this ep's to start or to fail; only
- *	ever set, and before its QP's tx.mutex is taken
- * @qp: changes under @lock and dev->connections.lock
+ * @owner: what the QP knows of this ep (stream/attach.h)
+ * @qp: claimed by this ep, or started; referenced
  * @up: the consumer believes itself connected: it is owed a CLOSE
  * @announced_id: 0, or its number in dev->connections.announced
  * @drain_end: @drain_limit: jiffies; DRAINING ends at the latest at either. The former moves when
@@ -111,11 +111,11 @@ struct srnic_ep {
 	atomic_t over;
 	bool hurry;
 	bool killed;
-	bool disowned;
 	bool up;
 	bool timed;
 	unsigned long deadline;
 	struct iw_cm_id *cm_id;
+	struct srnic_qp_owner owner;
 	struct srnic_qp *qp;
 	struct srnic_listen *listen;
 	u32 announced_id;
@@ -151,15 +151,24 @@ enum srnic_step {
  */
 struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net);
 void srnic_ep_unlock_put(struct srnic_ep *ep);
+void srnic_ep_get(struct srnic_ep *ep);
+void srnic_ep_put(struct srnic_ep *ep);
+/*
+ * The stream is over, or shall be; so is a startup. Any context; idempotent, the first reason
+ * counts (a later ABORT still hurries a graceful close). The ep's work does the rest:
+ * srnic_qp_stop(), the socket's shutdown and release, and the events that iw_cm is owed, each at
+ * most once.
+ */
+void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
 /* Has the machine run soon. Any context; the caller's reference keeps the ep while this runs. */
 void srnic_ep_kick(struct srnic_ep *ep);
 void srnic_ep_set_deadline(struct srnic_ep *ep, unsigned int seconds);
 bool srnic_ep_expired(const struct srnic_ep *ep);
 /*
- * The QP that srnic_connect_abandon() finds it by; its reference comes along and the former one's
- * is given back.
+ * Gives the QP back, claimed or stopped: its consumer can connect it anew, so this comes before it
+ * is told of a failure.
  */
-void srnic_ep_set_qp(struct srnic_ep *ep, struct srnic_qp *qp);
+void srnic_ep_drop_qp(struct srnic_ep *ep);
 /* Ends the time in which accept and reject can find it. */
 void srnic_ep_forget_announcement(struct srnic_ep *ep);
 /* Lets go of the consumer's objects: no event follows. */
@@ -203,7 +212,7 @@ int srnic_frame_receive(struct srnic_ep *ep, bool reply);
 u8 *srnic_frame_private(struct srnic_startup *startup, const struct core_mpa_frame *frame,
 			u32 *len);
 
-/* ---- report.c: iw_cm's events; the ep's work only, cm_id valid (listen for a request) ---- */
+/* ---- events.c: iw_cm's events; the ep's work only, cm_id valid (listen for a request) ---- */
 
 int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status);
 /* A failed connect(). */
@@ -236,7 +245,7 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *private, u32 len);
  */
 int srnic_startup_step(struct srnic_ep *ep);
 
-/* ---- ending.c: OPERATION and the states after it ---- */
+/* ---- teardown.c: OPERATION and the states after it ---- */
 
 /* Closes our half and waits for the peer's, with nothing but the socket in hand. */
 void srnic_ep_linger(struct srnic_ep *ep);

@@ -74,6 +74,7 @@ static void terminate(struct srnic_ep *ep, int status)
 {
 	srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
 	srnic_count(ep->dev, SRNIC_TX_TERMINATES, 1);
+	srnic_ep_drop_qp(ep);
 	srnic_report_failure(ep, status);
 	srnic_frame_terminate(ep);
 	close_after_frame(ep);
@@ -84,7 +85,7 @@ static void terminate(struct srnic_ep *ep, int status)
 static int start_qp(struct srnic_ep *ep, bool initiator)
 {
 	struct srnic_qp_start start = {
-		.ep = ep,
+		.owner = &ep->owner,
 		.sock = ep->sock,
 		.agreed = ep->startup->agreed,
 		.initiator = initiator,
@@ -176,6 +177,7 @@ static int step_await_reply(struct srnic_ep *ep)
 	if (ret <= 0)
 		return ret;
 	if (startup->reply.reject) {
+		srnic_ep_drop_qp(ep);
 		if (srnic_report_reply(ep, -ECONNREFUSED))
 			srnic_report_failure(ep, -ECONNREFUSED);
 		srnic_ep_linger(ep);

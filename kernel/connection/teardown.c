@@ -34,7 +34,7 @@ static void finish(struct srnic_ep *ep, enum srnic_over why)
 {
 	if (why == SRNIC_OVER_RESET)
 		srnic_count(ep->dev, SRNIC_RESETS, 1);
-	srnic_qp_stop(ep->qp, ep);
+	srnic_qp_stop(ep->qp, &ep->owner);
 	if (ep->up)
 		srnic_report(ep, IW_CM_EVENT_CLOSE, why == SRNIC_OVER_RESET ? -ECONNRESET : 0);
 	ep->up = false;
@@ -55,12 +55,12 @@ static bool drain_expired(struct srnic_ep *ep)
 static bool drained(struct srnic_ep *ep)
 {
 	return READ_ONCE(ep->hurry) || drain_expired(ep) || srnic_sock_closed(ep->sock) ||
-	       srnic_qp_closed(ep->qp, ep);
+	       srnic_qp_closed(ep->qp, &ep->owner);
 }
 
 static void drain(struct srnic_ep *ep, enum srnic_over why)
 {
-	srnic_qp_close(ep->qp, ep, why == SRNIC_OVER_PEER_CLOSED);
+	srnic_qp_close(ep->qp, &ep->owner, why == SRNIC_OVER_PEER_CLOSED);
 	ep->progress = srnic_sock_progress(ep->sock);
 	ep->drain_end = jiffies + DRAIN_SECONDS * HZ;
 	ep->drain_limit = jiffies + DRAIN_MAX_SECONDS * HZ;
@@ -75,11 +75,12 @@ void srnic_ep_fail(struct srnic_ep *ep, int err)
 	case SRNIC_EP_CONNECTING:
 	case SRNIC_EP_REQUESTING:
 	case SRNIC_EP_AWAIT_REPLY:
+		srnic_ep_drop_qp(ep);
 		srnic_report_failure(ep, err);
 		break;
 	case SRNIC_EP_REPLYING:
 		/* accept() said that it works: only so can iw_cm be told that it did not. */
-		srnic_qp_give_up(ep->qp, ep);
+		srnic_qp_give_up(ep->qp, &ep->owner);
 		srnic_report(ep, IW_CM_EVENT_ESTABLISHED, err);
 		srnic_report(ep, IW_CM_EVENT_CLOSE, err);
 		break;

@@ -256,21 +256,22 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 /*
  * However far its startup has come: what the ep still does meets a QP that is not its own any more.
  */
-static void a_disowned_ep_neither_starts_its_qp_nor_fails_it(struct kunit *test)
+static void an_ep_that_lost_its_qp_neither_starts_nor_fails_it(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	struct srnic_qp_start start = { };
 	struct srnic_ep *ep;
 
 	expect_request(test, sock);
 	ep = lock_only_ep(c);
-	srnic_connect_abandon(c->set.qp);
-	start.ep = ep;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
+	start.owner = &ep->owner;
 	start.sock = ep->sock;
 	KUNIT_EXPECT_EQ(test, srnic_qp_start(c->set.qp, &start), -EINVAL);
-	srnic_qp_give_up(c->set.qp, ep);
+	srnic_qp_give_up(c->set.qp, &ep->owner);
 	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
 	srnic_ep_unlock_put(ep);
 	expect_failure(test, c, client, -ECONNABORTED);
@@ -583,7 +584,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_servers_rejection_is_told_with_its_private_data),
 	KUNIT_CASE(a_qp_that_fails_while_it_connects_ends_the_attempt),
 	KUNIT_CASE(a_qp_that_is_reset_while_it_connects_stays_reset),
-	KUNIT_CASE(a_disowned_ep_neither_starts_its_qp_nor_fails_it),
+	KUNIT_CASE(an_ep_that_lost_its_qp_neither_starts_nor_fails_it),
 	KUNIT_CASE(a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate),
 	KUNIT_CASE(a_qp_that_was_used_before_sends_its_rtr_first),
 	KUNIT_CASE(a_drain_lasts_while_the_peer_reads_but_not_for_ever),

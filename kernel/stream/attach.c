@@ -7,13 +7,79 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "connection/connect.h"
+#include "stream/attach.h"
 #include "stream/qp.h"
+
+/* ---- the owner ---- */
+
+static bool is_owner(const struct srnic_qp *qp, const struct srnic_qp_owner *owner)
+{
+	return READ_ONCE(qp->owner) == owner;
+}
+
+int srnic_qp_claim(struct srnic_qp *qp, struct srnic_qp_owner *owner)
+{
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	if (qp->state != SRNIC_QP_IDLE) {
+		ret = -EINVAL;
+	} else if (qp->owner) {
+		ret = -EBUSY;
+	} else {
+		owner->ops->hold(owner);
+		WRITE_ONCE(qp->owner, owner);
+	}
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return ret;
+}
+
+/* Clears the owner if it is this one, or whoever it is (NULL). */
+static void clear_owner(struct srnic_qp *qp, struct srnic_qp_owner *only)
+{
+	struct srnic_qp_owner *owner;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	owner = !only || qp->owner == only ? qp->owner : NULL;
+	if (owner)
+		WRITE_ONCE(qp->owner, NULL);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	if (owner)
+		owner->ops->put(owner);
+}
+
+void srnic_qp_unclaim(struct srnic_qp *qp, struct srnic_qp_owner *owner)
+{
+	clear_owner(qp, owner);
+}
+
+void srnic_qp_over(struct srnic_qp *qp, enum srnic_over why)
+{
+	qp->owner->ops->over(qp->owner, why);
+}
+
+void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why)
+{
+	struct srnic_qp_owner *owner;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	owner = qp->owner;
+	if (owner)
+		owner->ops->hold(owner);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	if (!owner)
+		return;
+	owner->ops->over(owner, why);
+	owner->ops->put(owner);
+}
 
 /*
  * ---- the socket's callbacks ----
  *
- * sk_callback_lock keeps sk_user_data, qp->ep and the old callbacks in place. Bottom halves are off
+ * sk_callback_lock keeps sk_user_data, qp->owner and the old callbacks in place. Bottom halves are off
  * while it is held: TCP calls from processes too (release_sock()), and takes it inside of the
  * socket's spinlock.
  */
@@ -44,8 +110,7 @@ static void write_space(struct sock *sk)
 }
 
 /*
- * FIN may be announced before the octets in front of it: the ep's work comes back to them in
- * srnic_qp_stop().
+ * FIN may be announced before the octets in front of it: srnic_qp_stop() comes back to them.
  */
 static void state_change(struct sock *sk)
 {
@@ -55,9 +120,9 @@ static void state_change(struct sock *sk)
 	qp = sk->sk_user_data;
 	if (qp) {
 		if (sk->sk_err || sk->sk_state == TCP_CLOSE)
-			srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
+			srnic_qp_over(qp, SRNIC_OVER_RESET);
 		else if (sk->sk_shutdown & RCV_SHUTDOWN)
-			srnic_ep_over(qp->ep, SRNIC_OVER_PEER_CLOSED);
+			srnic_qp_over(qp, SRNIC_OVER_PEER_CLOSED);
 		qp->old_state_change(sk);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -70,7 +135,7 @@ static void error_report(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	qp = sk->sk_user_data;
 	if (qp) {
-		srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
+		srnic_qp_over(qp, SRNIC_OVER_RESET);
 		qp->old_error_report(sk);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -130,21 +195,11 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_mpa_agreed *agreed
 	return -ENOMEM;
 }
 
-static struct srnic_ep *swap_ep(struct srnic_qp *qp, struct srnic_ep *ep)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&qp->state_lock, flags);
-	swap(qp->ep, ep);
-	spin_unlock_irqrestore(&qp->state_lock, flags);
-	return ep;
-}
-
 static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
 	int ret;
 
-	if (qp->sock || READ_ONCE(qp->state) != SRNIC_QP_IDLE || srnic_ep_disowned(start->ep))
+	if (qp->sock || READ_ONCE(qp->state) != SRNIC_QP_IDLE || !is_owner(qp, start->owner))
 		return -EINVAL;
 	ret = alloc_reads(qp, &start->agreed);
 	if (ret)
@@ -152,14 +207,10 @@ static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	srnic_tx_start(qp, start);
 	srnic_rx_start(qp, start);
 	qp->event_raised = false;
-	srnic_ep_get(start->ep);
-	swap_ep(qp, start->ep);
 	qp->sock = start->sock;
 	if (srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_RTS, NULL))
 		return 0;
-	/* Failed by a modify or destroy that came in between. */
-	qp->sock = NULL;
-	srnic_ep_put(swap_ep(qp, NULL));
+	qp->sock = NULL;	/* failed by a modify or destroy that came in between */
 	return -EINVAL;
 }
 
@@ -175,9 +226,9 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		install_callbacks(qp, sk);
 		srnic_rx_run(qp, sk);
 		if (sk->sk_err || sk->sk_state == TCP_CLOSE)
-			srnic_ep_over(start->ep, SRNIC_OVER_RESET);
+			srnic_qp_over(qp, SRNIC_OVER_RESET);
 		else if (sk->sk_shutdown & RCV_SHUTDOWN)
-			srnic_ep_over(start->ep, SRNIC_OVER_PEER_CLOSED);
+			srnic_qp_over(qp, SRNIC_OVER_PEER_CLOSED);
 		release_sock(sk);
 		srnic_tx_kick(qp);
 	}
@@ -195,12 +246,10 @@ static void stop_receiving(struct srnic_qp *qp, struct sock *sk)
 	release_sock(sk);
 }
 
-void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *only)
+void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 {
-	struct srnic_ep *ep = NULL;
-
 	mutex_lock(&qp->tx.mutex);
-	if (only && qp->ep != only) {
+	if (owner && !is_owner(qp, owner)) {
 		srnic_tx_unlock(qp);
 		return;
 	}
@@ -208,21 +257,19 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *only)
 		stop_receiving(qp, qp->sock->sk);
 		qp->sock = NULL;
 		srnic_tx_release(qp);
-		ep = swap_ep(qp, NULL);
 	}
+	clear_owner(qp, NULL);
 	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);
 	if (qp->rx.receive.active)
 		srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_FLUSH_ERR);
 	mutex_unlock(&qp->tx.mutex);
 	srnic_tx_run(qp);
-	if (ep)
-		srnic_ep_put(ep);
 }
 
-void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep)
+void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 {
 	mutex_lock(&qp->tx.mutex);
-	if (!srnic_ep_disowned(ep) && srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_ERROR, NULL))
+	if (is_owner(qp, owner) && srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_ERROR, NULL))
 		srnic_tx_kick(qp);
 	srnic_tx_unlock(qp);
 }
@@ -242,13 +289,13 @@ static bool cut_short(struct srnic_qp *qp)
 	return cut;
 }
 
-void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer)
+void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, bool peer)
 {
 	struct srnic_tx *tx = &qp->tx;
 	bool cut = false;
 
 	mutex_lock(&tx->mutex);
-	if (qp->ep == ep) {
+	if (is_owner(qp, owner)) {
 		tx->closing = true;
 		tx->peer_closed = peer;
 		tx->close_at = qp->sq.taken + srnic_sq_pending(&qp->sq);
@@ -261,12 +308,12 @@ void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer)
 	srnic_tx_run(qp);
 }
 
-bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep)
+bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 {
 	bool closed;
 
 	mutex_lock(&qp->tx.mutex);
-	closed = qp->ep != ep || srnic_tx_closed(qp);
+	closed = !is_owner(qp, owner) || srnic_tx_closed(qp);
 	srnic_tx_unlock(qp);
 	return closed;
 }

@@ -6,10 +6,10 @@
 #include <net/sock.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "connection/connect.h"
 #include "queue/cq.h"
-#include "stream/qp.h"
 #include "queue/srq.h"
+#include "stream/attach.h"
+#include "stream/qp.h"
 
 /* ---- references ---- */
 
@@ -127,32 +127,6 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 		return;
 	qp->tx.last_wqe = true;
 	qp->base.event_handler(&event, qp->base.qp_context);
-}
-
-/* The connection, referenced, or NULL. */
-static struct srnic_ep *get_ep(struct srnic_qp *qp)
-{
-	unsigned long flags;
-	struct srnic_ep *ep;
-
-	spin_lock_irqsave(&qp->state_lock, flags);
-	ep = qp->ep;
-	if (ep)
-		srnic_ep_get(ep);
-	spin_unlock_irqrestore(&qp->state_lock, flags);
-	return ep;
-}
-
-static void disconnect(struct srnic_qp *qp, enum srnic_over why)
-{
-	struct srnic_ep *ep = get_ep(qp);
-
-	if (ep) {
-		srnic_ep_over(ep, why);
-		srnic_ep_put(ep);
-	}
-	if (why == SRNIC_OVER_ABORT)
-		srnic_connect_abandon(qp);
 }
 
 /* ---- creation ---- */
@@ -286,7 +260,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	struct srnic_qp *qp = to_srnic_qp(base);
 
 	srnic_qp_fail(qp);
-	disconnect(qp, SRNIC_OVER_ABORT);
+	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
 	xa_erase(&qp->dev->qps, base->qp_num);
 	synchronize_rcu_expedited();	/* srnic_iw_get_qp() */
@@ -308,7 +282,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 static int reset(struct srnic_qp *qp)
 {
 	srnic_qp_fail(qp);
-	disconnect(qp, SRNIC_OVER_ABORT);
+	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
@@ -337,6 +311,14 @@ static void fail_and_wait(struct srnic_qp *qp)
 	srnic_tx_unlock(qp);
 }
 
+/* A QP that somebody is about to connect has nothing to close. */
+static bool connected(const struct srnic_qp *qp)
+{
+	u32 state = READ_ONCE(qp->state);
+
+	return state == SRNIC_QP_RTS || state == SRNIC_QP_TERMINATING;
+}
+
 static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 {
 	switch (to) {
@@ -353,11 +335,12 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_RTS:
 		return READ_ONCE(qp->state) == SRNIC_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		disconnect(qp, SRNIC_OVER_CLOSE);
+		if (connected(qp))
+			srnic_qp_disconnect(qp, SRNIC_OVER_CLOSE);
 		return 0;
 	case IB_QPS_ERR:
 		fail_and_wait(qp);
-		disconnect(qp, SRNIC_OVER_ABORT);
+		srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 		return 0;
 	default:
 		return -EINVAL;

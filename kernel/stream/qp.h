@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Queue pairs: the object, its life, and the borders between its three halves: transmit (tx.c),
- * receive (rx.c) and the connection (stream.c, connect.h).
+ * receive (rx.c) and the connection (attach.c).
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -16,7 +16,8 @@
 #include "srnic.h"
 #include "stream/batch.h"
 
-struct srnic_ep;
+struct srnic_qp_owner;
+struct srnic_qp_start;
 
 /*
  * IDLE		no connection yet; receives may be posted
@@ -125,9 +126,9 @@ struct srnic_rx_half {
  * @users: the verbs object, iw_cm, the connection, lookups; destroy_qp waits for @freed
  * @state: enum srnic_qp_state. Only moves forward but for srnic_qp_start() and reset. Written under
  *	@state_lock
- * @state_lock: irqsave spinlock; protects @state, @ep. Innermost but for nothing
- * @sock: the socket while connected; changes under tx.mutex and with the callbacks off. @ep: the
- *	connection, referenced
+ * @state_lock: irqsave spinlock; protects @state, @owner. Innermost
+ * @owner: who connects it, or has connected it; referenced; the rules are at struct srnic_qp_owner
+ * @sock: the socket while connected; changes under tx.mutex and with the callbacks off
  * @sq: @rq: the queues; tx.mutex makes its holder the engine of @sq
  * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
  *	the engine
@@ -144,7 +145,7 @@ struct srnic_qp {
 	spinlock_t state_lock;
 	u32 state;
 	u32 ib_state; /* what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle */
-	struct srnic_ep *ep;
+	struct srnic_qp_owner *owner;
 	struct socket *sock;
 	struct ib_qp_cap cap;
 	u32 access_flags;	/* for query_qp: what a peer may do is the STag's to say */
@@ -214,47 +215,6 @@ void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
  */
 void srnic_qp_last_wqe(struct srnic_qp *qp);
 
-/* ---- stream.c: the QP on a connected socket ---- */
-
-struct srnic_qp_start {
-	struct srnic_ep *ep;
-	struct socket *sock; /* connected, in full operation phase from its next octet on */
-	struct core_mpa_agreed agreed;
-	bool initiator;
-};
-
-/*
- * For startup.c: an idle QP becomes RTS on this socket. Takes over the socket's callbacks and
- * sk_user_data, and handles octets that are already there. The QP takes a reference on the ep until
- * srnic_qp_stop(). Process context, no lock held; the socket must not be watched by the ep any
- * more. 0, -ENOMEM, or -EINVAL if the QP is not idle. The QP reports the end of the stream by
- * srnic_ep_over(), possibly before this returns.
- */
-int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
-/*
- * The stream comes to a graceful end (RFC 5041 6.2.1): what was posted and what the peer has asked
- * to read still goes out; what is posted from now on will be flushed. peer: it has closed its half.
- * If that cut a message short or left a read without its response, it is the error that RFC 5044 8
- * has as number 1. Does nothing if the QP is not on this ep any more. Process context.
- */
-void srnic_qp_close(struct srnic_qp *qp, const struct srnic_ep *ep, bool peer);
-/* Is all that done, or the QP not on this ep any more? Process context. */
-bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_ep *ep);
-/*
- * Ends the QP's use of its socket: state ERROR, callbacks restored; when it returns neither half
- * uses the socket or will. What is posted is flushed by this call, or by whoever is the engine when
- * it returns. Idempotent; process context; never with a socket lock held. The socket itself stays
- * the ep's to shut and release. Does nothing if the QP is not on this ep any more; ep NULL: on
- * whatever it is.
- */
-void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_ep *ep);
-/*
- * A startup whose consumer believes that it works has failed: an idle QP fails with it, unless it
- * has disowned the ep.
- */
-void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_ep *ep);
-/* Frees the queues of RDMA Reads, which a start had made. No stream is there any more. */
-void srnic_qp_free_reads(struct srnic_qp *qp);
 
 /* ---- tx.c: the transmit engine ---- */
 

@@ -9,8 +9,8 @@
  */
 #include <net/tcp.h>
 
-#include "connection/connect.h"
 #include "memory/mr.h"
+#include "stream/attach.h"
 #include "stream/qp.h"
 #include "queue/srq.h"
 #include "device/stats.h"
@@ -175,7 +175,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 	srnic_count(qp->dev, SRNIC_RX_TERMINATES, 1);
 	srnic_qp_fail(qp);
 	srnic_qp_event(qp, IB_EVENT_QP_FATAL);
-	srnic_ep_over(qp->ep, SRNIC_OVER_TERMINATED);
+	srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
 }
 
 /* RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU. */

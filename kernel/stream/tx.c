@@ -11,8 +11,8 @@
  */
 #include <net/tcp.h>
 
-#include "connection/connect.h"
 #include "device/stats.h"
+#include "stream/attach.h"
 #include "stream/tx.h"
 
 /*
@@ -73,7 +73,7 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 			return false;
 		if (ret < 0) {
 			srnic_qp_fail(qp);
-			srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
+			srnic_qp_over(qp, SRNIC_OVER_RESET);
 			return false;
 		}
 		srnic_count(qp->dev, SRNIC_TX_OCTETS, ret);
@@ -148,13 +148,13 @@ static enum pass pass_terminating(struct srnic_qp *qp)
 	}
 	if (!tx->term_pending && send_batch(qp, false)) {
 		srnic_qp_fail(qp);
-		srnic_ep_over(qp->ep, SRNIC_OVER_TERMINATED);
+		srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
 		return PASS_IDLE;
 	}
 	if (time_before(jiffies, tx->term_deadline))
 		return PASS_WAIT;
 	srnic_qp_fail(qp);
-	srnic_ep_over(qp->ep, SRNIC_OVER_RESET);
+	srnic_qp_over(qp, SRNIC_OVER_RESET);
 	return PASS_IDLE;
 }
 
