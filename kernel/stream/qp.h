@@ -215,7 +215,6 @@ void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
  */
 void srnic_qp_last_wqe(struct srnic_qp *qp);
 
-
 /* ---- tx.c: the transmit engine ---- */
 
 void srnic_tx_init(struct srnic_qp *qp);
