@@ -280,28 +280,12 @@ enum core_region_verdict core_region_check(const struct core_region *region, u32
 void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent,
 			 enum core_region_verdict verdict, struct core_terminate *out);
 
-/* ---- Receive: MPA framing, DDP and RDMAP rules of one incoming stream ---- */
+/* ---- Receive: one incoming stream ---- */
 
 enum core_rx_kind {
-	CORE_RX_BYTES, /* copy up to `want` octets to `into` */
-	CORE_RX_PLACE, /* place up to `want` octets of payload where rx->place says, updating rx->crc over them */
-	CORE_RX_STOP, /* the stream is over: drop everything */
-};
-
-struct core_rx_step {
-	enum core_rx_kind kind;
-	u32 want;		/* octets, never 0 but with CORE_RX_STOP */
-	u8 *into;
-};
-
-enum core_rx_event {
-	CORE_RX_MORE = 0,
-	CORE_RX_SEND,		/* a Send of any type was delivered: rx->message */
-	CORE_RX_WRITE,		/* the last segment of a RDMA Write was placed */
-	CORE_RX_READ_REQUEST,	/* a valid RDMA Read Request was delivered: rx->read_request */
-	CORE_RX_READ_RESPONSE,	/* the oldest outstanding read is complete */
-	CORE_RX_TERMINATE,	/* the peer sent a Terminate: rx->term; the stream is over */
-	CORE_RX_ERROR,		/* the peer broke a rule: send rx->term; the stream is over */
+	CORE_RX_BYTES,	/* copy up to @want octets to @into: core_rx_took() */
+	CORE_RX_PLACE,	/* place up to @want octets of payload at @place: core_rx_placed() */
+	CORE_RX_STOP,	/* the stream is over: drop everything */
 };
 
 enum core_place_kind {
@@ -313,64 +297,73 @@ enum core_place_kind {
 struct core_place {
 	u8 kind;	/* enum core_place_kind */
 	u32 stag;
-	u64 to;		/* advanced by core_rx_took() */
+	u64 to;
 };
 
-/* A delivered Send. */
+/* want: octets, never 0 but with CORE_RX_STOP. The rest holds until the next call. */
+struct core_rx_step {
+	enum core_rx_kind kind;
+	u32 want;
+	union {
+		u8 *into;
+		const struct core_place *place;
+	};
+};
+
+/* What happened, and which function tells more of it, until the stream goes on. */
+enum core_rx_event {
+	CORE_RX_MORE = 0,
+	CORE_RX_SEND,		/* a Send of any type was delivered: core_rx_delivered() */
+	CORE_RX_WRITE,		/* the last segment of a RDMA Write was placed */
+	CORE_RX_READ_REQUEST,	/* a valid one was delivered: core_rx_read_request() */
+	CORE_RX_READ_RESPONSE,	/* the oldest outstanding read is complete */
+	CORE_RX_TERMINATE,	/* the peer sent core_rx_terminate(); the stream is over */
+	CORE_RX_ERROR,		/* an error: send core_rx_terminate(); the stream is over */
+};
+
+/**
+ * struct core_rx_message - a delivered Send
+ * @rtr: the RTR Send of RFC 6581, which consumes no receive
+ */
 struct core_rx_message {
-	u8 solicited, invalidate,
-		rtr; /* rtr: the RTR Send of RFC 6581, which consumes no receive */
+	u8 solicited, invalidate, rtr;
 	u32 length;
 	u32 inv_stag;
 };
 
+#define CORE_FIRST_MSN 1	/* RFC 5041 4.3 */
+
+/**
+ * struct core_rx_params - what a stream's receiver starts with
+ * @ctx: handed to every function that the core asks
+ * @crc: check CRCs
+ * @markers: check and strip markers
+ * @rtr: responder in peer-to-peer mode: RTR types that the first FPDU may be
+ * @first_msn: of the peer's first Send, and of its first RDMA Read Request
+ */
 struct core_rx_params {
-	void *ctx;		/* handed to every function that the core asks */
+	void *ctx;
 	u32 pd;
-	u8 crc;			/* check CRCs */
-	u8 markers;		/* check and strip markers */
-	u8 rtr; /* responder in peer-to-peer mode: RTR types that the first FPDU may be */
+	u32 first_msn;
+	u8 crc;
+	u8 markers;
+	u8 rtr;
 };
 
-/*
- * Receive state. The host allocates it, core_rx_init() fills it, and only the members marked so are
- * the host's to read or write; the rest is the core's. One caller at a time.
- */
-struct core_rx {
-	/* for the host */
-	u32 crc; /* running CRC32C: the host updates it over what it places */
-	struct core_place place;
-	struct core_rx_message message;
-	struct core_read_request read_request;
-	struct core_terminate term;
-	u64 fpdus;			/* complete, valid FPDUs so far */
+#define CORE_RX_STATE 320
 
-	/* the core's */
-	struct core_rx_params params;
-	u8 phase, over, last, opcode;
-	u8 refused; /* term tells why, if the CRC of this FPDU turns out to be good */
-	u16 ulpdu_len;
-	u16 have, need;			/* octets of buf filled, wanted */
-	u16 summed;			/* octets of buf that crc covers */
-	u32 payload_left;
-	u32 send_msn, read_msn;		/* expected MSNs of queues 0 and 1 */
-	u32 receive_len;		/* octets of the receive in progress placed so far */
-	u32 receive_room;		/* its capacity */
-	u8 receive_active;
-	u8 receive_opcode;
-	u8 buf[2 + 18 + CORE_TERM_MAX + 8];
-	struct core_markers markers;
-	u8 marker_have;
-	u8 marker[CORE_MARKER_LEN];
+/* Allocated by the host, and otherwise the core's alone. One caller at a time. */
+struct core_rx {
+	u8 state[CORE_RX_STATE] __attribute__((aligned(8)));
 };
 
 void core_rx_init(struct core_rx *rx, const struct core_rx_params *params);
-/* Is the stream, as far as it was seen, at an end of an FPDU, and of an untagged message? */
-bool core_rx_between(const struct core_rx *rx);
 /* What to do with the next octets of the stream. */
 struct core_rx_step core_rx_next(struct core_rx *rx);
-/* n octets (1..want of the last step) were taken. */
+/* CORE_RX_BYTES: n octets (1..want of the last step) were copied. */
 enum core_rx_event core_rx_took(struct core_rx *rx, u32 n);
+/* CORE_RX_PLACE: these n octets (1..want of the last step) were placed. */
+enum core_rx_event core_rx_placed(struct core_rx *rx, const u8 *data, u32 n);
 /*
  * The host could not place: ends the stream with the Terminate that fits the verdict for the
  * segment in progress (CORE_REGION_OK: a local error, RFC 5040 figure 9 type 0). Returns
@@ -382,6 +375,15 @@ enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict ver
  * CORE_RX_ERROR.
  */
 enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict);
+/* Nothing is taken any more: from now on every step is CORE_RX_STOP. */
+void core_rx_stop(struct core_rx *rx);
+/* Is the stream, as far as it was seen, at an end of an FPDU, and of an untagged message? */
+bool core_rx_between(const struct core_rx *rx);
+/* Complete, valid FPDUs so far. */
+u64 core_rx_fpdus(const struct core_rx *rx);
+const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
+const struct core_read_request *core_rx_read_request(const struct core_rx *rx);
+const struct core_terminate *core_rx_terminate(const struct core_rx *rx);
 
 /* ---- What the core asks of its host ---- */
 

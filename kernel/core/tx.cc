@@ -9,7 +9,7 @@ namespace {
 
 static_assert(CORE_FPDU_MAX_HEADER == fpdu_header_len + sizeof(UntaggedHeader));
 
-Segment segment_of(const core_tx_msg &msg, u32 mulpdu)
+Cut cut_of(const core_tx_msg &msg, u32 mulpdu)
 {
 	return next_segment(msg.length, msg.sent, mulpdu, is_tagged(msg.opcode));
 }
@@ -39,22 +39,22 @@ using namespace srnic;
 struct core_tx_seg core_tx_next(struct core_tx_msg *msg, u32 mulpdu, u8 out[CORE_FPDU_MAX_HEADER])
 {
 	bool tagged = is_tagged(msg->opcode);
-	Segment segment = segment_of(*msg, mulpdu);
-	u32 header_len = ddp_header_len(tagged), ulpdu_len = header_len + segment.payload;
-	core_tx_seg seg{fpdu_header_len + header_len, msg->sent, segment.payload,
+	Cut cut = cut_of(*msg, mulpdu);
+	u32 header_len = ddp_header_len(tagged), ulpdu_len = header_len + cut.payload;
+	core_tx_seg seg{fpdu_header_len + header_len, msg->sent, cut.payload,
 			fpdu_pad(ulpdu_len)};
 
 	store(out, FpduHeader{be<u16>::from_host(static_cast<u16>(ulpdu_len))});
 	if (tagged)
-		store(out + fpdu_header_len, tagged_header(*msg, segment.last));
+		store(out + fpdu_header_len, tagged_header(*msg, cut.last));
 	else
-		store(out + fpdu_header_len, untagged_header(*msg, segment.last));
-	msg->sent += segment.payload;
-	msg->done = segment.last;
+		store(out + fpdu_header_len, untagged_header(*msg, cut.last));
+	msg->sent += cut.payload;
+	msg->done = cut.last;
 	return seg;
 }
 
 u32 core_tx_next_len(const struct core_tx_msg *msg, u32 mulpdu)
 {
-	return fpdu_len(ddp_header_len(is_tagged(msg->opcode)) + segment_of(*msg, mulpdu).payload);
+	return fpdu_len(ddp_header_len(is_tagged(msg->opcode)) + cut_of(*msg, mulpdu).payload);
 }

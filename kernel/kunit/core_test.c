@@ -193,7 +193,9 @@ static void start_stream(struct context *c)
 	memset(c->placed, 0, sizeof(c->placed));
 	memset(c->events, 0, sizeof(c->events));
 	c->elsewhere = 0;
-	core_rx_init(&c->rx, &(struct core_rx_params){.ctx = c->qp, .pd = c->qp->pd, .crc = true});
+	core_rx_init(&c->rx, &(struct core_rx_params) {
+		.ctx = c->qp, .pd = c->qp->pd, .first_msn = CORE_FIRST_MSN, .crc = true,
+	});
 }
 
 /* Appends the FPDUs of one message. */
@@ -218,17 +220,18 @@ static void transmit(struct kunit *test, struct context *c, struct core_tx_msg m
 	}
 }
 
-static void place(struct context *c, const u8 *data, u32 n)
+static enum core_rx_event place(struct context *c, const struct core_place *place, const u8 *data,
+				u32 n)
 {
-	u64 at = c->rx.place.to - c->placed_at;
+	u64 at = place->to - c->placed_at;
 
 	if (at <= PAYLOAD && n <= PAYLOAD - at)
 		memcpy(c->placed + at, data, n);
 	else
 		c->elsewhere += n;
-	if (c->rx.place.kind == CORE_PLACE_READ)
+	if (place->kind == CORE_PLACE_READ)
 		c->qp->outbound[0].sink.placed += n;
-	c->rx.crc = core_host_crc32c(c->rx.crc, data, n);
+	return core_rx_placed(&c->rx, data, n);
 }
 
 /* The whole stream, in pieces of at most this size. */
@@ -238,15 +241,18 @@ static void receive(struct context *c, u32 piece)
 
 	for (at = 0; at < c->len; at += n) {
 		struct core_rx_step step = core_rx_next(&c->rx);
+		enum core_rx_event event;
 
 		if (step.kind == CORE_RX_STOP)
 			return;
 		n = min3(step.want, piece, c->len - at);
-		if (step.kind == CORE_RX_PLACE)
-			place(c, c->stream + at, n);
-		else
+		if (step.kind == CORE_RX_PLACE) {
+			event = place(c, step.place, c->stream + at, n);
+		} else {
 			memcpy(step.into, c->stream + at, n);
-		c->events[core_rx_took(&c->rx, n)]++;
+			event = core_rx_took(&c->rx, n);
+		}
+		c->events[event]++;
 	}
 }
 
@@ -285,13 +291,13 @@ static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
 		transmit(test, c, msg, c->payload);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_SEND);
-		KUNIT_EXPECT_EQ(test, c->rx.message.length, length);
+		KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->length, length);
 		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, length);
-		KUNIT_EXPECT_EQ(test, c->rx.message.solicited,
+		KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->solicited,
 				opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV);
-		KUNIT_EXPECT_EQ(test, c->rx.message.invalidate, inv);
+		KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->invalidate, inv);
 		if (inv)
-			KUNIT_EXPECT_EQ(test, c->rx.message.inv_stag, 0xabcd1234);
+			KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->inv_stag, 0xabcd1234);
 	}
 }
 
@@ -320,7 +326,7 @@ static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_WRITE);
 		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, PAYLOAD);
-		KUNIT_EXPECT_EQ(test, c->rx.fpdus, DIV_ROUND_UP(PAYLOAD, MULPDU - 14));
+		KUNIT_EXPECT_EQ(test, core_rx_fpdus(&c->rx), DIV_ROUND_UP(PAYLOAD, MULPDU - 14));
 	}
 }
 
@@ -347,11 +353,11 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 		transmit(test, c, msg, header);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_READ_REQUEST);
-		KUNIT_EXPECT_EQ(test, c->rx.read_request.sink_stag, 1);
-		KUNIT_EXPECT_EQ(test, c->rx.read_request.sink_to, 2);
-		KUNIT_EXPECT_EQ(test, c->rx.read_request.length, 300);
-		KUNIT_EXPECT_EQ(test, c->rx.read_request.source_stag, c->stag);
-		KUNIT_EXPECT_EQ(test, c->rx.read_request.source_to, c->base + 5);
+		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->sink_stag, 1);
+		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->sink_to, 2);
+		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->length, 300);
+		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->source_stag, c->stag);
+		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->source_to, c->base + 5);
 	}
 }
 
@@ -400,11 +406,11 @@ static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 		transmit(test, c, msg, payload);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_TERMINATE);
-		KUNIT_EXPECT_EQ(test, c->rx.term.layer, CORE_LAYER_DDP);
-		KUNIT_EXPECT_EQ(test, c->rx.term.etype, 1);
-		KUNIT_EXPECT_EQ(test, c->rx.term.code, 1);
-		KUNIT_EXPECT_EQ(test, c->rx.term.ddp_len, 99);
-		KUNIT_EXPECT_MEMEQ(test, c->rx.term.ddp, term.ddp, 14);
+		KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->layer, CORE_LAYER_DDP);
+		KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->etype, 1);
+		KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->code, 1);
+		KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->ddp_len, 99);
+		KUNIT_EXPECT_MEMEQ(test, core_rx_terminate(&c->rx)->ddp, term.ddp, 14);
 	}
 }
 
@@ -425,8 +431,8 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 		receive(c, 100000);
 		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_ERROR], 1, "bit %u", bit);
 		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_WRITE], 0, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.layer, CORE_LAYER_LLP, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, c->rx.term.code, CORE_LLP_CRC_ERROR, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, core_rx_terminate(&c->rx)->layer, CORE_LAYER_LLP, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, core_rx_terminate(&c->rx)->code, CORE_LLP_CRC_ERROR, "bit %u", bit);
 	}
 }
 
@@ -441,9 +447,9 @@ static void a_write_beyond_its_region_ends_the_stream_before_an_octet_is_placed(
 	transmit(test, c, msg, c->payload);
 	receive(c, 7);
 	expect_event(test, c, CORE_RX_ERROR);
-	KUNIT_EXPECT_EQ(test, c->rx.term.layer, CORE_LAYER_DDP);
-	KUNIT_EXPECT_EQ(test, c->rx.term.etype, 1);
-	KUNIT_EXPECT_EQ(test, c->rx.term.code, 1);
+	KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->layer, CORE_LAYER_DDP);
+	KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->etype, 1);
+	KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->code, 1);
 	KUNIT_EXPECT_NULL(test, memchr_inv(c->placed, 0, PAYLOAD));
 	KUNIT_EXPECT_EQ(test, core_rx_next(&c->rx).kind, CORE_RX_STOP);
 }

@@ -186,8 +186,9 @@ static void age(struct stream *s, u32 msn)
 	qp->inbound_tail = msn - 1;
 	qp->outbound_head = msn - 1;
 	qp->outbound_tail = msn - 1;
-	qp->rx.core.send_msn = msn;
-	qp->rx.core.read_msn = msn;
+	core_rx_init(&qp->rx.core, &(struct core_rx_params) {
+		.ctx = qp, .pd = qp->pd, .first_msn = msn, .crc = qp->tx.crc,
+	});
 	release_sock(sk);
 	srnic_tx_unlock(qp);
 	s->send_msn = msn;

@@ -82,15 +82,16 @@ static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, 
  * A peer's tagged access that fails is the peer's fault; failing local memory is a local error (RFC
  * 5040 figure 9).
  */
-static enum core_rx_event place(struct srnic_qp *qp, const u8 *data, u32 n)
+static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at, const u8 *data,
+				u32 n)
 {
 	struct core_rx *core = &qp->rx.core;
 	enum core_region_verdict verdict;
 
-	switch (core->place.kind) {
+	switch (at->kind) {
 	case CORE_PLACE_REGION:
-		verdict = srnic_region_write(qp->dev, qp->pd, false, core->place.stag,
-					     CORE_ACCESS_REMOTE_WRITE, core->place.to, data, n);
+		verdict = srnic_region_write(qp->dev, qp->pd, false, at->stag,
+					     CORE_ACCESS_REMOTE_WRITE, at->to, data, n);
 		if (verdict != CORE_REGION_OK)
 			return core_rx_fail(core, verdict);
 		break;
@@ -109,35 +110,34 @@ static enum core_rx_event place(struct srnic_qp *qp, const u8 *data, u32 n)
 		}
 		break;
 	}
-	if (core->params.crc)
-		core->crc = core_host_crc32c(core->crc, data, n);
-	return core_rx_took(core, n);
+	return core_rx_placed(core, data, n);
 }
 
 /* ---- delivery ---- */
 
 static enum core_rx_event deliver_send(struct srnic_qp *qp)
 {
-	struct core_rx *core = &qp->rx.core;
+	const struct core_rx_message *message = core_rx_delivered(&qp->rx.core);
 	enum core_region_verdict verdict;
 
-	if (core->message.rtr)
+	if (message->rtr)
 		return CORE_RX_MORE;
-	if (core->message.invalidate) {
-		verdict = srnic_mr_invalidate(qp->dev, qp->pd, core->message.inv_stag,
+	if (message->invalidate) {
+		verdict = srnic_mr_invalidate(qp->dev, qp->pd, message->inv_stag,
 					      qp->base.qp_num);
 		if (verdict != CORE_REGION_OK) {
 			srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_REM_INV_REQ_ERR);
-			return core_rx_fail_invalidate(core, verdict);
+			return core_rx_fail_invalidate(&qp->rx.core, verdict);
 		}
 	}
-	srnic_rq_complete(&qp->rq, &qp->rx.receive, &core->message, SRNIC_WC_SUCCESS);
+	srnic_rq_complete(&qp->rq, &qp->rx.receive, message, SRNIC_WC_SUCCESS);
 	return CORE_RX_MORE;
 }
 
 static void deliver_read_request(struct srnic_qp *qp)
 {
-	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] = qp->rx.core.read_request;
+	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] =
+		*core_rx_read_request(&qp->rx.core);
 	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
 	srnic_tx_kick(qp);
 }
@@ -168,7 +168,7 @@ static void deliver_read_response(struct srnic_qp *qp)
  */
 static void deliver_terminate(struct srnic_qp *qp)
 {
-	const struct core_terminate *term = &qp->rx.core.term;
+	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
 
 	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n",
 		  qp->base.qp_num, term->layer, term->etype, term->code);
@@ -181,7 +181,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 /* RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU. */
 static void release_hold(struct srnic_qp *qp)
 {
-	if (likely(!READ_ONCE(qp->tx.held)) || !qp->rx.core.fpdus)
+	if (likely(!READ_ONCE(qp->tx.held)) || !core_rx_fpdus(&qp->rx.core))
 		return;
 	WRITE_ONCE(qp->tx.held, false);
 	srnic_tx_kick(qp);
@@ -199,6 +199,8 @@ static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 
 static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
+	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
+
 	if (event == CORE_RX_SEND)
 		event = deliver_send(qp);
 	switch (event) {
@@ -213,8 +215,8 @@ static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 		break;
 	case CORE_RX_ERROR:
 		release_hold(qp);	/* what is refused may still be a valid FPDU */
-		count_error(qp, &qp->rx.core.term);
-		srnic_qp_terminate(qp, &qp->rx.core.term);
+		count_error(qp, term);
+		srnic_qp_terminate(qp, term);
 		break;
 	default:
 		break;
@@ -234,7 +236,7 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 		if (step.kind == CORE_RX_STOP)
 			return;
 		if (step.kind == CORE_RX_PLACE) {
-			event = place(qp, data, n);
+			event = place(qp, step.place, data, n);
 		} else {
 			memcpy(step.into, data, n);
 			event = core_rx_took(core, n);
@@ -276,7 +278,7 @@ static void forget_urgent(struct sock *sk)
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 {
 	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
-	u64 fpdus = qp->rx.core.fpdus;
+	u64 fpdus = core_rx_fpdus(&qp->rx.core);
 	int octets;
 
 	/*
@@ -284,13 +286,13 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	 * and not RST.
 	 */
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
-		qp->rx.core.over = true;
+		core_rx_stop(&qp->rx.core);
 	forget_urgent(sk);
 	octets = tcp_read_sock(sk, &desc, rx_actor);
 	if (octets <= 0)
 		return;
 	srnic_count(qp->dev, SRNIC_RX_OCTETS, octets);
-	srnic_count(qp->dev, SRNIC_RX_FPDUS, qp->rx.core.fpdus - fpdus);
+	srnic_count(qp->dev, SRNIC_RX_FPDUS, core_rx_fpdus(&qp->rx.core) - fpdus);
 }
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
@@ -298,6 +300,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	struct core_rx_params params = {
 		.ctx = qp,
 		.pd = qp->pd,
+		.first_msn = CORE_FIRST_MSN,
 		.crc = start->agreed.crc,
 		.markers = start->agreed.recv_markers,
 		.rtr = start->initiator ? 0 : start->agreed.rtr,

@@ -167,7 +167,7 @@ static void silence_rx(struct srnic_qp *qp)
 	if (!qp->sock)
 		return;
 	lock_sock(qp->sock->sk);
-	qp->rx.core.over = true;
+	core_rx_stop(&qp->rx.core);
 	if (qp->rx.receive.active)
 		srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_FLUSH_ERR);
 	release_sock(qp->sock->sk);

@@ -68,12 +68,15 @@ struct Stream {
 	core_rx rx;
 	std::vector<Delivery> deliveries;
 
-	explicit Stream(bool crc = true, u8 rtr = 0, bool markers = false)
+	explicit Stream(bool crc = true, u8 rtr = 0, bool markers = false,
+			u32 first_msn = CORE_FIRST_MSN)
+		: send_msn(first_msn), read_msn(first_msn)
 	{
 		core_rx_params params{};
 
 		params.ctx = &host;
-		params.pd = 7;
+		params.pd = pd;
+		params.first_msn = first_msn;
 		params.crc = crc;
 		params.rtr = rtr;
 		params.markers = markers;
@@ -81,10 +84,21 @@ struct Stream {
 	}
 	Stream(const Stream &) = delete;
 
+	u64 fpdus() const { return core_rx_fpdus(&rx); }
+	const core_terminate &term() const { return *core_rx_terminate(&rx); }
+	const core_read_request &read_request() const { return *core_rx_read_request(&rx); }
+
+	// What the peer has to send next.
+	u32 send_msn, read_msn;
+	u32 send_mo() const { return filled; }
+	u32 send_room() const { return u32(host.receiving.size()) - filled; }
+
 	bool over() { return core_rx_next(&rx).kind == CORE_RX_STOP; }
 	bool between_fpdus()
 	{
-		return !over() && rx.have == 0 && core_rx_next(&rx).kind == CORE_RX_BYTES;
+		core_rx_step step = core_rx_next(&rx);
+
+		return core_rx_between(&rx) || (step.kind == CORE_RX_BYTES && step.want == 16);
 	}
 
 	// Feeds one piece, as one skb would come. Returns the octets that were taken before the
@@ -104,10 +118,10 @@ struct Stream {
 			}
 			size_t n = std::min<size_t>(step.want, piece.size() - done);
 
-			if (!take(step, piece.data() + done, static_cast<u32>(n)))
-				break;
+			core_rx_event event = take(step, piece.data() + done, static_cast<u32>(n));
+
 			done += n;
-			record(core_rx_took(&rx, static_cast<u32>(n)));
+			record(event);
 		}
 		return done;
 	}
@@ -148,63 +162,66 @@ struct Stream {
 	}
 
 private:
-	bool take(const core_rx_step &step, const u8 *from, u32 n)
+	static constexpr u32 pd = 7;
+	u32 filled = 0; // octets of the receive in progress
+
+	core_rx_event take(const core_rx_step &step, const u8 *from, u32 n)
 	{
-		if (step.kind == CORE_RX_PLACE)
-			return place(from, n);
-		if (!within_one_of_its_buffers(step.into, step.want)) {
-			ADD_FAILURE() << "wants octets outside its buffers";
-			return false;
+		if (step.kind == CORE_RX_PLACE) {
+			place(*step.place, from, n);
+			return core_rx_placed(&rx, from, n);
 		}
-		memcpy(step.into, from, n);
-		return true;
+		if (within_its_buffer(step.into, step.want))
+			memcpy(step.into, from, n);
+		else
+			ADD_FAILURE() << "wants octets outside its buffer";
+		return core_rx_took(&rx, n);
 	}
 
-	bool within_one_of_its_buffers(const u8 *into, u32 want) const
+	bool within_its_buffer(const u8 *into, u32 want) const
 	{
-		return (into >= rx.buf && into + want <= rx.buf + sizeof(rx.buf)) ||
-		       (into >= rx.marker && into + want <= rx.marker + sizeof(rx.marker));
+		const u8 *start = reinterpret_cast<const u8 *>(&rx);
+
+		return into >= start && into + want <= start + sizeof(rx);
 	}
 
-	bool place(const u8 *from, u32 n)
+	void place(const core_place &at, const u8 *from, u32 n)
 	{
-		u8 *to = target(n);
+		u8 *to = target(at, n);
 
-		if (!to) {
+		if (to)
+			memcpy(to, from, n);
+		else
 			ADD_FAILURE() << "placement outside of what was granted";
-			return false;
-		}
-		memcpy(to, from, n);
-		if (rx.params.crc)
-			rx.crc = core_host_crc32c(rx.crc, from, n);
-		return true;
 	}
 
-	u8 *target(u32 n)
+	u8 *target(const core_place &at, u32 n)
 	{
-		if (rx.place.kind == CORE_PLACE_REGION)
-			return region_target(n);
-		if (rx.place.kind == CORE_PLACE_RECEIVE)
-			return within(host.receiving, rx.place.to, n);
-		if (host.reads.empty() || host.reads.front().read.placed != rx.place.to)
+		if (at.kind == CORE_PLACE_REGION)
+			return region_target(at, n);
+		if (at.kind == CORE_PLACE_RECEIVE) {
+			filled += n;
+			return within(host.receiving, at.to, n);
+		}
+		if (host.reads.empty() || host.reads.front().read.placed != at.to)
 			return nullptr;
-		u8 *to = within(host.reads.front().memory, rx.place.to, n);
+		u8 *to = within(host.reads.front().memory, at.to, n);
 		host.reads.front().read.placed += n;
 		return to;
 	}
 
-	u8 *region_target(u32 n)
+	u8 *region_target(const core_place &at, u32 n)
 	{
-		auto found = host.regions.find(rx.place.stag);
+		auto found = host.regions.find(at.stag);
 
 		if (found == host.regions.end())
 			return nullptr;
 		const core_region &grant = found->second.grant;
 
-		if (grant.pd != rx.params.pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) ||
-		    rx.place.to < grant.base)
+		if (grant.pd != pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) ||
+		    at.to < grant.base)
 			return nullptr;
-		return within(found->second.memory, rx.place.to - grant.base, n);
+		return within(found->second.memory, at.to - grant.base, n);
 	}
 
 	static u8 *within(wire::Bytes &memory, unsigned __int128 offset, u32 n)
@@ -221,6 +238,7 @@ private:
 			return;
 		if (event == CORE_RX_SEND)
 			complete_send(delivery);
+		read_msn += event == CORE_RX_READ_REQUEST;
 		if (event == CORE_RX_READ_RESPONSE) {
 			delivery.data = host.reads.front().memory;
 			host.reads.pop_front();
@@ -230,11 +248,15 @@ private:
 
 	void complete_send(Delivery &delivery)
 	{
-		delivery.length = rx.message.length;
-		delivery.inv_stag = rx.message.inv_stag;
-		delivery.solicited = rx.message.solicited;
-		delivery.invalidate = rx.message.invalidate;
-		delivery.rtr = rx.message.rtr;
+		const core_rx_message &message = *core_rx_delivered(&rx);
+
+		send_msn++;
+		filled = 0;
+		delivery.length = message.length;
+		delivery.inv_stag = message.inv_stag;
+		delivery.solicited = message.solicited;
+		delivery.invalidate = message.invalidate;
+		delivery.rtr = message.rtr;
 		if (delivery.rtr)
 			return;
 		ASSERT_LE(delivery.length, host.receiving.size());

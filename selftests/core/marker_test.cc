@@ -339,10 +339,10 @@ struct Marked : Stream {
 	{
 		ASSERT_FALSE(deliveries.empty());
 		EXPECT_EQ(deliveries.back().event, CORE_RX_ERROR);
-		EXPECT_EQ(rx.term.layer, CORE_LAYER_LLP);
-		EXPECT_EQ(rx.term.etype, 0);
-		EXPECT_EQ(rx.term.code, code);
-		EXPECT_FALSE(rx.term.has_ddp || rx.term.has_rdmap);
+		EXPECT_EQ(term().layer, CORE_LAYER_LLP);
+		EXPECT_EQ(term().etype, 0);
+		EXPECT_EQ(term().code, code);
+		EXPECT_FALSE(term().has_ddp || term().has_rdmap);
 		EXPECT_TRUE(over());
 	}
 	Bytes memory(size_t from, size_t len) { return Bytes(at(from), at(from + len)); }
@@ -465,8 +465,8 @@ TEST(MarkersReceived, SplitAfterEveryOctet)
 	octets.feed_octets(all.slow.stream);
 	EXPECT_EQ(whole.deliveries.size(), all.fpdus.size());
 	EXPECT_EQ(whole.deliveries, octets.deliveries);
-	EXPECT_EQ(whole.rx.fpdus, all.fpdus.size());
-	EXPECT_EQ(octets.rx.fpdus, all.fpdus.size());
+	EXPECT_EQ(whole.fpdus(), all.fpdus.size());
+	EXPECT_EQ(octets.fpdus(), all.fpdus.size());
 
 }
 
@@ -542,7 +542,7 @@ TEST(MarkersReceived, AMarkerThatPointsElsewhere)
 						earlier += fpdu.second <= start;
 					stream.expect_refused(3);
 					EXPECT_EQ(stream.deliveries.size(), earlier + 1);
-					EXPECT_EQ(stream.rx.fpdus, earlier + (crc ? 1 : 0));
+					EXPECT_EQ(stream.fpdus(), earlier + (crc ? 1 : 0));
 					if (HasFailure())
 						return;
 				}
@@ -597,8 +597,8 @@ TEST(MarkersReceived, OnlyIfAgreedOn)
 	plain.feed(slow.stream);
 	EXPECT_TRUE(plain.over());
 	marked.feed(wire::fpdu(write_of({})));
-	EXPECT_TRUE(marked.over() || marked.rx.fpdus == 0);
-	EXPECT_EQ(marked.rx.fpdus, 0u);
+	EXPECT_TRUE(marked.over() || marked.fpdus() == 0);
+	EXPECT_EQ(marked.fpdus(), 0u);
 }
 
 // 4.3, 8, 1: a marker between two FPDUs begins the second, which a stream that ends there cuts
@@ -628,8 +628,8 @@ TEST(MarkersReceived, ARefusedSegmentIsSkipped)
 
 		slow.send(wire::Tagged{.stag = 0x999, .to = 0, .data = wire::payload(len + 1)});
 		EXPECT_EQ(of_term(stream.feed_fpdu(slow.stream)), "refused");
-		EXPECT_EQ(stream.rx.term.layer, CORE_LAYER_DDP);
-		EXPECT_EQ(stream.rx.fpdus, 1u);
+		EXPECT_EQ(stream.term().layer, CORE_LAYER_DDP);
+		EXPECT_EQ(stream.fpdus(), 1u);
 	}
 }
 

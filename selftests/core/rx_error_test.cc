@@ -57,10 +57,10 @@ static void expect_refusal(const Case &c, Stream &s)
 	ASSERT_EQ(s.deliveries.back().event, CORE_RX_ERROR);
 	EXPECT_TRUE(s.over());
 	EXPECT_EQ(core_rx_next(&s.rx).want, 0u);
-	EXPECT_EQ(s.rx.term.layer, c.layer);
-	EXPECT_EQ(s.rx.term.etype, c.etype);
-	EXPECT_EQ(s.rx.term.code, c.code);
-	sent.resize(core_terminate_build(&s.rx.term, sent.data()));
+	EXPECT_EQ(s.term().layer, c.layer);
+	EXPECT_EQ(s.term().etype, c.etype);
+	EXPECT_EQ(s.term().code, c.code);
+	sent.resize(core_terminate_build(&s.term(), sent.data()));
 	EXPECT_EQ(sent, expected_terminate(c));
 }
 
@@ -326,8 +326,8 @@ static void refused_at_its_end(bool crc, size_t len)
 	EXPECT_TRUE(s.deliveries.empty());
 	EXPECT_EQ(s.feed({whole.back(), 0x00}), 1u);
 	EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_ERROR}});
-	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_DDP);
-	EXPECT_EQ(s.rx.fpdus, 1u);
+	EXPECT_EQ(s.term().layer, CORE_LAYER_DDP);
+	EXPECT_EQ(s.fpdus(), 1u);
 	EXPECT_TRUE(s.over());
 }
 
@@ -356,10 +356,10 @@ static void expect_framing_error(Stream &s, u8 code)
 {
 	ASSERT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_ERROR}});
 	EXPECT_TRUE(s.over());
-	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_LLP);
-	EXPECT_EQ(s.rx.term.etype, 0);
-	EXPECT_EQ(s.rx.term.code, code);
-	EXPECT_FALSE(s.rx.term.has_ddp || s.rx.term.has_rdmap);
+	EXPECT_EQ(s.term().layer, CORE_LAYER_LLP);
+	EXPECT_EQ(s.term().etype, 0);
+	EXPECT_EQ(s.term().code, code);
+	EXPECT_FALSE(s.term().has_ddp || s.term().has_rdmap);
 }
 
 // A ULPDU_Length that leaves no room for the header it announces. Without CRCs it is told when it
@@ -411,11 +411,11 @@ static void expect_crc_error(Stream &s)
 {
 	ASSERT_FALSE(s.deliveries.empty());
 	EXPECT_EQ(s.deliveries.back().event, CORE_RX_ERROR);
-	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_LLP);
-	EXPECT_EQ(s.rx.term.etype, 0);
-	EXPECT_EQ(s.rx.term.code, 2);
-	EXPECT_FALSE(s.rx.term.has_ddp || s.rx.term.has_rdmap);
-	EXPECT_EQ(s.rx.fpdus, 0u);
+	EXPECT_EQ(s.term().layer, CORE_LAYER_LLP);
+	EXPECT_EQ(s.term().etype, 0);
+	EXPECT_EQ(s.term().code, 2);
+	EXPECT_FALSE(s.term().has_ddp || s.term().has_rdmap);
+	EXPECT_EQ(s.fpdus(), 0u);
 }
 
 // RFC 5044 8, code 2, for every message, wherever header, payload, pad or CRC was damaged: whatever
@@ -484,8 +484,8 @@ TEST(BadCrc, InALaterSegment)
 	second.back() ^= 1;
 	s.feed(fpdu(Untagged{.ddp = 0x01, .data = payload(60)}) + second);
 	ASSERT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_ERROR}});
-	EXPECT_EQ(s.rx.term.code, 2);
-	EXPECT_EQ(s.rx.fpdus, 1u);
+	EXPECT_EQ(s.term().code, 2);
+	EXPECT_EQ(s.fpdus(), 1u);
 }
 
 // RFC 5040 7.1, 4: of several errors the first is the one that the Terminate captures.
@@ -497,9 +497,9 @@ TEST(RefusedEarly, FirstErrorIsKept)
 	furnish(s.host);
 	s.feed(fpdu(first));
 	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_INVALID), CORE_RX_ERROR);
-	EXPECT_EQ(s.rx.term.layer, CORE_LAYER_DDP);
-	EXPECT_EQ(s.rx.term.code, 1);
-	EXPECT_EQ(Bytes(s.rx.term.ddp, s.rx.term.ddp + 18), first.header());
+	EXPECT_EQ(s.term().layer, CORE_LAYER_DDP);
+	EXPECT_EQ(s.term().code, 1);
+	EXPECT_EQ(Bytes(s.term().ddp, s.term().ddp + 18), first.header());
 }
 
 // ---- What the host refuses ----
@@ -542,7 +542,7 @@ TEST(HostCannotPlace, Write)
 
 		until_placement(s, Tagged{.stag = 0x100, .to = 0x1000, .data = payload(9)});
 		EXPECT_EQ(core_rx_fail(&s.rx, c.verdict), CORE_RX_ERROR);
-		expect_term(s.rx.term, c);
+		expect_term(s.term(), c);
 		EXPECT_TRUE(s.over());
 	}
 }
@@ -555,7 +555,7 @@ TEST(HostCannotPlace, Send)
 
 		until_placement(s, Untagged{.data = payload(9)});
 		EXPECT_EQ(core_rx_fail(&s.rx, verdict), CORE_RX_ERROR);
-		expect_term(s.rx.term, {verdict, 0, 0, 0, none});
+		expect_term(s.term(), {verdict, 0, 0, 0, none});
 	}
 }
 
@@ -568,7 +568,7 @@ TEST(HostCannotPlace, ReadResponse)
 				  .to = 0x5000,
 				  .data = payload(50)});
 	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_OK), CORE_RX_ERROR);
-	expect_term(s.rx.term, {CORE_REGION_OK, 0, 0, 0, none});
+	expect_term(s.term(), {CORE_REGION_OK, 0, 0, 0, none});
 }
 
 // The source vanished when the request had just been delivered.
@@ -580,8 +580,8 @@ TEST(HostCannotPlace, ReadRequest)
 	s.feed(fpdu(read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000})));
 	ASSERT_EQ(s.deliveries.at(0).event, CORE_RX_READ_REQUEST);
 	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_INVALID), CORE_RX_ERROR);
-	expect_term(s.rx.term, {CORE_REGION_INVALID, 0, 1, 0, mdr});
-	EXPECT_EQ(Bytes(s.rx.term.read_request, s.rx.term.read_request + 28),
+	expect_term(s.term(), {CORE_REGION_INVALID, 0, 1, 0, mdr});
+	EXPECT_EQ(Bytes(s.term().read_request, s.term().read_request + 28),
 		  Bytes(ReadRequest{.length = 4, .source_stag = 0x100, .source_to = 0x1000}));
 }
 
@@ -605,11 +605,11 @@ TEST(HostCannotInvalidate, EveryReason)
 		s.feed(fpdu(send));
 		ASSERT_EQ(s.deliveries.at(0).event, CORE_RX_SEND);
 		EXPECT_EQ(core_rx_fail_invalidate(&s.rx, c.verdict), CORE_RX_ERROR);
-		expect_term(s.rx.term, c);
+		expect_term(s.term(), c);
 		EXPECT_TRUE(s.over());
 		if (c.headers) {
-			EXPECT_EQ(Bytes(s.rx.term.ddp, s.rx.term.ddp + 18), send.header());
-			EXPECT_EQ(s.rx.term.ddp_len, 18 + 5);
+			EXPECT_EQ(Bytes(s.term().ddp, s.term().ddp + 18), send.header());
+			EXPECT_EQ(s.term().ddp_len, 18 + 5);
 		}
 	}
 }

@@ -45,13 +45,12 @@ static Bytes fitting_ulpdu(std::mt19937 &random, Stream &s)
 		[[fallthrough]];
 	case 2:
 		return read_request({.length = len, .source_stag = 0x100, .source_to = 0x1000},
-				    s.rx.read_msn);
+				    s.read_msn);
 	default:
-		len = s.rx.receive_active ? std::min(len, s.rx.receive_room - s.rx.receive_len) : 0;
 		return Untagged{.ddp = u8(0x01 | l),
-				.msn = s.rx.send_msn,
-				.mo = s.rx.receive_len,
-				.data = payload(len)};
+				.msn = s.send_msn,
+				.mo = s.send_mo(),
+				.data = payload(std::min(len, s.send_room()))};
 	}
 }
 
@@ -80,7 +79,7 @@ TEST(RxHostile, LikelySegments)
 		furnish(s.host);
 		for (int i = 0; i < 50 && !s.over(); i++)
 			s.feed_pieces(fpdu(likely_ulpdu(random, s)), seed * 50 + i);
-		fpdus += s.rx.fpdus;
+		fpdus += s.fpdus();
 	}
 	EXPECT_GT(fpdus, 20000u) << "the segments are not likely enough to get anywhere";
 }
@@ -171,7 +170,7 @@ TEST(RxHostile, EverySplit)
 		furnish(s.host);
 		s.feed(Bytes(stream.begin(), stream.begin() + split));
 		s.feed(Bytes(stream.begin() + split, stream.end()));
-		EXPECT_EQ(s.rx.fpdus, 6u) << split;
+		EXPECT_EQ(s.fpdus(), 6u) << split;
 		EXPECT_EQ(s.deliveries.size(), 6u) << split;
 	}
 }
@@ -188,6 +187,6 @@ TEST(RxHostile, NeverPastTheFpdu)
 		EXPECT_TRUE(s.between_fpdus());
 		s.feed_fpdu(fpdu(Untagged{.data = payload(len)}));
 		EXPECT_TRUE(s.between_fpdus());
-		EXPECT_EQ(s.rx.fpdus, 2u);
+		EXPECT_EQ(s.fpdus(), 2u);
 	}
 }

@@ -47,7 +47,7 @@ TEST(RxSend, FigureFiveOfRfc5044)
 		figure, [](FakeHost &host) { host.post_receive(100); },
 		[](Stream &s) {
 			EXPECT_EQ(s.deliveries, std::vector{send_of(Bytes(24))});
-			EXPECT_EQ(s.rx.fpdus, 1u);
+			EXPECT_EQ(s.fpdus(), 1u);
 			EXPECT_TRUE(s.between_fpdus());
 		});
 }
@@ -95,9 +95,8 @@ constexpr u32 far_msns[] = {0x7fffffff, 0xffffffff};
 TEST(RxSend, MsnWraps)
 {
 	for (u32 before : far_msns) {
-		Stream s;
+		Stream s(true, 0, false, before);
 
-		s.rx.send_msn = before;
 		for (int i = 0; i < 3; i++)
 			s.host.post_receive(8);
 		for (u32 i = 0; i < 3; i++)
@@ -110,9 +109,8 @@ TEST(RxSend, MsnWraps)
 TEST(RxReadRequest, MsnWraps)
 {
 	for (u32 before : far_msns) {
-		Stream s;
+		Stream s(true, 0, false, before);
 
-		s.rx.read_msn = before;
 		s.host.read_room = 3;
 		for (u32 i = 0; i < 3; i++)
 			s.feed(fpdu(read_request({}, before + i)));
@@ -200,7 +198,7 @@ TEST(RxWrite, SegmentsLandWhereTheirToSays)
 			expected.resize(0x200);
 			EXPECT_EQ(s.host.regions[0x100].memory, expected);
 			EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_WRITE}});
-			EXPECT_EQ(s.rx.fpdus, 3u);
+			EXPECT_EQ(s.fpdus(), 3u);
 		});
 }
 
@@ -257,11 +255,11 @@ TEST(RxReadRequest, Delivered)
 		},
 		[](Stream &s) {
 			ASSERT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_READ_REQUEST}});
-			EXPECT_EQ(s.rx.read_request.sink_stag, 0x01020304u);
-			EXPECT_EQ(s.rx.read_request.sink_to, 0x1112131415161718u);
-			EXPECT_EQ(s.rx.read_request.length, 0x100u);
-			EXPECT_EQ(s.rx.read_request.source_stag, 0x300u);
-			EXPECT_EQ(s.rx.read_request.source_to, 0x4142434445464748u);
+			EXPECT_EQ(s.read_request().sink_stag, 0x01020304u);
+			EXPECT_EQ(s.read_request().sink_to, 0x1112131415161718u);
+			EXPECT_EQ(s.read_request().length, 0x100u);
+			EXPECT_EQ(s.read_request().source_stag, 0x300u);
+			EXPECT_EQ(s.read_request().source_to, 0x4142434445464748u);
 		});
 }
 
@@ -384,10 +382,10 @@ TEST(RxTerminate, EndsTheStream)
 		[](Stream &s) {
 			EXPECT_EQ(s.deliveries, std::vector{Delivery{CORE_RX_TERMINATE}});
 			EXPECT_TRUE(s.over());
-			EXPECT_EQ(s.rx.term.layer, CORE_LAYER_DDP);
-			EXPECT_EQ(s.rx.term.etype, 1);
-			EXPECT_EQ(s.rx.term.code, 0);
-			EXPECT_EQ(s.rx.term.ddp_len, 0x42);
+			EXPECT_EQ(s.term().layer, CORE_LAYER_DDP);
+			EXPECT_EQ(s.term().etype, 1);
+			EXPECT_EQ(s.term().code, 0);
+			EXPECT_EQ(s.term().ddp_len, 0x42);
 		});
 }
 

@@ -203,7 +203,7 @@ protected:
 
 		stream.feed_pieces(out.stream, mulpdu + length);
 		EXPECT_TRUE(stream.between_fpdus());
-		EXPECT_EQ(stream.rx.fpdus, out.segments.size());
+		EXPECT_EQ(stream.fpdus(), out.segments.size());
 		ASSERT_EQ(stream.deliveries.size(), 1u);
 	}
 };
@@ -275,11 +275,11 @@ TEST(RoundTripOf, ReadRequest)
 
 	ASSERT_EQ(stream.deliveries.size(), 1u);
 	EXPECT_EQ(stream.deliveries[0].event, CORE_RX_READ_REQUEST);
-	EXPECT_EQ(stream.rx.read_request.sink_stag, request.sink_stag);
-	EXPECT_EQ(stream.rx.read_request.sink_to, request.sink_to);
-	EXPECT_EQ(stream.rx.read_request.length, request.length);
-	EXPECT_EQ(stream.rx.read_request.source_stag, request.source_stag);
-	EXPECT_EQ(stream.rx.read_request.source_to, request.source_to);
+	EXPECT_EQ(stream.read_request().sink_stag, request.sink_stag);
+	EXPECT_EQ(stream.read_request().sink_to, request.sink_to);
+	EXPECT_EQ(stream.read_request().length, request.length);
+	EXPECT_EQ(stream.read_request().source_stag, request.source_stag);
+	EXPECT_EQ(stream.read_request().source_to, request.source_to);
 }
 
 // What one end refuses, the other end reads in the Terminate.
@@ -291,13 +291,13 @@ TEST(RoundTripOf, Terminate)
 	refusing.host.read_room = 1;
 	refusing.feed(wire::fpdu(wire::read_request({.length = 1, .source_stag = 5})));
 	ASSERT_EQ(refusing.deliveries.at(0).event, CORE_RX_ERROR);
-	term.resize(core_terminate_build(&refusing.rx.term, term.data()));
+	term.resize(core_terminate_build(&refusing.term(), term.data()));
 	EXPECT_EQ(term.size(), size_t{CORE_TERM_MAX});
 
 	refused.feed_octets(
 		transmit(message(CORE_RDMAP_TERMINATE, CORE_TERM_MAX), 128, term).stream);
 	ASSERT_EQ(refused.deliveries.size(), 1u);
 	EXPECT_EQ(refused.deliveries[0].event, CORE_RX_TERMINATE);
-	EXPECT_EQ(memcmp(&refused.rx.term, &refusing.rx.term, sizeof(core_terminate)), 0);
+	EXPECT_EQ(memcmp(&refused.term(), &refusing.term(), sizeof(core_terminate)), 0);
 	EXPECT_TRUE(refused.over());
 }

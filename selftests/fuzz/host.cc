@@ -82,60 +82,59 @@ core_take Host::take_receive(u32 &room)
 
 // ---- what the parser does ----
 
-void Host::place(core_rx &rx, const u8 *data, u32 n)
+void Host::place(const core_place &at, const u8 *data, u32 n)
 {
 	using Wide = unsigned __int128;
 	core_region grant{};
 
-	switch (rx.place.kind) {
+	switch (at.kind) {
 	case CORE_PLACE_REGION:
-		REQUIRE(find(rx.place.stag, grant));
+		REQUIRE(find(at.stag, grant));
 		REQUIRE(grant.pd == pd && grant.access & CORE_ACCESS_REMOTE_WRITE);
-		REQUIRE(rx.place.to >= grant.base &&
-			Wide{rx.place.to} + n <= Wide{grant.base} + grant.length);
-		REQUIRE(Wide{rx.place.to} + n <= Wide{1} << 64);
+		REQUIRE(at.to >= grant.base &&
+			Wide{at.to} + n <= Wide{grant.base} + grant.length);
+		REQUIRE(Wide{at.to} + n <= Wide{1} << 64);
 		for (u32 i = 0; i < n; i++)
-			memory[(rx.place.stag + (rx.place.to - grant.base) + i) % memory_size] =
+			memory[(at.stag + (at.to - grant.base) + i) % memory_size] =
 				data[i];
 		break;
 	case CORE_PLACE_RECEIVE:
 		REQUIRE(receive_active);
-		REQUIRE(rx.place.to == filled && Wide{filled} + n <= receiving.size());
+		REQUIRE(at.to == filled && Wide{filled} + n <= receiving.size());
 		filled += n;
-		memcpy(receiving.data() + rx.place.to, data, n);
+		memcpy(receiving.data() + at.to, data, n);
 		break;
 	case CORE_PLACE_READ:
-		REQUIRE(!reads.empty() && rx.place.stag == reads.front().stag);
-		REQUIRE(rx.place.to == reads.front().placed &&
-			Wide{rx.place.to} + n <= reads.front().length);
+		REQUIRE(!reads.empty() && at.stag == reads.front().stag);
+		REQUIRE(at.to == reads.front().placed &&
+			Wide{at.to} + n <= reads.front().length);
 		reads.front().placed += n;
 		read.insert(read.end(), data, data + n);
 		break;
 	default:
 		REQUIRE(false);
 	}
-	if (rx.params.crc)
-		rx.crc = core_host_crc32c(rx.crc, data, n);
 }
 
 void Host::deliver(core_rx &rx, core_rx_event event)
 {
+	const core_rx_message message = *core_rx_delivered(&rx);
 	Happened what{event, 0, 0};
 
 	switch (event) {
 	case CORE_RX_SEND:
-		REQUIRE(rx.message.rtr != receive_active);
-		REQUIRE(!rx.message.rtr || (!rx.message.length && fpdus == 0));
-		REQUIRE(rx.message.rtr || rx.message.length == filled);
-		what.a = rx.message.length << 3 | rx.message.solicited << 2 |
-			 rx.message.invalidate << 1 | rx.message.rtr;
-		what.b = rx.message.inv_stag;
+		REQUIRE(message.rtr != receive_active);
+		REQUIRE(!message.rtr || (!message.length && fpdus == 0));
+		REQUIRE(message.rtr || message.length == filled);
+		what.a = message.length << 3 | message.solicited << 2 |
+			 message.invalidate << 1 | message.rtr;
+		what.b = message.inv_stag;
 		received.insert(received.end(), receiving.begin(),
-				receiving.begin() + (rx.message.rtr ? 0 : rx.message.length));
+				receiving.begin() + (message.rtr ? 0 : message.length));
 		receive_active = false;
 		break;
 	case CORE_RX_READ_REQUEST: {
-		const core_read_request &request = rx.read_request;
+		const core_read_request &request = *core_rx_read_request(&rx);
 		core_region grant{};
 
 		REQUIRE(inbound < ird);
@@ -164,7 +163,7 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 	}
 	happened.push_back(what);
 	// The host may turn down an invalidation.
-	if (event == CORE_RX_SEND && rx.message.invalidate && rx.message.inv_stag % 4 == 1) {
+	if (event == CORE_RX_SEND && message.invalidate && message.inv_stag % 4 == 1) {
 		REQUIRE(core_rx_fail_invalidate(&rx, static_cast<core_region_verdict>(
 							     refuse_verdict)) == CORE_RX_ERROR);
 		happened.push_back({CORE_RX_ERROR, 1, 0});
@@ -178,10 +177,10 @@ void Host::finish(core_rx &rx)
 	core_terminate again{};
 	u32 len;
 
-	fpdus = rx.fpdus;
+	fpdus = core_rx_fpdus(&rx);
 	if (happened.empty() || happened.back().event < CORE_RX_TERMINATE)
 		return;
-	term = rx.term;
+	term = *core_rx_terminate(&rx);
 	len = core_terminate_build(&term, wire.get());
 	REQUIRE(len >= 4 && len <= CORE_TERM_MAX);
 	REQUIRE(core_terminate_parse(wire.get(), len, &again));
@@ -218,10 +217,12 @@ static u64 extent(const Octets &stream, size_t start, bool markers)
 	return at - start;
 }
 
-static bool in_one_of_its_buffers(const core_rx &rx, const core_rx_step &step)
+// Its buffer ends with it, where the sanitizer looks.
+static bool in_its_buffer(const core_rx &rx, const core_rx_step &step)
 {
-	return (step.into >= rx.buf && step.into + step.want <= rx.buf + sizeof(rx.buf)) ||
-	       (step.into >= rx.marker && step.into + step.want <= rx.marker + sizeof(rx.marker));
+	const u8 *start = reinterpret_cast<const u8 *>(&rx);
+
+	return step.into >= start && step.into + step.want <= start + sizeof(rx);
 }
 
 void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
@@ -246,8 +247,8 @@ void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 		}
 		// Nothing of a later FPDU is asked for: two octets of length, then no more than
 		// they announce.
-		if (rx->fpdus != ended || done == 0) {
-			ended = rx->fpdus;
+		if (core_rx_fpdus(rx.get()) != ended || done == 0) {
+			ended = core_rx_fpdus(rx.get());
 			room = extent(stream, done, params.markers);
 		}
 		REQUIRE(step.want > 0 && step.want <= room);
@@ -258,18 +259,18 @@ void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 					rx.get(), static_cast<core_region_verdict>(refuse_verdict));
 				REQUIRE(event == CORE_RX_ERROR);
 			} else {
-				place(*rx, stream.data() + done, n);
-				event = core_rx_took(rx.get(), n);
+				place(*step.place, stream.data() + done, n);
+				event = core_rx_placed(rx.get(), stream.data() + done, n);
 			}
 		} else {
-			REQUIRE(in_one_of_its_buffers(*rx, step));
+			REQUIRE(in_its_buffer(*rx, step));
 			memcpy(step.into, stream.data() + done, n);
 			event = core_rx_took(rx.get(), n);
 		}
 		done += n;
 		if (event != CORE_RX_MORE)
 			deliver(*rx, event);
-		fpdus = rx->fpdus;
+		fpdus = core_rx_fpdus(rx.get());
 	}
 	finish(*rx);
 }

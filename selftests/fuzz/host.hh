@@ -93,7 +93,7 @@ public:
 	bool refuses() const { return refuses_some; }
 
 private:
-	void place(core_rx &rx, const u8 *data, u32 n);
+	void place(const core_place &at, const u8 *data, u32 n);
 	void deliver(core_rx &rx, core_rx_event event);
 	void finish(core_rx &rx);
 

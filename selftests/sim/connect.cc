@@ -62,6 +62,7 @@ void Endpoint::start(const core_mpa_agreed &agreed)
 
 	params.ctx = this;
 	params.pd = our_pd;
+	params.first_msn = CORE_FIRST_MSN;
 	params.crc = agreed.crc;
 	params.markers = agreed.recv_markers;
 	params.rtr = initiator ? 0 : agreed.rtr;
@@ -85,7 +86,7 @@ void Endpoint::fail(Cause cause)
 		return;
 	now = State::error;
 	out.close();
-	witness.failed(side, cause, cause == Cause::peer_terminated ? &rx.term : nullptr);
+	witness.failed(side, cause, cause == Cause::peer_terminated ? core_rx_terminate(&rx) : nullptr);
 }
 
 void Endpoint::terminate(Cause cause, const core_terminate &why)

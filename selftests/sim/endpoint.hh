@@ -44,7 +44,7 @@ public:
 	u32 max_ord() const { return ord; }
 	const Bytes &memory() const { return octets; }
 	const std::vector<Mr> &regions() const { return mrs; }
-	u64 fpdus() const { return rx.fpdus; }
+	u64 fpdus() const { return core_rx_fpdus(&rx); }
 	void set_emss(u32 to) { emss = to; }
 
 	// For the core's questions.
@@ -104,7 +104,7 @@ private:
 	void flush();
 
 	// rx.cc
-	core_rx_event place(const u8 *data, u32 n);
+	core_rx_event place(const core_place &at, const u8 *data, u32 n);
 	core_rx_event deliver_send();
 	void deliver_read_response();
 	void release_hold();

@@ -35,15 +35,14 @@ const core_read_sink *Endpoint::oldest_read() const
 
 // ---- placement ----
 
-core_rx_event Endpoint::place(const u8 *data, u32 n)
+core_rx_event Endpoint::place(const core_place &at, const u8 *data, u32 n)
 {
 	core_region_verdict verdict = CORE_REGION_OK;
 
-	if (rx.place.kind == CORE_PLACE_REGION) {
-		if (!copy(rx.place.stag, CORE_ACCESS_REMOTE_WRITE, rx.place.to, nullptr, data, n,
-			  verdict))
+	if (at.kind == CORE_PLACE_REGION) {
+		if (!copy(at.stag, CORE_ACCESS_REMOTE_WRITE, at.to, nullptr, data, n, verdict))
 			return core_rx_fail(&rx, verdict);
-	} else if (rx.place.kind == CORE_PLACE_RECEIVE) {
+	} else if (at.kind == CORE_PLACE_RECEIVE) {
 		const auto *head = reinterpret_cast<const srnic_recv_wqe *>(receive.octets);
 
 		if (scatter(reinterpret_cast<const srnic_sge *>(head + 1), head->num_sge,
@@ -61,28 +60,27 @@ core_rx_event Endpoint::place(const u8 *data, u32 n)
 			return core_rx_fail(&rx, CORE_REGION_OK);
 		}
 	}
-	if (rx.params.crc)
-		rx.crc = core_host_crc32c(rx.crc, data, n);
-	return core_rx_took(&rx, n);
+	return core_rx_placed(&rx, data, n);
 }
 
 // ---- delivery ----
 
 core_rx_event Endpoint::deliver_send()
 {
+	const core_rx_message *message = core_rx_delivered(&rx);
 	core_region_verdict verdict;
 
 	witness.delivered(side, CORE_RX_SEND);
-	if (rx.message.rtr)
+	if (message->rtr)
 		return CORE_RX_MORE;
-	if (rx.message.invalidate) {
-		verdict = invalidate(rx.message.inv_stag, true);
+	if (message->invalidate) {
+		verdict = invalidate(message->inv_stag, true);
 		if (verdict != CORE_REGION_OK) {
 			complete_recv(nullptr, SRNIC_WC_REM_INV_REQ_ERR);
 			return core_rx_fail_invalidate(&rx, verdict);
 		}
 	}
-	complete_recv(&rx.message, SRNIC_WC_SUCCESS);
+	complete_recv(message, SRNIC_WC_SUCCESS);
 	return CORE_RX_MORE;
 }
 
@@ -102,7 +100,7 @@ void Endpoint::deliver_read_response()
 // RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU.
 void Endpoint::release_hold()
 {
-	if (rx.fpdus)
+	if (core_rx_fpdus(&rx))
 		is_held = false;
 }
 
@@ -115,7 +113,7 @@ void Endpoint::deliver(core_rx_event event)
 		witness.delivered(side, event);
 		break;
 	case CORE_RX_READ_REQUEST:
-		inbound.push_back(rx.read_request);
+		inbound.push_back(*core_rx_read_request(&rx));
 		witness.delivered(side, event);
 		break;
 	case CORE_RX_READ_RESPONSE:
@@ -127,7 +125,7 @@ void Endpoint::deliver(core_rx_event event)
 		break;
 	case CORE_RX_ERROR:
 		release_hold(); // what is refused may still be a valid FPDU
-		terminate(Cause::peer_error, rx.term);
+		terminate(Cause::peer_error, *core_rx_terminate(&rx));
 		break;
 	default:
 		break;
@@ -139,7 +137,7 @@ void Endpoint::feed(const u8 *data, u32 len)
 	if (now == State::startup)
 		feed_startup(data, len);
 	if (now != State::rts)
-		rx.over = 1;
+		core_rx_stop(&rx);
 	while (len) {
 		core_rx_step step = core_rx_next(&rx);
 		u32 n = std::min(len, step.want);
@@ -150,7 +148,7 @@ void Endpoint::feed(const u8 *data, u32 len)
 		if (!n)
 			broken("side %u: the core wants nothing", side);
 		if (step.kind == CORE_RX_PLACE) {
-			event = place(data, n);
+			event = place(*step.place, data, n);
 		} else {
 			memcpy(step.into, data, n);
 			event = core_rx_took(&rx, n);

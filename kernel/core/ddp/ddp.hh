@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// DDP (RFC 5041): segment headers (4), segmentation (5.2), placement checks (7.1) and the numbers
-// of the errors they end in (7.2). Nothing here touches memory or time; the caller owns locking and
-// a region's lifetime.
+// DDP (RFC 5041): segment headers (4), segmentation (5.2), and the numbers of the errors that
+// receivers find (7.2).
 #pragma once
 
 #include "types.hh"
@@ -13,10 +12,8 @@ struct DdpControl { // RFC 5041 4.1
 
 	constexpr bool tagged() const { return octet & 0x80; }
 	constexpr bool last() const { return octet & 0x40; }
-	constexpr bool version_ok() const
-	{
-		return (octet & 0x03) == 1;
-	} // the reserved bits are not checked
+	// The reserved bits are not checked.
+	constexpr bool version_ok() const { return (octet & 0x03) == 1; }
 
 	static constexpr DdpControl make(bool tagged, bool last)
 	{
@@ -55,7 +52,7 @@ constexpr u8 ddp_header_len(bool tagged)
 	return tagged ? sizeof(TaggedHeader) : sizeof(UntaggedHeader);
 }
 
-constexpr u32 first_msn = 1; // RFC 5041 4.3
+constexpr u32 first_msn = CORE_FIRST_MSN; // RFC 5041 4.3
 
 // RFC 5041 7.2, error type 0x1.
 enum class TaggedError : u8 {
@@ -76,53 +73,13 @@ enum class UntaggedError : u8 {
 	version = 6,
 };
 
-// RFC 5041 7.1, tagged checks 1 to 5 (RFC 5040 7.2 has the same for the source of a RDMA Read). A
-// peer learns of bounds only for a region that it may use at all. A zero-length segment is never
-// checked (5.2), so callers ask only for payload.
-constexpr core_region_verdict check_region(const core_region &region, u32 pd, u32 access, u64 to,
-					   u64 len)
-{
-	u64 end = 0;
-
-	if (region.pd != pd)
-		return CORE_REGION_FOREIGN;
-	if ((region.access & access) != access)
-		return CORE_REGION_ACCESS;
-	if (__builtin_add_overflow(to, len, &end))
-		return CORE_REGION_WRAP;
-	if (to < region.base || len > region.length || to - region.base > region.length - len)
-		return CORE_REGION_BOUNDS;
-	return CORE_REGION_OK;
-}
-static_assert(check_region({4096, 100, 1, CORE_ACCESS_REMOTE_WRITE}, 1, CORE_ACCESS_REMOTE_WRITE,
-			   4096, 100) == CORE_REGION_OK);
-static_assert(check_region({4096, 100, 1, 0}, 1, 0, 4097, 100) == CORE_REGION_BOUNDS);
-static_assert(check_region({4096, 100, 1, 0}, 1, 0, ~0ull, 1) == CORE_REGION_WRAP);
-static_assert(check_region({~0ull - 9, 1000, 1, 0}, 1, 0, ~0ull - 9, 9) == CORE_REGION_OK);
-
-// The codes of RFC 5041 7.2 follow the checks of 7.1, and none is for access rights: an STag whose
-// buffer does not allow Placement (check 2) is not a valid one for this segment.
-constexpr TaggedError tagged_error(core_region_verdict verdict)
-{
-	switch (verdict) {
-	case CORE_REGION_BOUNDS:
-		return TaggedError::base_or_bounds;
-	case CORE_REGION_FOREIGN:
-		return TaggedError::not_associated;
-	case CORE_REGION_WRAP:
-		return TaggedError::to_wrap;
-	default:
-		return TaggedError::invalid_stag;
-	}
-}
-
-struct Segment {
+struct Cut {
 	u32 payload;
 	bool last;
 };
 
 // RFC 5041 5.2: segments are no larger than the MULPDU, and a zero-length message has exactly one.
-constexpr Segment next_segment(u32 length, u32 sent, u32 mulpdu, bool tagged)
+constexpr Cut next_segment(u32 length, u32 sent, u32 mulpdu, bool tagged)
 {
 	u32 left = length - sent, room = mulpdu - ddp_header_len(tagged);
 

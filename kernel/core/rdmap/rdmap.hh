@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ddp/ddp.hh"
+#include "segment.hh"
 
 namespace srnic {
 
@@ -11,10 +12,8 @@ struct RdmapControl { // RFC 5040 figure 3
 	u8 octet;
 
 	constexpr u8 opcode() const { return octet & 0x0f; }
-	constexpr bool version_ok() const
-	{
-		return !(octet & 0x80);
-	} // 4.1: 00b and 01b are both valid
+	// 4.1: 00b and 01b are both valid.
+	constexpr bool version_ok() const { return !(octet & 0x80); }
 
 	static constexpr RdmapControl make(u8 opcode) { return {static_cast<u8>(0x40 | opcode)}; }
 };
@@ -22,27 +21,49 @@ static_assert(RdmapControl::make(CORE_RDMAP_SEND).octet == 0x43); // RFC 5044 fi
 
 // RFC 5040 figure 4: the queue of an untagged message, or that it is a tagged one.
 enum class Queue : u8 { send = 0, read_request = 1, terminate = 2, tagged = 3, reserved = 4 };
-
-constexpr Queue queue_of_opcode[16] = {
-	Queue::tagged,	 Queue::read_request, Queue::tagged,   Queue::send,	 // 0 to 3
-	Queue::send,	 Queue::send,	      Queue::send,     Queue::terminate, // 4 to 7
-	Queue::reserved, Queue::reserved,     Queue::reserved, Queue::reserved,	 // 8 to 11
-	Queue::reserved, Queue::reserved,     Queue::reserved, Queue::reserved,	 // 12 to 15
-};
 constexpr u32 queues = 3;
 
-constexpr Queue queue_of(u8 opcode) { return queue_of_opcode[opcode & 0x0f]; }
+struct Opcode {
+	u8 opcode;
+	Queue queue;
+	Message message;
+	bool solicited, invalidate;
+};
+
+// RFC 5040 figure 4, one row an opcode.
+constexpr Opcode opcodes[] = {
+	{CORE_RDMAP_WRITE, Queue::tagged, Message::write, false, false},
+	{CORE_RDMAP_READ_REQUEST, Queue::read_request, Message::read_request, false, false},
+	{CORE_RDMAP_READ_RESPONSE, Queue::tagged, Message::read_response, false, false},
+	{CORE_RDMAP_SEND, Queue::send, Message::send, false, false},
+	{CORE_RDMAP_SEND_INV, Queue::send, Message::send, false, true},
+	{CORE_RDMAP_SEND_SE, Queue::send, Message::send, true, false},
+	{CORE_RDMAP_SEND_SE_INV, Queue::send, Message::send, true, true},
+	{CORE_RDMAP_TERMINATE, Queue::terminate, Message::control, false, false},
+	{8, Queue::reserved, Message::control, false, false},
+	{9, Queue::reserved, Message::control, false, false},
+	{10, Queue::reserved, Message::control, false, false},
+	{11, Queue::reserved, Message::control, false, false},
+	{12, Queue::reserved, Message::control, false, false},
+	{13, Queue::reserved, Message::control, false, false},
+	{14, Queue::reserved, Message::control, false, false},
+	{15, Queue::reserved, Message::control, false, false},
+};
+
+constexpr const Opcode &row_of(u8 opcode) { return opcodes[opcode & 0x0f]; }
+constexpr Queue queue_of(u8 opcode) { return row_of(opcode).queue; }
 constexpr bool is_tagged(u8 opcode) { return queue_of(opcode) == Queue::tagged; }
-constexpr bool is_solicited(u8 opcode)
+constexpr bool is_solicited(u8 opcode) { return row_of(opcode).solicited; }
+constexpr bool is_invalidate(u8 opcode) { return row_of(opcode).invalidate; }
+
+constexpr bool every_row_is_in_its_place()
 {
-	return opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV;
+	for (u8 i = 0; i < 16; i++)
+		if (opcodes[i].opcode != i)
+			return false;
+	return sizeof(opcodes) == 16 * sizeof(opcodes[0]);
 }
-constexpr bool is_invalidate(u8 opcode)
-{
-	return opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
-}
-static_assert(queue_of(CORE_RDMAP_SEND_SE_INV) == Queue::send &&
-	      queue_of(CORE_RDMAP_TERMINATE) == Queue::terminate);
+static_assert(every_row_is_in_its_place());
 
 struct ReadRequestHeader { // RFC 5040 figure 6
 	be<u32> sink_stag;
@@ -90,23 +111,5 @@ enum class OperationError : u8 {
 	cannot_invalidate = 9,
 	unspecified = 0xff,
 };
-
-constexpr ProtectionError protection_error(core_region_verdict verdict)
-{
-	switch (verdict) {
-	case CORE_REGION_INVALID:
-		return ProtectionError::invalid_stag;
-	case CORE_REGION_BOUNDS:
-		return ProtectionError::base_or_bounds;
-	case CORE_REGION_ACCESS:
-		return ProtectionError::access;
-	case CORE_REGION_FOREIGN:
-		return ProtectionError::not_associated;
-	case CORE_REGION_WRAP:
-		return ProtectionError::to_wrap;
-	default:
-		return ProtectionError::unspecified;
-	}
-}
 
 } // namespace srnic

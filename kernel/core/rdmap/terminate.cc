@@ -93,7 +93,7 @@ void core_terminate_read(const struct core_read_request *request, u32 msn, u32 s
 			 enum core_region_verdict verdict, struct core_terminate *out)
 {
 	core_read_request left = *request;
-	Error why = error(protection_error(verdict), true);
+	Error why = region_error(Message::read_request, verdict_of(verdict));
 	UntaggedHeader header = {DdpControl::make(false, true),
 				 RdmapControl::make(CORE_RDMAP_READ_REQUEST).octet,
 				 be<u32>::from_host(0),

@@ -4,6 +4,7 @@
 // RFC 5044 8).
 #pragma once
 
+#include "../receive.hh"
 #include "rdmap/rdmap.hh"
 
 namespace srnic {
@@ -26,7 +27,11 @@ enum class Included : u8 { nothing, ddp, ddp_and_rdmap };
 struct Error {
 	u8 layer, etype, code;
 	Included included;
+
+	constexpr bool found() const { return layer != 0xff; }
 };
+
+constexpr Error no_error = {0xff, 0, 0, Included::nothing};
 
 // RFC 5040 figure 9: any code will do, and no header is there to blame.
 constexpr Error local_catastrophic = {CORE_LAYER_RDMAP, 0, 0, Included::nothing};
@@ -54,6 +59,77 @@ enum class LlpError : u8 { crc = CORE_LLP_CRC_ERROR, framing = 3 }; // RFC 5044 
 constexpr Error error(LlpError code)
 {
 	return {CORE_LAYER_LLP, 0, static_cast<u8>(code), Included::nothing};
+}
+
+// ---- What the rules found (receive.hh), as the numbers have it ----
+
+// The codes of RFC 5041 7.2 follow the checks of 7.1, and none is for access rights: an STag whose
+// buffer does not allow Placement (check 2) is not a valid one for this segment.
+constexpr TaggedError tagged_error(Verdict verdict)
+{
+	switch (verdict) {
+	case Verdict::out_of_bounds:
+		return TaggedError::base_or_bounds;
+	case Verdict::foreign:
+		return TaggedError::not_associated;
+	case Verdict::wraps:
+		return TaggedError::to_wrap;
+	default:
+		return TaggedError::invalid_stag;
+	}
+}
+
+constexpr ProtectionError protection_error(Verdict verdict)
+{
+	switch (verdict) {
+	case Verdict::stag_invalid:
+		return ProtectionError::invalid_stag;
+	case Verdict::out_of_bounds:
+		return ProtectionError::base_or_bounds;
+	case Verdict::no_access:
+		return ProtectionError::access;
+	case Verdict::foreign:
+		return ProtectionError::not_associated;
+	case Verdict::wraps:
+		return ProtectionError::to_wrap;
+	default:
+		return ProtectionError::unspecified;
+	}
+}
+
+// A tagged buffer is DDP's to check (RFC 5041 7.1), the source of a RDMA Read and the STag of a Send
+// that invalidates RDMAP's (RFC 5040 7.2).
+constexpr Error region_error(Message message, Verdict verdict)
+{
+	if (message == Message::write || message == Message::read_response)
+		return error(tagged_error(verdict));
+	return error(protection_error(verdict), message == Message::read_request);
+}
+
+// A Read Response that does not end with its read, and a message of RDMAP's own that is cut short or
+// spread over segments, have no code of their own.
+constexpr Error error_of(Message message, Verdict verdict)
+{
+	switch (verdict) {
+	case Verdict::wrong_msn:
+		return error(UntaggedError::msn_range);
+	case Verdict::wrong_offset:
+		return error(UntaggedError::invalid_mo);
+	case Verdict::no_buffer:
+		return error(UntaggedError::no_buffer);
+	case Verdict::too_long:
+		return error(UntaggedError::too_long);
+	case Verdict::wrong_type:
+	case Verdict::no_read:
+		return error(OperationError::unexpected_opcode);
+	case Verdict::wrong_end:
+	case Verdict::not_whole:
+		return error(OperationError::unspecified);
+	case Verdict::local:
+		return local_catastrophic;
+	default:
+		return region_error(message, verdict);
+	}
 }
 
 } // namespace srnic

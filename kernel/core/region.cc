@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// DDP placement checks (RFC 5041 7.1) for the shell.
-#include "ddp/ddp.hh"
+// The checks of a region (RFC 5041 7.1) for the shell.
+#include "region.hh"
 
 enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access,
 					   u64 to, u64 len)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Receive, headers: which Terminate an error is, with what of the segment at fault (RFC 5040 4.8,
+// figure 10), and the messages that RDMAP consumes itself (RFC 5040 5.2.1 and 5.4).
+#include "rdmap/receive.hh"
+
+namespace srnic {
+
+void RdmapReceiver::start(const core_rx_params &params)
+{
+	stopped = false;
+	refused = false;
+	term = {};
+	messages.start(params);
+}
+
+// ---- Errors ----
+
+[[gnu::cold]] void RdmapReceiver::capture(const u8 *ulpdu, u32 len, Error why)
+{
+	term = {};
+	term.layer = why.layer;
+	term.etype = why.etype;
+	term.code = why.code;
+	if (why.included == Included::nothing)
+		return;
+	term.has_ddp = 1;
+	term.ddp_len = static_cast<u16>(len);
+	term.ddp_header_len = ddp_header_len(DdpControl{ulpdu[0]}.tagged());
+	__builtin_memcpy(term.ddp, ulpdu, term.ddp_header_len);
+	if (why.included == Included::ddp)
+		return;
+	term.has_rdmap = 1;
+	__builtin_memcpy(term.read_request, ulpdu + sizeof(UntaggedHeader),
+			 sizeof(term.read_request));
+}
+
+// Ends the stream. The first error is the one to be told (RFC 5040 7.1, 4).
+[[gnu::cold]] core_rx_event RdmapReceiver::tell(const u8 *ulpdu, u32 len, Error why)
+{
+	if (!stopped)
+		capture(ulpdu, len, why);
+	stopped = true;
+	return CORE_RX_ERROR;
+}
+
+[[gnu::cold]] Rest RdmapReceiver::refuse(const u8 *ulpdu, u32 len, Error why)
+{
+	capture(ulpdu, len, why);
+	refused = true;
+	return Rest::skipped;
+}
+
+// What is not the peer's fault waits for no CRC.
+[[gnu::cold]] Rest RdmapReceiver::refuse(const u8 *ulpdu, u32 len, Message message,
+					 Verdict verdict)
+{
+	if (verdict != Verdict::local)
+		return refuse(ulpdu, len, error_of(message, verdict));
+	tell(ulpdu, len, local_catastrophic);
+	return Rest::over;
+}
+
+// Of all codes only these blame the LLP. Like every LLP error they include no header.
+[[gnu::cold]] core_rx_event RdmapReceiver::fault(FramingFault why)
+{
+	return tell(nullptr, 0, error(why == FramingFault::crc ? LlpError::crc : LlpError::framing));
+}
+
+// Receives and read sinks are this end's own memory: what keeps the host from using them is not the
+// peer's fault, unless the verdict says so.
+[[gnu::cold]] core_rx_event RdmapReceiver::fail(const u8 *ulpdu, u32 len,
+						core_region_verdict verdict)
+{
+	Message message = row_of(RdmapControl{ulpdu[1]}.opcode()).message;
+
+	if (verdict == CORE_REGION_OK || message == Message::send)
+		return tell(ulpdu, len, local_catastrophic);
+	return tell(ulpdu, len, region_error(message, verdict_of(verdict)));
+}
+
+// RFC 5040 5.3 names the code for an STag that is not the stream's; the same tells of one that may
+// not be invalidated.
+[[gnu::cold]] core_rx_event RdmapReceiver::fail_invalidate(const u8 *ulpdu, u32 len,
+							   core_region_verdict verdict)
+{
+	if (verdict == CORE_REGION_OK)
+		return tell(ulpdu, len, local_catastrophic);
+	if (verdict == CORE_REGION_INVALID)
+		return tell(ulpdu, len, error(ProtectionError::invalid_stag, false));
+	return tell(ulpdu, len, error(ProtectionError::cannot_invalidate, false));
+}
+
+// ---- Messages that RDMAP consumes ----
+
+core_rx_event RdmapReceiver::deliver_read_request(const u8 *ulpdu, u32 len)
+{
+	Verdict verdict = messages.deliver_read_request(
+		decode(load<ReadRequestHeader>(ulpdu + sizeof(UntaggedHeader))));
+
+	if (verdict != Verdict::good) [[unlikely]]
+		return tell(ulpdu, len, region_error(Message::read_request, verdict));
+	return CORE_RX_READ_REQUEST;
+}
+
+core_rx_event RdmapReceiver::deliver_terminate(const u8 *ulpdu, u32 len)
+{
+	if (!core_terminate_parse(ulpdu + sizeof(UntaggedHeader), len - u32{sizeof(UntaggedHeader)},
+				  &term))
+		return tell(ulpdu, len, error(OperationError::unspecified));
+	stopped = true;
+	return CORE_RX_TERMINATE;
+}
+
+} // namespace srnic

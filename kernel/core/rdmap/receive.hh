@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Receive, headers: what DDP (RFC 5041 4) and RDMAP (RFC 5040 4) say of a ULPDU becomes one typed
+// Segment; receive.hh says what it means, and what is wrong becomes the Terminate that the RFCs
+// name.
+//
+// This is the layer above MPA that mpa/ulpdu.hh describes. Everything is checked before the first
+// octet of payload is asked for. What a header gets wrong is told when its ULPDU is known to be
+// undamaged; a region that is revoked between two octets of one segment, at once.
+#pragma once
+
+#include "mpa/ulpdu.hh"
+#include "rdmap/terminate.hh"
+
+namespace srnic {
+
+// payload: octets behind the header.
+constexpr Segment segment_of(const TaggedHeader &header, u32 payload)
+{
+	const Opcode &row = row_of(RdmapControl{header.rsvd_ulp}.opcode());
+
+	return {.message = row.message,
+		.type = row.opcode,
+		.last = header.control.last(),
+		.length = payload,
+		.stag = header.stag.host(),
+		.to = header.to.host()};
+}
+
+constexpr Segment segment_of(const UntaggedHeader &header, u32 payload)
+{
+	const Opcode &row = row_of(RdmapControl{header.rsvd_ulp}.opcode());
+
+	return {.message = row.message,
+		.type = row.opcode,
+		.last = header.control.last(),
+		.solicited = row.solicited,
+		.invalidate = row.invalidate,
+		.length = payload,
+		.msn = header.msn.host(),
+		.mo = header.mo.host(),
+		.inv_stag = row.invalidate ? header.rsvd_ulp2.host() : 0};
+}
+
+// RFC 5041 4.2 and 7.2, then RFC 5040 4.1.
+constexpr Error check_header(const TaggedHeader &header)
+{
+	RdmapControl control{header.rsvd_ulp};
+
+	if (!header.control.version_ok()) [[unlikely]]
+		return error(TaggedError::version);
+	if (!control.version_ok()) [[unlikely]]
+		return error(OperationError::version);
+	if (!is_tagged(control.opcode())) [[unlikely]]
+		return error(OperationError::unexpected_opcode);
+	return no_error;
+}
+
+// RFC 5041 4.3. The control octets and the queue come first: they say which of the other rules
+// apply.
+constexpr Error check_header(const UntaggedHeader &header)
+{
+	RdmapControl control{header.rsvd_ulp};
+	u32 qn = header.qn.host();
+
+	if (!header.control.version_ok()) [[unlikely]]
+		return error(UntaggedError::version);
+	if (qn >= queues) [[unlikely]]
+		return error(UntaggedError::invalid_qn);
+	if (!control.version_ok()) [[unlikely]]
+		return error(OperationError::version);
+	if (qn != static_cast<u32>(queue_of(control.opcode()))) [[unlikely]]
+		return error(OperationError::unexpected_opcode);
+	return no_error;
+}
+
+class RdmapReceiver {
+public:
+	static constexpr u32 first_header = sizeof(TaggedHeader);
+	static constexpr u32 max_header = sizeof(UntaggedHeader);
+	static constexpr u32 max_gathered = max(u32{CORE_TERM_MAX}, u32{CORE_READ_REQUEST_LEN});
+	static u32 header_len(const u8 *ulpdu, u32 have);
+
+	MessageReceiver messages;
+
+	void start(const core_rx_params &params);
+	Rest begin(const u8 *ulpdu, u32 len, bool first);
+	const core_place &place() const { return messages.place(); }
+	void placed(u32 n) { messages.placed(n); }
+	core_rx_event end(const u8 *ulpdu, u32 len);
+	core_rx_event fault(FramingFault why);
+	bool over() const { return stopped; }
+	void stop() { stopped = true; }
+	bool between() const { return !messages.inside_send(); }
+
+	// The host cannot do its part for the segment whose ULPDU this is.
+	core_rx_event fail(const u8 *ulpdu, u32 len, core_region_verdict verdict);
+	core_rx_event fail_invalidate(const u8 *ulpdu, u32 len, core_region_verdict verdict);
+	const core_terminate &terminate() const { return term; }
+
+private:
+	Rest begin_tagged(const u8 *ulpdu, u32 len);
+	Rest begin_untagged(const u8 *ulpdu, u32 len, bool first);
+	Rest refuse(const u8 *ulpdu, u32 len, Error why);
+	Rest refuse(const u8 *ulpdu, u32 len, Message message, Verdict verdict);
+	void capture(const u8 *ulpdu, u32 len, Error why);
+	core_rx_event tell(const u8 *ulpdu, u32 len, Error why);
+	core_rx_event deliver_send(const u8 *ulpdu, u32 len);
+	core_rx_event deliver_read_request(const u8 *ulpdu, u32 len);
+	core_rx_event deliver_terminate(const u8 *ulpdu, u32 len);
+	core_rx_event deliver(const u8 *ulpdu, u32 len, const Opcode &row);
+
+	bool stopped;
+	bool refused; // term tells why, if this ULPDU turns out to be undamaged
+	core_terminate term;
+};
+
+// RFC 5040 5.4: there is always room for a Terminate.
+static_assert(RdmapReceiver::max_gathered >= CORE_TERM_MAX);
+
+inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
+{
+	return ddp_header_len(!have || DdpControl{ulpdu[0]}.tagged());
+}
+
+[[gnu::always_inline]] inline Rest RdmapReceiver::begin_tagged(const u8 *ulpdu, u32 len)
+{
+	const auto header = load<TaggedHeader>(ulpdu);
+	const Error wrong = check_header(header);
+	Verdict verdict;
+
+	if (wrong.found()) [[unlikely]]
+		return refuse(ulpdu, len, wrong);
+	const Segment segment = segment_of(header, len - sizeof(header));
+	if (segment.message == Message::write)
+		verdict = messages.begin_write(segment);
+	else
+		verdict = messages.begin_read_response(segment);
+	if (verdict != Verdict::good) [[unlikely]]
+		return refuse(ulpdu, len, segment.message, verdict);
+	return Rest::placed;
+}
+
+// RFC 5040 5.4: a single Terminate, the first and last message of queue 2.
+[[gnu::always_inline]] inline Rest RdmapReceiver::begin_untagged(const u8 *ulpdu, u32 len,
+								 bool first)
+{
+	const auto header = load<UntaggedHeader>(ulpdu);
+	const Error wrong = check_header(header);
+	Rest rest = Rest::gathered;
+	Verdict verdict;
+
+	if (wrong.found()) [[unlikely]]
+		return refuse(ulpdu, len, wrong);
+	const Segment segment = segment_of(header, len - sizeof(header));
+	if (segment.message == Message::send) {
+		verdict = messages.begin_send(segment, first);
+		rest = Rest::placed;
+	} else if (segment.message == Message::read_request) {
+		verdict = messages.begin_read_request(segment, CORE_READ_REQUEST_LEN);
+	} else {
+		verdict = check_whole(segment, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
+	}
+	if (verdict != Verdict::good) [[unlikely]]
+		return refuse(ulpdu, len, segment.message, verdict);
+	return rest;
+}
+
+[[gnu::always_inline]] inline Rest RdmapReceiver::begin(const u8 *ulpdu, u32 len, bool first)
+{
+	return DdpControl{ulpdu[0]}.tagged() ? begin_tagged(ulpdu, len)
+					     : begin_untagged(ulpdu, len, first);
+}
+
+// ---- Delivery (RFC 5041 5.4) ----
+
+inline core_rx_event RdmapReceiver::deliver_send(const u8 *ulpdu, u32 len)
+{
+	messages.deliver_send(
+		segment_of(load<UntaggedHeader>(ulpdu), len - sizeof(UntaggedHeader)));
+	return CORE_RX_SEND;
+}
+
+inline core_rx_event RdmapReceiver::deliver(const u8 *ulpdu, u32 len, const Opcode &row)
+{
+	if (row.message == Message::send)
+		return deliver_send(ulpdu, len);
+	if (row.message == Message::write)
+		return CORE_RX_WRITE;
+	if (row.message == Message::read_response)
+		return CORE_RX_READ_RESPONSE;
+	if (row.message == Message::read_request)
+		return deliver_read_request(ulpdu, len);
+	return deliver_terminate(ulpdu, len);
+}
+
+inline core_rx_event RdmapReceiver::end(const u8 *ulpdu, u32 len)
+{
+	if (refused) [[unlikely]] {
+		stopped = true;
+		return CORE_RX_ERROR;
+	}
+	if (!DdpControl{ulpdu[0]}.last())
+		return CORE_RX_MORE;
+	return deliver(ulpdu, len, row_of(RdmapControl{ulpdu[1]}.opcode()));
+}
+
+} // namespace srnic

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Receive: what a segment means. Which buffer its octets belong to and whether they may go there
+// (RFC 5041 5.1 and 7.1, RFC 5040 5 and 7.2), in which order messages come and are delivered (RFC
+// 5041 5.3 and 5.4, RFC 5040 5.5).
+//
+// Nothing here knows how a header looks, or what an error is on the wire: a wire format makes a
+// Segment of each header, and its own errors of the verdicts. It asks begin_*() before the first
+// octet of payload is taken, and deliver*() when the last segment of a message is whole and known
+// to be undamaged.
+//
+// One caller at a time; memory is the host's, and no octet of it is touched here.
+#pragma once
+
+#include "region.hh"
+#include "segment.hh"
+
+namespace srnic {
+
+enum class Verdict : u8 {
+	good = CORE_REGION_OK,
+	// The tagged buffer: what check_region() says.
+	stag_invalid = CORE_REGION_INVALID,
+	out_of_bounds = CORE_REGION_BOUNDS,
+	no_access = CORE_REGION_ACCESS,
+	foreign = CORE_REGION_FOREIGN,
+	wraps = CORE_REGION_WRAP,
+	// The message and its buffer.
+	wrong_msn,    // not the one that is due
+	wrong_offset, // not where the message has got to
+	wrong_type,   // not that of the message's first segment
+	wrong_end,    // a Read Response ends before its read does, or does not end with it
+	not_whole,    // a message of one segment is cut short, or spread over several
+	no_read,      // a Read Response without payload, and no read is outstanding
+	no_buffer,    // no receive is posted, or more reads are asked for than the IRD allows
+	too_long,     // for its buffer
+	local,	      // not the peer's fault
+};
+
+constexpr Verdict verdict_of(core_region_verdict verdict) { return Verdict{u8(verdict)}; }
+
+// A message that the wire format or RDMAP consumes itself: one segment, from a buffer of max_len
+// octets.
+constexpr Verdict check_whole(const Segment &segment, u32 msn, u32 min_len, u32 max_len)
+{
+	if (segment.msn != msn)
+		return Verdict::wrong_msn;
+	if (segment.mo != 0)
+		return Verdict::wrong_offset;
+	if (segment.length > max_len)
+		return Verdict::too_long;
+	if (segment.length < min_len || !segment.last)
+		return Verdict::not_whole;
+	return Verdict::good;
+}
+
+// Responses come in the order of their requests (RFC 5040 5.2.2) and their octets in order (5.5),
+// so the next one lies exactly where the oldest outstanding read has got to.
+constexpr Verdict check_sink(const core_read_sink &sink, const Segment &segment)
+{
+	u64 end = 0;
+
+	if (segment.stag != sink.stag)
+		return Verdict::stag_invalid;
+	if (__builtin_add_overflow(segment.to, u64{segment.length}, &end))
+		return Verdict::wraps;
+	if (segment.to != sink.to + sink.placed || segment.length > sink.length - sink.placed)
+		return Verdict::out_of_bounds;
+	return Verdict::good;
+}
+
+class MessageReceiver {
+public:
+	void start(const core_rx_params &params);
+
+	// May this segment's payload be placed? place() says where.
+	Verdict begin_write(const Segment &segment);
+	Verdict begin_read_response(const Segment &segment);
+	// first: nothing came before it on this stream.
+	Verdict begin_send(const Segment &segment, bool first);
+	// The request itself comes later: len octets behind the header.
+	Verdict begin_read_request(const Segment &segment, u32 len);
+
+	const core_place &place() const { return where; }
+	void placed(u32 n) { where.to += n; }
+	// Is a Send unfinished?
+	bool inside_send() const { return receive_active; }
+
+	void deliver_send(const Segment &last);
+	Verdict deliver_read_request(const core_read_request &wanted);
+	const core_rx_message &message() const { return delivered; }
+	const core_read_request &read_request() const { return request; }
+
+private:
+	bool is_rtr(const Segment &segment, bool first) const;
+	Verdict take_receive(const Segment &segment);
+	Verdict check_source(const core_read_request &wanted) const;
+
+	void *ctx;
+	u32 pd;
+	u8 rtr;
+	bool receive_active;
+	u8 receive_type;
+	u32 receive_len;  // octets of the receive in progress that segments have claimed
+	u32 receive_room; // its capacity
+	u32 send_msn, read_msn;
+	core_place where;
+	core_rx_message delivered;
+	core_read_request request;
+};
+
+// ---- Tagged buffers (RFC 5041 5.1.1) ----
+
+// RFC 5040 5.1. Each segment is checked by itself: whose message it continues makes no difference
+// to where it may land. RFC 5041 5.2: no check without payload.
+inline Verdict MessageReceiver::begin_write(const Segment &segment)
+{
+	core_region region;
+
+	where = {CORE_PLACE_REGION, segment.stag, segment.to};
+	if (!segment.length)
+		return Verdict::good;
+	if (!core_host_region(ctx, segment.stag, &region)) [[unlikely]]
+		return Verdict::stag_invalid;
+	return verdict_of(check_region(region, pd, CORE_ACCESS_REMOTE_WRITE, segment.to,
+				       segment.length));
+}
+
+// RFC 5040 5.2.2.
+inline Verdict MessageReceiver::begin_read_response(const Segment &segment)
+{
+	Verdict verdict = Verdict::good;
+	core_read_sink sink;
+
+	if (!core_host_read_sink(ctx, &sink)) [[unlikely]]
+		return segment.length ? Verdict::stag_invalid : Verdict::no_read;
+	if (segment.length)
+		verdict = check_sink(sink, segment);
+	if (verdict != Verdict::good) [[unlikely]]
+		return verdict;
+	if (segment.last != (sink.placed + segment.length == sink.length)) [[unlikely]]
+		return Verdict::wrong_end;
+	where = {CORE_PLACE_READ, sink.stag, sink.placed};
+	return Verdict::good;
+}
+
+// ---- Untagged buffers (RFC 5041 5.1.2) ----
+
+// RFC 6581 9.2: a zero-length Send in front of everything else tells that the initiator is ready.
+// It belongs to nobody's receive queue (4.4.2).
+inline bool MessageReceiver::is_rtr(const Segment &segment, bool first) const
+{
+	return first && rtr & CORE_RTR_SEND && segment.last && !segment.length &&
+	       !segment.solicited && !segment.invalidate;
+}
+
+inline Verdict MessageReceiver::take_receive(const Segment &segment)
+{
+	core_take taken = core_host_receive(ctx, &receive_room);
+
+	if (taken != CORE_TAKE_OK) [[unlikely]]
+		return taken == CORE_TAKE_EMPTY ? Verdict::no_buffer : Verdict::local;
+	receive_active = true;
+	receive_type = segment.type;
+	return Verdict::good;
+}
+
+// RFC 5040 5.3. TCP keeps order, so the only legal MSN is that of the oldest receive, and the only
+// legal MO the next one.
+inline Verdict MessageReceiver::begin_send(const Segment &segment, bool first)
+{
+	Verdict verdict = Verdict::good;
+
+	if (segment.msn != send_msn) [[unlikely]]
+		return Verdict::wrong_msn;
+	if (segment.mo != receive_len) [[unlikely]]
+		return Verdict::wrong_offset;
+	if (receive_active) {
+		if (segment.type != receive_type) [[unlikely]]
+			return Verdict::wrong_type;
+	} else if (!is_rtr(segment, first)) {
+		verdict = take_receive(segment);
+	}
+	if (verdict != Verdict::good) [[unlikely]]
+		return verdict;
+	if (segment.length && segment.length > receive_room - receive_len) [[unlikely]]
+		return Verdict::too_long;
+	where = {CORE_PLACE_RECEIVE, 0, receive_len};
+	receive_len += segment.length;
+	return Verdict::good;
+}
+
+// As many buffers as the IRD are available on the queue of Read Requests.
+inline Verdict MessageReceiver::begin_read_request(const Segment &segment, u32 len)
+{
+	Verdict verdict = check_whole(segment, read_msn, len, len);
+
+	if (verdict != Verdict::good)
+		return verdict;
+	return core_host_read_room(ctx) ? Verdict::good : Verdict::no_buffer;
+}
+
+// ---- Delivery (RFC 5041 5.4) ----
+
+inline void MessageReceiver::deliver_send(const Segment &last)
+{
+	delivered = {last.solicited, last.invalidate, !receive_active, receive_len, last.inv_stag};
+	send_msn++;
+	receive_active = false;
+	receive_len = 0;
+}
+
+} // namespace srnic

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What may be done to a region: RFC 5041 7.1 and RFC 5040 7.2 for a peer, and the same for lists of
+// local memory. Nothing here touches memory or time; the caller owns locking and a region's
+// lifetime.
+#pragma once
+
+#include "types.hh"
+
+namespace srnic {
+
+// RFC 5041 7.1, tagged checks 1 to 5 (RFC 5040 7.2 has the same for the source of a RDMA Read). A
+// peer learns of bounds only for a region that it may use at all. A zero-length segment is never
+// checked (5.2), so callers ask only for payload.
+constexpr core_region_verdict check_region(const core_region &region, u32 pd, u32 access, u64 to,
+					   u64 len)
+{
+	u64 end = 0;
+
+	if (region.pd != pd)
+		return CORE_REGION_FOREIGN;
+	if ((region.access & access) != access)
+		return CORE_REGION_ACCESS;
+	if (__builtin_add_overflow(to, len, &end))
+		return CORE_REGION_WRAP;
+	if (to < region.base || len > region.length || to - region.base > region.length - len)
+		return CORE_REGION_BOUNDS;
+	return CORE_REGION_OK;
+}
+static_assert(check_region({4096, 100, 1, CORE_ACCESS_REMOTE_WRITE}, 1, CORE_ACCESS_REMOTE_WRITE,
+			   4096, 100) == CORE_REGION_OK);
+static_assert(check_region({4096, 100, 1, 0}, 1, 0, 4097, 100) == CORE_REGION_BOUNDS);
+static_assert(check_region({4096, 100, 1, 0}, 1, 0, ~0ull, 1) == CORE_REGION_WRAP);
+static_assert(check_region({~0ull - 9, 1000, 1, 0}, 1, 0, ~0ull - 9, 9) == CORE_REGION_OK);
+
+} // namespace srnic
