@@ -23,14 +23,15 @@ struct FakeHost {
 	std::map<u32, Region> regions;
 	std::deque<Receive> receives;
 	std::deque<Sink> reads;
+	static constexpr u32 pd = 7;
 	unsigned read_room = 0;
 	wire::Bytes receiving; // the receive in progress
 	unsigned receives_taken = 0, regions_asked = 0;
 
-	void grant(u32 stag, u64 base, u64 length, u32 pd = 7,
+	void grant(u32 stag, u64 base, u64 length, u32 of_pd = pd,
 		   u32 access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ)
 	{
-		regions[stag] = {{base, length, pd, access}, wire::Bytes(length)};
+		regions[stag] = {{base, length, of_pd, access}, wire::Bytes(length)};
 	}
 	void post_receive(u32 room, core_take verdict = CORE_TAKE_OK)
 	{
@@ -42,6 +43,41 @@ struct FakeHost {
 	}
 
 	static FakeHost &of(void *ctx) { return *static_cast<FakeHost *>(ctx); }
+
+	// Where n octets are to be placed, or nullptr if they must not.
+	u8 *target(const core_place &at, u32 n)
+	{
+		if (at.kind == CORE_PLACE_REGION)
+			return region_target(at, n);
+		if (at.kind == CORE_PLACE_RECEIVE)
+			return within(receiving, at.to, n);
+		if (reads.empty() || reads.front().read.placed != at.to)
+			return nullptr;
+		u8 *to = within(reads.front().memory, at.to, n);
+		reads.front().read.placed += n;
+		return to;
+	}
+
+private:
+	u8 *region_target(const core_place &at, u32 n)
+	{
+		auto found = regions.find(at.stag);
+
+		if (found == regions.end())
+			return nullptr;
+		const core_region &grant = found->second.grant;
+
+		if (grant.pd != pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) ||
+		    at.to < grant.base)
+			return nullptr;
+		return within(found->second.memory, at.to - grant.base, n);
+	}
+
+	static u8 *within(wire::Bytes &memory, unsigned __int128 offset, u32 n)
+	{
+		return offset + n <= memory.size() ? memory.data() + static_cast<size_t>(offset)
+						   : nullptr;
+	}
 };
 
 inline u64 crcs_computed;
@@ -75,7 +111,7 @@ struct Stream {
 		core_rx_params params{};
 
 		params.ctx = &host;
-		params.pd = pd;
+		params.pd = FakeHost::pd;
 		params.first_msn = first_msn;
 		params.crc = crc;
 		params.rtr = rtr;
@@ -162,7 +198,6 @@ struct Stream {
 	}
 
 private:
-	static constexpr u32 pd = 7;
 	u32 filled = 0; // octets of the receive in progress
 
 	core_rx_event take(const core_rx_step &step, const u8 *from, u32 n)
@@ -187,47 +222,13 @@ private:
 
 	void place(const core_place &at, const u8 *from, u32 n)
 	{
-		u8 *to = target(at, n);
+		u8 *to = host.target(at, n);
 
+		filled += at.kind == CORE_PLACE_RECEIVE ? n : 0;
 		if (to)
 			memcpy(to, from, n);
 		else
 			ADD_FAILURE() << "placement outside of what was granted";
-	}
-
-	u8 *target(const core_place &at, u32 n)
-	{
-		if (at.kind == CORE_PLACE_REGION)
-			return region_target(at, n);
-		if (at.kind == CORE_PLACE_RECEIVE) {
-			filled += n;
-			return within(host.receiving, at.to, n);
-		}
-		if (host.reads.empty() || host.reads.front().read.placed != at.to)
-			return nullptr;
-		u8 *to = within(host.reads.front().memory, at.to, n);
-		host.reads.front().read.placed += n;
-		return to;
-	}
-
-	u8 *region_target(const core_place &at, u32 n)
-	{
-		auto found = host.regions.find(at.stag);
-
-		if (found == host.regions.end())
-			return nullptr;
-		const core_region &grant = found->second.grant;
-
-		if (grant.pd != pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) ||
-		    at.to < grant.base)
-			return nullptr;
-		return within(found->second.memory, at.to - grant.base, n);
-	}
-
-	static u8 *within(wire::Bytes &memory, unsigned __int128 offset, u32 n)
-	{
-		return offset + n <= memory.size() ? memory.data() + static_cast<size_t>(offset)
-						   : nullptr;
 	}
 
 	void record(core_rx_event event)
