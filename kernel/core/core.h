@@ -187,6 +187,38 @@ u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX
  */
 bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out);
 
+/* layer << 12 | error type << 8 | error code: srnic_cqe.vendor_err. */
+u32 core_terminate_code(const struct core_terminate *term);
+
+enum core_stream_event {
+	CORE_STREAM_FATAL,		/* IB_EVENT_QP_FATAL */
+	CORE_STREAM_ACCESS_ERROR,	/* IB_EVENT_QP_ACCESS_ERR: a buffer that the peer may not use */
+	CORE_STREAM_REQUEST_ERROR,	/* IB_EVENT_QP_REQ_ERR: a message that must not be */
+};
+/* What the end that sends this Terminate tells its consumer; who receives one tells FATAL. */
+enum core_stream_event core_terminate_event(const struct core_terminate *sent);
+/* What becomes of a receive in progress at the end that sends it: enum srnic_wc_status. */
+u8 core_terminate_receive_status(const struct core_terminate *sent);
+
+/* What kind of request of this end a peer refused. */
+enum core_refused {
+	CORE_REFUSED_NOTHING,	/* none that can still be outstanding, or told by a Terminate */
+	CORE_REFUSED_READ,
+	CORE_REFUSED_WRITE,
+};
+
+/**
+ * struct core_refusal - what a Terminate that came says of this end's requests
+ * @what: enum core_refused
+ * @status: the request completes with this enum srnic_wc_status
+ * @msn: CORE_REFUSED_READ: of the RDMA Read Request
+ */
+struct core_refusal {
+	u8 what, status;
+	u32 msn;
+};
+struct core_refusal core_terminate_refusal(const struct core_terminate *received);
+
 /* ---- Transmit: segmentation (RFC 5041 5.2) under MPA framing (RFC 5044 4.1) ---- */
 
 #define CORE_FPDU_MAX_HEADER	20	/* ULPDU_Length, DDP header */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The Terminate header (RFC 5040 4.8, figures 7 and 8).
+#include <rdma/srnic-abi.h>
+
 #include "wire.hh"
 
 using wire::Bytes;
@@ -148,4 +150,93 @@ TEST(TerminateRead, SaysWhatIsLeft)
 	EXPECT_EQ(core_terminate_build(&term, out.data()), out.size());
 	EXPECT_EQ(out, hex("01 02 e0 00 002e 41 41 00000000 00000001 00000007 00000000"
 			   "11121314 3132333435363f38 00000800 21222324 fffffffffffff800"));
+}
+
+// ---- What it means ----
+
+struct Meaning {
+	u8 layer, etype, code;
+	core_stream_event event;
+};
+
+// Layer, error type and code as srnic-abi.h has them in vendor_err; and who sends a Terminate tells
+// its consumer what the peer did: it reached for a buffer that is not its own, or it sent what must
+// not be.
+TEST(TerminateMeans, AnEventToItsSender)
+{
+	const Meaning cases[] = {
+		{0, 0, 0, CORE_STREAM_FATAL},	      {0, 1, 2, CORE_STREAM_ACCESS_ERROR},
+		{0, 2, 6, CORE_STREAM_REQUEST_ERROR}, {1, 1, 0, CORE_STREAM_ACCESS_ERROR},
+		{1, 2, 5, CORE_STREAM_FATAL},	      {2, 0, 2, CORE_STREAM_FATAL},
+	};
+
+	for (const Meaning &c : cases) {
+		core_terminate term = term_with(c.layer, c.etype, c.code, {}, 0, {});
+
+		EXPECT_EQ(core_terminate_event(&term), c.event) << +c.layer << ' ' << +c.etype;
+		EXPECT_EQ(core_terminate_code(&term),
+			  u32(c.layer << 12 | c.etype << 8 | c.code));
+	}
+}
+
+// RFC 5041 7.2: "DDP Message too long for available buffer": of the Send, not of another message.
+TEST(TerminateMeans, ALengthErrorToTheReceiveThatASendWasTooLongFor)
+{
+	Bytes send = wire::Untagged{.data = {}}, read_request = untagged_header;
+	core_terminate of_send = term_with(1, 2, 5, send, 18, {}),
+		       of_read = term_with(1, 2, 5, read_request, 18, {}),
+		       other = term_with(1, 2, 4, send, 18, {}), bare = term_with(1, 2, 5, {}, 0, {});
+
+	EXPECT_EQ(core_terminate_receive_status(&of_send), SRNIC_WC_LOC_LEN_ERR);
+	EXPECT_EQ(core_terminate_receive_status(&of_read), SRNIC_WC_FLUSH_ERR);
+	EXPECT_EQ(core_terminate_receive_status(&other), SRNIC_WC_FLUSH_ERR);
+	EXPECT_EQ(core_terminate_receive_status(&bare), SRNIC_WC_FLUSH_ERR);
+}
+
+static core_refusal refusal(u8 layer, u8 etype, u8 code, const Bytes &ddp)
+{
+	core_terminate term = term_with(layer, etype, code, ddp, u16(ddp.size()), {});
+
+	return core_terminate_refusal(&term);
+}
+
+// RFC 5040 figure 9: a Remote Protection Error is one of the buffer, a Remote Operation Error of the
+// request. The MSN of the DDP header says which Read Request it was.
+TEST(TerminateMeans, AReadThatThePeerRefused)
+{
+	core_refusal protection = refusal(0, 1, 2, untagged_header),
+		     operation = refusal(0, 2, 0xff, untagged_header),
+		     no_buffer = refusal(1, 2, 2, untagged_header);
+
+	for (const core_refusal &of : {protection, operation, no_buffer}) {
+		EXPECT_EQ(of.what, CORE_REFUSED_READ);
+		EXPECT_EQ(of.msn, 2u);
+	}
+	EXPECT_EQ(protection.status, SRNIC_WC_REM_ACCESS_ERR);
+	EXPECT_EQ(operation.status, SRNIC_WC_REM_INV_REQ_ERR);
+	EXPECT_EQ(no_buffer.status, SRNIC_WC_REM_INV_REQ_ERR);
+}
+
+TEST(TerminateMeans, AWriteThatThePeerRefused)
+{
+	core_refusal access = refusal(1, 1, 1, tagged_header),
+		     operation = refusal(0, 2, 5, tagged_header);
+
+	EXPECT_EQ(access.what, CORE_REFUSED_WRITE);
+	EXPECT_EQ(access.status, SRNIC_WC_REM_ACCESS_ERR);
+	EXPECT_EQ(operation.what, CORE_REFUSED_WRITE);
+	EXPECT_EQ(operation.status, SRNIC_WC_REM_INV_REQ_ERR);
+}
+
+// A Send is complete, a Read Response is no request, and what was not told of a segment is none.
+TEST(TerminateMeans, NoRequestAtAll)
+{
+	Bytes send = wire::Untagged{.data = {}}, response = wire::Tagged{.rdmap = wire::op_read_response};
+
+	EXPECT_EQ(refusal(1, 2, 5, send).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(1, 1, 0, response).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(1, 1, 0, {}).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(0, 0, 0, untagged_header).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(2, 0, 2, untagged_header).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(9, 1, 2, untagged_header).what, CORE_REFUSED_NOTHING);
 }

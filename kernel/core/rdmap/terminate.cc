@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The Terminate message (RFC 5040 4.8): writing and reading its header, and the headers that it may
-// include.
+// include; and what it means to the consumers at both ends.
 #include "rdmap/terminate.hh"
+
+#include <rdma/srnic-abi.h>
 
 namespace srnic {
 namespace {
@@ -61,10 +63,80 @@ bool read_rdmap_header(Reader &reader, u8 control, core_terminate &term)
 	return reader.take(term.read_request, sizeof(term.read_request));
 }
 
+// ---- What it means ----
+
+bool is(const core_terminate &term, core_layer layer, u8 etype)
+{
+	return term.layer == layer && term.etype == etype;
+}
+
+// Error type 1 is of the buffer that a header names: DDP's Tagged Buffer Error, RDMAP's Remote
+// Protection Error.
+bool is_access_error(const core_terminate &term)
+{
+	return is(term, CORE_LAYER_DDP, 1) || is(term, CORE_LAYER_RDMAP, 1);
+}
+
+// The DDP header of the terminated segment, if it is there and of this kind (RFC 5041 4.1).
+bool has_header(const core_terminate &term, bool tagged)
+{
+	return term.has_ddp && DdpControl{term.ddp[0]}.tagged() == tagged;
+}
+
+u8 opcode_of(const core_terminate &term) { return RdmapControl{term.ddp[1]}.opcode(); }
+
+bool is_on(const core_terminate &term, Queue queue)
+{
+	return has_header(term, false) &&
+	       load<UntaggedHeader>(term.ddp).qn.host() == static_cast<u32>(queue);
+}
+
 } // namespace
 } // namespace srnic
 
 using namespace srnic;
+
+u32 core_terminate_code(const struct core_terminate *term)
+{
+	return u32{term->layer} << 12 | u32{term->etype} << 8 | term->code;
+}
+
+enum core_stream_event core_terminate_event(const struct core_terminate *sent)
+{
+	if (is_access_error(*sent))
+		return CORE_STREAM_ACCESS_ERROR;
+	if (is(*sent, CORE_LAYER_RDMAP, 2))
+		return CORE_STREAM_REQUEST_ERROR;
+	return CORE_STREAM_FATAL;
+}
+
+// RFC 5041 7.2: the message was too long for its buffer. Whatever else happened to the message that
+// the receive was for is no matter of the receive's.
+u8 core_terminate_receive_status(const struct core_terminate *sent)
+{
+	bool too_long = is(*sent, CORE_LAYER_DDP, 2) &&
+			sent->code == static_cast<u8>(UntaggedError::too_long);
+
+	return too_long && is_on(*sent, Queue::send) ? SRNIC_WC_LOC_LEN_ERR : SRNIC_WC_FLUSH_ERR;
+}
+
+// The terminated segment's DDP header says which it was (figure 10). A Read Response, or a
+// Terminate, is an answer of this end's and no request.
+struct core_refusal core_terminate_refusal(const struct core_terminate *received)
+{
+	const core_terminate &term = *received;
+	u8 status = is_access_error(term) ? SRNIC_WC_REM_ACCESS_ERR : SRNIC_WC_REM_INV_REQ_ERR;
+
+	if (term.layer != CORE_LAYER_RDMAP && term.layer != CORE_LAYER_DDP)
+		return {CORE_REFUSED_NOTHING, 0, 0};
+	if (is(term, CORE_LAYER_RDMAP, CORE_RDMAP_LOCAL_ERROR))
+		return {CORE_REFUSED_NOTHING, 0, 0};
+	if (is_on(term, Queue::read_request))
+		return {CORE_REFUSED_READ, status, load<UntaggedHeader>(term.ddp).msn.host()};
+	if (has_header(term, true) && opcode_of(term) == CORE_RDMAP_WRITE)
+		return {CORE_REFUSED_WRITE, status, 0};
+	return {CORE_REFUSED_NOTHING, 0, 0};
+}
 
 u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX])
 {
