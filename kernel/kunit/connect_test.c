@@ -183,8 +183,8 @@ static void a_server_that_replies_nonsense_is_left(struct kunit *test)
 	u8 octets[64];
 
 	expect_request(test, sock);
-	srnic_test_send(test, sock, octets,
-			srnic_test_request(octets, "hello", 5)); /* an initiator as well */
+	/* An initiator as well */
+	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	expect_failure(test, c, client, -EPROTO);
 }
@@ -192,7 +192,8 @@ static void a_server_that_replies_nonsense_is_left(struct kunit *test)
 static void a_servers_rejection_is_told_with_its_private_data(struct kunit *test)
 {
 	struct core_mpa_frame frame = {
-		.reply = 1, .revision = 1, .crc = 1, .reject = 1, .private_len = 2};
+		.reply = 1, .revision = 1, .crc = 1, .reject = 1, .private_len = 2,
+	};
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
@@ -499,11 +500,13 @@ static void two_qps_connect_and_what_one_sends_the_other_receives(struct kunit *
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = kunit_kzalloc(test, 2 * 5000, GFP_KERNEL), *into = octets + 5000;
 	struct ib_sge from, to;
-	struct ib_send_wr send_wr = {.wr_id = 1,
-				     .opcode = IB_WR_SEND,
-				     .send_flags = IB_SEND_SIGNALED,
-				     .sg_list = &from,
-				     .num_sge = 1};
+	struct ib_send_wr send_wr = {
+		.wr_id = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &from,
+		.num_sge = 1,
+	};
 	struct ib_recv_wr recv_wr = { .wr_id = 2, .sg_list = &to, .num_sge = 1 };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
 	struct pair pair;

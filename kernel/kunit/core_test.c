@@ -280,7 +280,8 @@ static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
 {
 	struct context *c = test->priv;
 	struct core_tx_msg msg = {
-		.opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234};
+		.opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234,
+	};
 	bool inv = opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
 	u32 i;
 
@@ -316,7 +317,8 @@ static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 {
 	struct context *c = test->priv;
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base};
+		.opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base,
+	};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
@@ -419,7 +421,8 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 {
 	struct context *c = test->priv;
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base};
+		.opcode = CORE_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base,
+	};
 	u32 bit, bits = ~0U;
 
 	for (bit = 16; bit < bits; bit++) {

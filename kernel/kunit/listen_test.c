@@ -95,8 +95,8 @@ static void a_silent_peer_is_reset_when_its_time_is_over(struct kunit *test)
 	srnic_test_listen(test, c, 1);
 	sock = srnic_test_connect_peer(test, c);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
-	srnic_test_send(test, sock, octets,
-			srnic_test_request(octets, "hello", 5) - 1); /* all but an octet */
+	/* All but an octet */
+	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5) - 1);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
 	srnic_test_let_time_pass(c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
@@ -183,8 +183,8 @@ static void a_rejection_takes_its_private_data_to_the_peer(struct kunit *test)
 	sock = srnic_test_announce(test, c);
 	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, "go away", 7), 0);
 	expect_refusal(test, sock, "go away", 7);
-	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0),
-			0); /* it is gone: nothing happens */
+	/* It is gone: nothing happens */
+	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, c->server->num, 0);
 	srnic_test_expect_nothing_left(test, c);
 }

@@ -298,7 +298,8 @@ static void a_request_that_cannot_be_is_refused_and_those_before_it_stand(struct
 	struct ib_sge sge[3] = { };
 	struct ib_send_wr third = { .wr_id = 2, .opcode = IB_WR_SEND };
 	struct ib_send_wr second = {
-		.wr_id = 1, .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 17, .next = &third};
+		.wr_id = 1, .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 17, .next = &third,
+	};
 	struct ib_send_wr first = { .wr_id = 0, .opcode = IB_WR_SEND, .next = &second };
 	const struct ib_send_wr *bad = NULL;
 

@@ -118,6 +118,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "srnic_ring", .init = init, .exit = exit, .test_cases = cases};
+	.name = "srnic_ring", .init = init, .exit = exit, .test_cases = cases,
+};
 
 kunit_test_suite(suite);

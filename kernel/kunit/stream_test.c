@@ -513,8 +513,8 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 			       attempts[i].code);
 		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
 	}
-	KUNIT_EXPECT_EQ(test, next_completion(test).status,
-			IB_WC_WR_FLUSH_ERR); /* that stream's own read */
+	/* That stream's own read */
+	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), ARRAY_SIZE(attempts));
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), ARRAY_SIZE(attempts));
 	say_response(test, &s, sink, octets);

@@ -515,8 +515,8 @@ TEST(MpaNegotiation, Reject)
 
 	EXPECT_TRUE(out.reply.reject);
 	EXPECT_EQ(out.reply.private_len, 12);
-	EXPECT_EQ(conclude(request, out.reply, initiator).error,
-		  0); // there is nothing left to agree on
+	// There is nothing left to agree on.
+	EXPECT_EQ(conclude(request, out.reply, initiator).error, 0);
 }
 
 // RFC 6581 9.2, 10: the RTR is owed to a Reply with control flag A; a plain Reply leaves a

@@ -177,9 +177,8 @@ TEST(Headers, ReadRequest)
 // RFC 5044 4.1: 0 to 3 zeros behind the ULPDU make the FPDU a multiple of four.
 TEST(Headers, Pad)
 {
-	u32 expected[] = {
-		2, 1, 0,
-		3}; // 14 octets of header and 2 of length are a multiple already; 18 and 2 as well
+	// 14 octets of header and 2 of length are a multiple already; 18 and 2 as well.
+	u32 expected[] = {2, 1, 0, 3};
 
 	for (u32 extra = 0; extra < 4; extra++) {
 		core_tx_msg write = message(CORE_RDMAP_WRITE, 2 + extra),

@@ -91,12 +91,12 @@ private:
 		std::vector<RecvRequest> receives;
 		std::deque<Message> wire; // sent by this side, not yet delivered
 		std::deque<InboundRead> inbound;
-		std::deque<u32>
-			reads; // issued, without their response: op numbers, or no_op for the RTR
+		// Issued, without their response: op numbers, or no_op for the RTR.
+		std::deque<u32> reads;
 		std::optional<Message> arrived; // a Send delivered whose completion has not shown
 		bool failed = false;
-		std::optional<u32>
-			owed; // the Terminate that a completion just told of: layer, type, code
+		// The Terminate that a completion just told of: layer, type, code.
+		std::optional<u32> owed;
 		// Terminates that the first undelivered message has deserved at some time since its
 		// last octet came: an error of its header is told later, when the CRC has been
 		// found good.

@@ -390,8 +390,8 @@ void Program::deliver(unsigned to)
 	Stream::Piece piece = in.peek();
 
 	if (piece.len) {
-		Bytes octets(piece.data,
-			     piece.data + piece.len); // exact, so that reading past it shows
+		// Exact, so that reading past it shows.
+		Bytes octets(piece.data, piece.data + piece.len);
 
 		in.drop(piece.len);
 		oracle.receiving(to);

@@ -57,7 +57,8 @@ const char *post_send(struct end *end, u32 slot, struct ib_send_wr *wr)
 const char *post_recv(struct end *end, u32 slot, struct ib_sge *list, int num)
 {
 	struct ib_recv_wr wr = {
-		.wr_cqe = begin(&end->received[slot], NULL), .sg_list = list, .num_sge = num};
+		.wr_cqe = begin(&end->received[slot], NULL), .sg_list = list, .num_sge = num,
+	};
 
 	return failed("ib_post_recv", ib_post_recv(end->id->qp, &wr, NULL));
 }

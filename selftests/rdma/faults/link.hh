@@ -66,8 +66,8 @@ public:
 	// Until everything that was posted is complete.
 	void settle(int patience_ms);
 
-	static inline bool events_may_be_lost =
-		false; // then the CQ is looked at every now and then
+	// Then the CQ is looked at every now and then.
+	static inline bool events_may_be_lost = false;
 	rdma_cm_id *const id;
 	// The peer reads and writes `out`; what is read here comes to `in`.
 	std::vector<uint8_t> out, in;

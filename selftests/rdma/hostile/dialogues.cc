@@ -213,8 +213,8 @@ public:
 	void rejected_by_the_consumer(Pace pace)
 	{
 		Socket s = Socket::connect(host, victim_port);
-		Octets data = {0x00, 0x04, 0x00, 0x00,
-			       0x6e, 0x6f, 0x21}; // what it would have offered, and its reason
+		// What it would have offered, and its reason.
+		Octets data = {0x00, 0x04, 0x00, 0x00, 0x6e, 0x6f, 0x21};
 
 		s.send(Frame{}.octets(), pace);
 		victim.demand("reject 6e6f21");

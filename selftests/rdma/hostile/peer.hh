@@ -47,8 +47,8 @@ public:
 	void send(const Octets &octets, Pace pace) const;
 	void send_urgent(const Octets &octets) const;	  // the last one is marked
 	Octets receive(size_t len, int ms = 10000) const; // exactly so many, or a Failure
-	Octets rest(End *end,
-		    int ms = 10000) const; // until its end, or nothing has come for so long
+	// Until its end, or nothing has come for so long.
+	Octets rest(End *end, int ms = 10000) const;
 	bool silent(int ms) const;			  // nothing comes, not even the end
 
 	void fin() const;

@@ -9,8 +9,8 @@
 namespace hostile {
 
 inline constexpr unsigned victim_port = 7190, attacker_port = 7192;
-inline constexpr int short_while = 100,
-		     victim_timeout = 1000; // ms; where the victim is to wait, Timeouts sets it
+inline constexpr int short_while = 100;	    // ms
+inline constexpr int victim_timeout = 1000; // ms; where the victim is to wait, Timeouts sets it
 
 void want_octets(const char *what, const Octets &is, const Octets &want);
 // An FPDU that begins like this, and whose pad is zero (RFC 5044 4.1).

@@ -131,8 +131,8 @@ std::optional<ibv_wc> End::completion(bool receive, int timeout_ms)
 	ibv_wc wc;
 
 	for (;;) {
-		const bool over = std::chrono::steady_clock::now() >=
-				  end; // before the look, whatever comes in between
+		// Before the look, whatever comes in between.
+		const bool over = std::chrono::steady_clock::now() >= end;
 
 		if (ibv_poll_cq(receive ? id->recv_cq : id->send_cq, 1, &wc) == 1)
 			return wc;

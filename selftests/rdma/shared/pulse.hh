@@ -61,8 +61,8 @@ public:
 			std::string trouble = attempt();
 			if (trouble.empty() || tries == 3)
 				return trouble;
-			std::this_thread::sleep_for(
-				2 * beat); // until a pause that ends here is noticed
+			// Until a pause that ends here is noticed.
+			std::this_thread::sleep_for(2 * beat);
 			if (!stood_still)
 				return trouble;
 			printf("# a processor stood still; tried again after: %s\n",
