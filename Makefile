@@ -4,7 +4,9 @@
 #   make                     module for the running kernel, and the provider
 #   sudo make install        both, and the UAPI header; then modprobe srnic
 #   make demo                everything shown in a virtual machine
+#   make quick               tests that answer within three minutes
 #   make check               all tests
+#   make soak                the same with larger counts, for hours
 #   make kunit               the module once more, with its KUnit suites in it, for selftests/rdma/kunit.sh
 #   make guest-tests         the programs, and the kernel module, that tests in the guest run; part of all where
 #                            librdmacm-dev is installed
@@ -16,7 +18,8 @@ KVER = $(shell $(MAKE) -s -C $(KDIR) $(if $(ARCH),ARCH=$(ARCH)) kernelrelease 2>
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
-.PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall check demo clean
+.PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall quick check soak \
+	demo clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
 
@@ -59,8 +62,8 @@ uninstall:
 	$(MAKE) -C userspace uninstall
 	$(if $(DESTDIR),,depmod $(KVER))
 
-check:
-	@selftests/check
+quick check soak:
+	@selftests/check $@
 
 demo:
 	@selftests/demo

@@ -5,6 +5,7 @@
 # Whatever fails then: nothing hangs, no octet is wrong, no object is left, and afterwards everything works.
 #
 # STEP: from the 100th allocation of a call on, only every STEP-th fails. ROUNDS: of each kind of random failures.
+# LIMIT_ALL: seconds for all calls.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh
 
 NTH=$PWD/faults/build/nth
@@ -26,7 +27,7 @@ arm_faults() {
 # nth's lines are this script's own.
 each_allocation() {
 	ip -n sr0 link add spare0 type dummy
-	LIMIT=900 in_ns sr0 "$NTH $IP0 veth0 spare0 ${STEP:-1}" | tee "$LOGS/nth"
+	LIMIT=${LIMIT_ALL:-900} in_ns sr0 "$NTH $IP0 veth0 spare0 ${STEP:-1}" | tee "$LOGS/nth"
 	TESTS=$((TESTS + $(grep -cE '^(not )?ok' "$LOGS/nth")))
 	FAILED=$((FAILED + $(grep -c '^not ok' "$LOGS/nth")))
 	check "all calls were tried" grep -q '^# all calls' "$LOGS/nth"

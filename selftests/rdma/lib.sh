@@ -58,14 +58,16 @@ everything_down() {
 	rm -rf "$LOGS"
 }
 
-# check NAME COMMAND...: one TAP line; what the command printed goes to the log, and to the output if it failed.
+# check NAME COMMAND...: one TAP line, and how long it took if that was long; what the command printed goes to the log,
+# and to the output if it failed.
 check() {
-	local name=$1 log
+	local name=$1 log began=$SECONDS
 	shift
 	TESTS=$((TESTS + 1))
 	log=$LOGS/$TESTS
 	if "$@" >"$log" 2>&1; then
 		echo "ok $TESTS $name"
+		[ $((SECONDS - began)) -lt 5 ] || echo "# $((SECONDS - began)) s"
 		return 0
 	fi
 	FAILED=$((FAILED + 1))

@@ -4,8 +4,8 @@
 # to keep what it sends for long; and the operations themselves (semantics/main.cc).
 #
 # REUSE: rounds of each way on each link. REUSE_OCTETS: of each. HUGE: octets of the largest messages, above 2^31, or 0 for
-# none. RACES: how often what races is tried. PART: of the names of the operations to try. TYPE: another driver, first part
-# only; with siw some of it fails, which shows that it can.
+# none. RACES: how often what races is tried. LIMIT_ALL: seconds for all operations. PART: of the names of the operations
+# to try. TYPE: another driver, first part only; with siw some of it fails, which shows that it can.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
 
 PROGRAM=$PWD/semantics/build/semantics
@@ -38,7 +38,7 @@ all_were_run() { grep -qE '^(not )?ok' "$LOGS/operations" && grep '^# all cases'
 
 # Its lines are this script's own. One that ends before its time has no line for that.
 operations() { # PART ON-WHAT
-	LIMIT=900 in_ns sr0 "$PROGRAM sr0 $IP0 sr1 $IP1 $HUGE $RACES '$1'" | tee "$LOGS/operations"
+	LIMIT=${LIMIT_ALL:-900} in_ns sr0 "$PROGRAM sr0 $IP0 sr1 $IP1 $HUGE $RACES '$1'" | tee "$LOGS/operations"
 	TESTS=$((TESTS + $(grep -cE '^(not )?ok' "$LOGS/operations")))
 	FAILED=$((FAILED + $(grep -c '^not ok' "$LOGS/operations")))
 	check "all of them were run, $2" all_were_run
