@@ -423,6 +423,7 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 	struct core_tx_msg msg = {
 		.opcode = CORE_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base,
 	};
+	const struct core_terminate *said;
 	u32 bit, bits = ~0U;
 
 	for (bit = 16; bit < bits; bit++) {
@@ -434,8 +435,9 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 		receive(c, 100000);
 		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_ERROR], 1, "bit %u", bit);
 		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_WRITE], 0, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, core_rx_terminate(&c->rx)->layer, CORE_LAYER_LLP, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, core_rx_terminate(&c->rx)->code, CORE_LLP_CRC_ERROR, "bit %u", bit);
+		said = core_rx_terminate(&c->rx);
+		KUNIT_EXPECT_EQ_MSG(test, said->layer, CORE_LAYER_LLP, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, said->code, CORE_LLP_CRC_ERROR, "bit %u", bit);
 	}
 }
 

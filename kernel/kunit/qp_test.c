@@ -327,7 +327,8 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 		qp->sq.ring.hdr->prod = claims[i];
 		qp->rq.ring.hdr->prod = claims[i];
 		srnic_tx_run(qp);
-		KUNIT_EXPECT_EQ(test, srnic_rq_take(&qp->rq, &qp->rx.receive, &room), CORE_TAKE_EMPTY);
+		KUNIT_EXPECT_EQ(test, srnic_rq_take(&qp->rq, &qp->rx.receive, &room),
+				CORE_TAKE_EMPTY);
 	}
 	expect_no_wc(test, c);
 	KUNIT_EXPECT_EQ(test, qp->sq.taken, 0);

@@ -86,7 +86,8 @@ void Endpoint::fail(Cause cause)
 		return;
 	now = State::error;
 	out.close();
-	witness.failed(side, cause, cause == Cause::peer_terminated ? core_rx_terminate(&rx) : nullptr);
+	witness.failed(side, cause,
+		       cause == Cause::peer_terminated ? core_rx_terminate(&rx) : nullptr);
 }
 
 void Endpoint::terminate(Cause cause, const core_terminate &why)
