@@ -116,6 +116,28 @@ static void an_unsignaled_request_that_fails_completes(struct kunit *test)
 	expect_no_wc(test, c);
 }
 
+static void a_refused_write_is_the_oldest_that_is_not_done(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct ib_wc wc;
+
+	take(c, SRNIC_OP_WRITE, SRNIC_WQE_SIGNALED);
+	take(c, SRNIC_OP_SEND, 0);
+	take(c, SRNIC_OP_WRITE, 0);
+	take(c, SRNIC_OP_WRITE, 0);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 1);
+	srnic_sq_blame(&c->qp->sq, SRNIC_OP_WRITE, SRNIC_WC_REM_ACCESS_ERR, 0x1101);
+	expect_wc(test, c, 0, IB_WC_SUCCESS);
+	expect_no_wc(test, c);
+	srnic_sq_flush(&c->qp->sq);
+	expect_wc(test, c, 1, IB_WC_WR_FLUSH_ERR);
+	wc = srnic_test_poll(test, c->cq);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, wc.vendor_err, 0x1101);
+	expect_wc(test, c, 3, IB_WC_WR_FLUSH_ERR);
+}
+
 static void a_qp_that_signals_all_does(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;
@@ -385,6 +407,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_ends_out_of_order_completes_in_order),
 	KUNIT_CASE(unsignaled_requests_give_their_slots_back_in_silence),
 	KUNIT_CASE(an_unsignaled_request_that_fails_completes),
+	KUNIT_CASE(a_refused_write_is_the_oldest_that_is_not_done),
 	KUNIT_CASE(a_qp_that_signals_all_does),
 	KUNIT_CASE(what_was_sent_waits_for_the_read_before_it),
 	KUNIT_CASE(a_request_that_is_over_ends_no_second_time),

@@ -47,29 +47,38 @@ enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive,
 	receive->active = true;
 	if (core_recv_wqe_check(wqe, slot_size, room) == CORE_WQE_OK)
 		return CORE_TAKE_OK;
-	srnic_rq_complete(rq, receive, NULL, SRNIC_WC_LOC_QP_OP_ERR);
+	srnic_rq_fail(rq, receive, SRNIC_WC_LOC_QP_OP_ERR, 0);
 	return CORE_TAKE_BROKEN;
 }
 
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
-		       const struct core_rx_message *message, u8 status)
+		       const struct core_rx_message *message)
 {
 	struct srnic_cqe cqe = {
+		.wr_id = srnic_receive_wqe(receive)->wr_id,
+		.byte_len = message->length,
+		.qp_num = rq->qp_num,
+		.opcode = SRNIC_OP_RECV,
+	};
+
+	if (message->invalidate) {
+		cqe.flags = SRNIC_CQE_WITH_INV;
+		cqe.imm_inv = message->inv_stag;
+	}
+	receive->active = false;
+	srnic_cq_push(rq->cq, &cqe, message->solicited);
+}
+
+void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err)
+{
+	receive->active = false;
+	srnic_cq_push(rq->cq, &(struct srnic_cqe) {
 		.wr_id = srnic_receive_wqe(receive)->wr_id,
 		.qp_num = rq->qp_num,
 		.opcode = SRNIC_OP_RECV,
 		.status = status,
-	};
-
-	if (message) {
-		cqe.byte_len = message->length;
-		if (message->invalidate) {
-			cqe.flags = SRNIC_CQE_WITH_INV;
-			cqe.imm_inv = message->inv_stag;
-		}
-	}
-	receive->active = false;
-	srnic_cq_push(rq->cq, &cqe, message && message->solicited);
+		.vendor_err = vendor_err,
+	}, false);
 }
 
 /*

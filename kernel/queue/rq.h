@@ -62,9 +62,11 @@ int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, const struct
  * error at once (CORE_TAKE_BROKEN). Any context.
  */
 enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room);
-/* Completes it; message is NULL for errors. Any context. */
+/* It holds this message. Any context. */
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
-		       const struct core_rx_message *message, u8 status);
+		       const struct core_rx_message *message);
+/* Completes it in error. vendor_err: as in struct srnic_cqe. Any context. */
+void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err);
 /* Completes in error all posted receives (not those of an SRQ). Process context. */
 void srnic_rq_flush(struct srnic_rq *rq);
 

@@ -51,24 +51,26 @@ static void complete_done(struct srnic_sq *sq)
 {
 	while (track_at(sq, sq->done)->done) {
 		struct srnic_sq_track *slot = track_at(sq, sq->done);
-		const struct srnic_sq_track track =
-			*slot; /* once given back, the engine may fill it anew */
+		/* A copy: once the slot is given back, the engine may fill it anew. */
+		const struct srnic_sq_track track = *slot;
+		bool good = track.status == SRNIC_WC_SUCCESS;
 
 		slot->done = false;
 		smp_store_release(&sq->done, sq->done + 1);
 		smp_store_release(&sq->ring.hdr->cons, sq->done);
-		if ((track.flags & SRNIC_WQE_SIGNALED) || track.status != SRNIC_WC_SUCCESS)
+		if ((track.flags & SRNIC_WQE_SIGNALED) || !good)
 			srnic_cq_push(sq->cq, &(struct srnic_cqe) {
 				.wr_id = track.wr_id,
-				.byte_len = track.byte_len,
+				.byte_len = good ? track.detail : 0,
 				.qp_num = sq->qp_num,
 				.opcode = track.opcode,
 				.status = track.status,
+				.vendor_err = good ? 0 : track.detail,
 			}, false);
 	}
 }
 
-void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 byte_len)
+void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail)
 {
 	struct srnic_sq_track *track = track_at(sq, index);
 	unsigned long flags;
@@ -76,7 +78,7 @@ void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 byte_len)
 	spin_lock_irqsave(&sq->done_lock, flags);
 	if ((s32)(index - sq->done) >= 0) {
 		track->status = status;
-		track->byte_len = byte_len;
+		track->detail = detail;
 		track->done = true;
 		complete_done(sq);
 	}
@@ -99,12 +101,29 @@ void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)
 	spin_unlock_irqrestore(&sq->done_lock, flags);
 }
 
+void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->done_lock, flags);
+	for (u32 i = sq->done; i != sq->taken; i++) {
+		struct srnic_sq_track *track = track_at(sq, i);
+
+		if (track->done || track->opcode != opcode)
+			continue;
+		track->status = status;
+		track->detail = vendor_err;
+		break;
+	}
+	spin_unlock_irqrestore(&sq->done_lock, flags);
+}
+
 static void flush_taken(struct srnic_sq *sq)
 {
 	for (u32 i = sq->done; i != sq->taken; i++) {
 		struct srnic_sq_track *track = track_at(sq, i);
 
-		if (!track->done)
+		if (!track->done && track->status == SRNIC_WC_SUCCESS)
 			track->status = SRNIC_WC_FLUSH_ERR;
 		track->done = true;
 	}

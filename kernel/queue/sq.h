@@ -10,10 +10,13 @@
 
 #define SRNIC_SEND_SLOT_MAX	(sizeof(struct srnic_send_wqe) + SRNIC_MAX_INLINE)
 
-/* What becomes of a send work request between its start and its completion. */
+/*
+ * What becomes of a send work request between its start and its completion. @detail: the CQE's
+ * byte_len, or vendor_err with an error
+ */
 struct srnic_sq_track {
 	u64 wr_id;
-	u32 byte_len;
+	u32 detail;
 	u8 opcode;
 	u8 flags;
 	u8 status;
@@ -66,14 +69,19 @@ static inline u32 srnic_sq_pending(const struct srnic_sq *sq)
 void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe *wqe);
 /*
  * Marks the request at this index done and completes, in order, all that are. Any context; a stale
- * index is ignored.
+ * index is ignored. detail: byte_len, or vendor_err with an error.
  */
-void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 byte_len);
+void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail);
 /*
  * Marks done all in [from, to) that do not wait for a response, and completes, in order, all that
  * are. Any context.
  */
 void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
+/*
+ * The oldest request with this opcode that is not done, if there is one, gets another status than
+ * the flush has, which must follow. The engine.
+ */
+void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err);
 /* Completes in error everything taken or posted. The engine. */
 void srnic_sq_flush(struct srnic_sq *sq);
 

@@ -261,7 +261,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 	clear_owner(qp, NULL);
 	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);
 	if (qp->rx.receive.active)
-		srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_FLUSH_ERR);
+		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_FLUSH_ERR, 0);
 	mutex_unlock(&qp->tx.mutex);
 	srnic_tx_run(qp);
 }

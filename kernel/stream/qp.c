@@ -89,14 +89,14 @@ void srnic_qp_fail(struct srnic_qp *qp)
 
 static enum ib_event_type event_of(const struct core_terminate *term)
 {
-	bool tagged = term->layer == CORE_LAYER_DDP && term->etype == 1;
-	bool protection = term->layer == CORE_LAYER_RDMAP && term->etype == 1;
-
-	if (tagged || protection)
+	switch (core_terminate_event(term)) {
+	case CORE_STREAM_ACCESS_ERROR:
 		return IB_EVENT_QP_ACCESS_ERR;
-	if (term->layer == CORE_LAYER_RDMAP && term->etype == 2)
+	case CORE_STREAM_REQUEST_ERROR:
 		return IB_EVENT_QP_REQ_ERR;
-	return IB_EVENT_QP_FATAL;
+	default:
+		return IB_EVENT_QP_FATAL;
+	}
 }
 
 void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term)

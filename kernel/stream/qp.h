@@ -113,12 +113,14 @@ struct srnic_tx {
  * struct srnic_rx_half - the receive half of a QP
  *
  * Touched only with the socket's lock held (sk_data_ready, or lock_sock), but for the flush of
- * @receive, which happens after the callbacks were taken off the socket. @cursor: in its list.
+ * @receive and @refusal, which happens after the callbacks were taken off the socket. @cursor: in
+ * the list of @receive. @refusal: what the Terminate that came says
  */
 struct srnic_rx_half {
 	struct core_rx core;
 	struct srnic_receive receive;
 	struct srnic_sge_cursor cursor;
+	struct core_refusal refusal;
 };
 
 /**
@@ -244,6 +246,11 @@ void srnic_tx_release(struct srnic_qp *qp);
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /* Consumes all that is in the socket's receive queue. Socket lock held. */
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk);
+/*
+ * Says which Write the peer's Terminate refused, if one is not complete, for the flush that
+ * follows. The engine (tx.mutex held), the receive half stopped.
+ */
+void srnic_rx_blame_write(struct srnic_qp *qp);
 
 /* ---- post.c: posting ---- */
 

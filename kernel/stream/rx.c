@@ -98,7 +98,7 @@ static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at
 	case CORE_PLACE_RECEIVE:
 		verdict = place_receive(qp, data, n);
 		if (verdict != CORE_REGION_OK) {
-			srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_LOC_PROT_ERR);
+			srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_LOC_PROT_ERR, 0);
 			return core_rx_fail(core, CORE_REGION_OK);
 		}
 		break;
@@ -115,6 +115,12 @@ static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at
 
 /* ---- delivery ---- */
 
+static void fail_receive(struct srnic_qp *qp, u8 status)
+{
+	srnic_rq_fail(&qp->rq, &qp->rx.receive, status,
+		      core_terminate_code(core_rx_terminate(&qp->rx.core)));
+}
+
 static enum core_rx_event deliver_send(struct srnic_qp *qp)
 {
 	const struct core_rx_message *message = core_rx_delivered(&qp->rx.core);
@@ -126,11 +132,12 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 		verdict = srnic_mr_invalidate(qp->dev, qp->pd, message->inv_stag,
 					      qp->base.qp_num);
 		if (verdict != CORE_REGION_OK) {
-			srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_REM_INV_REQ_ERR);
-			return core_rx_fail_invalidate(&qp->rx.core, verdict);
+			core_rx_fail_invalidate(&qp->rx.core, verdict);
+			fail_receive(qp, SRNIC_WC_REM_INV_REQ_ERR);
+			return CORE_RX_ERROR;
 		}
 	}
-	srnic_rq_complete(&qp->rq, &qp->rx.receive, message, SRNIC_WC_SUCCESS);
+	srnic_rq_complete(&qp->rq, &qp->rx.receive, message);
 	return CORE_RX_MORE;
 }
 
@@ -162,6 +169,45 @@ static void deliver_read_response(struct srnic_qp *qp)
 		srnic_tx_kick(qp);
 }
 
+/* The read whose request had this MSN, if it is outstanding: the queue counts them from 0. */
+static struct srnic_outbound_read *find_read(struct srnic_qp *qp, u32 msn)
+{
+	u32 index = msn - CORE_FIRST_MSN;
+	/* acquire: the reads before the index that publishes them */
+	u32 outstanding = smp_load_acquire(&qp->outbound_tail) - qp->outbound_head;
+
+	if (index - qp->outbound_head >= outstanding)
+		return NULL;
+	return &qp->outbound[index & (qp->outbound_size - 1)];
+}
+
+/*
+ * Tells the request that the peer refused, of those that are not complete, and why. The flush
+ * completes the others, and a Write, of which the engine may still be sending.
+ */
+static void blame_request(struct srnic_qp *qp, const struct core_terminate *term)
+{
+	struct core_refusal refusal = core_terminate_refusal(term);
+	struct srnic_outbound_read *read = NULL;
+
+	qp->rx.refusal = refusal;
+	if (refusal.what == CORE_REFUSED_READ)
+		read = find_read(qp, refusal.msn);
+	if (read && !read->rtr)
+		srnic_sq_complete(&qp->sq, read->sq_index, refusal.status,
+				  core_terminate_code(term));
+}
+
+void srnic_rx_blame_write(struct srnic_qp *qp)
+{
+	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
+
+	if (qp->rx.refusal.what != CORE_REFUSED_WRITE)
+		return;
+	srnic_sq_blame(&qp->sq, SRNIC_OP_WRITE, qp->rx.refusal.status, core_terminate_code(term));
+	qp->rx.refusal.what = CORE_REFUSED_NOTHING;
+}
+
 /*
  * RFC 5040 6.2.1: after a Terminate in either direction the stream is abandoned, the LLP closed
  * gracefully.
@@ -173,6 +219,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n",
 		  qp->base.qp_num, term->layer, term->etype, term->code);
 	srnic_count(qp->dev, SRNIC_RX_TERMINATES, 1);
+	blame_request(qp, term);
 	srnic_qp_fail(qp);
 	srnic_qp_event(qp, IB_EVENT_QP_FATAL);
 	srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
@@ -197,10 +244,21 @@ static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 		srnic_count(qp->dev, SRNIC_RX_CRC_ERRORS, 1);
 }
 
-static void deliver(struct srnic_qp *qp, enum core_rx_event event)
+/* The peer broke a rule, or this end's own memory failed. */
+static void deliver_error(struct srnic_qp *qp)
 {
 	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
+	u8 status = core_terminate_receive_status(term);
 
+	release_hold(qp);	/* what is refused may still be a valid FPDU */
+	count_error(qp, term);
+	if (qp->rx.receive.active && status != SRNIC_WC_FLUSH_ERR)
+		fail_receive(qp, status);
+	srnic_qp_terminate(qp, term);
+}
+
+static void deliver(struct srnic_qp *qp, enum core_rx_event event)
+{
 	if (event == CORE_RX_SEND)
 		event = deliver_send(qp);
 	switch (event) {
@@ -214,9 +272,7 @@ static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 		deliver_terminate(qp);
 		break;
 	case CORE_RX_ERROR:
-		release_hold(qp);	/* what is refused may still be a valid FPDU */
-		count_error(qp, term);
-		srnic_qp_terminate(qp, term);
+		deliver_error(qp);
 		break;
 	default:
 		break;
@@ -307,5 +363,6 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	};
 
 	qp->rx.receive.active = false;
+	qp->rx.refusal = (struct core_refusal) { };
 	core_rx_init(&qp->rx.core, &params);
 }

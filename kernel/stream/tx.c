@@ -169,7 +169,7 @@ static void silence_rx(struct srnic_qp *qp)
 	lock_sock(qp->sock->sk);
 	core_rx_stop(&qp->rx.core);
 	if (qp->rx.receive.active)
-		srnic_rq_complete(&qp->rq, &qp->rx.receive, NULL, SRNIC_WC_FLUSH_ERR);
+		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_FLUSH_ERR, 0);
 	release_sock(qp->sock->sk);
 }
 
@@ -180,6 +180,7 @@ void srnic_tx_flush(struct srnic_qp *qp)
 		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
 	smp_mb();
 	silence_rx(qp);
+	srnic_rx_blame_write(qp);
 	srnic_sq_flush(&qp->sq);
 	qp->tx.built = qp->tx.completed = qp->sq.taken;
 	srnic_rq_flush(&qp->rq);

@@ -84,7 +84,8 @@ std::vector<Row> framing_rows()
 		 }},
 		{"RFC 5044 4.1: ULPDU_Length 65535 where 4096 octets may be written", tagged(1),
 		 write_to("write-only", 0, 65535 - 14)},
-		{"RFC 5044 4.1: ULPDU_Length 65535 of a Send", untagged(5), send(65535 - 18)},
+		{"RFC 5044 4.1: ULPDU_Length 65535 of a Send", untagged(5), send(65535 - 18),
+		 {.refused = 1}},
 	};
 
 	// RFC 5041 4.1: a ULPDU has a DDP header. Of all codes only MPA's third blames the length.

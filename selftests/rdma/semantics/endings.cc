@@ -41,6 +41,17 @@ void expect_flushed(Completions &completions, uint64_t wr_id)
 	       "not flushed: " + std::to_string(wc.wr_id) + ", " + ibv_wc_status_str(wc.status));
 }
 
+// vendor_err: layer << 12 | error type << 8 | error code of the Terminate (srnic-abi.h).
+void expect_error(Completions &completions, uint64_t wr_id, ibv_wc_status status,
+		  uint32_t vendor_err)
+{
+	const ibv_wc wc = completions.next();
+
+	expect(wc.wr_id == wr_id && wc.status == status,
+	       std::to_string(wc.wr_id) + ": " + ibv_wc_status_str(wc.status));
+	expect(wc.vendor_err == vendor_err, "vendor_err " + std::to_string(wc.vendor_err));
+}
+
 void expect_in_error(const End &end)
 {
 	expect(end.state() == IBV_QPS_ERR, "ibv_query_qp: state " + std::to_string(end.state()));
@@ -96,6 +107,43 @@ void peers_fault(ibv_wr_opcode opcode)
 
 void terminated_by_a_write() { peers_fault(IBV_WR_RDMA_WRITE); }
 void terminated_by_a_read() { peers_fault(IBV_WR_RDMA_READ); }
+
+// The second of three reads is the one that may not be: figure 9, a Remote Protection Error, access
+// rights.
+void a_refused_read_is_told()
+{
+	Joint joint = connected();
+	Buffer ours(joint.client, 3000), theirs(joint.server, 3000);
+	Region write_only(joint.server, theirs.octets.data(), theirs.octets.size(),
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+
+	joint.client.post(1, IBV_WR_RDMA_READ, {ours.region.piece(0, 1000)}, IBV_SEND_SIGNALED,
+			  theirs.region.target());
+	joint.client.post(2, IBV_WR_RDMA_READ, {ours.region.piece(1000, 1000)}, 0,
+			  write_only.target());
+	joint.client.post(3, IBV_WR_RDMA_READ, {ours.region.piece(2000, 1000)}, IBV_SEND_SIGNALED,
+			  theirs.region.target());
+	const ibv_wc first = joint.client.sends->next();
+
+	expect(first.wr_id == 1, std::to_string(first.wr_id));
+	expect(first.status == IBV_WC_SUCCESS || first.status == IBV_WC_WR_FLUSH_ERR,
+	       ibv_wc_status_str(first.status));
+	expect_error(*joint.client.sends, 2, IBV_WC_REM_ACCESS_ERR, 0x0102);
+	expect_flushed(*joint.client.sends, 3);
+}
+
+// RFC 5041 7.2: the buffer is too small for the message. The receive behind it is flushed.
+void a_send_too_long_is_told()
+{
+	Joint joint = connected();
+	Buffer ours(joint.client, 3000), theirs(joint.server, 3000);
+
+	joint.server.receive(1, {theirs.region.piece(0, 1000)});
+	joint.server.receive(2, {theirs.region.piece(0, 3000)});
+	joint.client.post(3, IBV_WR_SEND, {ours.region.piece(0, 1001)});
+	expect_error(*joint.server.receives, 1, IBV_WC_LOC_LEN_ERR, 0x1205);
+	expect_flushed(*joint.server.receives, 2);
+}
 
 // RFC 5040 7.1, 1: nothing of it goes out but a Terminate; who posted it is told by the completion.
 // good: octets of its own memory that the list begins with.
@@ -216,6 +264,10 @@ Cases ending_cases()
 		 terminated_by_a_write},
 		{"RFC 5040 5.4: a refused Read ends both QPs, with an event at each",
 		 terminated_by_a_read},
+		{"RFC 5040 7.1: a refused Read completes with what the Terminate says",
+		 a_refused_read_is_told},
+		{"RFC 5041 7.2: a Send that is too long completes its receive as such",
+		 a_send_too_long_is_told},
 		of_foreign_memory("RFC 5040 7.1, 1: a Send from memory that is not its program's "
 				  "ends both QPs",
 				  IBV_WR_SEND, 0),
