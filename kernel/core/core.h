@@ -192,7 +192,7 @@ u32 core_terminate_code(const struct core_terminate *term);
 
 enum core_stream_event {
 	CORE_STREAM_FATAL,		/* IB_EVENT_QP_FATAL */
-	CORE_STREAM_ACCESS_ERROR,	/* IB_EVENT_QP_ACCESS_ERR: a buffer that the peer may not use */
+	CORE_STREAM_ACCESS_ERROR,	/* IB_EVENT_QP_ACCESS_ERR: a buffer it may not use */
 	CORE_STREAM_REQUEST_ERROR,	/* IB_EVENT_QP_REQ_ERR: a message that must not be */
 };
 /* What the end that sends this Terminate tells its consumer; who receives one tells FATAL. */

@@ -17,6 +17,7 @@
 
 static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
 {
+	/* acquire: the read before the index that publish_read() sets */
 	if (qp->outbound_head == smp_load_acquire(&qp->outbound_tail))
 		return NULL;
 	return &qp->outbound[qp->outbound_head & (qp->outbound_size - 1)];
@@ -52,6 +53,7 @@ bool core_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
+	/* acquire: finish_message() has read the slot before it gives it back */
 	return qp->inbound_tail - smp_load_acquire(&qp->inbound_head) < qp->ird;
 }
 
@@ -105,7 +107,8 @@ static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at
 	case CORE_PLACE_READ:
 		verdict = place_read(qp, data, n);
 		if (verdict != CORE_REGION_OK) {
-			srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
+			srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index,
+					  SRNIC_WC_LOC_PROT_ERR, 0);
 			return core_rx_fail(core, CORE_REGION_OK);
 		}
 		break;
@@ -145,6 +148,7 @@ static void deliver_read_request(struct srnic_qp *qp)
 {
 	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] =
 		*core_rx_read_request(&qp->rx.core);
+	/* release: the request before the index; start_response() acquires it */
 	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
 	srnic_tx_kick(qp);
 }
@@ -159,6 +163,7 @@ static void deliver_read_response(struct srnic_qp *qp)
 	if (read->invalidate &&
 	    srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
+	/* release: this read is done with before read_room() gives its slot away */
 	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
 	if (!rtr)
 		srnic_sq_complete(&qp->sq, index, status, len);
@@ -173,7 +178,7 @@ static void deliver_read_response(struct srnic_qp *qp)
 static struct srnic_outbound_read *find_read(struct srnic_qp *qp, u32 msn)
 {
 	u32 index = msn - CORE_FIRST_MSN;
-	/* acquire: the reads before the index that publishes them */
+	/* acquire: the reads before the index that publish_read() sets */
 	u32 outstanding = smp_load_acquire(&qp->outbound_tail) - qp->outbound_head;
 
 	if (index - qp->outbound_head >= outstanding)

@@ -547,6 +547,44 @@ TEST(HostCannotPlace, Write)
 	}
 }
 
+// Between any two octets of the segment: those before are there, nothing is taken any more.
+TEST(HostCannotPlace, AfterAnyOctet)
+{
+	Bytes data = payload(40), whole = fpdu(Tagged{.stag = 0x100, .to = 0x1000, .data = data});
+
+	for (size_t n = 0; n < data.size(); n++)
+		for (bool crc : {true, false}) {
+			SCOPED_TRACE(n);
+			Stream s(crc);
+
+			furnish(s.host);
+			s.feed_pieces(Bytes(whole.begin(), whole.begin() + 16 + ptrdiff_t(n)), n);
+			ASSERT_EQ(core_rx_next(&s.rx).kind, CORE_RX_PLACE);
+			EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_INVALID), CORE_RX_ERROR);
+			expect_term(s.term(), {CORE_REGION_INVALID, 1, 1, 0, md});
+			EXPECT_EQ(s.term().ddp_len, 14 + data.size());
+			EXPECT_TRUE(s.over());
+			EXPECT_EQ(s.feed(whole), 0u);
+		}
+}
+
+// The host stops a stream wherever it is.
+TEST(HostStops, Anywhere)
+{
+	Bytes stream = fpdu(Tagged{.stag = 0x100, .to = 0x1000, .data = payload(9)}) +
+		       fpdu(Untagged{.data = payload(9)}) + fpdu(Untagged{.qn = 9});
+
+	for (size_t n = 0; n < stream.size(); n++) {
+		Stream s;
+
+		furnish(s.host);
+		s.feed(Bytes(stream.begin(), stream.begin() + ptrdiff_t(n)));
+		core_rx_stop(&s.rx);
+		EXPECT_EQ(s.feed(stream), 0u);
+		EXPECT_TRUE(core_rx_between(&s.rx));
+	}
+}
+
 // A receive that cannot be written to is this end's own fault.
 TEST(HostCannotPlace, Send)
 {

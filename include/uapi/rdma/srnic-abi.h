@@ -177,8 +177,8 @@ enum srnic_wc_status {
  * @opcode: enum srnic_opcode of the completed work request
  * @status: enum srnic_wc_status
  * @flags: SRNIC_CQE_*
- * @vendor_err: of an error that a Terminate tells of, sent or received (RFC 5040 4.8): layer << 12 |
- *	error type << 8 | error code; else 0
+ * @vendor_err: of an error that a Terminate tells of, sent or received (RFC 5040 4.8): layer << 12
+ *	| error type << 8 | error code; else 0
  */
 struct srnic_cqe {
 	__aligned_u64 wr_id;

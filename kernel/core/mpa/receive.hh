@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA's receive side (RFC 5044 4 and 6): the octets of a TCP stream become ULPDUs. A pull parser: it
-// says which octets it wants next. FPDU lengths, pads, markers and CRCs end here; ulpdu.hh is what
-// the layer above sees.
+// MPA's receive side (RFC 5044 4 and 6): the octets of a TCP stream become ULPDUs. A pull parser:
+// it says which octets it wants next. FPDU lengths, pads, markers and CRCs end here; ulpdu.hh is
+// what the layer above sees.
 //
 // Every FPDU is fed in steps: the length and the shortest header above, which the smallest ULPDU
-// fills; the rest of a longer header; payload, placed by the host (or gathered, or skipped); pad and
-// CRC. Markers cut these steps, and are taken out.
+// fills; the rest of a longer header; payload, placed by the host (or gathered, or skipped); pad
+// and CRC. Markers cut these steps, and are taken out.
 //
 // The layer above hears of an error in a ULPDU only when the CRC was found good: RFC 5044 4.4, "the
 // receiver MUST first". Only then has a responder received and validated an FPDU, and may tell

@@ -63,7 +63,9 @@ void RdmapReceiver::start(const core_rx_params &params)
 // Of all codes only these blame the LLP. Like every LLP error they include no header.
 [[gnu::cold]] core_rx_event RdmapReceiver::fault(FramingFault why)
 {
-	return tell(nullptr, 0, error(why == FramingFault::crc ? LlpError::crc : LlpError::framing));
+	LlpError code = why == FramingFault::crc ? LlpError::crc : LlpError::framing;
+
+	return tell(nullptr, 0, error(code));
 }
 
 // Receives and read sinks are this end's own memory: what keeps the host from using them is not the

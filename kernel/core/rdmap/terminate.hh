@@ -97,8 +97,8 @@ constexpr ProtectionError protection_error(Verdict verdict)
 	}
 }
 
-// A tagged buffer is DDP's to check (RFC 5041 7.1), the source of a RDMA Read and the STag of a Send
-// that invalidates RDMAP's (RFC 5040 7.2).
+// A tagged buffer is DDP's to check (RFC 5041 7.1); the source of a RDMA Read, and the STag of a
+// Send that invalidates, are RDMAP's (RFC 5040 7.2).
 constexpr Error region_error(Message message, Verdict verdict)
 {
 	if (message == Message::write || message == Message::read_response)
@@ -106,8 +106,8 @@ constexpr Error region_error(Message message, Verdict verdict)
 	return error(protection_error(verdict), message == Message::read_request);
 }
 
-// A Read Response that does not end with its read, and a message of RDMAP's own that is cut short or
-// spread over segments, have no code of their own.
+// A Read Response that does not end with its read, and a message of RDMAP's own that is cut short
+// or spread over segments, have no code of their own.
 constexpr Error error_of(Message message, Verdict verdict)
 {
 	switch (verdict) {
