@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The Terminate parser: any octets of any length. What it accepts, it can build, and reads back as
-// the same.
+// the same. Whatever it says of a request of ours is said of one that its DDP header can be of.
+#include <rdma/srnic-abi.h>
+
 #include "host.hh"
+
+static void require_sense(const core_terminate &term)
+{
+	core_refusal refusal = core_terminate_refusal(&term);
+	bool tagged = term.ddp[0] & 0x80;
+
+	REQUIRE(core_terminate_code(&term) <= 0xffff);
+	REQUIRE(core_terminate_event(&term) <= CORE_STREAM_REQUEST_ERROR);
+	if (refusal.what == CORE_REFUSED_NOTHING)
+		return;
+	REQUIRE(term.has_ddp && tagged == (refusal.what == CORE_REFUSED_WRITE));
+	REQUIRE(refusal.status == SRNIC_WC_REM_ACCESS_ERR ||
+		refusal.status == SRNIC_WC_REM_INV_REQ_ERR);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
@@ -30,5 +46,6 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	REQUIRE(term.has_ddp == again.has_ddp && term.has_rdmap == again.has_rdmap);
 	REQUIRE(memcmp(term.ddp, again.ddp, sizeof(term.ddp)) == 0);
 	REQUIRE(memcmp(term.read_request, again.read_request, sizeof(term.read_request)) == 0);
+	require_sense(term);
 	return 0;
 }

@@ -107,6 +107,7 @@ private:
 	core_rx_event place(const core_place &at, const u8 *data, u32 n);
 	core_rx_event deliver_send();
 	void deliver_read_response();
+	void blame_request(const core_terminate &why);
 	void release_hold();
 	void deliver(core_rx_event event);
 
@@ -159,6 +160,7 @@ private:
 	u32 ird = 0, ord = 0;
 	std::deque<core_read_request> inbound;
 	std::deque<OutboundRead> outbound;
+	u32 reads_done = 0; // and not in outbound any more
 
 	core_rx rx{};
 	bool receive_active = false;

@@ -483,7 +483,7 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 // Rules 14 and 15. Writes and Sends: when TCP has all of it. Reads: when all octets have come.
 void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 {
-	const Side &us = sides[side];
+	const Side &us = sides[side], &peer = sides[!side];
 	const srnic_send_wqe &wqe = op.request.wqe;
 	bool sent = op.built && us.out->accepted() >= op.stream_end;
 	bool in_slot = op.request.malformed || (is_read(wqe.opcode) && !us.agreed.ord);
@@ -511,6 +511,13 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 		    !(wqe.opcode == SRNIC_OP_READ_INV && !op.done))
 			broken("side %u: request %llu could have been done", side, cqe.wr_id);
 		op.refused = true;
+		break;
+	case SRNIC_WC_REM_ACCESS_ERR:
+	case SRNIC_WC_REM_INV_REQ_ERR:
+		if (!is_read(wqe.opcode) || !peer.failed || op.done ||
+		    core_terminate_refusal(&peer.sent_term).status != cqe.status)
+			broken("side %u: request %llu was not refused by the peer", side,
+			       cqe.wr_id);
 		break;
 	default:
 		broken("side %u: request %llu completes with status %u", side, cqe.wr_id,
@@ -547,6 +554,11 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 		if (!message || invalidate(us, message->inv_stag, true))
 			broken("side %u: an invalidation is refused without reason", side);
 		us.owed = is_known(us, message->inv_stag) ? 0x0109 : 0x0100;
+		break;
+	case SRNIC_WC_LOC_LEN_ERR:
+		if (!us.due.count(0x1205) && !damaged(side))
+			broken("side %u: receive %llu was long enough", side, cqe.wr_id);
+		us.owed = 0x1205;
 		break;
 	case SRNIC_WC_FLUSH_ERR:
 		if (!us.failed)

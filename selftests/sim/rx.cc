@@ -90,11 +90,22 @@ void Endpoint::deliver_read_response()
 	u8 status = SRNIC_WC_SUCCESS;
 
 	outbound.pop_front();
+	reads_done++;
 	if (read.invalidate && invalidate(read.sges[0].lkey, false) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
 	witness.delivered(side, CORE_RX_READ_RESPONSE);
 	if (!read.rtr)
 		complete(read.index, status, read.sink.length);
+}
+
+// The read that the peer refused, if it is outstanding, completes as refused; MSNs begin with 1.
+void Endpoint::blame_request(const core_terminate &why)
+{
+	core_refusal refusal = core_terminate_refusal(&why);
+	u32 at = refusal.msn - CORE_FIRST_MSN - reads_done;
+
+	if (refusal.what == CORE_REFUSED_READ && at < outbound.size() && !outbound[at].rtr)
+		complete(outbound[at].index, refusal.status, 0);
 }
 
 // RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU.
@@ -106,6 +117,8 @@ void Endpoint::release_hold()
 
 void Endpoint::deliver(core_rx_event event)
 {
+	const core_terminate &told = *core_rx_terminate(&rx);
+
 	if (event == CORE_RX_SEND)
 		event = deliver_send();
 	switch (event) {
@@ -121,11 +134,14 @@ void Endpoint::deliver(core_rx_event event)
 		break;
 	case CORE_RX_TERMINATE:
 		witness.delivered(side, event);
+		blame_request(told);
 		fail(Cause::peer_terminated);
 		break;
 	case CORE_RX_ERROR:
 		release_hold(); // what is refused may still be a valid FPDU
-		terminate(Cause::peer_error, *core_rx_terminate(&rx));
+		if (receive_active && core_terminate_receive_status(&told) != SRNIC_WC_FLUSH_ERR)
+			complete_recv(nullptr, core_terminate_receive_status(&told));
+		terminate(Cause::peer_error, told);
 		break;
 	default:
 		break;
