@@ -81,8 +81,7 @@ static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 		return ret;
 	id->add_ref(id);
 	ep->cm_id = id;
-	srnic_startup_enter(ep, SRNIC_EP_CONNECTING);
-	srnic_ep_kick(ep);
+	srnic_ep_enter(ep, CORE_CONN_CONNECTING);
 	return 0;
 }
 
@@ -100,7 +99,7 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		return PTR_ERR(ep);
 	ret = connect_locked(ep, id, param);
 	if (ret)
-		srnic_ep_die(ep);
+		srnic_ep_discard(ep);
 	srnic_ep_unlock_put(ep);
 	return ret;
 }
@@ -137,7 +136,6 @@ static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 		return ret;
 	id->add_ref(id);
 	ep->cm_id = id;
-	srnic_startup_enter(ep, SRNIC_EP_REPLYING);
 	return 0;
 }
 
@@ -153,16 +151,11 @@ int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (!ep)
 		return -ECONNRESET;
-	if (ep->state == SRNIC_EP_ANNOUNCED) {
+	if (ep->state == CORE_CONN_ANNOUNCED)
 		ret = accept_locked(ep, id, param);
-		if (ret)
-			srnic_ep_refuse(ep, NULL, 0);
-		srnic_ep_kick(ep);
-	} else if (ep->state == SRNIC_EP_REPLYING) {
-		srnic_ep_die(ep);
-	} else {
+	if (!srnic_ep_feed(ep, ret ? CORE_CONN_REJECT : CORE_CONN_ACCEPT))
 		ret = -ECONNRESET;
-	}
+	srnic_ep_kick(ep);
 	srnic_ep_unlock_put(ep);
 	return ret;
 }
@@ -173,12 +166,12 @@ int srnic_reject(struct iw_cm_id *id, const void *pdata, u8 len)
 
 	if (!ep)
 		return 0;
-	if (ep->state == SRNIC_EP_ANNOUNCED) {
-		srnic_ep_refuse(ep, pdata, len);
-		srnic_ep_kick(ep);
-	} else if (ep->state == SRNIC_EP_REPLYING) {
-		srnic_ep_die(ep);
+	if (ep->startup) {
+		ep->startup->refusal = pdata;
+		ep->startup->refusal_len = len;
 	}
+	srnic_ep_feed(ep, CORE_CONN_REJECT);
+	srnic_ep_kick(ep);
 	srnic_ep_unlock_put(ep);
 	return 0;
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An ep: its references, the work that takes it from state to state, its creation and death, and
- * what reaches it from the QP, the listener and the device. The states are startup.c's and
- * teardown.c's.
+ * An ep: its references, its creation and death, and what reaches it from the QP, the listener and
+ * the device.
  */
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
 #include "connection/connect.h"
 #include "connection/ep.h"
 #include "stream/qp.h"
-
-#define MAX_SECONDS 3600U
 
 /* ---- references, and what makes its work run ---- */
 
@@ -87,69 +83,6 @@ static const struct srnic_qp_owner_ops owner_ops = {
 	.over = owner_over,
 };
 
-/* ---- time ---- */
-
-void srnic_ep_set_deadline(struct srnic_ep *ep, unsigned int seconds)
-{
-	ep->timed = true;
-	ep->deadline = jiffies + min(seconds, MAX_SECONDS) * HZ;
-}
-
-bool srnic_ep_expired(const struct srnic_ep *ep)
-{
-	return ep->timed && time_after_eq(jiffies, ep->deadline);
-}
-
-/* ---- the work ---- */
-
-/* Arms the timer, unless the work is pending anyway: then it comes back here. */
-static void arm(struct srnic_ep *ep)
-{
-	unsigned long now = jiffies;
-
-	if (!ep->timed)
-		return;
-	srnic_ep_get(ep);
-	if (!queue_delayed_work(srnic_wq, &ep->work,
-				time_after(ep->deadline, now) ? ep->deadline - now : 0))
-		srnic_ep_put(ep);
-}
-
-/* Startup may be told to stop from outside: the QP goes, the listener goes, the device goes. */
-static bool stopped(const struct srnic_ep *ep)
-{
-	return ep->state < SRNIC_EP_OPERATION && atomic_read(&ep->over);
-}
-
-static int step(struct srnic_ep *ep)
-{
-	return ep->state < SRNIC_EP_OPERATION ? srnic_startup_step(ep) : srnic_ending_step(ep);
-}
-
-static void run(struct srnic_ep *ep)
-{
-	int ret;
-
-	do {
-		ret = stopped(ep) ? -ECONNABORTED : step(ep);
-		if (ret < 0)
-			srnic_ep_fail(ep, ret);
-	} while (ret == SRNIC_STEP_ONWARD);
-	arm(ep);
-}
-
-static void ep_work(struct work_struct *work)
-{
-	struct srnic_ep *ep = container_of(to_delayed_work(work), struct srnic_ep, work);
-	unsigned int noio = memalloc_noio_save(); /* storage may wait for this very connection */
-
-	mutex_lock(&ep->lock);
-	run(ep);
-	mutex_unlock(&ep->lock);
-	srnic_ep_put(ep);
-	memalloc_noio_restore(noio);
-}
-
 /* ---- creation and death ---- */
 
 /* Makes it one of the device's, unless that goes. */
@@ -186,8 +119,9 @@ struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ep->ref);
 	mutex_init(&ep->lock);
-	INIT_DELAYED_WORK(&ep->work, ep_work);
+	INIT_DELAYED_WORK(&ep->work, srnic_ep_work);
 	ep->watch.wake = wake;
+	INIT_LIST_HEAD(&ep->place);
 	ep->owner.ops = &owner_ops;
 	ep->dev = dev;
 	ep->net = maybe_get_net(net);
@@ -229,23 +163,27 @@ void srnic_ep_forget_announcement(struct srnic_ep *ep)
 	srnic_ep_put(ep);	/* never the last one */
 }
 
-void srnic_ep_part(struct srnic_ep *ep)
+void srnic_ep_leave_listener(struct srnic_ep *ep)
 {
 	struct srnic_listen *listen = ep->listen;
 
+	WRITE_ONCE(ep->listen, NULL);
+	if (listen)
+		srnic_listen_done(listen, ep);
+}
+
+void srnic_ep_part(struct srnic_ep *ep)
+{
 	srnic_ep_forget_announcement(ep);
 	if (ep->cm_id)
 		ep->cm_id->rem_ref(ep->cm_id);
 	ep->cm_id = NULL;
 	srnic_ep_drop_qp(ep);
-	WRITE_ONCE(ep->listen, NULL);
-	if (listen)
-		srnic_listen_done(listen);
+	srnic_ep_leave_listener(ep);
 }
 
-void srnic_ep_die(struct srnic_ep *ep)
+void srnic_ep_release(struct srnic_ep *ep)
 {
-	srnic_ep_part(ep);
 	if (ep->sock) {
 		srnic_sock_unwatch(ep->sock, &ep->watch);
 		srnic_sock_release(ep->sock);
@@ -254,12 +192,17 @@ void srnic_ep_die(struct srnic_ep *ep)
 	put_net(ep->net);
 	kfree(ep->startup);
 	ep->startup = NULL;
-	ep->timed = false;
-	ep->state = SRNIC_EP_DEAD;
 	spin_lock_irq(&ep->dev->connections.lock);
 	list_del_init(&ep->link);
 	spin_unlock_irq(&ep->dev->connections.lock);
 	srnic_ep_put(ep);
+}
+
+void srnic_ep_discard(struct srnic_ep *ep)
+{
+	ep->state = CORE_CONN_DEAD;
+	srnic_ep_part(ep);
+	srnic_ep_release(ep);
 }
 
 /* ---- from outside: the listener, the device ---- */

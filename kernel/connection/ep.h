@@ -2,7 +2,9 @@
 /*
  * An ep (endpoint), for the files that connections are made of: ep.c, the object; frame.c and
  * events.c, which speak to the peer during startup and to the consumer; startup.c and teardown.c,
- * its states; connect.c and listen.c, the verbs. Below them all is socket.c.
+ * what its states look for; machine.c, which runs it; connect.c and listen.c, the verbs. Below them
+ * all is socket.c. Its states, and what leads from one to another, are the core's
+ * (core/connection.cc).
  */
 #ifndef SRNIC_EP_H
 #define SRNIC_EP_H
@@ -20,47 +22,17 @@ struct srnic_listen;
 struct srnic_qp;
 
 /*
- * States of an ep. Those before OPERATION are the MPA startup phase, each with a deadline but for
- * the consumer's part.
- *
- *	state		waits for			then			if it fails
- *	CONNECTING	TCP to connect			REQUESTING		CONNECT_REPLY, DEAD
- *	REQUESTING	TCP to take the Request		AWAIT_REPLY		CONNECT_REPLY, DEAD
- *	AWAIT_REPLY	the Reply			OPERATION, CLOSING	CONNECT_REPLY, DEAD
- *	AWAIT_REQUEST	the Request			ANNOUNCED		DEAD
- *	ANNOUNCED	accept or reject		REPLYING, CLOSING	DEAD (a later accept fails)
- *	REPLYING	TCP to take the Reply		OPERATION		ESTABLISHED with status, CLOSE, DEAD
- *	CLOSING		TCP to take our last frame	LINGER			DEAD
- *	OPERATION	srnic_ep_over()			DRAINING or CLOSE, LINGER
- *	DRAINING	what is posted to be sent	CLOSE, LINGER
- *	LINGER		the peer's FIN, all acked	DEAD			DEAD (reset)
- *	DEAD		its last reference
- *
- * iw_cm gets CONNECT_REPLY once per connect() that returned 0, ESTABLISHED once per accept() that
- * returned 0, and DISCONNECT and CLOSE only after one of these with status 0 (CLOSE also after a
- * failed ESTABLISHED): never more than the 4 or 3 events it has room for.
+ * What only the startup phase needs: the frames in both directions, and what they said. @refusal:
+ * the consumer's private data for a Reply that rejects; its own memory, while it is laid out.
  */
-enum srnic_ep_state {
-	SRNIC_EP_CONNECTING,
-	SRNIC_EP_REQUESTING,
-	SRNIC_EP_AWAIT_REPLY,
-	SRNIC_EP_AWAIT_REQUEST,
-	SRNIC_EP_ANNOUNCED,
-	SRNIC_EP_REPLYING,
-	SRNIC_EP_CLOSING,
-	SRNIC_EP_OPERATION,
-	SRNIC_EP_DRAINING,
-	SRNIC_EP_LINGER,
-	SRNIC_EP_DEAD,
-};
-
-/* What only the startup phase needs: the frames in both directions, and what they said. */
 struct srnic_startup {
 	struct core_mpa_local local;
 	struct core_mpa_frame request, reply;
 	struct core_mpa_agreed agreed;
 	u32 received;
 	u32 out_len, out_sent;
+	const void *refusal;
+	u32 refusal_len;
 	u8 in[CORE_MPA_HEADER + CORE_MPA_MAX_PRIVATE];
 	u8 out[CORE_MPA_HEADER + CORE_MPA_MAX_PRIVATE];
 };
@@ -89,14 +61,13 @@ struct srnic_startup {
  * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
  * @hurry: an ABORT came: no time may be lost; only ever set. @killed: the device goes: do not
  *	linger
+ * @error: the errno of the last input that has one
+ * @patience: how long the state may last, in jiffies; not of a state without a limit
  * @owner: what the QP knows of this ep (stream/attach.h)
  * @qp: claimed by this ep, or started; referenced
- * @up: the consumer believes itself connected: it is owed a CLOSE
+ * @place: @since: in listener->startups while @listen is set, but for one that gives way; since
+ *	when, in jiffies. listen.c's, under listener->startups_lock
  * @announced_id: 0, or its number in dev->connections.announced
- * @drain_end: @drain_limit: jiffies; DRAINING ends at the latest at either. The former moves when
- *	@progress, which is srnic_sock_progress() at the last look, has changed
- * @extensions: how often LINGER's deadline was moved because octets still flowed; @unacked: in
- *	LINGER, at the last look
  */
 struct srnic_ep {
 	struct kref ref;
@@ -107,35 +78,21 @@ struct srnic_ep {
 	struct srnic_dev *dev;
 	struct net *net;
 	struct socket *sock;
-	enum srnic_ep_state state;
+	enum core_conn_state state;
 	atomic_t over;
 	bool hurry;
 	bool killed;
-	bool up;
-	bool timed;
-	unsigned long deadline;
+	int error;
+	struct core_patience patience;
 	struct iw_cm_id *cm_id;
 	struct srnic_qp_owner owner;
 	struct srnic_qp *qp;
 	struct srnic_listen *listen;
+	struct list_head place;
+	u64 since;
 	u32 announced_id;
-	unsigned long drain_end, drain_limit;
-	u32 progress;
-	u32 extensions;
-	u32 unacked;
 	struct srnic_startup *startup;
 	struct sockaddr_storage local, remote;
-};
-
-/*
- * What a step of the machine says when it did not fail: come back when something happens, at the
- * deadline at the latest, or at once. What a deadline means when it has passed is the state's to
- * say. A step of OPERATION or DRAINING does not fail: the QP still has the socket, and lets go of
- * it only on the way to LINGER.
- */
-enum srnic_step {
-	SRNIC_STEP_WAIT = 0,
-	SRNIC_STEP_ONWARD = 1,
 };
 
 /*
@@ -162,8 +119,6 @@ void srnic_ep_put(struct srnic_ep *ep);
 void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
 /* Has the machine run soon. Any context; the caller's reference keeps the ep while this runs. */
 void srnic_ep_kick(struct srnic_ep *ep);
-void srnic_ep_set_deadline(struct srnic_ep *ep, unsigned int seconds);
-bool srnic_ep_expired(const struct srnic_ep *ep);
 /*
  * Gives the QP back, claimed or stopped: its consumer can connect it anew, so this comes before it
  * is told of a failure.
@@ -171,15 +126,36 @@ bool srnic_ep_expired(const struct srnic_ep *ep);
 void srnic_ep_drop_qp(struct srnic_ep *ep);
 /* Ends the time in which accept and reject can find it. */
 void srnic_ep_forget_announcement(struct srnic_ep *ep);
+/* Gives back its place among the startups of a listening id. */
+void srnic_ep_leave_listener(struct srnic_ep *ep);
 /* Lets go of the consumer's objects: no event follows. */
 void srnic_ep_part(struct srnic_ep *ep);
-/* The end. The caller still has a reference. A connection that is not over is reset. */
-void srnic_ep_die(struct srnic_ep *ep);
+/*
+ * Lets go of everything else, once it has parted and is DEAD; a connection that is not over is
+ * reset. The caller still has a reference.
+ */
+void srnic_ep_release(struct srnic_ep *ep);
+/* Both, whatever the state: an ep that nobody has been told of. */
+void srnic_ep_discard(struct srnic_ep *ep);
 /*
  * Ends the startups that wait for a Request on behalf of this listening id. Any context, no ep's
  * lock needed.
  */
 void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *listen);
+
+/* ---- machine.c: what takes it from state to state ---- */
+
+/* The body of ep->work. */
+void srnic_ep_work(struct work_struct *work);
+/* Its first state: the work goes on from there. */
+void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state);
+/* What has happened that its state waits for, of which the work takes care. */
+enum core_conn_input srnic_ep_look(struct srnic_ep *ep);
+/*
+ * Something has happened: does all that follows at once. False if it means nothing in this state.
+ * The time of a new state is kept by the work only, so a verb kicks it afterwards.
+ */
+bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input);
 
 /* ---- frame.c: the frames of startup, in ep->startup ---- */
 
@@ -192,10 +168,10 @@ int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *para
  */
 int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
 /*
- * Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2). Private data of up to 255 octets always
- * fits.
+ * Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2), with startup->refusal: up to 255 octets
+ * always fit.
  */
-void srnic_frame_refusal(struct srnic_ep *ep, const void *private, u32 len);
+void srnic_frame_refusal(struct srnic_ep *ep);
 /*
  * Lays out agreed.error in a Terminate, as RFC 6581 8 wants it of an initiator: the only FPDU that
  * it ever sends.
@@ -217,17 +193,16 @@ u8 *srnic_frame_private(struct srnic_startup *startup, const struct core_mpa_fra
 int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status);
 /* A failed connect(). */
 void srnic_report_failure(struct srnic_ep *ep, int status);
-/*
- * The peer's answer to connect(). -ENOMEM: not delivered, since iw_cm could not copy the private
- * data.
- */
-int srnic_report_reply(struct srnic_ep *ep, int status);
+/* The peer has accepted. Outcome UNDELIVERED: iw_cm could not copy the private data. */
+enum core_conn_input srnic_report_connected(struct srnic_ep *ep);
+/* The peer has rejected; without its private data if iw_cm cannot copy it. */
+void srnic_report_rejected(struct srnic_ep *ep);
 void srnic_report_established(struct srnic_ep *ep);
 /*
  * Hands the connection to the consumer, under a number by which accept and reject find it for as
- * long as it is there.
+ * long as it is there. Outcome: TOOK_REQUEST, BUSY, or BROKEN.
  */
-int srnic_report_request(struct srnic_ep *ep);
+enum core_conn_input srnic_report_request(struct srnic_ep *ep);
 
 /* ---- startup.c: the states before OPERATION ---- */
 
@@ -236,34 +211,41 @@ int srnic_report_request(struct srnic_ep *ep);
  * listen. No ep's lock.
  */
 int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock);
-/* The ep waits for TCP or the peer in this state, and no longer than startup_timeout. */
-void srnic_startup_enter(struct srnic_ep *ep, enum srnic_ep_state state);
-/* The Reply refuses; then the connection is closed. The consumer is done with it. */
-void srnic_ep_refuse(struct srnic_ep *ep, const void *private, u32 len);
-/*
- * The ep's work has it do what its state wants now: enum srnic_step, or -errno for srnic_ep_fail().
- */
-int srnic_startup_step(struct srnic_ep *ep);
+/* What has happened that the state waits for; BROKEN: ep->error says how. */
+enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
+/* Seconds that a state with this limit may last. */
+u32 srnic_startup_patience(enum core_conn_limit limit);
+/* Outcome: QP_STARTED or QP_REFUSED. */
+enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep);
+/* Full operation has begun: frees ep->startup. */
+void srnic_startup_done(struct srnic_ep *ep);
 
 /* ---- teardown.c: OPERATION and the states after it ---- */
 
-/* Closes our half and waits for the peer's, with nothing but the socket in hand. */
-void srnic_ep_linger(struct srnic_ep *ep);
-/* The state's step has failed: the events that are owed, then the end. The ep's work only. */
-void srnic_ep_fail(struct srnic_ep *ep, int err);
-int srnic_ending_step(struct srnic_ep *ep);
+enum core_conn_input srnic_teardown_look(struct srnic_ep *ep);
+/* Seconds that a state may last without progress, and in all. */
+void srnic_teardown_patience(enum core_conn_limit limit, u32 *each, u32 *most);
+/* What its state counts as progress; 0 where nothing is. */
+u32 srnic_teardown_progress(const struct srnic_ep *ep);
+/* Closes our half and watches for the peer's. */
+void srnic_teardown_shut(struct srnic_ep *ep);
 
 /* ---- listen.c: listening ids ---- */
+
+/* Module parameters and their defaults. */
+#define SRNIC_MAX_STARTUPS		128
+#define SRNIC_MAX_STARTUPS_PER_SOURCE	64
+extern unsigned int srnic_max_startups, srnic_max_startups_per_source;
 
 /*
  * Delivers a CONNECT_REQUEST; -ECONNABORTED if the id listens no more, -ENOMEM if its backlog is
  * full.
  */
 int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event);
-/*
- * The startup that srnic_ep_passive() began is announced or has failed; gives back the reference.
- */
-void srnic_listen_done(struct srnic_listen *listen);
+/* The ep of srnic_ep_passive() takes its place among the startups in progress. */
+void srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
+/* It is announced or has failed; gives back the place, and the ep's reference on listen. */
+void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep);
 /* Closes all listening ids of a device. No ep's lock. */
 void srnic_listen_dev_exit(struct srnic_dev *dev);
 

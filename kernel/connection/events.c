@@ -42,7 +42,8 @@ void srnic_report_failure(struct srnic_ep *ep, int status)
 	ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
-int srnic_report_reply(struct srnic_ep *ep, int status)
+/* The peer's answer to connect(). -ENOMEM: not delivered. */
+static int report_reply(struct srnic_ep *ep, int status)
 {
 	struct srnic_startup *startup = ep->startup;
 	struct iw_cm_event event = {
@@ -59,6 +60,19 @@ int srnic_report_reply(struct srnic_ep *ep, int status)
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
+enum core_conn_input srnic_report_connected(struct srnic_ep *ep)
+{
+	ep->error = report_reply(ep, 0);
+	srnic_startup_done(ep);
+	return ep->error ? CORE_CONN_UNDELIVERED : CORE_CONN_NOTHING;
+}
+
+void srnic_report_rejected(struct srnic_ep *ep)
+{
+	if (report_reply(ep, -ECONNREFUSED))
+		srnic_report_failure(ep, -ECONNREFUSED);
+}
+
 void srnic_report_established(struct srnic_ep *ep)
 {
 	struct iw_cm_event event = {
@@ -69,10 +83,12 @@ void srnic_report_established(struct srnic_ep *ep)
 		.ord = clamp_depth(ep->startup->agreed.ird, SRNIC_MAX_IRD),
 	};
 
+	srnic_ep_forget_announcement(ep);
 	ep->cm_id->event_handler(ep->cm_id, &event);
+	srnic_startup_done(ep);
 }
 
-int srnic_report_request(struct srnic_ep *ep)
+static int announce(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 	struct srnic_dev_connections *conns = &ep->dev->connections;
@@ -96,4 +112,12 @@ int srnic_report_request(struct srnic_ep *ep)
 	event.private_data = srnic_frame_private(startup, &startup->request, &len);
 	event.private_data_len = len;
 	return srnic_listen_announce(ep->listen, &event);
+}
+
+enum core_conn_input srnic_report_request(struct srnic_ep *ep)
+{
+	ep->error = announce(ep);
+	if (!ep->error)
+		return CORE_CONN_TOOK_REQUEST;
+	return ep->error == -ENOMEM ? CORE_CONN_BUSY : CORE_CONN_BROKEN;
 }

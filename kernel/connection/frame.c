@@ -73,13 +73,13 @@ int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
 	return 0;
 }
 
-void srnic_frame_refusal(struct srnic_ep *ep, const void *private, u32 len)
+void srnic_frame_refusal(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 
-	core_mpa_respond(&startup->request, &startup->local, true, len, &startup->reply,
-			 &startup->agreed);
-	lay_out(startup, &startup->reply, private, len);
+	core_mpa_respond(&startup->request, &startup->local, true, startup->refusal_len,
+			 &startup->reply, &startup->agreed);
+	lay_out(startup, &startup->reply, startup->refusal, startup->refusal_len);
 }
 
 void srnic_frame_terminate(struct srnic_ep *ep)

@@ -10,6 +10,7 @@
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
@@ -22,16 +23,39 @@
 #define ACCEPTS_PER_PASS 16
 
 /*
+ * How long a connection may say nothing before another one may take its place: enough for the
+ * Request of an honest peer that is far away, or loses a segment.
+ */
+#define IDLE_GRACE	(HZ / 2)
+
+unsigned int srnic_max_startups = SRNIC_MAX_STARTUPS;
+module_param_named(max_startups, srnic_max_startups, uint, 0644);
+MODULE_PARM_DESC(max_startups, "Connections of a listening port whose Request is not there yet, at "
+			       "most, unless its backlog is larger; the oldest gives way to a new one");
+
+unsigned int srnic_max_startups_per_source = SRNIC_MAX_STARTUPS_PER_SOURCE;
+module_param_named(max_startups_per_source, srnic_max_startups_per_source, uint, 0644);
+MODULE_PARM_DESC(max_startups_per_source, "The same for those of one source address");
+
+/*
  * struct srnic_listener - one listening socket
- * @ref: its place in `listeners` (as long as it has members), and pending or running work
+ * @ref: its place in `listeners` (as long as it has members), each member's memory, and pending or
+ *	running work
+ * @link: under listeners_lock. @net, @addr, @wildcard, @v6only: never change
+ * @lock: protects @members and @sock, and so is held while connections are accepted. Inside
+ *	listeners_lock; outside of an ep's lock: an accepted socket becomes an ep under it. Nobody
+ *	who has an ep's lock may take it
  * @sock: NULL once the last member has gone
- * @members: struct srnic_listen
- *
- * All under listeners_lock but for @work, which the socket's callback queues.
+ * @members: struct srnic_listen. Changes under listeners_lock as well
+ * @backlog: the largest that a member asked for, 1 at least
+ * @startups_lock: protects @startups, @num_startups, @full. Innermost, from process context
+ * @startups: struct srnic_ep, the oldest first: accepted, and the Request is not there yet
+ * @full: what else has connected waits in TCP's queue for one of them
  */
 struct srnic_listener {
 	struct kref ref;
 	struct list_head link;
+	struct mutex lock;
 	struct list_head members;
 	struct srnic_watch watch;
 	struct delayed_work work;
@@ -40,46 +64,55 @@ struct srnic_listener {
 	bool wildcard;
 	bool v6only;
 	struct socket *sock;
+	u32 backlog;
+	spinlock_t startups_lock;
+	struct list_head startups;
+	u32 num_startups;
+	bool full;
 };
 
 /*
  * struct srnic_listen - a listening id of iw_cm on one device
  * @ref: the id's provider_data until destroy_listen, membership in @listener until closed, each
  *	startup (srnic_ep.listen)
- * @listener: @link: valid while @listener is not NULL; under listeners_lock
+ * @listener: set once, by join(); referenced
+ * @joined: @link: it is a member; under listeners_lock and listener->lock
  * @lock: innermost but for iw_cm's; protects @open: events may be delivered on @cm_id, which is
  *	referenced
- * @startups: accepted connections whose Request is not there yet; at most @backlog
  */
 struct srnic_listen {
 	struct kref ref;
 	struct srnic_listener *listener;
+	bool joined;
 	struct list_head link;
 	struct mutex lock;
 	bool open;
 	struct iw_cm_id *cm_id;
 	struct srnic_dev *dev;
 	int backlog;
-	atomic_t startups;
 	bool tos_set;
 	u8 tos;
 };
 
 /*
- * Outside of all other locks here: an accepted socket becomes an ep under it. Nobody who has an
- * ep's lock may take it.
+ * Which sockets there are, of all namespaces. Outside of all other locks here; held to open, find
+ * or close one, not while connections are accepted.
  */
 static DEFINE_MUTEX(listeners_lock);
 static LIST_HEAD(listeners);
 
-static void free_listen(struct kref *ref)
-{
-	kfree(container_of(ref, struct srnic_listen, ref));
-}
-
 static void free_listener(struct kref *ref)
 {
 	kfree(container_of(ref, struct srnic_listener, ref));
+}
+
+static void free_listen(struct kref *ref)
+{
+	struct srnic_listen *listen = container_of(ref, struct srnic_listen, ref);
+
+	if (listen->listener)
+		kref_put(&listen->listener->ref, free_listener);
+	kfree(listen);
 }
 
 /* ---- addresses ---- */
@@ -89,6 +122,18 @@ static __be16 port_of(const struct sockaddr_storage *addr)
 	if (addr->ss_family == AF_INET6)
 		return ((const struct sockaddr_in6 *)addr)->sin6_port;
 	return ((const struct sockaddr_in *)addr)->sin_port;
+}
+
+/* The same host, whatever the port. */
+static bool same_source(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
+				       &((const struct sockaddr_in6 *)b)->sin6_addr);
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
 static bool is_wildcard(const struct sockaddr_storage *addr)
@@ -153,14 +198,105 @@ static bool serves_addr(struct net_device *netdev, const struct sockaddr_storage
 	return ret;
 }
 
-/* ---- accepting ---- */
+/* ---- startups in progress ---- */
 
 static void kick(struct srnic_listener *listener, unsigned long delay)
 {
 	kref_get(&listener->ref);
-	if (!queue_delayed_work(srnic_wq, &listener->work, delay))
-		kref_put(&listener->ref, free_listener);
+	if (mod_delayed_work(srnic_wq, &listener->work, delay))
+		kref_put(&listener->ref, free_listener);	/* it was pending with its own */
 }
+
+/* Another one gets the place of this one, which ends soon. startups_lock held. */
+static void give_way(struct srnic_listener *listener, struct srnic_ep *ep)
+{
+	lockdep_assert_held(&listener->startups_lock);
+	list_del_init(&ep->place);
+	listener->num_startups--;
+	srnic_ep_over(ep, SRNIC_OVER_ABORT);
+}
+
+static u32 most_startups(const struct srnic_listener *listener)
+{
+	return max(READ_ONCE(srnic_max_startups), listener->backlog);
+}
+
+/* Makes room for one more, if that needs be. 0, or after how many jiffies to ask again. */
+static unsigned long make_room(struct srnic_listener *listener)
+{
+	struct srnic_ep *oldest;
+	unsigned long wait = 0;
+	u64 age = 0;
+
+	spin_lock(&listener->startups_lock);
+	oldest = list_first_entry_or_null(&listener->startups, struct srnic_ep, place);
+	if (oldest)
+		age = get_jiffies_64() - oldest->since;
+	switch (core_admit(listener->num_startups, most_startups(listener), age, IDLE_GRACE)) {
+	case CORE_ADMIT_FOR_OLDEST:
+		give_way(listener, oldest);
+		break;
+	case CORE_ADMIT_LATER:
+		wait = IDLE_GRACE - age;
+		break;
+	case CORE_ADMIT:
+		break;
+	}
+	listener->full = wait;
+	spin_unlock(&listener->startups_lock);
+	return wait;
+}
+
+/*
+ * One source has no more than its share: its own oldest gives way, however young, since nobody else
+ * is to wait for it.
+ */
+static void bound_source(struct srnic_listener *listener, const struct srnic_ep *newest)
+{
+	struct srnic_ep *ep, *oldest = NULL;
+	u32 num = 0;
+
+	list_for_each_entry(ep, &listener->startups, place) {
+		if (!same_source(&ep->remote, &newest->remote))
+			continue;
+		num++;
+		if (!oldest)
+			oldest = ep;
+	}
+	if (num > max(READ_ONCE(srnic_max_startups_per_source), 1U))
+		give_way(listener, oldest);
+}
+
+void srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep)
+{
+	struct srnic_listener *listener = listen->listener;
+
+	ep->since = get_jiffies_64();
+	spin_lock(&listener->startups_lock);
+	list_add_tail(&ep->place, &listener->startups);
+	listener->num_startups++;
+	bound_source(listener, ep);
+	spin_unlock(&listener->startups_lock);
+}
+
+void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep)
+{
+	struct srnic_listener *listener = listen->listener;
+	bool full;
+
+	spin_lock(&listener->startups_lock);
+	if (!list_empty(&ep->place)) {
+		list_del_init(&ep->place);
+		listener->num_startups--;
+	}
+	full = listener->full;
+	spin_unlock(&listener->startups_lock);
+	if (full)
+		kick(listener, 0);
+	kref_put(&listen->ref, free_listen);
+}
+
+/* ---- accepting ---- */
 
 static void wake(struct srnic_watch *watch)
 {
@@ -191,14 +327,12 @@ static int begin(struct srnic_listener *listener, struct socket *sock)
 	listen = member_for(listener, &local);
 	if (!listen)
 		return -EADDRNOTAVAIL;
-	if (!atomic_add_unless(&listen->startups, 1, listen->backlog))
-		return -EBUSY;
 	if (listen->tos_set)
 		srnic_sock_set_tos(sock, listen->tos);
 	kref_get(&listen->ref);
 	ret = srnic_ep_passive(listen->dev, listen, sock);
 	if (ret)
-		srnic_listen_done(listen);
+		kref_put(&listen->ref, free_listen);
 	return ret;
 }
 
@@ -211,8 +345,14 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 	struct socket *sock;
 	int i, ret;
 
+	lockdep_assert_held(&listener->lock);
 	*delay = 0;
 	for (i = 0; i < ACCEPTS_PER_PASS; i++) {
+		if (!srnic_sock_has_connection(listener->sock))
+			return false;
+		*delay = make_room(listener);
+		if (*delay)
+			return true;
 		ret = srnic_sock_accept(listener->sock, &listener->watch, &sock);
 		if (ret == -EAGAIN)
 			return false;
@@ -234,10 +374,10 @@ static void listener_work(struct work_struct *work)
 		container_of(to_delayed_work(work), struct srnic_listener, work);
 	unsigned long delay;
 
-	mutex_lock(&listeners_lock);
+	mutex_lock(&listener->lock);
 	if (listener->sock && accept_some(listener, &delay))
 		kick(listener, delay);
-	mutex_unlock(&listeners_lock);
+	mutex_unlock(&listener->lock);
 	kref_put(&listener->ref, free_listener);
 }
 
@@ -252,12 +392,6 @@ int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event
 	return ret;
 }
 
-void srnic_listen_done(struct srnic_listen *listen)
-{
-	atomic_dec(&listen->startups);
-	kref_put(&listen->ref, free_listen);
-}
-
 /* ---- listening sockets (listeners_lock held) ---- */
 
 static int open_socket(struct srnic_listener *listener, const struct srnic_listen *listen)
@@ -270,7 +404,8 @@ static int open_socket(struct srnic_listener *listener, const struct srnic_liste
 		srnic_sock_set_tos(listener->sock, listen->tos);
 	/* Before it listens: no connection is to come in without a wake. */
 	srnic_sock_watch(listener->sock, &listener->watch);
-	ret = srnic_sock_listen(listener->sock, &listener->addr, listener->v6only, listen->backlog);
+	ret = srnic_sock_listen(listener->sock, &listener->addr, listener->v6only,
+				max(listen->backlog, SOMAXCONN));
 	if (ret) {
 		srnic_sock_unwatch(listener->sock, &listener->watch);
 		sock_release(listener->sock);
@@ -287,6 +422,9 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&listener->ref);
+	mutex_init(&listener->lock);
+	spin_lock_init(&listener->startups_lock);
+	INIT_LIST_HEAD(&listener->startups);
 	INIT_LIST_HEAD(&listener->members);
 	INIT_DELAYED_WORK(&listener->work, listener_work);
 	listener->watch.wake = wake;
@@ -306,6 +444,7 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 	return ERR_PTR(ret);
 }
 
+/* The last member has gone. listener->lock held, too. */
 static void close_listener(struct srnic_listener *listener)
 {
 	list_del(&listener->link);
@@ -351,11 +490,16 @@ static int join(struct srnic_listen *listen, struct net *net)
 	listener = listener_for(net, listen);
 	if (IS_ERR(listener))
 		return PTR_ERR(listener);
-	list_add_tail(&listen->link, &listener->members);
+	kref_get(&listener->ref);
 	listen->listener = listener;
 	listen->open = true;	/* nobody else knows it yet */
 	listen->cm_id->add_ref(listen->cm_id);
 	kref_get(&listen->ref);
+	mutex_lock(&listener->lock);
+	list_add_tail(&listen->link, &listener->members);
+	listener->backlog = max_t(u32, listener->backlog, listen->backlog);
+	listen->joined = true;
+	mutex_unlock(&listener->lock);
 	return 0;
 }
 
@@ -364,12 +508,14 @@ static void leave(struct srnic_listen *listen)
 {
 	struct srnic_listener *listener = listen->listener;
 
-	if (!listener)
+	if (!listen->joined)
 		return;
-	listen->listener = NULL;
+	mutex_lock(&listener->lock);
+	listen->joined = false;
 	list_del(&listen->link);
 	if (list_empty(&listener->members))
 		close_listener(listener);
+	mutex_unlock(&listener->lock);
 	mutex_lock(&listen->lock);
 	listen->open = false;
 	mutex_unlock(&listen->lock);

@@ -168,6 +168,11 @@ int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local,
 	return ret ?: kernel_listen(sock, backlog);
 }
 
+bool srnic_sock_has_connection(const struct socket *listening)
+{
+	return !reqsk_queue_empty(&inet_csk(listening->sk)->icsk_accept_queue);
+}
+
 int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
 		      struct socket **out)
 {
@@ -256,11 +261,9 @@ bool srnic_sock_discard(struct socket *sock)
 
 /* ---- closing ---- */
 
-u32 srnic_sock_unacked(struct socket *sock)
+u32 srnic_sock_acked(struct socket *sock)
 {
-	const struct tcp_sock *tp = tcp_sk(sock->sk);
-
-	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
+	return READ_ONCE(tcp_sk(sock->sk)->snd_una);
 }
 
 u32 srnic_sock_progress(struct socket *sock)

@@ -45,6 +45,8 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 		       const struct sockaddr_storage *remote);
 int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only,
 		      int backlog);
+/* Does a connection wait to be accepted? */
+bool srnic_sock_has_connection(const struct socket *listening);
 /*
  * The next connection of a listening socket that is watched by `watch`; -EAGAIN if there is none.
  */
@@ -62,8 +64,8 @@ int srnic_sock_send(struct socket *sock, const void *data, size_t len);
 int srnic_sock_recv(struct socket *sock, void *data, size_t len);
 /* Throws away what has come, within bounds; true if there may be more. */
 bool srnic_sock_discard(struct socket *sock);
-/* How many octets are not acknowledged, our own FIN included. */
-u32 srnic_sock_unacked(struct socket *sock);
+/* A number that changes when the peer acknowledges octets, or our FIN. */
+u32 srnic_sock_acked(struct socket *sock);
 /* A number that changes when the peer acknowledges octets, and when octets of the peer arrive. */
 u32 srnic_sock_progress(struct socket *sock);
 /* TCP is done with this connection, in whatever way. */

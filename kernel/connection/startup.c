@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The MPA startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): from TCP's
- * connection to full operation, or to the frame that says why not. What a frame means is decided in
- * the core.
+ * The MPA startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): what the
+ * states before OPERATION look for, and how long they last. What a frame means, and what follows
+ * from it, is decided in the core.
  */
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
 
-#include "connection/connect.h"
 #include "connection/ep.h"
-#include "stream/qp.h"
 #include "device/stats.h"
+#include "stream/qp.h"
+
+#define MAX_SECONDS 3600U
 
 static unsigned int startup_timeout = 10;
 module_param(startup_timeout, uint, 0644);
@@ -28,10 +29,16 @@ static unsigned int accept_timeout = 120;
 module_param(accept_timeout, uint, 0644);
 MODULE_PARM_DESC(accept_timeout, "Seconds for the local consumer to accept or reject");
 
-void srnic_startup_enter(struct srnic_ep *ep, enum srnic_ep_state state)
+u32 srnic_startup_patience(enum core_conn_limit limit)
 {
-	ep->state = state;
-	srnic_ep_set_deadline(ep, startup_timeout);
+	switch (limit) {
+	case CORE_CONN_LIMIT_REPLY:
+		return min(READ_ONCE(reply_timeout), MAX_SECONDS);
+	case CORE_CONN_LIMIT_ACCEPT:
+		return min(READ_ONCE(accept_timeout), MAX_SECONDS);
+	default:
+		return min(READ_ONCE(startup_timeout), MAX_SECONDS);
+	}
 }
 
 int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock)
@@ -40,106 +47,54 @@ int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct 
 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	WRITE_ONCE(ep->listen, listen);
 	ep->sock = sock;
 	srnic_sock_names(sock, &ep->local, &ep->remote);
+	WRITE_ONCE(ep->listen, listen);
+	srnic_listen_begun(listen, ep);
 	srnic_frame_local(ep, &(struct iw_cm_conn_param) {});
 	srnic_sock_watch(sock, &ep->watch);
-	srnic_startup_enter(ep, SRNIC_EP_AWAIT_REQUEST);
-	srnic_ep_kick(ep);
+	srnic_ep_enter(ep, CORE_CONN_AWAIT_REQUEST);
 	srnic_ep_unlock_put(ep);
 	return 0;
 }
 
-/* ---- ending it with a frame ---- */
-
-/* What is in startup->out goes out, then the connection is closed. The consumer is done with it. */
-static void close_after_frame(struct srnic_ep *ep)
-{
-	srnic_ep_part(ep);
-	srnic_startup_enter(ep, SRNIC_EP_CLOSING);
-}
-
-void srnic_ep_refuse(struct srnic_ep *ep, const void *private, u32 len)
-{
-	srnic_frame_refusal(ep, private, len);
-	close_after_frame(ep);
-}
-
-/*
- * The initiator cannot go on: its consumer hears of it, and the peer gets agreed.error in a
- * Terminate (RFC 6581 8).
- */
-static void terminate(struct srnic_ep *ep, int status)
-{
-	srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
-	srnic_count(ep->dev, SRNIC_TX_TERMINATES, 1);
-	srnic_ep_drop_qp(ep);
-	srnic_report_failure(ep, status);
-	srnic_frame_terminate(ep);
-	close_after_frame(ep);
-}
-
 /* ---- into full operation ---- */
 
-static int start_qp(struct srnic_ep *ep, bool initiator)
+enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)
 {
 	struct srnic_qp_start start = {
 		.owner = &ep->owner,
 		.sock = ep->sock,
 		.agreed = ep->startup->agreed,
-		.initiator = initiator,
+		.initiator = ep->state == CORE_CONN_AWAIT_REPLY,
 	};
 
 	/* What comes from here on waits in the socket until the QP looks. */
 	srnic_sock_unwatch(ep->sock, &ep->watch);
-	return srnic_qp_start(ep->qp, &start);
+	ep->error = srnic_qp_start(ep->qp, &start);
+	if (!ep->error)
+		return CORE_CONN_QP_STARTED;
+	srnic_sock_watch(ep->sock, &ep->watch);
+	ep->startup->agreed.error = CORE_MPA_LOCAL_CATASTROPHIC;
+	return CORE_CONN_QP_REFUSED;
 }
 
-static void enter_operation(struct srnic_ep *ep)
+void srnic_startup_done(struct srnic_ep *ep)
 {
 	srnic_count(ep->dev, SRNIC_CONNECTS, 1);
-	ep->state = SRNIC_EP_OPERATION;
-	ep->timed = false;
 	kfree(ep->startup);
 	ep->startup = NULL;
 }
 
-static int operate_initiator(struct srnic_ep *ep)
-{
-	int ret = start_qp(ep, true);
+/* ---- what each state looks for ---- */
 
-	if (ret) {
-		ep->startup->agreed.error = CORE_MPA_LOCAL_CATASTROPHIC;
-		terminate(ep, ret);
-		return SRNIC_STEP_ONWARD;
-	}
-	ret = srnic_report_reply(ep, 0);
-	ep->up = !ret;
-	if (ret) {
-		srnic_report_failure(ep, ret);
-		srnic_ep_over(ep, SRNIC_OVER_ABORT);
-	}
-	enter_operation(ep);
-	return SRNIC_STEP_ONWARD;
+static enum core_conn_input broken(struct srnic_ep *ep, int err)
+{
+	ep->error = err;
+	return CORE_CONN_BROKEN;
 }
 
-static int operate_responder(struct srnic_ep *ep)
-{
-	int ret = start_qp(ep, false);
-
-	if (ret)
-		return ret;
-	srnic_ep_forget_announcement(ep);
-	srnic_report_established(ep);
-	ep->up = true;
-	enter_operation(ep);
-	return SRNIC_STEP_ONWARD;
-}
-
-/* ---- steps: one per state, run under ep->lock; as srnic_startup_step() ---- */
-
-static int step_connecting(struct srnic_ep *ep)
+static enum core_conn_input look_connecting(struct srnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	int ret;
@@ -147,104 +102,68 @@ static int step_connecting(struct srnic_ep *ep)
 	switch (inet_sk_state_load(sk)) {
 	case TCP_SYN_SENT:
 	case TCP_SYN_RECV:
-		return SRNIC_STEP_WAIT;
+		return CORE_CONN_NOTHING;
 	case TCP_CLOSE:
-		return sock_error(sk) ?: -ECONNREFUSED;
+		return broken(ep, sock_error(sk) ?: -ECONNREFUSED);
 	}
 	ret = srnic_sock_names(ep->sock, &ep->local, &ep->remote);
-	if (ret)
-		return ret;
-	srnic_startup_enter(ep, SRNIC_EP_REQUESTING);
-	return SRNIC_STEP_ONWARD;
+	return ret ? broken(ep, ret) : CORE_CONN_TCP_CONNECTED;
 }
 
-static int step_requesting(struct srnic_ep *ep)
+static enum core_conn_input look_sending(struct srnic_ep *ep)
 {
 	int ret = srnic_frame_send(ep);
 
-	if (ret <= 0)
-		return ret;
-	ep->state = SRNIC_EP_AWAIT_REPLY;
-	srnic_ep_set_deadline(ep, reply_timeout);
-	return SRNIC_STEP_ONWARD;
+	if (ret < 0)
+		return broken(ep, ret);
+	return ret ? CORE_CONN_FRAME_SENT : CORE_CONN_NOTHING;
 }
 
-static int step_await_reply(struct srnic_ep *ep)
+static enum core_conn_input look_await_reply(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 	int ret = srnic_frame_receive(ep, true);
 
-	if (ret <= 0)
-		return ret;
-	if (startup->reply.reject) {
-		srnic_ep_drop_qp(ep);
-		if (srnic_report_reply(ep, -ECONNREFUSED))
-			srnic_report_failure(ep, -ECONNREFUSED);
-		srnic_ep_linger(ep);
-		return SRNIC_STEP_ONWARD;
-	}
+	if (ret < 0)
+		return broken(ep, ret);
+	if (!ret)
+		return CORE_CONN_NOTHING;
+	if (startup->reply.reject)
+		return CORE_CONN_REPLY_REJECTS;
 	core_mpa_conclude(&startup->request, &startup->reply, &startup->local, &startup->agreed);
-	if (!startup->agreed.error)
-		return operate_initiator(ep);
-	terminate(ep, -EPROTO);
-	return SRNIC_STEP_ONWARD;
+	return startup->agreed.error ? CORE_CONN_REPLY_UNFIT : CORE_CONN_REPLY_ACCEPTS;
 }
 
-static int step_await_request(struct srnic_ep *ep)
+static enum core_conn_input look_await_request(struct srnic_ep *ep)
 {
 	int ret = srnic_frame_receive(ep, false);
 
-	if (ret <= 0)
-		return ret;
-	ret = srnic_report_request(ep);
-	if (ret == -ENOMEM) {	/* the consumer's backlog is full: it would refuse */
-		srnic_ep_refuse(ep, NULL, 0);
-		return SRNIC_STEP_ONWARD;
-	}
 	if (ret < 0)
-		return ret;
-	srnic_listen_done(ep->listen);
-	WRITE_ONCE(ep->listen, NULL);
-	ep->state = SRNIC_EP_ANNOUNCED;
-	srnic_ep_set_deadline(ep, accept_timeout);
-	return SRNIC_STEP_ONWARD;
+		return broken(ep, ret);
+	return ret ? CORE_CONN_REQUEST : CORE_CONN_NOTHING;
 }
 
-static int step_announced(struct srnic_ep *ep)
+static enum core_conn_input look_announced(struct srnic_ep *ep)
 {
-	return srnic_sock_peer_gone(ep->sock) ? -ECONNRESET : SRNIC_STEP_WAIT;
+	return srnic_sock_peer_gone(ep->sock) ? broken(ep, -ECONNRESET) : CORE_CONN_NOTHING;
 }
 
-static int step_replying(struct srnic_ep *ep)
+enum core_conn_input srnic_startup_look(struct srnic_ep *ep)
 {
-	int ret = srnic_frame_send(ep);
-
-	return ret > 0 ? operate_responder(ep) : ret;
-}
-
-static int step_closing(struct srnic_ep *ep)
-{
-	int ret = srnic_frame_send(ep);
-
-	if (ret <= 0)
-		return ret;
-	srnic_ep_linger(ep);
-	return SRNIC_STEP_ONWARD;
-}
-
-static int (*const steps[])(struct srnic_ep *ep) = {
-	[SRNIC_EP_CONNECTING] = step_connecting,
-	[SRNIC_EP_REQUESTING] = step_requesting,
-	[SRNIC_EP_AWAIT_REPLY] = step_await_reply,
-	[SRNIC_EP_AWAIT_REQUEST] = step_await_request,
-	[SRNIC_EP_ANNOUNCED] = step_announced,
-	[SRNIC_EP_REPLYING] = step_replying,
-	[SRNIC_EP_CLOSING] = step_closing,
-};
-
-int srnic_startup_step(struct srnic_ep *ep)
-{
-	int ret = steps[ep->state](ep);
-
-	return ret == SRNIC_STEP_WAIT && srnic_ep_expired(ep) ? -ETIMEDOUT : ret;
+	switch (ep->state) {
+	case CORE_CONN_CONNECTING:
+		return look_connecting(ep);
+	case CORE_CONN_REQUESTING:
+	case CORE_CONN_REPLYING:
+	case CORE_CONN_CLOSING:
+		return look_sending(ep);
+	case CORE_CONN_AWAIT_REPLY:
+		return look_await_reply(ep);
+	case CORE_CONN_AWAIT_REQUEST:
+		return look_await_request(ep);
+	case CORE_CONN_ANNOUNCED:
+		return look_announced(ep);
+	default:
+		return CORE_CONN_NOTHING;
+	}
 }

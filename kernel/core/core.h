@@ -119,6 +119,140 @@ void core_mpa_conclude(const struct core_mpa_frame *request, const struct core_m
  */
 u32 core_mpa_mulpdu(u32 emss, bool markers);
 
+/* ---- Connections: from the first SYN to the last FIN (RFC 5044 7, RFC 5041 6.2, RFC 5040 6.2) ---- */
+
+/*
+ * States of a connection. Those before OPERATION are the MPA startup phase. core/connection.cc has
+ * the table of what leads from one to another.
+ */
+enum core_conn_state {
+	CORE_CONN_CONNECTING,		/* TCP connects */
+	CORE_CONN_REQUESTING,		/* TCP takes the Request */
+	CORE_CONN_AWAIT_REPLY,
+	CORE_CONN_AWAIT_REQUEST,
+	CORE_CONN_ANNOUNCED,		/* the consumer has the Request: accept or reject */
+	CORE_CONN_REPLYING,		/* TCP takes the Reply that accepts */
+	CORE_CONN_CLOSING,		/* TCP takes the last frame: a refusal or a Terminate */
+	CORE_CONN_OPERATION,		/* the QP has the stream */
+	CORE_CONN_DRAINING,		/* what was posted is sent */
+	CORE_CONN_LINGER,		/* our FIN is out; the peer's is not here, or not all is acked */
+	CORE_CONN_DEAD,
+	CORE_CONN_STATES
+};
+
+/* What happens to a connection. */
+enum core_conn_input {
+	CORE_CONN_NOTHING,
+	/* TCP, the peer and time */
+	CORE_CONN_TCP_CONNECTED,
+	CORE_CONN_FRAME_SENT,		/* TCP has taken all of the frame that was due */
+	CORE_CONN_REQUEST,		/* a valid Request is complete */
+	CORE_CONN_REPLY_ACCEPTS,	/* a valid Reply is complete, and the two ends agree */
+	CORE_CONN_REPLY_REJECTS,
+	CORE_CONN_REPLY_UNFIT,		/* it accepts, but core_mpa_conclude() found an error */
+	CORE_CONN_BROKEN,		/* during startup: FIN, reset, invalid frame, no memory */
+	CORE_CONN_TCP_CLOSED,		/* both FINs are acked, or there was a reset */
+	CORE_CONN_TIMEOUT,		/* the state has lasted as long as core_conn_limit_of() lets it */
+	/* the consumer */
+	CORE_CONN_TOOK_REQUEST,		/* the consumer has the Request */
+	CORE_CONN_BUSY,			/* its backlog is full */
+	CORE_CONN_ACCEPT,
+	CORE_CONN_REJECT,		/* also an accept that failed */
+	CORE_CONN_UNDELIVERED,		/* TELL_CONNECTED failed for want of memory */
+	/* the QP */
+	CORE_CONN_QP_STARTED,
+	CORE_CONN_QP_REFUSED,		/* it did not start */
+	CORE_CONN_PEER_CLOSED,		/* FIN in full operation */
+	CORE_CONN_RESET,		/* RST, timeout, any socket error in full operation */
+	CORE_CONN_TERMINATED,		/* a Terminate was sent or received */
+	CORE_CONN_CLOSE,		/* the consumer closes gracefully */
+	CORE_CONN_DRAINED,		/* all is sent that was posted before */
+	/* whatever the state */
+	CORE_CONN_ABORT,		/* the QP, or the listener of a startup, goes */
+	CORE_CONN_KILL,			/* the device goes: do not linger */
+	CORE_CONN_INPUTS
+};
+
+/*
+ * What to do about it, in this order. TELL_*: events of iw_cm, "status" being the errno of the
+ * input. Those that say so have an outcome, which is the next input.
+ */
+enum core_conn_action {
+	CORE_CONN_COUNT_FAILURE,	/* statistics: a startup failed */
+	CORE_CONN_COUNT_RESET,
+	CORE_CONN_TELL_DISCONNECT,
+	CORE_CONN_START_QP,		/* outcome: QP_STARTED, QP_REFUSED */
+	CORE_CONN_DRAIN_QP,		/* takes no new work requests */
+	CORE_CONN_STOP_QP,		/* in error, and off the socket */
+	CORE_CONN_FAIL_QP,		/* in error, without having started */
+	CORE_CONN_DROP_QP,		/* its consumer can connect it anew */
+	CORE_CONN_TELL_REQUEST,		/* outcome: TOOK_REQUEST, BUSY, BROKEN */
+	CORE_CONN_LEAVE_LISTENER,	/* another startup may take its place */
+	CORE_CONN_TELL_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED, if it was not */
+	CORE_CONN_TELL_REJECTED,	/* CONNECT_REPLY with the peer's private data */
+	CORE_CONN_TELL_FAILED,		/* CONNECT_REPLY, status */
+	CORE_CONN_TELL_ESTABLISHED,
+	CORE_CONN_TELL_NOT_ESTABLISHED,	/* ESTABLISHED, status */
+	CORE_CONN_TELL_CLOSED,		/* CLOSE, status */
+	CORE_CONN_MAKE_REFUSAL,		/* the frame due is a Reply that rejects */
+	CORE_CONN_MAKE_TERMINATE,	/* the frame due is a Terminate */
+	CORE_CONN_PART,			/* from the consumer's objects: no event follows */
+	CORE_CONN_SHUT,			/* TCP's half connection: FIN */
+	CORE_CONN_RELEASE,		/* the socket: a connection that is not closed is reset */
+	CORE_CONN_ACTIONS
+};
+
+/* Which timeout bounds a state. */
+enum core_conn_limit {
+	CORE_CONN_NO_LIMIT,		/* OPERATION: the consumer's affair. DEAD */
+	CORE_CONN_LIMIT_STARTUP,	/* TCP or the peer has to come along */
+	CORE_CONN_LIMIT_REPLY,		/* the peer's consumer has to decide */
+	CORE_CONN_LIMIT_ACCEPT,		/* our consumer has to decide */
+	CORE_CONN_LIMIT_DRAIN,		/* extended while bytes flow */
+	CORE_CONN_LIMIT_LINGER,		/* extended while bytes are acked */
+};
+
+/* actions: bits by enum core_conn_action. known: false if the input means nothing in this state. */
+struct core_conn_step {
+	enum core_conn_state next;
+	u32 actions;
+	bool known;
+};
+
+struct core_conn_step core_conn_next(enum core_conn_state state, enum core_conn_input input);
+enum core_conn_limit core_conn_limit_of(enum core_conn_state state);
+
+/* What becomes of a connection that wants to begin its startup. */
+enum core_admission {
+	CORE_ADMIT,
+	CORE_ADMIT_FOR_OLDEST,		/* the oldest of those in progress gives way */
+	CORE_ADMIT_LATER		/* none is old enough yet */
+};
+
+/*
+ * num: startups in progress, of at most limit; age: of the oldest, which may be taken for idle
+ * from grace on.
+ */
+enum core_admission core_admit(u32 num, u32 limit, u64 age, u64 grace);
+
+/**
+ * struct core_patience - a timeout that progress extends, up to a limit
+ * @end: when it is over; @limit: when at the latest, whatever the progress
+ * @each: from the last progress that was seen
+ * @progress: what was seen last, in any unit
+ *
+ * Times are ticks of the caller's clock.
+ */
+struct core_patience {
+	u64 end, limit;
+	u32 each;
+	u32 progress;
+};
+
+void core_patience_begin(struct core_patience *patience, u64 now, u32 each, u32 most, u32 progress);
+/* Notes the progress; true if the time is over all the same. */
+bool core_patience_over(struct core_patience *patience, u64 now, u32 progress);
+
 /* ---- Markers (RFC 5044 4.2 and 4.3) ---- */
 
 #define CORE_MARKER_LEN	4

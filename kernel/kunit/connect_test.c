@@ -384,12 +384,12 @@ static bool reads_on(struct srnic_ep *ep, struct socket *sock, u8 *octets)
 {
 	int i;
 
-	for (i = 0; i < 16 && srnic_sock_progress(ep->sock) == ep->progress; i++) {
+	for (i = 0; i < 16 && srnic_sock_progress(ep->sock) == ep->patience.progress; i++) {
 		if (srnic_test_recv(sock, octets, BULK_PIECE) != BULK_PIECE)
 			return false;
 		usleep_range(200, 1000);
 	}
-	return srnic_test_eventually(srnic_sock_progress(ep->sock) != ep->progress);
+	return srnic_test_eventually(srnic_sock_progress(ep->sock) != ep->patience.progress);
 }
 
 /*
@@ -410,17 +410,17 @@ static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *te
 	ep = lock_only_ep(c);		/* its work waits, its steps are taken here */
 	kernel_sock_shutdown(sock, SHUT_WR);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(atomic_read(&ep->over)));
-	KUNIT_EXPECT_EQ(test, srnic_ending_step(ep), SRNIC_STEP_ONWARD);
+	KUNIT_EXPECT_TRUE(test, srnic_ep_feed(ep, srnic_ep_look(ep)));
 	for (i = 0; i < 5; i++) {
 		KUNIT_EXPECT_TRUE(test, reads_on(ep, sock, octets));
-		ep->drain_end = jiffies;
-		KUNIT_EXPECT_EQ(test, srnic_ending_step(ep), SRNIC_STEP_WAIT);
-		KUNIT_EXPECT_EQ(test, ep->state, SRNIC_EP_DRAINING);
+		ep->patience.end = 0;
+		KUNIT_EXPECT_EQ(test, srnic_ep_look(ep), CORE_CONN_NOTHING);
+		KUNIT_EXPECT_EQ(test, ep->state, CORE_CONN_DRAINING);
 	}
 	KUNIT_EXPECT_EQ(test, client->num, 2);
 	KUNIT_EXPECT_TRUE(test, reads_on(ep, sock, octets));
-	ep->drain_limit = jiffies;
-	KUNIT_EXPECT_EQ(test, srnic_ending_step(ep), SRNIC_STEP_ONWARD);
+	ep->patience.limit = 0;
+	KUNIT_EXPECT_TRUE(test, srnic_ep_feed(ep, srnic_ep_look(ep)));
 	srnic_ep_unlock_put(ep);
 	srnic_test_expect_event(test, client, 2, IW_CM_EVENT_DISCONNECT, 0);
 	srnic_test_expect_event(test, client, 3, IW_CM_EVENT_CLOSE, 0);

@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 
 #include "connection.h"
+#include "connection/ep.h"
 
 #define HEADER CORE_MPA_HEADER
 
@@ -58,32 +59,62 @@ static void a_wildcard_of_another_namespace_opens_nothing(struct kunit *test)
 	srnic_test_listen(test, c, 1);	/* the port is free */
 }
 
-/* At once: with two processors before TCP's connect has returned. */
-static bool connecting_ends_in_a_reset(struct kunit *test, struct srnic_test_conn *c)
-{
-	struct socket *sock = srnic_test_peer(test, c);
-	int ret = srnic_test_connect(sock);
-
-	return ret == -ECONNRESET || (!ret && srnic_test_is_reset(sock));
-}
-
-static void beyond_the_backlog_silent_peers_are_reset(struct kunit *test)
+static void silent_peers_do_not_use_up_the_backlog(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
-	struct socket *first;
+	struct socket *silent[3];
+	u32 i;
 
-	srnic_test_listen(test, c, 2);
-	first = srnic_test_connect_peer(test, c);
-	srnic_test_connect_peer(test, c);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 2));
-	KUNIT_EXPECT_TRUE(test, connecting_ends_in_a_reset(test, c));
-	KUNIT_EXPECT_EQ(test, srnic_test_num_eps(c), 2);
-	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(first));
-	srnic_test_close_peer(c, 0);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
-	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_connect_peer(test, c)));
-	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 2));
+	srnic_test_listen(test, c, 1);
+	for (i = 0; i < ARRAY_SIZE(silent); i++)
+		silent[i] = srnic_test_connect_peer(test, c);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 3));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_announce(test, c)));
+	for (i = 0; i < ARRAY_SIZE(silent); i++)
+		KUNIT_EXPECT_TRUE(test, srnic_test_is_open(silent[i]));
 	srnic_test_expect_nothing_left(test, c);
+}
+
+/* The new one waits in TCP's queue until the oldest has had its time to speak. */
+static void of_too_many_silent_peers_the_oldest_gives_way(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *oldest, *other, *newest;
+
+	srnic_max_startups = 2;
+	srnic_test_listen(test, c, 1);
+	oldest = srnic_test_connect_peer(test, c);
+	other = srnic_test_connect_peer(test, c);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 2));
+	newest = srnic_test_announce(test, c);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(other));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(newest));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void of_too_many_silent_peers_of_one_source_its_oldest_gives_way(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *oldest, *other, *newest;
+
+	srnic_max_startups_per_source = 2;
+	srnic_test_listen(test, c, 1);
+	oldest = srnic_test_connect_peer(test, c);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
+	other = srnic_test_connect_peer(test, c);
+	newest = srnic_test_connect_peer(test, c);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(other));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(newest));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void listen_test_exit(struct kunit *test)
+{
+	srnic_test_conn_exit(test);
+	srnic_max_startups = SRNIC_MAX_STARTUPS;
+	srnic_max_startups_per_source = SRNIC_MAX_STARTUPS_PER_SOURCE;
 }
 
 static void a_silent_peer_is_reset_when_its_time_is_over(struct kunit *test)
@@ -304,7 +335,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_port_is_listened_on_once),
 	KUNIT_CASE(a_port_that_others_listen_on_is_refused),
 	KUNIT_CASE(a_wildcard_of_another_namespace_opens_nothing),
-	KUNIT_CASE(beyond_the_backlog_silent_peers_are_reset),
+	KUNIT_CASE(silent_peers_do_not_use_up_the_backlog),
+	KUNIT_CASE(of_too_many_silent_peers_the_oldest_gives_way),
+	KUNIT_CASE(of_too_many_silent_peers_of_one_source_its_oldest_gives_way),
 	KUNIT_CASE(a_silent_peer_is_reset_when_its_time_is_over),
 	KUNIT_CASE(what_is_no_mpa_frame_is_reset_and_announced_to_nobody),
 	KUNIT_CASE(a_request_in_single_octets_is_announced_with_its_private_data),
@@ -322,7 +355,7 @@ static struct kunit_case cases[] = {
 static struct kunit_suite suite = {
 	.name = "srnic_listen",
 	.init = srnic_test_conn_init,
-	.exit = srnic_test_conn_exit,
+	.exit = listen_test_exit,
 	.test_cases = cases,
 };
 

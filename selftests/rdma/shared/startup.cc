@@ -212,17 +212,53 @@ void dripping_peer()
 void half_open_beyond_the_backlog()
 {
 	const Timeouts short_ones(6);
-	Server server(Manner::accepts, host[0].v4, port, 4);
+	Server server(Manner::accepts, host[0].v4, port, 3);
+	std::vector<Tcp> stalled;
+
+	for (int i = 0; i < 10; i++) {
+		stalled.emplace_back(host[0].v4, port);
+		stalled.back().send(good_request.substr(0, i % 8));
+	}
+	sleep_ms(100);
+	for (int i = 0; i < 5; i++)
+		replies(host[0].v4);
+	for (const Tcp &each : stalled)
+		require(!each.closed(0), "a startup gives way where there is room");
+	for (const Tcp &each : stalled)
+		require(each.closed(20000), "a stalled startup is not dropped");
+}
+
+// As many as there may be, and more: each that is new takes the place of the oldest.
+void half_open_beyond_the_limit()
+{
+	constexpr size_t limit = 4;
+	const Parameter few("max_startups", limit, 128);
+	Server server(Manner::accepts, host[0].v4, port, 3);
+	std::vector<Tcp> stalled;
+
+	for (size_t i = 0; i < limit; i++)
+		stalled.emplace_back(host[0].v4, port);
+	sleep_ms(100);
+	for (size_t i = 0; i < limit; i++)
+		stalled.emplace_back(host[0].v4, port);
+	for (size_t i = 0; i < limit; i++)
+		require(stalled[i].closed(5000), "the oldest startup does not give way");
+	replies(host[0].v4);
+}
+
+void half_open_of_one_source()
+{
+	const Parameter few("max_startups_per_source", 2, 64);
+	Server server(Manner::accepts, host[0].v4, port, 3);
 	std::vector<Tcp> stalled;
 
 	for (int i = 0; i < 4; i++) {
 		stalled.emplace_back(host[0].v4, port);
-		stalled.back().send(good_request.substr(0, 7));
+		sleep_ms(50);
 	}
-	sleep_ms(100);
-	no_word_from(host[0].v4);
-	for (const Tcp &each : stalled)
-		require(each.closed(20000), "a stalled startup is not dropped");
+	for (int i = 0; i < 4; i++)
+		require(stalled[i].closed(i < 2 ? 5000 : 0) == (i < 2),
+			"not the oldest of the source gives way");
 	replies(host[0].v4);
 }
 
@@ -509,8 +545,11 @@ Cases all_cases()
 		 a_device_leaves_and_comes_back},
 		{"RFC 5044 7.1.2, 10: a peer that drips octets is dropped after startup_timeout",
 		 dripping_peer},
-		{"half-open startups are as many as the backlog, until they are dropped",
+		{"half-open startups beyond the backlog keep nobody out, until they are dropped",
 		 half_open_beyond_the_backlog},
+		{"of too many half-open startups the oldest gives way", half_open_beyond_the_limit},
+		{"of too many half-open startups of one source its oldest gives way",
+		 half_open_of_one_source},
 		{"150 half-open startups end with their listener",
 		 half_open_when_the_listener_goes},
 		{"requests beyond the consumer's backlog are refused, the others end with it",

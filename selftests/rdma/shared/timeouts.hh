@@ -1,33 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The module's timeouts, others for a while.
+// The module's parameters, others for a while.
 #pragma once
 #include <fstream>
 #include <stdexcept>
 #include <string>
 
+inline void set_parameter(const char *name, int value)
+{
+	std::ofstream file(std::string("/sys/module/srnic/parameters/") + name);
+
+	file << value << std::flush;
+	if (!file)
+		throw std::runtime_error(std::string(name) + " cannot be set");
+}
+
+// Has another value while it lives.
+class Parameter {
+	const char *const name;
+	const int normal;
+
+public:
+	Parameter(const char *name_, int value, int normal_) : name(name_), normal(normal_)
+	{
+		set_parameter(name, value);
+	}
+	Parameter(const Parameter &) = delete;
+	~Parameter() { set_parameter(name, normal); }
+};
+
 // startup_timeout and reply_timeout are this while it lives; then they are the defaults again,
 // which are far away: a case that does not wait for a timeout does not meet one either, even where
 // the machine is slow.
 class Timeouts {
-	static void set(const char *name, int seconds)
-	{
-		std::ofstream file(std::string("/sys/module/srnic/parameters/") + name);
-
-		file << seconds << std::flush;
-		if (!file)
-			throw std::runtime_error(std::string(name) + " cannot be set");
-	}
-
 public:
 	explicit Timeouts(int seconds)
 	{
-		set("startup_timeout", seconds);
-		set("reply_timeout", seconds);
+		set_parameter("startup_timeout", seconds);
+		set_parameter("reply_timeout", seconds);
 	}
 	Timeouts(const Timeouts &) = delete;
 	~Timeouts()
 	{
-		set("startup_timeout", 10);
-		set("reply_timeout", 30);
+		set_parameter("startup_timeout", 10);
+		set_parameter("reply_timeout", 30);
 	}
 };

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Runs an ep through its life: sees what has happened, asks the core what to do about it
+ * (core/connection.cc), and does it. What the states before OPERATION look for is startup.c's, what
+ * the others look for teardown.c's.
+ */
+#include <linux/jiffies.h>
+#include <linux/net.h>
+#include <linux/sched/mm.h>
+
+#include "connection/ep.h"
+#include "device/stats.h"
+#include "stream/qp.h"
+
+#define DRAIN_POLL	msecs_to_jiffies(4)
+
+/* ---- time ---- */
+
+static bool limited(const struct srnic_ep *ep)
+{
+	return core_conn_limit_of(ep->state) != CORE_CONN_NO_LIMIT;
+}
+
+static void begin_patience(struct srnic_ep *ep)
+{
+	enum core_conn_limit limit = core_conn_limit_of(ep->state);
+	u32 each, most;
+
+	if (limit == CORE_CONN_NO_LIMIT)
+		return;
+	if (limit == CORE_CONN_LIMIT_DRAIN || limit == CORE_CONN_LIMIT_LINGER)
+		srnic_teardown_patience(limit, &each, &most);
+	else
+		each = most = srnic_startup_patience(limit);
+	core_patience_begin(&ep->patience, get_jiffies_64(), each * HZ, most * HZ,
+			    srnic_teardown_progress(ep));
+}
+
+static bool expired(struct srnic_ep *ep)
+{
+	return limited(ep) && core_patience_over(&ep->patience, get_jiffies_64(),
+						 srnic_teardown_progress(ep));
+}
+
+/* Has the work run again when the time is over, unless it is pending anyway. */
+static void arm(struct srnic_ep *ep)
+{
+	u64 now = get_jiffies_64(), end = ep->patience.end;
+	unsigned long delay = end > now ? end - now : 0;
+
+	if (!limited(ep))
+		return;
+	if (ep->state == CORE_CONN_DRAINING)	/* nobody tells when the engine is done */
+		delay = min(delay, DRAIN_POLL);
+	srnic_ep_get(ep);
+	if (!queue_delayed_work(srnic_wq, &ep->work, delay))
+		srnic_ep_put(ep);
+}
+
+/* ---- what has happened ---- */
+
+static enum core_conn_input input_of(enum srnic_over why)
+{
+	switch (why) {
+	case SRNIC_OVER_PEER_CLOSED:
+		return CORE_CONN_PEER_CLOSED;
+	case SRNIC_OVER_RESET:
+		return CORE_CONN_RESET;
+	case SRNIC_OVER_TERMINATED:
+		return CORE_CONN_TERMINATED;
+	case SRNIC_OVER_CLOSE:
+		return CORE_CONN_CLOSE;
+	case SRNIC_OVER_ABORT:
+		break;
+	}
+	return CORE_CONN_ABORT;
+}
+
+/* From outside: the QP, the listener, the device. */
+static enum core_conn_input told(const struct srnic_ep *ep)
+{
+	int over = atomic_read(&ep->over);
+
+	if (over && ep->state < CORE_CONN_OPERATION)
+		return CORE_CONN_ABORT;
+	if (over && ep->state == CORE_CONN_OPERATION)
+		return input_of(over - 1);
+	if (READ_ONCE(ep->killed))
+		return CORE_CONN_KILL;
+	if (READ_ONCE(ep->hurry) && ep->state == CORE_CONN_DRAINING)
+		return CORE_CONN_ABORT;
+	return CORE_CONN_NOTHING;
+}
+
+enum core_conn_input srnic_ep_look(struct srnic_ep *ep)
+{
+	enum core_conn_input input = told(ep);
+
+	if (input == CORE_CONN_NOTHING)
+		input = ep->state < CORE_CONN_OPERATION ? srnic_startup_look(ep) :
+							  srnic_teardown_look(ep);
+	if (input == CORE_CONN_NOTHING && expired(ep))
+		input = CORE_CONN_TIMEOUT;
+	return input;
+}
+
+/* ---- what to do about it ---- */
+
+/* What iw_cm is told as the status of an event. */
+static int status_of(const struct srnic_ep *ep, enum core_conn_input input)
+{
+	switch (input) {
+	case CORE_CONN_BROKEN:
+	case CORE_CONN_QP_REFUSED:
+	case CORE_CONN_UNDELIVERED:
+		return ep->error;
+	case CORE_CONN_TIMEOUT:
+		return ep->state < CORE_CONN_OPERATION ? -ETIMEDOUT : 0;
+	case CORE_CONN_ABORT:
+	case CORE_CONN_KILL:
+		return ep->state < CORE_CONN_OPERATION ? -ECONNABORTED : 0;
+	case CORE_CONN_REPLY_UNFIT:
+		return -EPROTO;
+	case CORE_CONN_RESET:
+		return -ECONNRESET;
+	default:
+		return 0;
+	}
+}
+
+static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action action, int status)
+{
+	switch (action) {
+	case CORE_CONN_COUNT_FAILURE:
+		srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
+		break;
+	case CORE_CONN_COUNT_RESET:
+		srnic_count(ep->dev, SRNIC_RESETS, 1);
+		break;
+	case CORE_CONN_TELL_DISCONNECT:
+		srnic_report(ep, IW_CM_EVENT_DISCONNECT, 0);
+		break;
+	case CORE_CONN_START_QP:
+		return srnic_startup_start_qp(ep);
+	case CORE_CONN_DRAIN_QP:
+		srnic_qp_close(ep->qp, &ep->owner,
+			       atomic_read(&ep->over) == 1 + SRNIC_OVER_PEER_CLOSED);
+		break;
+	case CORE_CONN_STOP_QP:
+		srnic_qp_stop(ep->qp, &ep->owner);
+		break;
+	case CORE_CONN_FAIL_QP:
+		srnic_qp_give_up(ep->qp, &ep->owner);
+		break;
+	case CORE_CONN_DROP_QP:
+		srnic_ep_drop_qp(ep);
+		break;
+	case CORE_CONN_TELL_REQUEST:
+		return srnic_report_request(ep);
+	case CORE_CONN_LEAVE_LISTENER:
+		srnic_ep_leave_listener(ep);
+		break;
+	case CORE_CONN_TELL_CONNECTED:
+		return srnic_report_connected(ep);
+	case CORE_CONN_TELL_REJECTED:
+		srnic_report_rejected(ep);
+		break;
+	case CORE_CONN_TELL_FAILED:
+		srnic_report_failure(ep, status);
+		break;
+	case CORE_CONN_TELL_ESTABLISHED:
+		srnic_report_established(ep);
+		break;
+	case CORE_CONN_TELL_NOT_ESTABLISHED:
+		srnic_report(ep, IW_CM_EVENT_ESTABLISHED, status);
+		break;
+	case CORE_CONN_TELL_CLOSED:
+		srnic_report(ep, IW_CM_EVENT_CLOSE, status);
+		break;
+	case CORE_CONN_MAKE_REFUSAL:
+		srnic_frame_refusal(ep);
+		break;
+	case CORE_CONN_MAKE_TERMINATE:
+		srnic_count(ep->dev, SRNIC_TX_TERMINATES, 1);
+		srnic_frame_terminate(ep);
+		break;
+	case CORE_CONN_PART:
+		srnic_ep_part(ep);
+		break;
+	case CORE_CONN_SHUT:
+		srnic_teardown_shut(ep);
+		break;
+	case CORE_CONN_RELEASE:
+		srnic_ep_release(ep);
+		break;
+	case CORE_CONN_ACTIONS:
+		break;
+	}
+	return CORE_CONN_NOTHING;
+}
+
+/* Takes one step. Its outcome, if it has one, is the next input. */
+static enum core_conn_input take_step(struct srnic_ep *ep, enum core_conn_input input,
+				      const struct core_conn_step *step)
+{
+	enum core_conn_input outcome = CORE_CONN_NOTHING;
+	bool moves = step->next != ep->state;
+	int status = status_of(ep, input);
+	unsigned long todo = step->actions;
+	unsigned int action;
+
+	ep->state = step->next;
+	for_each_set_bit(action, &todo, CORE_CONN_ACTIONS)
+		outcome = act(ep, action, status) ?: outcome;
+	if (moves)
+		begin_patience(ep);
+	return outcome;
+}
+
+bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input)
+{
+	bool known = false;
+
+	while (input != CORE_CONN_NOTHING) {
+		struct core_conn_step step = core_conn_next(ep->state, input);
+
+		if (!step.known)
+			break;
+		known = true;
+		input = take_step(ep, input, &step);
+	}
+	return known;
+}
+
+static void run(struct srnic_ep *ep)
+{
+	while (srnic_ep_feed(ep, srnic_ep_look(ep)))
+		;
+	arm(ep);
+}
+
+void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state)
+{
+	ep->state = state;
+	begin_patience(ep);
+	srnic_ep_kick(ep);
+}
+
+void srnic_ep_work(struct work_struct *work)
+{
+	struct srnic_ep *ep = container_of(to_delayed_work(work), struct srnic_ep, work);
+	unsigned int noio = memalloc_noio_save(); /* storage may wait for this very connection */
+
+	mutex_lock(&ep->lock);
+	run(ep);
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	memalloc_noio_restore(noio);
+}
