@@ -411,6 +411,27 @@ static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcod
 	post_list(test, s, opcode, list, ARRAY_SIZE(list));
 }
 
+/* RFC 5040 6.2.1: also of a consumer that closes as soon as it sees the error. */
+static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct kunit *test)
+{
+	static const enum ib_qp_state ends[] = { IB_QPS_ERR, IB_QPS_RESET };
+	struct srnic_test_conn *c = test->priv;
+	struct fpdu fpdu;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct ib_qp_attr attr = { .qp_state = ends[i] };
+		struct stream s = begin(test, c->set.pd);
+
+		srnic_qp_terminate(s.qp, &(struct core_terminate) {
+			.layer = CORE_LAYER_RDMAP, .etype = 2, .code = 5,
+		});
+		KUNIT_EXPECT_EQ(test, ib_modify_qp(&s.qp->base, &attr, IB_QP_STATE), 0);
+		hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 2, 5);
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(struct kunit *test)
 {
 	static const enum ib_wr_opcode opcodes[] = {IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ};
@@ -643,6 +664,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_goes_out_is_numbered_across_the_wrap),
 	KUNIT_CASE(what_comes_in_is_taken_across_the_wrap),
 	KUNIT_CASE(a_terminate_names_the_msn_of_the_read_whose_memory_went),
+	KUNIT_CASE(a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
 	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),

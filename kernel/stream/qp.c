@@ -259,6 +259,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
 
+	srnic_tx_last_terminate(qp);
 	srnic_qp_fail(qp);
 	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
@@ -281,6 +282,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
  */
 static int reset(struct srnic_qp *qp)
 {
+	srnic_tx_last_terminate(qp);
 	srnic_qp_fail(qp);
 	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
@@ -302,6 +304,7 @@ static int reset(struct srnic_qp *qp)
  */
 static void fail_and_wait(struct srnic_qp *qp)
 {
+	srnic_tx_last_terminate(qp);
 	srnic_qp_fail(qp);
 	mutex_lock(&qp->tx.mutex);
 	if (qp->sock) {

@@ -232,6 +232,11 @@ void srnic_tx_flush(struct srnic_qp *qp);
 /* Has the engine run soon. Any context. */
 void srnic_tx_kick(struct srnic_qp *qp);
 /*
+ * The QP is about to fail or go: a Terminate that is due is handed to TCP now, if that has room,
+ * since the engine will not come to it any more (RFC 5040 6.2.1). Does not wait. Process context.
+ */
+void srnic_tx_last_terminate(struct srnic_qp *qp);
+/*
  * For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it
  * taken.
  */

@@ -203,6 +203,14 @@ static enum pass pass(struct srnic_qp *qp)
 	}
 }
 
+void srnic_tx_last_terminate(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->tx.mutex);
+	if (smp_load_acquire(&qp->state) == SRNIC_QP_TERMINATING)
+		pass(qp);
+	srnic_tx_unlock(qp);
+}
+
 /* ---- whose turn it is to be the engine ---- */
 
 /*
