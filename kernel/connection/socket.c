@@ -146,12 +146,20 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 		       const struct sockaddr_storage *remote)
 {
 	struct sockaddr_storage from = *local, to = *remote;
-	int ret;
+	int ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
 
-	clear_port(&from);
-	ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
-	if (!ret)
-		ret = kernel_connect(sock, (struct sockaddr *)&to, addr_len(&to), O_NONBLOCK);
+	if (ret == -EADDRINUSE || ret == -EACCES) {
+		clear_port(&from);
+		ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
+	}
+	if (ret)
+		return ret;
+	/*
+	 * The port is ours alone, as bound. But rdma_cm, which does not know TCP's ports, may give
+	 * it to somebody to listen on, also while this connection lingers or is in TIME_WAIT.
+	 */
+	sock->sk->sk_reuse = SK_CAN_REUSE;
+	ret = kernel_connect(sock, (struct sockaddr *)&to, addr_len(&to), O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 

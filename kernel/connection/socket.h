@@ -38,8 +38,8 @@ void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch);
 int srnic_sock_create(struct net *net, int family, struct socket **out);
 void srnic_sock_set_tos(struct socket *sock, u8 tos);
 /*
- * Binds to the local address (not to its port) and starts to connect; 0 also when that is still in
- * progress.
+ * Binds to the local address, and to its port unless TCP uses that already, and starts to connect;
+ * 0 also when that is still in progress.
  */
 int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote);

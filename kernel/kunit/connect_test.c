@@ -28,22 +28,34 @@ static const struct core_mpa_frame good_reply = {
 
 /* ---- connecting ---- */
 
-/* The consumer of an active QP, connecting to the port. */
-static struct srnic_test_consumer *connect_qp(struct kunit *test, struct srnic_test_conn *c,
-					      struct srnic_qp *qp)
+static void set_port(struct srnic_test_consumer *consumer, u16 port)
+{
+	((struct sockaddr_in *)&consumer->id.m_local_addr)->sin_port = htons(port);
+}
+
+/* The consumer of an active QP, connecting to the port from its own; 0: from any. */
+static struct srnic_test_consumer *connect_from(struct kunit *test, struct srnic_test_conn *c,
+						struct srnic_qp *qp, u16 port)
 {
 	struct srnic_test_consumer *client = srnic_test_consumer(test, c->set.dev);
 	struct iw_cm_conn_param param = srnic_test_param(client, qp);
 
+	set_port(client, port);
 	param.private_data = "hello";
 	param.private_data_len = 5;
 	KUNIT_ASSERT_EQ(test, srnic_connect(&client->id, &param), 0);
 	return client;
 }
 
+static struct srnic_test_consumer *connect_qp(struct kunit *test, struct srnic_test_conn *c,
+					      struct srnic_qp *qp)
+{
+	return connect_from(test, c, qp, 0);
+}
+
 /* A hostile server: the accepted socket of a peer that has connected to a plain TCP listener. */
-static struct socket *serve(struct kunit *test, struct srnic_test_conn *c,
-			    struct srnic_test_consumer **client)
+static struct socket *serve_port(struct kunit *test, struct srnic_test_conn *c,
+				 struct srnic_test_consumer **client, u16 port)
 {
 	struct socket *listening = srnic_test_peer(test, c), *sock;
 	struct sockaddr_storage addr = { };
@@ -53,10 +65,16 @@ static struct socket *serve(struct kunit *test, struct srnic_test_conn *c,
 	sock_set_reuseaddr(listening->sk);
 	KUNIT_ASSERT_EQ(test, kernel_bind(listening, any, sizeof(struct sockaddr_in)), 0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(listening, 1), 0);
-	*client = connect_qp(test, c, c->set.qp);
+	*client = connect_from(test, c, c->set.qp, port);
 	KUNIT_ASSERT_EQ(test, kernel_accept(listening, &sock, 0), 0);
 	srnic_test_add_peer(c, sock);
 	return sock;
+}
+
+static struct socket *serve(struct kunit *test, struct srnic_test_conn *c,
+			    struct srnic_test_consumer **client)
+{
+	return serve_port(test, c, client, 0);
 }
 
 static void expect_request(struct kunit *test, struct socket *sock)
@@ -355,6 +373,62 @@ static void a_qp_that_was_used_before_sends_its_rtr_first(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- its port ---- */
+
+static u16 port_of_peer(struct kunit *test, struct socket *sock)
+{
+	struct sockaddr_in addr = { };
+
+	KUNIT_ASSERT_GT(test, kernel_getpeername(sock, (struct sockaddr *)&addr), 0);
+	return ntohs(addr.sin_port);
+}
+
+#define CLIENT_PORT 17499
+
+static void a_connection_comes_from_its_consumers_port(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *client;
+
+	KUNIT_EXPECT_EQ(test, port_of_peer(test, serve_port(test, c, &client, CLIENT_PORT)),
+			CLIENT_PORT);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void where_tcp_uses_that_port_a_connection_comes_from_another(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *user = srnic_test_peer(test, c);
+	struct srnic_test_consumer *client;
+	struct sockaddr_storage addr = { };
+
+	srnic_test_address(&addr);
+	((struct sockaddr_in *)&addr)->sin_port = htons(CLIENT_PORT + 1);
+	KUNIT_ASSERT_EQ(test, kernel_bind(user, (struct sockaddr *)&addr,
+					  sizeof(struct sockaddr_in)), 0);
+	KUNIT_EXPECT_NE(test, port_of_peer(test, serve_port(test, c, &client, CLIENT_PORT + 1)),
+			CLIENT_PORT + 1);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* rdma_cm gives out ports to listen on from the range that TCP takes those of connections from. */
+static void the_port_of_a_connection_can_be_listened_on(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *client, *server = srnic_test_consumer(test, c->set.dev);
+	struct socket *sock = serve(test, c, &client);
+
+	set_port(server, port_of_peer(test, sock));
+	KUNIT_EXPECT_EQ(test, srnic_create_listen(&server->id, 1), 0);
+	srnic_destroy_listen(&server->id);
+	expect_request(test, sock);
+	srnic_test_let_time_pass(c);	/* the connection is over, by our reset */
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
+	KUNIT_EXPECT_EQ(test, srnic_create_listen(&server->id, 1), 0);
+	srnic_destroy_listen(&server->id);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 #define BULK		(1024 * 1024)
 #define BULK_PIECE	(64 * 1024)
 
@@ -590,6 +664,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(an_ep_that_lost_its_qp_neither_starts_nor_fails_it),
 	KUNIT_CASE(a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate),
 	KUNIT_CASE(a_qp_that_was_used_before_sends_its_rtr_first),
+	KUNIT_CASE(a_connection_comes_from_its_consumers_port),
+	KUNIT_CASE(where_tcp_uses_that_port_a_connection_comes_from_another),
+	KUNIT_CASE(the_port_of_a_connection_can_be_listened_on),
 	KUNIT_CASE(a_drain_lasts_while_the_peer_reads_but_not_for_ever),
 	KUNIT_CASE(two_qps_connect_and_what_one_sends_the_other_receives),
 	KUNIT_CASE(both_consumers_hear_of_an_abort_once),
