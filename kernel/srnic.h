@@ -28,6 +28,8 @@
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
 #define SRNIC_MAX_FAST_REG	1024	/* pages */
+#define SRNIC_PEER_TIMEOUT	60	/* seconds, unless an administrator or consumer wants another */
+#define SRNIC_MAX_PEER_TIMEOUT	86400
 #define SRNIC_MAX_MR_SIZE	(1ULL << 39)
 
 struct srnic_stats;
@@ -73,6 +75,8 @@ struct srnic_dev_connections {
  * @srq_ids: numbers of SRQs, likewise
  * @crc: administrator's wish: use CRCs (RFC 5044 4.4); read by connection setup
  * @markers: administrator's wish: receive markers (RFC 5044 4.3); read by connection setup
+ * @peer_timeout: administrator's wish: seconds after which a silent peer counts as gone; 0: TCP's
+ *	own time. Read when a QP starts
  * @index: small number unique among the module's devices
  * @connections: its connections
  */
@@ -92,6 +96,7 @@ struct srnic_dev {
 	struct ida srq_ids;
 	bool crc;
 	bool markers;
+	u32 peer_timeout;
 	int index;
 	struct srnic_dev_connections connections;
 };

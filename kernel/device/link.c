@@ -81,6 +81,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 		goto free_device;
 	dev->index = index;
 	dev->crc = true;
+	dev->peer_timeout = SRNIC_PEER_TIMEOUT;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);

@@ -7,6 +7,9 @@
  *
  * mpa_markers (default 0): 1 asks the peers of connections made from now on to send markers (RFC
  * 5044 4.3, 7.1.1), which are checked. Markers that a peer asks for it gets whatever this says.
+ *
+ * peer_timeout (default 60): after so many seconds of silence the peers of connections made from now
+ * on count as gone; 0: after TCP's own time. A consumer may ask for another time.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
@@ -53,9 +56,30 @@ static ssize_t mpa_markers_store(struct device *dev, struct device_attribute *at
 }
 static DEVICE_ATTR_RW(mpa_markers);
 
+static ssize_t peer_timeout_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(dev)->peer_timeout));
+}
+
+static ssize_t peer_timeout_store(struct device *dev, struct device_attribute *attr,
+				  const char *buf, size_t len)
+{
+	u32 seconds;
+	int ret = kstrtou32(buf, 0, &seconds);
+
+	if (ret)
+		return ret;
+	if (seconds > SRNIC_MAX_PEER_TIMEOUT)
+		return -ERANGE;
+	WRITE_ONCE(dev_of(dev)->peer_timeout, seconds);
+	return len;
+}
+static DEVICE_ATTR_RW(peer_timeout);
+
 static struct attribute *attrs[] = {
 	&dev_attr_mpa_crc.attr,
 	&dev_attr_mpa_markers.attr,
+	&dev_attr_peer_timeout.attr,
 	NULL,
 };
 

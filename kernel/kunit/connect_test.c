@@ -373,7 +373,7 @@ static void a_qp_that_was_used_before_sends_its_rtr_first(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* ---- its port ---- */
+/* ---- its port, and how long it may be silent ---- */
 
 static u16 port_of_peer(struct kunit *test, struct socket *sock)
 {
@@ -426,6 +426,30 @@ static void the_port_of_a_connection_can_be_listened_on(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	KUNIT_EXPECT_EQ(test, srnic_create_listen(&server->id, 1), 0);
 	srnic_destroy_listen(&server->id);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void expect_peer_timeout(struct kunit *test, const struct sock *sk, u32 ms, u32 idle)
+{
+	KUNIT_EXPECT_EQ(test, inet_csk(sk)->icsk_user_timeout, ms);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->keepalive_time, idle * HZ);
+	KUNIT_EXPECT_TRUE(test, sock_flag(sk, SOCK_KEEPOPEN));
+}
+
+/* IBTA: 4.096 us * 2^20 for each of three tries. */
+static void a_silent_peer_has_the_devices_time_or_the_consumers(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .timeout = 20, .retry_cnt = 2 };
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *client;
+	struct sock *sk;
+
+	serve_well(test, c, &client);
+	sk = c->set.qp->sock->sk;
+	expect_peer_timeout(test, sk, SRNIC_PEER_TIMEOUT * 1000, SRNIC_PEER_TIMEOUT / 3);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr,
+					   IB_QP_TIMEOUT | IB_QP_RETRY_CNT), 0);
+	expect_peer_timeout(test, sk, 12884, 4);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -667,6 +691,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_connection_comes_from_its_consumers_port),
 	KUNIT_CASE(where_tcp_uses_that_port_a_connection_comes_from_another),
 	KUNIT_CASE(the_port_of_a_connection_can_be_listened_on),
+	KUNIT_CASE(a_silent_peer_has_the_devices_time_or_the_consumers),
 	KUNIT_CASE(a_drain_lasts_while_the_peer_reads_but_not_for_ever),
 	KUNIT_CASE(two_qps_connect_and_what_one_sends_the_other_receives),
 	KUNIT_CASE(both_consumers_hear_of_an_abort_once),

@@ -167,6 +167,36 @@ static void restore_callbacks(struct srnic_qp *qp, struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* ---- a peer that is gone ---- */
+
+#define MIN_PEER_TIMEOUT	2000	/* ms: TCP wants to retransmit a few times */
+
+/* In ms; 0: as long as TCP lets it. IBTA's timeout t is 4.096 us * 2^t, for each try. */
+static u32 peer_timeout(const struct srnic_qp *qp)
+{
+	u32 tries = 1 + qp->retry_cnt;
+
+	if (!qp->ack_timeout)
+		return READ_ONCE(qp->dev->peer_timeout) * MSEC_PER_SEC;
+	return clamp_t(u64, div_u64((4096ULL << qp->ack_timeout) * tries, NSEC_PER_MSEC),
+		       MIN_PEER_TIMEOUT, SRNIC_MAX_PEER_TIMEOUT * MSEC_PER_SEC);
+}
+
+void srnic_qp_watch_peer(struct srnic_qp *qp)
+{
+	u32 timeout = peer_timeout(qp), seconds = timeout / MSEC_PER_SEC;
+	struct sock *sk = qp->sock->sk;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	if (!timeout)
+		return;
+	/* Bounds unacknowledged bytes and probes alike; so the number of probes does not matter. */
+	tcp_sock_set_user_timeout(sk, timeout);
+	tcp_sock_set_keepidle(sk, max(seconds / 3, 1U));
+	tcp_sock_set_keepintvl(sk, max(seconds / 6, 1U));
+	sock_set_keepalive(sk);
+}
+
 /* ---- beginning ---- */
 
 void srnic_qp_free_reads(struct srnic_qp *qp)
@@ -222,6 +252,7 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	mutex_lock(&qp->tx.mutex);
 	ret = start_locked(qp, start);
 	if (!ret) {
+		srnic_qp_watch_peer(qp);
 		lock_sock(sk);
 		install_callbacks(qp, sk);
 		srnic_rx_run(qp, sk);

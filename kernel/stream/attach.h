@@ -107,6 +107,12 @@ void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 
 /* ---- for the QP's own files ---- */
 
+/*
+ * Has TCP notice a peer that is gone, on idle and on busy connections, in the time that the
+ * consumer or else the administrator wants. tx.mutex held.
+ */
+void srnic_qp_watch_peer(struct srnic_qp *qp);
+
 /* Tells the owner. tx.mutex and qp->sock set, or in the socket's callbacks. */
 void srnic_qp_over(struct srnic_qp *qp, enum srnic_over why);
 /* The same from anywhere: tells the owner if there is one, also one that has not started the QP. */

@@ -210,6 +210,7 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	if (qp->rq.srq)
 		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
 	qp->ib_state = IB_QPS_INIT;
+	qp->retry_cnt = 7;	/* unless the consumer says otherwise */
 	refcount_set(&qp->users, 1);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->state_lock);
@@ -350,6 +351,18 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 	}
 }
 
+static void modify_timeout(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	mutex_lock(&qp->tx.mutex);
+	if (mask & IB_QP_TIMEOUT)
+		qp->ack_timeout = attr->timeout & 0x1f;
+	if (mask & IB_QP_RETRY_CNT)
+		qp->retry_cnt = attr->retry_cnt & 7;
+	if (qp->sock)
+		srnic_qp_watch_peer(qp);
+	srnic_tx_unlock(qp);
+}
+
 int srnic_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
@@ -365,6 +378,8 @@ int srnic_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struc
 		qp->ib_state = attr->qp_state;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp->access_flags = attr->qp_access_flags;
+	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT))
+		modify_timeout(qp, attr, mask);
 	return 0;
 }
 
@@ -394,6 +409,7 @@ int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = qp->ord;
 	attr->max_dest_rd_atomic = qp->ird;
 	attr->timeout = qp->ack_timeout;
+	attr->retry_cnt = qp->retry_cnt;
 	attr->port_num = 1;
 	memset(init, 0, sizeof(*init));
 	init->qp_context = base->qp_context;

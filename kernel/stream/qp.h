@@ -131,6 +131,8 @@ struct srnic_rx_half {
  * @state_lock: irqsave spinlock; protects @state, @owner. Innermost
  * @owner: who connects it, or has connected it; referenced; the rules are at struct srnic_qp_owner
  * @sock: the socket while connected; changes under tx.mutex and with the callbacks off
+ * @ack_timeout: what the consumer told rdma_cm or modify_qp; 0: nothing. With @retry_cnt it is how
+ *	long a peer may be silent (srnic_qp_watch_peer())
  * @sq: @rq: the queues; tx.mutex makes its holder the engine of @sq
  * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
  *	the engine
@@ -151,7 +153,7 @@ struct srnic_qp {
 	struct socket *sock;
 	struct ib_qp_cap cap;
 	u32 access_flags;	/* for query_qp: what a peer may do is the STag's to say */
-	u8 ack_timeout; /* what the consumer told rdma_cm, for query_qp; TCP has timers of its own */
+	u8 ack_timeout, retry_cnt;
 	bool event_raised;
 
 	struct srnic_sq sq;

@@ -4,7 +4,7 @@
 cd "$(dirname "$0")" || exit
 status=0
 ALL="rping.sh perftest.sh rcopy.sh pyverbs.sh markers.sh lifecycle.sh local.sh semantics.sh consumer.sh nfs.sh
-	startup.sh hostile.sh netem.sh faults.sh chaos.sh capture.sh ipsec.sh siw.sh kunit.sh"
+	startup.sh hostile.sh netem.sh gone.sh faults.sh chaos.sh capture.sh ipsec.sh siw.sh kunit.sh"
 for test in "${@:-$ALL}"; do
 	for name in $test; do
 		echo "# $name"
