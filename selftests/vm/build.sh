@@ -96,6 +96,7 @@ build() { project_make all guest-tests && stage; }
 
 # Trees and roots do not share a build.
 build_key() { echo "$TREE" "${ROOT##*/}" | key; }
+build_lock() { echo "build-$1-$(build_key)"; }	# for the kernel called $1; taken with locked
 
 # Builds unless that was done for this very tree, and sets STAGE, the directory of what make install made, and SELFTESTS,
 # the tree's selftests with what make built there. To be called, and used, under the lock of that kernel's build.
@@ -138,5 +139,5 @@ if [ "${BASH_SOURCE[0]}" = "$0" ]; then
 	need_root
 	deps_ready
 	locked cache root_ready
-	locked "build-${1:-stock}" project_shown "${1:-stock}"
+	locked "$(build_lock "${1:-stock}")" project_shown "${1:-stock}"
 fi
