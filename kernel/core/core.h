@@ -298,10 +298,13 @@ enum core_layer { CORE_LAYER_RDMAP = 0, CORE_LAYER_DDP = 1, CORE_LAYER_LLP = 2 }
 
 /**
  * struct core_terminate - a Terminate message, to be sent or as received
- * @layer: @etype: @code: figure 9 (4, 4 and 8 bits)
- * @has_ddp: M and D bits: @ddp_len (DDP segment length) and @ddp valid
+ * @layer: figure 9, 4 bits
+ * @etype: error type, 4 bits
+ * @code: error code
+ * @has_ddp: M and D bits: @ddp_len and @ddp valid
  * @has_rdmap: R bit: @read_request valid
  * @ddp_header_len: 14 or 18
+ * @ddp_len: DDP segment length
  * @ddp: the terminated segment's DDP header, as it came
  * @read_request: the 28 octets of a terminated RDMA Read Request header, as they came
  */
@@ -489,7 +492,11 @@ enum core_rx_event {
 
 /**
  * struct core_rx_message - a delivered Send
+ * @solicited: with Solicited Event
+ * @invalidate: with Invalidate
  * @rtr: the RTR Send of RFC 6581, which consumes no receive
+ * @length: bytes
+ * @inv_stag: to be invalidated
  */
 struct core_rx_message {
 	u8 solicited, invalidate, rtr;
@@ -502,6 +509,7 @@ struct core_rx_message {
 /**
  * struct core_rx_params - what a stream's receiver starts with
  * @ctx: handed to every function that the core asks
+ * @pd: protection domain of the stream: STags of others are foreign
  * @crc: check CRCs
  * @markers: check and strip markers
  * @rtr: responder in peer-to-peer mode: RTR types that the first FPDU may be
