@@ -75,8 +75,12 @@ static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
 static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 			  const struct iw_cm_conn_param *param)
 {
-	int ret = take_qp(ep, id, param->qpn) ?: srnic_frame_request(ep, param) ?: open_connection(ep, id);
+	int ret = take_qp(ep, id, param->qpn);
 
+	if (!ret)
+		ret = srnic_frame_request(ep, param);
+	if (!ret)
+		ret = open_connection(ep, id);
 	if (ret)
 		return ret;
 	id->add_ref(id);

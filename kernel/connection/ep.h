@@ -50,24 +50,36 @@ struct srnic_startup {
  *	dev->connections.announced	ANNOUNCED		@id is set and answered, or given up
  *	the QP, as its @owner		srnic_qp_claim()	unclaim, or srnic_qp_stop()
  *
- * The ep in turn holds @dev's count (srnic_connect_dev_exit() waits for it), @net, and where not
- * NULL: @cm_id, @qp,
- * @listen, @sock. The memory may be freed in any context, since all of these but the count are gone
- *	when it is DEAD.
+ * The ep in turn holds the device's count (srnic_connect_dev_exit() waits for it), the namespace,
+ * and where they are not NULL the id, the QP, the listening id and the socket. The memory may be
+ * freed in any context, since all of these but the count are gone when it is DEAD.
  *
+ * @ref: as in the table above
+ * @link: in dev->connections.eps, under that lock
  * @lock: everything without another rule. Taken in process context only; tx.mutex, socket locks, a
- *	listening id's lock and iw_cm's spinlocks nest inside; listeners_lock does not
- * @work: runs the machine; also its timer (delayed until @deadline)
+ *	listening id's lock and iw_cm's spinlocks nest inside; a listener's lock does not
+ * @work: runs the machine; also its timer
+ * @watch: on @sock, but for OPERATION and DRAINING, when the QP has its callbacks
+ * @dev: never changes
+ * @net: likewise
+ * @sock: released by RELEASE
+ * @state: the core's word; changes in machine.c only
  * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
- * @hurry: an ABORT came: no time may be lost; only ever set. @killed: the device goes: do not
- *	linger
+ * @hurry: an ABORT came: no time may be lost; only ever set
+ * @killed: the device goes: do not linger; only ever set
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; not of a state without a limit
+ * @cm_id: the consumer's id, until PART; its events go there
  * @owner: what the QP knows of this ep (stream/attach.h)
  * @qp: claimed by this ep, or started; referenced
- * @place: @since: in listener->startups while @listen is set, but for one that gives way; since
- *	when, in jiffies. listen.c's, under listener->startups_lock
+ * @listen: of a startup that is not announced yet
+ * @place: in listener->startups while @listen is set, but for one that gives way; under
+ *	listener->startups_lock
+ * @since: when it took its place, in jiffies
  * @announced_id: 0, or its number in dev->connections.announced
+ * @startup: NULL from OPERATION on
+ * @local: our address
+ * @remote: the peer's
  */
 struct srnic_ep {
 	struct kref ref;

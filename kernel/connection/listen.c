@@ -30,12 +30,11 @@
 
 unsigned int srnic_max_startups = SRNIC_MAX_STARTUPS;
 module_param_named(max_startups, srnic_max_startups, uint, 0644);
-MODULE_PARM_DESC(max_startups, "Connections of a listening port whose Request is not there yet, at "
-			       "most, unless its backlog is larger; the oldest gives way to a new one");
+MODULE_PARM_DESC(max_startups, "Connections of a port whose Request is not there yet, at most");
 
 unsigned int srnic_max_startups_per_source = SRNIC_MAX_STARTUPS_PER_SOURCE;
 module_param_named(max_startups_per_source, srnic_max_startups_per_source, uint, 0644);
-MODULE_PARM_DESC(max_startups_per_source, "The same for those of one source address");
+MODULE_PARM_DESC(max_startups_per_source, "Those of one source address, at most");
 
 /*
  * struct srnic_listener - one listening socket
@@ -359,7 +358,7 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 		if (ret == -ECONNABORTED)
 			continue;
 		if (ret) {
-			*delay = HZ / 10;	/* no memory: nobody would wake us for what is waiting */
+			*delay = HZ / 10;	/* no memory: nobody would wake us for it */
 			return true;
 		}
 		if (begin(listener, sock))

@@ -28,10 +28,10 @@ static void begin_patience(struct srnic_ep *ep)
 
 	if (limit == CORE_CONN_NO_LIMIT)
 		return;
+	each = srnic_startup_patience(limit);
+	most = each;
 	if (limit == CORE_CONN_LIMIT_DRAIN || limit == CORE_CONN_LIMIT_LINGER)
 		srnic_teardown_patience(limit, &each, &most);
-	else
-		each = most = srnic_startup_patience(limit);
 	core_patience_begin(&ep->patience, get_jiffies_64(), each * HZ, most * HZ,
 			    srnic_teardown_progress(ep));
 }

@@ -18,9 +18,13 @@ struct sock;
  * state, an error
  * @wake: called in any context, perhaps with the socket locked, so it does no more than queue work;
  *	never again once srnic_sock_unwatch() has returned
+ * @old_data_ready: the socket's own callback, to be put back
+ * @old_state_change: likewise
+ * @old_write_space: likewise
+ * @old_error_report: likewise
  *
- * The rest is the socket's own callbacks, to be put back. A watch is on one socket at a time, and
- * is not inherited by the sockets that a listening one spawns.
+ * A watch is on one socket at a time, and is not inherited by the sockets that a listening one
+ * spawns.
  */
 struct srnic_watch {
 	void (*wake)(struct srnic_watch *watch);

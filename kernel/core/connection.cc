@@ -155,7 +155,7 @@ enum core_conn_limit core_conn_limit_of(enum core_conn_state state)
 	}
 }
 
-// RFC 5044 7.1.2 rule 10: who connects and says nothing costs an honest peer no more than the grace.
+// RFC 5044 7.1.2 rule 10: an idle connection costs an honest peer no more than the grace.
 enum core_admission core_admit(u32 num, u32 limit, u64 age, u64 grace)
 {
 	if (num < limit)

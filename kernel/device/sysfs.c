@@ -8,8 +8,8 @@
  * mpa_markers (default 0): 1 asks the peers of connections made from now on to send markers (RFC
  * 5044 4.3, 7.1.1), which are checked. Markers that a peer asks for it gets whatever this says.
  *
- * peer_timeout (default 60): after so many seconds of silence the peers of connections made from now
- * on count as gone; 0: after TCP's own time. A consumer may ask for another time.
+ * peer_timeout (default 60): after so many seconds of silence the peer of a connection made from
+ * now on counts as gone; 0: after the time that TCP has. A consumer may ask for another.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>

@@ -79,8 +79,8 @@ void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why)
 /*
  * ---- the socket's callbacks ----
  *
- * sk_callback_lock keeps sk_user_data, qp->owner and the old callbacks in place. Bottom halves are off
- * while it is held: TCP calls from processes too (release_sock()), and takes it inside of the
+ * sk_callback_lock keeps sk_user_data, qp->owner and the old callbacks in place. Bottom halves are
+ * off while it is held: TCP calls from processes too (release_sock()), and takes it inside of the
  * socket's spinlock.
  */
 

@@ -18,7 +18,7 @@ enum srnic_over {
 	SRNIC_OVER_PEER_CLOSED,	/* FIN after the last byte was consumed */
 	SRNIC_OVER_RESET,	/* RST, timeout, any socket error */
 	SRNIC_OVER_TERMINATED,	/* a Terminate was sent or received: close gracefully */
-	SRNIC_OVER_ABORT,	/* modify_qp(ERROR or RESET) or destroy_qp: end startup, do not drain */
+	SRNIC_OVER_ABORT,	/* modify_qp(ERROR, RESET), destroy_qp: startup ends, no drain */
 	SRNIC_OVER_CLOSE,	/* modify_qp(SQD): close gracefully */
 };
 
