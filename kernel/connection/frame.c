@@ -86,22 +86,8 @@ void srnic_frame_terminate(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 	struct core_terminate term = { .layer = CORE_LAYER_LLP, .code = startup->agreed.error };
-	struct core_tx_msg msg = { .opcode = CORE_RDMAP_TERMINATE, .msn = 1 };
-	u32 marker = startup->agreed.send_markers ? 4 : 0;
-	u8 payload[CORE_TERM_MAX];
-	struct core_tx_seg seg;
-	u32 len;
 
-	/* RFC 5044 7.1.2 rule 7: the first marker is all zero. */
-	memset(startup->out, 0, marker);
-	msg.length = core_terminate_build(&term, payload);
-	seg = core_tx_next(&msg, core_mpa_mulpdu(0, false), startup->out + marker);
-	len = marker + seg.header_len;
-	memcpy(startup->out + len, payload, seg.payload);
-	memset(startup->out + len + seg.payload, 0, seg.pad);
-	len += seg.payload + seg.pad;
-	core_crc_field(core_host_crc32c(CORE_CRC_SEED, startup->out, len), startup->out + len);
-	startup->out_len = len + 4;
+	startup->out_len = core_terminate_fpdu(&term, startup->agreed.send_markers, startup->out);
 	startup->out_sent = 0;
 }
 

@@ -356,10 +356,8 @@ struct core_refusal {
 };
 struct core_refusal core_terminate_refusal(const struct core_terminate *received);
 
-/* ---- Transmit: segmentation (RFC 5041 5.2) under MPA framing (RFC 5044 4.1) ---- */
+/* ---- Transmit: FPDUs, step by step (RFC 5041 5.2, RFC 5044 4.1 to 4.4) ---- */
 
-#define CORE_FPDU_MAX_HEADER	20	/* ULPDU_Length, DDP header */
-#define CORE_FPDU_MAX_TRAILER	7	/* pad, CRC */
 #define CORE_READ_REQUEST_LEN	28	/* RFC 5040 4.4 */
 
 /* RDMAP opcodes (RFC 5040 figure 4). */
@@ -375,45 +373,96 @@ enum core_rdmap_opcode {
 	CORE_RDMAP_NONE = 0xff,
 };
 
-/* One outgoing DDP message and how far it has been segmented. */
+/* What an RDMA Read Request asks for (RFC 5040 4.4). */
+struct core_read_request {
+	u32 sink_stag, length, source_stag;
+	u64 sink_to, source_to;
+};
+
+/* One outgoing message and how far it has been segmented. */
 struct core_tx_msg {
 	u8 opcode; /* enum core_rdmap_opcode; decides tagged or untagged and the queue number */
 	u8 done;	/* the segment with L set was built */
-	u32 length;	/* octets of payload in the whole message */
+	u32 length;	/* octets of payload in the whole message, all of them the host's */
 	u32 sent;	/* octets already segmented */
 	u32 stag;	/* tagged messages */
 	u64 to;		/* tagged messages: TO of the first octet */
 	u32 msn;	/* untagged messages */
 	u32 inv_stag;	/* SEND_INV, SEND_SE_INV */
+	const struct core_read_request *request;	/* READ_REQUEST */
+	const struct core_terminate *term;		/* TERMINATE */
 };
+
+enum core_tx_kind {
+	CORE_TX_BYTES, /* these bytes of the core's own */
+	CORE_TX_PAYLOAD, /* payload of the message: copy it, and say so by core_tx_copied() */
+	CORE_TX_RESPONSE, /* the same, of the response to the peer's oldest read */
+};
+
+/**
+ * struct core_tx_step - the next octets of the stream
+ * @kind: enum core_tx_kind
+ * @last: the FPDU ends with them
+ * @len: how many they are
+ * @bytes: CORE_TX_BYTES: until the next call
+ * @offset: else: of the first of them in the message
+ */
+struct core_tx_step {
+	u8 kind;
+	u8 last;
+	u32 len;
+	union {
+		const u8 *bytes;
+		u32 offset;
+	};
+};
+
+#define CORE_ULPDU_HEAD		(18 + CORE_TERM_MAX) /* DDP header, and RDMAP's own message behind it */
+#define CORE_FPDU_HEAD		(2 + CORE_ULPDU_HEAD)
+#define CORE_FPDU_TRAILER	7	/* pad, CRC field */
+
+/* The FPDU being built, and how far the markers of the stream have got. All of it is the core's. */
+struct core_fpdu {
+	u8 crc;		/* make CRCs */
+	u8 stage;
+	u8 head_len;	/* octets of bytes in front of the payload */
+	u8 done;	/* of these and the pad, with markers: already told */
+	u8 pad;
+	u32 offset, payload;
+	u32 sum;	/* running CRC32C */
+	struct core_markers markers;
+	struct core_markers start;	/* as they were before this FPDU */
+	u8 marker[CORE_MARKER_LEN];
+	u8 bytes[CORE_FPDU_HEAD + CORE_FPDU_TRAILER];
+};
+
+/* For streams without a scheduler; those with one have core_tx_*() below. */
+void core_fpdu_init(struct core_fpdu *fpdu, bool crc, bool markers);
+/* Begins the FPDU of the next segment of msg, which advances. mulpdu: from core_mpa_mulpdu(). */
+void core_fpdu_begin(struct core_fpdu *fpdu, struct core_tx_msg *msg, u32 mulpdu);
+/* Octets on the wire of the FPDU that core_fpdu_begin() would begin. */
+u32 core_fpdu_len(const struct core_fpdu *fpdu, const struct core_tx_msg *msg, u32 mulpdu);
+struct core_tx_step core_fpdu_next(struct core_fpdu *fpdu);
+void core_fpdu_copied(struct core_fpdu *fpdu, const void *octets, u32 n);
+/* Nothing of the FPDU goes out. */
+void core_fpdu_abandon(struct core_fpdu *fpdu);
+/* All of it at once; payload: of the whole message. Returns its octets. */
+u32 core_fpdu_build(struct core_fpdu *fpdu, struct core_tx_msg *msg, u32 mulpdu, const u8 *payload,
+		    u8 *out);
+
+#define CORE_TERM_FPDU_MAX	(CORE_MARKER_LEN + CORE_FPDU_HEAD + CORE_FPDU_TRAILER)
 
 /*
- * One FPDU: header octets, then payload octets of the message from offset on, then pad zeros, then
- * 4 octets of CRC.
+ * The FPDU of a Terminate that is the first and last one of its stream (RFC 6581 8). Returns its
+ * octets.
  */
-struct core_tx_seg {
-	u32 header_len;
-	u32 offset;
-	u32 payload;
-	u32 pad;
-};
-
-/* Writes the next FPDU's header and advances msg. mulpdu: from core_mpa_mulpdu(). */
-struct core_tx_seg core_tx_next(struct core_tx_msg *msg, u32 mulpdu,
-				u8 header[CORE_FPDU_MAX_HEADER]);
-/* Octets on the wire of the next FPDU (nothing changes). */
-u32 core_tx_next_len(const struct core_tx_msg *msg, u32 mulpdu);
-/* The CRC field from a running CRC32C that started with CORE_CRC_SEED (RFC 5044 4.4). */
-void core_crc_field(u32 crc, u8 out[4]);
+u32 core_terminate_fpdu(const struct core_terminate *term, bool markers,
+			u8 out[CORE_TERM_FPDU_MAX]);
 
 #define CORE_CRC_SEED 0xffffffffU
 
-/* An RDMA Read Request's own header (RFC 5040 4.4). */
-struct core_read_request {
-	u32 sink_stag, length, source_stag;
-	u64 sink_to, source_to;
-};
-void core_read_request_build(const struct core_read_request *req, u8 out[CORE_READ_REQUEST_LEN]);
+/* The CRC field from a running CRC32C that started with CORE_CRC_SEED (RFC 5044 4.4). */
+void core_crc_field(u32 crc, u8 out[4]);
 
 /* ---- Regions and access (RFC 5041 7.1, RFC 5040 7.2) ---- */
 
@@ -559,6 +608,87 @@ const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
 const struct core_read_request *core_rx_read_request(const struct core_rx *rx);
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx);
 
+/* ---- Transmit: whose turn it is (RFC 5040 5.1 to 5.5) ---- */
+
+struct core_tx_params {
+	void *ctx;		/* handed to every function that the core asks */
+	u32 ord;
+	u32 slot_size;		/* of the send queue */
+	u8 kernel;		/* the consumer is the kernel */
+	u8 crc;			/* make CRCs */
+	u8 markers;		/* make markers */
+	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 holds this end back at first */
+	u8 rtr;			/* CORE_RTR_*, as initiator: goes first (RFC 6581 9.2); 0: none */
+};
+
+/**
+ * struct core_tx - what is sent next on one stream
+ * @fpdus: built so far; for the host to read
+ * @local: what this end began. @answer: a Read Response, to @asked. They take turns (@answer_next)
+ *	by FPDU, unless both are tagged: then by message
+ * @turn: the one of the two that the next FPDU is of
+ *
+ * All but @fpdus is the core's. One caller at a time.
+ */
+struct core_tx {
+	u64 fpdus;
+
+	struct core_tx_params params;
+	u32 mulpdu;
+	u8 held;	/* a responder that has not validated an FPDU yet */
+	u8 stopped;	/* nothing goes out any more, but perhaps a Terminate */
+	u8 building;	/* the FPDU is begun */
+	u8 rtr;		/* CORE_RTR_* that is still to go first */
+	u8 local_active, answer_active, answer_next;
+	u8 of_request;	/* local is of the request that was taken last */
+	u8 closing, peer_closed;
+	u32 may_take;	/* closing: requests that are still sent */
+	u32 send_msn, read_msn;		/* of the last message sent to queues 0 and 1 */
+	u32 answered;			/* the peer's reads whose response is out */
+	u32 before;			/* octets of *turn that were sent before this FPDU */
+	struct core_tx_msg *turn;
+	struct core_tx_msg local, answer;
+	struct core_read_request request, asked;
+	struct core_fpdu fpdu;
+};
+
+void core_tx_init(struct core_tx *tx, const struct core_tx_params *params);
+/* The FPDUs to come fit segments of this size (RFC 5044 4.5). */
+void core_tx_set_emss(struct core_tx *tx, u32 emss);
+/*
+ * Whose turn it is: begins a message if need be, and does what is done here when its turn comes.
+ * Octets on the wire of the next FPDU; 0: nothing can be sent now. Nothing is sent yet: it may be
+ * asked again.
+ */
+u32 core_tx_choose(struct core_tx *tx);
+/*
+ * The next octets of the FPDU that was chosen, up to the step that is its last. What a step tells
+ * to copy is copied before the next step is asked for.
+ */
+struct core_tx_step core_tx_next(struct core_tx *tx);
+/* n octets of payload were copied, and these are they: the CRC is taken over the copy. */
+void core_tx_copied(struct core_tx *tx, const void *octets, u32 n);
+/*
+ * The host cannot read the payload: what it has copied of this FPDU must not go out. Ends the
+ * stream in the Terminate of RFC 5040 7.1 case 1, or 7.2 rule 4 for a read.
+ */
+void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict);
+/*
+ * RFC 5040 5.4: one Terminate, between two FPDUs, and nothing behind it. It is what is chosen now;
+ * octets of its FPDU. 0: not even that may be sent (RFC 5044 7.1.2 rule 4). term stays until it is
+ * built.
+ */
+u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term);
+/*
+ * The stream comes to a graceful end (RFC 5041 6.2.1): what is posted already, and what the peer has
+ * asked to read, still goes out. peer: it has closed its half.
+ */
+void core_tx_close(struct core_tx *tx, u32 posted, bool peer);
+/* Is all that built, and nothing outstanding that could still come? */
+bool core_tx_closed(struct core_tx *tx);
+/* May requests be taken, if there are any? */
+bool core_tx_may_take(struct core_tx *tx);
+
 /* ---- What the core asks of its host ---- */
 
 enum core_take { CORE_TAKE_OK = 0, CORE_TAKE_EMPTY, CORE_TAKE_BROKEN };
@@ -582,6 +712,47 @@ enum core_take core_host_receive(void *ctx, u32 *room);
 bool core_host_read_sink(void *ctx, struct core_read_sink *out);
 /* Is there room for one more inbound RDMA Read Request (IRD)? */
 bool core_host_read_room(void *ctx);
+/* Has the peer sent an FPDU that was found valid? A responder asks until it has. */
+bool core_host_validated(void *ctx);
+/*
+ * A private copy of the send request that is next, or NULL. It stays next until
+ * core_host_take_send().
+ */
+const struct srnic_send_wqe *core_host_next_send(void *ctx);
+/* The copy seen last is taken from the queue: it is the request that is meant from now on. */
+void core_host_take_send(void *ctx);
+/* May all of its list be used with these local rights (CORE_ACCESS_*)? */
+bool core_host_verify_list(void *ctx, u32 access);
+/* All of its octets are built: it completes when they are sent, unless by a response. */
+void core_host_built(void *ctx);
+/* It is done, or refused, with this status (enum srnic_wc_status). */
+void core_host_complete(void *ctx, u8 status);
+/* SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR: does it. */
+bool core_host_local_invalidate(void *ctx, u32 stag);
+bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe);
+/* A number that nobody can guess. */
+u32 core_host_random(void *ctx);
+
+enum core_read_kind {
+	CORE_READ_REQUEST,	/* the request taken last is its sink */
+	CORE_READ_INVALIDATE,	/* the same, and its only entry is invalidated in the end */
+	CORE_READ_RTR,		/* of no request (RFC 6581 9.2) */
+};
+/* A read is outstanding from now on. */
+void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind);
+/* Reads that are outstanding. */
+u32 core_host_reads(void *ctx);
+/*
+ * Are more reads than that outstanding? If so, transmit waits, and is run again when one of them
+ * completes.
+ */
+bool core_host_wait_for_reads(void *ctx, u32 most);
+/* The oldest RDMA Read Request of the peer without its response; it stays so until the response is. */
+bool core_host_next_read(void *ctx, struct core_read_request *out);
+/* Its response is built. */
+void core_host_answered(void *ctx);
+/* The stream ends in this Terminate: core_tx_terminate() follows. */
+void core_host_terminate(void *ctx, const struct core_terminate *term);
 /* Running CRC32C (reflected, no final inversion). */
 u32 core_host_crc32c(u32 crc, const void *data, u64 len);
 

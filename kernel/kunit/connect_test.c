@@ -361,7 +361,7 @@ static void a_qp_that_was_used_before_sends_its_rtr_first(struct kunit *test)
 	u8 octets[HEADER + CORE_MPA_ENHANCED + sizeof(read) + 4];
 	u32 len = core_mpa_build(&good_reply, octets);
 
-	c->set.qp->tx.answer_next = true;
+	c->set.qp->tx.core.answer_next = true;
 	memcpy(octets + len, read, sizeof(read));
 	core_crc_field(core_host_crc32c(CORE_CRC_SEED, read, sizeof(read)),
 		       octets + len + sizeof(read));

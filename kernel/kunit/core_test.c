@@ -202,20 +202,15 @@ static void start_stream(struct context *c)
 static void transmit(struct kunit *test, struct context *c, struct core_tx_msg msg,
 		     const u8 *payload)
 {
-	while (!msg.done) {
-		u32 expected = core_tx_next_len(&msg, MULPDU);
-		u8 *fpdu = c->stream + c->len;
-		struct core_tx_seg seg;
-		u32 len;
+	struct core_fpdu fpdu;
 
-		seg = core_tx_next(&msg, MULPDU, fpdu);
-		memcpy(fpdu + seg.header_len, payload + seg.offset, seg.payload);
-		len = seg.header_len + seg.payload;
-		memset(fpdu + len, 0, seg.pad);
-		len += seg.pad;
-		core_crc_field(core_host_crc32c(CORE_CRC_SEED, fpdu, len), fpdu + len);
-		c->len += len + 4;
-		KUNIT_ASSERT_EQ(test, len + 4, expected);
+	core_fpdu_init(&fpdu, true, false);
+	while (!msg.done) {
+		u32 expected = core_fpdu_len(&fpdu, &msg, MULPDU);
+		u32 len = core_fpdu_build(&fpdu, &msg, MULPDU, payload, c->stream + c->len);
+
+		c->len += len;
+		KUNIT_ASSERT_EQ(test, len, expected);
 		KUNIT_ASSERT_EQ(test, expected % 4, 0);
 	}
 }
@@ -335,9 +330,6 @@ static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_READ_REQUEST, .length = CORE_READ_REQUEST_LEN, .msn = 1,
-	};
 	struct core_read_request req = {
 		.sink_stag = 1,
 		.sink_to = 2,
@@ -345,14 +337,13 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 		.source_stag = c->stag,
 		.source_to = c->base + 5,
 	};
-	u8 header[CORE_READ_REQUEST_LEN];
+	struct core_tx_msg msg = {.opcode = CORE_RDMAP_READ_REQUEST, .msn = 1, .request = &req};
 	u32 i;
 
-	core_read_request_build(&req, header);
 	c->qp->ird = 1;
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
-		transmit(test, c, msg, header);
+		transmit(test, c, msg, NULL);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_READ_REQUEST);
 		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->sink_stag, 1);
@@ -397,15 +388,13 @@ static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 		.ddp_header_len = 14,
 		.ddp_len = 99,
 	};
-	struct core_tx_msg msg = { .opcode = CORE_RDMAP_TERMINATE, .msn = 1 };
-	u8 payload[CORE_TERM_MAX];
+	struct core_tx_msg msg = {.opcode = CORE_RDMAP_TERMINATE, .msn = 1, .term = &term};
 	u32 i;
 
 	memset(term.ddp, 0xc1, 14);
-	msg.length = core_terminate_build(&term, payload);
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
-		transmit(test, c, msg, payload);
+		transmit(test, c, msg, NULL);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_TERMINATE);
 		KUNIT_EXPECT_EQ(test, core_rx_terminate(&c->rx)->layer, CORE_LAYER_DDP);

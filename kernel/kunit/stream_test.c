@@ -50,17 +50,13 @@ static u32 sink_of(const struct fpdu *fpdu)
 /* The peer sends a message of one segment. */
 static void say(struct kunit *test, struct stream *s, struct core_tx_msg msg, const void *payload)
 {
+	struct core_fpdu builder;
 	struct fpdu fpdu;
-	struct core_tx_seg seg = core_tx_next(&msg, MULPDU, fpdu.octets);
 
+	core_fpdu_init(&builder, true, false);
+	fpdu.len = core_fpdu_build(&builder, &msg, MULPDU, payload, fpdu.octets);
 	KUNIT_ASSERT_TRUE(test, msg.done);
-	memcpy(fpdu.octets + seg.header_len, payload, seg.payload);
-	fpdu.len = seg.header_len + seg.payload;
-	memset(fpdu.octets + fpdu.len, 0, seg.pad);
-	fpdu.len += seg.pad;
-	core_crc_field(core_host_crc32c(CORE_CRC_SEED, fpdu.octets, fpdu.len),
-		       fpdu.octets + fpdu.len);
-	srnic_test_send(test, s->peer, fpdu.octets, fpdu.len + 4);
+	srnic_test_send(test, s->peer, fpdu.octets, fpdu.len);
 }
 
 static void say_send(struct kunit *test, struct stream *s, const void *octets)
@@ -96,12 +92,10 @@ static void say_read(struct kunit *test, struct stream *s, u32 stag, u64 to)
 	const struct core_read_request request = {
 		.sink_stag = 0x77, .length = OCTETS, .source_stag = stag, .source_to = to,
 	};
-	u8 header[CORE_READ_REQUEST_LEN];
 
-	core_read_request_build(&request, header);
 	say(test, s, (struct core_tx_msg) {
-		.opcode = CORE_RDMAP_READ_REQUEST, .length = sizeof(header), .msn = s->read_msn++,
-	}, header);
+		.opcode = CORE_RDMAP_READ_REQUEST, .msn = s->read_msn++, .request = &request,
+	}, NULL);
 }
 
 /* The next FPDU that comes to the peer has this opcode. */
@@ -138,7 +132,7 @@ static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpd
 static bool operates(struct srnic_qp *qp)
 {
 	/* pairs with srnic_qp_move() */
-	return smp_load_acquire(&qp->state) == SRNIC_QP_RTS && !READ_ONCE(qp->tx.held);
+	return smp_load_acquire(&qp->state) == SRNIC_QP_RTS && READ_ONCE(qp->tx.validated);
 }
 
 /*
@@ -180,14 +174,15 @@ static void age(struct stream *s, u32 msn)
 
 	mutex_lock(&qp->tx.mutex);
 	lock_sock(sk);
-	qp->tx.send_msn = msn - 1;
-	qp->tx.read_msn = msn - 1;
+	qp->tx.core.send_msn = msn - 1;
+	qp->tx.core.read_msn = msn - 1;
+	qp->tx.core.answered = msn - 1;
 	qp->inbound_head = msn - 1;
 	qp->inbound_tail = msn - 1;
 	qp->outbound_head = msn - 1;
 	qp->outbound_tail = msn - 1;
 	core_rx_init(&qp->rx.core, &(struct core_rx_params) {
-		.ctx = qp, .pd = qp->pd, .first_msn = msn, .crc = qp->tx.crc,
+		.ctx = qp, .pd = qp->pd, .first_msn = msn, .crc = qp->tx.core.params.crc,
 	});
 	release_sock(sk);
 	srnic_tx_unlock(qp);

@@ -327,9 +327,7 @@ void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, boo
 
 	mutex_lock(&tx->mutex);
 	if (is_owner(qp, owner)) {
-		tx->closing = true;
-		tx->peer_closed = peer;
-		tx->close_at = qp->sq.taken + srnic_sq_pending(&qp->sq);
+		core_tx_close(&tx->core, srnic_sq_pending(&qp->sq), peer);
 		cut = peer && cut_short(qp);
 	}
 	srnic_tx_unlock(qp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Queue pairs: the object, its life, and the borders between its three halves: transmit (tx.c),
- * receive (rx.c) and the connection (attach.c).
+ * Queue pairs: the object, its life, and the borders between its three halves: transmit
+ * (engine.c), receive (rx.c) and the connection (attach.c).
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -44,22 +44,6 @@ struct srnic_outbound_read {
 	struct srnic_sge sge[SRNIC_MAX_SGE];
 };
 
-/* Where the payload of a message comes from. */
-enum srnic_tx_source {
-	SRNIC_SOURCE_BYTES,	/* kernel memory: @bytes */
-	SRNIC_SOURCE_SGES,	/* the gather list of tx.wqe */
-	SRNIC_SOURCE_REGION,	/* tx.response: a peer's read */
-};
-
-/* A message of which some FPDUs are built, while @active. */
-struct srnic_tx_message {
-	bool active;
-	enum srnic_tx_source source;
-	struct core_tx_msg msg;
-	const u8 *bytes;
-	struct srnic_sge_cursor cursor;
-};
-
 /**
  * struct srnic_tx - the transmit engine of a QP
  * @mutex: whoever holds it is the engine: everything here without another rule belongs to it, and
@@ -67,45 +51,34 @@ struct srnic_tx_message {
  *	nests inside
  * @work: runs the engine when nobody else may
  * @again: there may be something to do that the running engine has not seen; atomic
- * @held: responder before its first FPDU came (RFC 5044 7.1.2 rule 4): build nothing; cleared by
- *	the receive half
+ * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
  *	half kicks the engine
- * @built: send queue index up to which all octets are in the batch or sent: complete once the batch
+ * @built: send queue index up to which all bytes are in the batch or sent: complete once the batch
  *	is empty
  * @completed: send queue index up to which that was done
- * @fpdus: built, but not counted yet
- * @local: what this end began; its request is in @wqe, its own octets in @control. @answer: a Read
- *	Response, to @response. They take turns (@answer_next) by FPDU, unless both are tagged: then
- *	by message
- * @closing: send requests are taken up to @close_at only; @peer_closed: nothing will come any more
+ * @counted: FPDUs in the device's counters
+ * @core: what is sent next
+ * @cursor: in the list of @wqe
+ * @wqe: the request taken last, or looked at to be taken
  */
 struct srnic_tx {
 	struct mutex mutex;
 	struct delayed_work work;
 	unsigned long again;
-	bool held;
+	bool validated;
 	bool read_stall;
-	bool want_rtr;
 	bool term_pending;
 	bool last_wqe;
-	bool answer_next;
-	bool crc;
-	u8 rtr;
-	struct core_markers markers;
-	u32 send_msn, read_msn;
 	u32 built;
 	u32 completed;
-	u32 fpdus;
-	bool closing, peer_closed;
-	u32 close_at;
+	u64 counted;
 	struct core_terminate term;
 	unsigned long term_deadline;
 	struct srnic_batch batch;
 
-	struct srnic_tx_message local, answer;
-	struct core_read_request response;
-	u8 control[CORE_TERM_MAX];	/* payload of a Read Request or Terminate */
+	struct core_tx core;
+	struct srnic_sge_cursor cursor;
 	u8 wqe[SRNIC_SEND_SLOT_MAX] __aligned(8);
 };
 
@@ -219,7 +192,7 @@ void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
  */
 void srnic_qp_last_wqe(struct srnic_qp *qp);
 
-/* ---- tx.c: the transmit engine ---- */
+/* ---- engine.c: the transmit engine ---- */
 
 void srnic_tx_init(struct srnic_qp *qp);
 /* Resets the engine for a new connection (tx.mutex held). */
@@ -243,7 +216,7 @@ void srnic_tx_last_terminate(struct srnic_qp *qp);
  * taken.
  */
 void srnic_tx_unlock(struct srnic_qp *qp);
-/* Is everything out that there was when tx.closing was set? (tx.mutex held) */
+/* Is everything out that there was when srnic_qp_close() was called? (tx.mutex held) */
 bool srnic_tx_closed(struct srnic_qp *qp);
 /* Frees the batch (tx.mutex held, or QP being destroyed). */
 void srnic_tx_release(struct srnic_qp *qp);

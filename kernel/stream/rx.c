@@ -169,7 +169,7 @@ static void deliver_read_response(struct srnic_qp *qp)
 		srnic_sq_complete(&qp->sq, index, status, len);
 	if (status != SRNIC_WC_SUCCESS)
 		srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
-	smp_mb();	/* pairs with the engine's stalling on a read */
+	smp_mb();	/* pairs with core_host_wait_for_reads() */
 	if (READ_ONCE(qp->tx.read_stall))
 		srnic_tx_kick(qp);
 }
@@ -233,9 +233,9 @@ static void deliver_terminate(struct srnic_qp *qp)
 /* RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU. */
 static void release_hold(struct srnic_qp *qp)
 {
-	if (likely(!READ_ONCE(qp->tx.held)) || !core_rx_fpdus(&qp->rx.core))
+	if (likely(READ_ONCE(qp->tx.validated)) || !core_rx_fpdus(&qp->rx.core))
 		return;
-	WRITE_ONCE(qp->tx.held, false);
+	WRITE_ONCE(qp->tx.validated, true);
 	srnic_tx_kick(qp);
 }
 

@@ -2,6 +2,7 @@
 // Markers (RFC 5044 4.2 to 4.5, 7.1.2 rule 7 and 8): what the core sends and accepts, against an
 // encoder and a decoder that go through the stream one octet at a time.
 #include "fake_host.hh"
+#include "sender.hh"
 
 using wire::Bytes;
 using wire::hex;
@@ -126,78 +127,18 @@ private:
 	}
 };
 
-// ---- What the core sends, the way the module's engine puts it together ----
+// ---- What the core sends ----
 
-struct Sender {
-	Bytes stream = {};
-	core_markers markers{};
-
-	Sender() { core_markers_start(&markers, true); }
-
-	void send(core_tx_msg msg, const Bytes &data, u32 mulpdu = 64768)
-	{
-		while (!msg.done)
-			send_fpdu(msg, data, mulpdu);
-	}
-
-private:
-	Bytes covered;
-
-	void send_fpdu(core_tx_msg &msg, const Bytes &data, u32 mulpdu)
-	{
-		Bytes header(CORE_FPDU_MAX_HEADER), field(4);
-		size_t before = stream.size();
-		u32 plain = core_tx_next_len(&msg, mulpdu),
-		    expected = core_markers_len(&markers, plain);
-		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.data());
-
-		covered.clear();
-		header.resize(seg.header_len);
-		put(header);
-		put(Bytes(data.begin() + seg.offset, data.begin() + seg.offset + seg.payload));
-		put(Bytes(seg.pad));
-		marker_if_any();
-		core_crc_field(core_crc32c_table(CORE_CRC_SEED, covered.data(), covered.size()),
-			       field.data());
-		core_markers_pass(&markers, 4);
-		core_markers_end_fpdu(&markers);
-		add(stream, field);
-		EXPECT_EQ(stream.size() - before, expected);
-	}
-	void marker_if_any()
-	{
-		Bytes marker(CORE_MARKER_LEN);
-
-		if (markers.left)
-			return;
-		core_markers_build(&markers, marker.data());
-		add(stream, marker);
-		add(covered, marker);
-	}
-	void put(const Bytes &octets)
-	{
-		for (size_t done = 0, n; done < octets.size(); done += n) {
-			marker_if_any();
-			n = std::min<size_t>(markers.left, octets.size() - done);
-			Bytes piece(octets.begin() + static_cast<long>(done),
-				    octets.begin() + static_cast<long>(done + n));
-
-			add(stream, piece);
-			add(covered, piece);
-			core_markers_pass(&markers, static_cast<u32>(n));
-		}
-	}
+struct MarkedSender : Sender {
+	MarkedSender() : Sender(true) {}
 };
 
-static core_tx_msg message(u8 opcode, size_t length, u32 msn = 1)
+static core_tx_msg aimed(u8 opcode, size_t length, u32 msn = 1)
 {
-	core_tx_msg msg{};
+	core_tx_msg msg = message(opcode, length, msn);
 
-	msg.opcode = opcode;
-	msg.length = static_cast<u32>(length);
 	msg.stag = 0x100;
 	msg.to = 0x1000;
-	msg.msn = msn;
 	return msg;
 }
 
@@ -211,9 +152,9 @@ static Bytes write_of(const Bytes &data)
 // 7.1.2 rule 7, and figure 5: a marker of zero, and then the FPDU.
 TEST(MarkersSent, FigureFive)
 {
-	Sender sender;
+	MarkedSender sender;
 
-	sender.send(message(CORE_RDMAP_SEND, 24), Bytes(24));
+	sender.send(aimed(CORE_RDMAP_SEND, 24), Bytes(24));
 	EXPECT_EQ(sender.stream, hex("00000000 002a 4143 00000000 00000000 00000001 00000000") +
 					 Bytes(24) + hex("52239983"));
 }
@@ -222,11 +163,11 @@ TEST(MarkersSent, FigureFive)
 // octets back.
 TEST(MarkersSent, FigureSix)
 {
-	Sender sender;
+	MarkedSender sender;
 
-	sender.send(message(CORE_RDMAP_SEND, 492 - 4 - 20 - 4), Bytes(492 - 28));
+	sender.send(aimed(CORE_RDMAP_SEND, 492 - 4 - 20 - 4), Bytes(492 - 28));
 	ASSERT_EQ(sender.stream.size(), 492u);
-	sender.send(message(CORE_RDMAP_SEND, 24, 2), Bytes(24));
+	sender.send(aimed(CORE_RDMAP_SEND, 24, 2), Bytes(24));
 	EXPECT_EQ(Bytes(sender.stream.begin() + 492, sender.stream.end()),
 		  hex("002a 4143 00000000 00000000 00000002 00000000 00000014") + Bytes(24) +
 			  hex("84925898"));
@@ -237,13 +178,13 @@ TEST(MarkersSent, FigureSix)
 TEST(MarkersSent, AsTheReferenceHasThem)
 {
 	for (u32 step : {1u, 2u, 3u, 5u, 129u}) {
-		Sender sender;
+		MarkedSender sender;
 		SlowSender slow;
 
 		for (u32 len = 0; len < 1600; len += step) {
 			Bytes data = wire::payload(len, len);
 
-			sender.send(message(CORE_RDMAP_WRITE, len), data);
+			sender.send(aimed(CORE_RDMAP_WRITE, len), data);
 			slow.send(write_of(data));
 		}
 		ASSERT_TRUE(sender.stream == slow.stream) << step;
@@ -253,13 +194,13 @@ TEST(MarkersSent, AsTheReferenceHasThem)
 // 4.3, for FPDUs that hold many markers, up to the longest there are.
 TEST(MarkersSent, LongFpdus)
 {
-	Sender sender;
+	MarkedSender sender;
 	SlowSender slow;
 
 	for (u32 len : {64754u, 1u, 64753u, 8948u, 64752u, 0u, 64751u, 32768u, 498u, 64754u}) {
 		Bytes data = wire::payload(len, len);
 
-		sender.send(message(CORE_RDMAP_WRITE, len), data);
+		sender.send(aimed(CORE_RDMAP_WRITE, len), data);
 		slow.send(write_of(data));
 	}
 	EXPECT_TRUE(sender.stream == slow.stream);
@@ -269,11 +210,11 @@ TEST(MarkersSent, LongFpdus)
 // first.
 TEST(MarkersSent, BetweenTwoFpdus)
 {
-	Sender sender;
+	MarkedSender sender;
 
-	sender.send(message(CORE_RDMAP_WRITE, 512 - 4 - 16 - 4), Bytes(488));
+	sender.send(aimed(CORE_RDMAP_WRITE, 512 - 4 - 16 - 4), Bytes(488));
 	EXPECT_EQ(sender.stream.size(), 512u);
-	sender.send(message(CORE_RDMAP_WRITE, 0), {});
+	sender.send(aimed(CORE_RDMAP_WRITE, 0), {});
 	EXPECT_EQ(Bytes(sender.stream.begin() + 512, sender.stream.begin() + 518),
 		  hex("00000000 000e"));
 }
@@ -281,9 +222,9 @@ TEST(MarkersSent, BetweenTwoFpdus)
 // 4.4, 1: one between pad and CRC field is covered by that CRC, and points back.
 TEST(MarkersSent, BetweenPadAndCrc)
 {
-	Sender sender;
+	MarkedSender sender;
 
-	sender.send(message(CORE_RDMAP_WRITE, 512 - 4 - 16 - 3), Bytes(489, 0x77));
+	sender.send(aimed(CORE_RDMAP_WRITE, 512 - 4 - 16 - 3), Bytes(489, 0x77));
 	EXPECT_EQ(sender.stream.size(), 512u + 4 + 4);
 	EXPECT_EQ(Bytes(sender.stream.begin() + 508, sender.stream.begin() + 516),
 		  hex("77 000000 0000 01fc"));
@@ -293,9 +234,9 @@ TEST(MarkersSent, BetweenPadAndCrc)
 // The decoder that knows nothing of the encoder finds what was sent.
 TEST(MarkersSent, TheReferenceReadsThem)
 {
-	Sender sender;
+	MarkedSender sender;
 	Bytes data = wire::payload(300000);
-	core_tx_msg msg = message(CORE_RDMAP_WRITE, data.size());
+	core_tx_msg msg = aimed(CORE_RDMAP_WRITE, data.size());
 
 	for (u32 mulpdu : {128u, 1442u, 64768u})
 		sender.send(msg, data, mulpdu);
@@ -661,13 +602,13 @@ TEST(MarkersRoundTrip, ManyMessages)
 	std::mt19937 random(512);
 
 	for (u32 mulpdu : {128u, 496u, 1442u, 8932u, 64768u}) {
-		Sender sender;
+		MarkedSender sender;
 		Marked stream(true, 200000);
 		Bytes last;
 
 		for (int i = 0; i < 40; i++) {
 			last = wire::payload(random() % (i % 10 ? 2000 : 150000), random());
-			sender.send(message(CORE_RDMAP_WRITE, last.size()), last, mulpdu);
+			sender.send(aimed(CORE_RDMAP_WRITE, last.size()), last, mulpdu);
 		}
 		stream.feed_pieces(sender.stream, mulpdu);
 		EXPECT_EQ(stream.deliveries.size(), 40u);

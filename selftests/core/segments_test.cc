@@ -1,39 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What holds for all segments of a message, whatever its size and the MULPDU (RFC 5041 4 and 5),
 // and for the MULPDU of any EMSS (RFC 5044 4.5).
-#include "wire.hh"
+#include "sender.hh"
 
 using wire::Bytes;
-
-struct Sent {
-	Bytes header; // the DDP header: without the MPA length
-	core_tx_seg segment;
-};
 
 // mulpdus: one after the other, the last one to the end.
 static std::vector<Sent> segments_of(core_tx_msg msg, const std::vector<u32> &mulpdus)
 {
-	std::vector<Sent> out;
+	static const Bytes data(1 << 20);
+	Sender out;
 
-	while (!msg.done && out.size() < 1000) {
-		Bytes header(CORE_FPDU_MAX_HEADER);
-		u32 mulpdu = mulpdus[std::min(out.size(), mulpdus.size() - 1)];
-		core_tx_seg segment = core_tx_next(&msg, mulpdu, header.data());
-
-		out.push_back(
-			{Bytes(header.begin() + 2, header.begin() + segment.header_len), segment});
-	}
+	while (!msg.done && out.sent.size() < 1000)
+		out.send_fpdu(msg, data, mulpdus[std::min(out.sent.size(), mulpdus.size() - 1)]);
 	EXPECT_TRUE(msg.done);
-	return out;
+	for (Sent &sent : out.sent) // the DDP header: without the MPA length
+		sent.header.erase(sent.header.begin(), sent.header.begin() + 2);
+	return out.sent;
 }
 
-static core_tx_msg message(u8 opcode, u32 length)
+static core_tx_msg full_message(u8 opcode, u32 length)
 {
-	core_tx_msg msg{};
+	core_tx_msg msg = message(opcode, length, 0x01020304);
 
-	msg.opcode = opcode;
-	msg.length = length;
-	msg.msn = 0x01020304;
 	msg.inv_stag = 0x11121314;
 	msg.stag = 0x21222324;
 	msg.to = 0x3132333435363738;
@@ -66,7 +55,7 @@ static u64 offset_of(const Sent &sent)
 TEST(Segmentation, EverySegmentSaysTheSame)
 {
 	for (u8 opcode : all_opcodes) {
-		std::vector<Sent> sent = segments_of(message(opcode, 1000), {128});
+		std::vector<Sent> sent = segments_of(full_message(opcode, 1000), {128});
 		size_t same = is_tagged(sent[0]) ? 6 : 14; // octets in front of TO or MO
 
 		ASSERT_GT(sent.size(), 5u);
@@ -84,13 +73,13 @@ TEST(Segmentation, OffsetsOnlyGrow)
 {
 	for (u8 opcode : all_opcodes)
 		for (u32 length : {0u, 1u, 110u, 111u, 5000u}) {
-			std::vector<Sent> sent = segments_of(message(opcode, length), {128});
+			std::vector<Sent> sent = segments_of(full_message(opcode, length), {128});
 			u64 first = is_tagged(sent[0]) ? 0x3132333435363738 : 0, next = first;
 
 			for (const Sent &one : sent) {
 				EXPECT_EQ(offset_of(one), next);
 				EXPECT_EQ((one.header[0] & wire::last) != 0, &one == &sent.back());
-				next += one.segment.payload;
+				next += one.payload;
 			}
 			EXPECT_EQ(next, first + length);
 		}
@@ -102,19 +91,19 @@ TEST(Segmentation, MulpduMayChangeInside)
 {
 	for (u8 opcode : all_opcodes) {
 		const std::vector<u32> mulpdus = {1442, 128, 8942, 200, 1442};
-		std::vector<Sent> sent = segments_of(message(opcode, 30000), mulpdus);
+		std::vector<Sent> sent = segments_of(full_message(opcode, 30000), mulpdus);
 		u32 next = 0;
 
 		for (size_t i = 0; i < sent.size(); i++) {
 			u32 mulpdu = mulpdus[std::min(i, mulpdus.size() - 1)];
 
-			size_t ulpdu = sent[i].header.size() + sent[i].segment.payload;
+			size_t ulpdu = sent[i].header.size() + sent[i].payload;
 
-			EXPECT_EQ(sent[i].segment.offset, next);
+			EXPECT_EQ(sent[i].offset, next);
 			EXPECT_LE(ulpdu, mulpdu);
 			EXPECT_TRUE(ulpdu == mulpdu || i + 1 == sent.size())
 				<< "smaller than need be";
-			next += sent[i].segment.payload;
+			next += sent[i].payload;
 		}
 		EXPECT_EQ(next, 30000u);
 	}

@@ -2,63 +2,30 @@
 // Transmit: segmentation (RFC 5041 5.2), headers (RFC 5041 4, RFC 5040 4), FPDUs (RFC 5044 4.1),
 // and that what is sent arrives: transmit's output fed to receive.
 #include "fake_host.hh"
+#include "sender.hh"
 
 using wire::Bytes;
 using wire::hex;
 
-struct Fpdus {
-	std::vector<Bytes> headers;
-	std::vector<core_tx_seg> segments;
-	Bytes stream;
-};
-
-static Fpdus transmit(core_tx_msg msg, u32 mulpdu, const Bytes &data)
+static Sender transmit(const core_tx_msg &msg, u32 mulpdu, const Bytes &data)
 {
-	Fpdus out;
+	Sender sender;
 
-	while (!msg.done && out.segments.size() < 100000) {
-		Bytes header(CORE_FPDU_MAX_HEADER, 0xee), crc(4);
-		u32 expected_len = core_tx_next_len(&msg, mulpdu);
-		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.data());
-
-		header.resize(seg.header_len);
-		Bytes fpdu =
-			header +
-			Bytes(data.begin() + seg.offset, data.begin() + seg.offset + seg.payload) +
-			Bytes(seg.pad);
-		core_crc_field(core_crc32c_table(CORE_CRC_SEED, fpdu.data(), fpdu.size()),
-			       crc.data());
-		fpdu = fpdu + crc;
-		EXPECT_EQ(fpdu.size(), expected_len);
-		EXPECT_EQ(fpdu.size() % 4, 0u); // RFC 5044 4.1
-		out.headers.push_back(header);
-		out.segments.push_back(seg);
-		out.stream = out.stream + fpdu;
-	}
-	return out;
-}
-
-static core_tx_msg message(u8 opcode, u32 length)
-{
-	core_tx_msg msg{};
-
-	msg.opcode = opcode;
-	msg.length = length;
-	msg.msn = 1;
-	return msg;
+	sender.send(msg, data, mulpdu);
+	return sender;
 }
 
 // RFC 5041 5.2: 2048 octets, MULPDU 1500: MO 0 with 1482 octets, MO 1482 with 566.
 TEST(Segmentation, UntaggedExample)
 {
-	Fpdus out = transmit(message(CORE_RDMAP_SEND, 2048), 1500, wire::payload(2048));
+	Sender out = transmit(message(CORE_RDMAP_SEND, 2048), 1500, wire::payload(2048));
 
-	ASSERT_EQ(out.segments.size(), 2u);
-	EXPECT_EQ(out.headers[0], hex("05dc 01 43 00000000 00000000 00000001 00000000"));
-	EXPECT_EQ(out.headers[1], hex("0248 41 43 00000000 00000000 00000001 000005ca"));
-	EXPECT_EQ(out.segments[0].payload, 1482u);
-	EXPECT_EQ(out.segments[1].payload, 566u);
-	EXPECT_EQ(out.segments[1].offset, 1482u);
+	ASSERT_EQ(out.sent.size(), 2u);
+	EXPECT_EQ(out.sent[0].header, hex("05dc 01 43 00000000 00000000 00000001 00000000"));
+	EXPECT_EQ(out.sent[1].header, hex("0248 41 43 00000000 00000000 00000001 000005ca"));
+	EXPECT_EQ(out.sent[0].payload, 1482u);
+	EXPECT_EQ(out.sent[1].payload, 566u);
+	EXPECT_EQ(out.sent[1].offset, 1482u);
 }
 
 // RFC 5041 5.2: TO 16384: 1486 octets there, 562 at 17870.
@@ -68,24 +35,24 @@ TEST(Segmentation, TaggedExample)
 
 	msg.stag = 0x12345678;
 	msg.to = 16384;
-	Fpdus out = transmit(msg, 1500, wire::payload(2048));
+	Sender out = transmit(msg, 1500, wire::payload(2048));
 
-	ASSERT_EQ(out.segments.size(), 2u);
-	EXPECT_EQ(out.headers[0], hex("05dc 81 40 12345678 0000000000004000"));
-	EXPECT_EQ(out.headers[1], hex("0240 c1 40 12345678 00000000000045ce"));
-	EXPECT_EQ(out.segments[0].payload, 1486u);
-	EXPECT_EQ(out.segments[1].payload, 562u);
+	ASSERT_EQ(out.sent.size(), 2u);
+	EXPECT_EQ(out.sent[0].header, hex("05dc 81 40 12345678 0000000000004000"));
+	EXPECT_EQ(out.sent[1].header, hex("0240 c1 40 12345678 00000000000045ce"));
+	EXPECT_EQ(out.sent[0].payload, 1486u);
+	EXPECT_EQ(out.sent[1].payload, 562u);
 }
 
 // RFC 5041 5.2: a zero-length message consumes exactly one segment.
 TEST(Segmentation, ZeroLength)
 {
 	for (u8 opcode : {CORE_RDMAP_WRITE, CORE_RDMAP_READ_RESPONSE, CORE_RDMAP_SEND}) {
-		Fpdus out = transmit(message(opcode, 0), 128, {});
+		Sender out = transmit(message(opcode, 0), 128, {});
 
-		ASSERT_EQ(out.segments.size(), 1u);
-		EXPECT_EQ(out.segments[0].payload, 0u);
-		EXPECT_TRUE(out.headers[0][2] & wire::last);
+		ASSERT_EQ(out.sent.size(), 1u);
+		EXPECT_EQ(out.sent[0].payload, 0u);
+		EXPECT_TRUE(out.sent[0].header[2] & wire::last);
 	}
 }
 
@@ -94,24 +61,24 @@ TEST(Segmentation, ZeroLength)
 TEST(Segmentation, LastOnTheLastOnly)
 {
 	for (u32 length : {109u, 110u, 111u, 220u, 221u}) {
-		Fpdus out = transmit(message(CORE_RDMAP_SEND, length), 128, wire::payload(length));
+		Sender out = transmit(message(CORE_RDMAP_SEND, length), 128, wire::payload(length));
 
-		EXPECT_EQ(out.headers.size(), (length + 109) / 110);
-		for (size_t i = 0; i < out.headers.size(); i++)
-			EXPECT_EQ((out.headers[i][2] & wire::last) != 0,
-				  i + 1 == out.headers.size());
+		EXPECT_EQ(out.sent.size(), (length + 109) / 110);
+		for (size_t i = 0; i < out.sent.size(); i++)
+			EXPECT_EQ((out.sent[i].header[2] & wire::last) != 0,
+				  i + 1 == out.sent.size());
 	}
 }
 
 TEST(Segmentation, NoSegmentAboveTheMulpduAndEveryOctetOnce)
 {
 	for (u32 mulpdu : {128u, 129u, 1454u, 64768u}) {
-		Fpdus out =
+		Sender out =
 			transmit(message(CORE_RDMAP_WRITE, 200000), mulpdu, wire::payload(200000));
 		u32 next = 0;
 
-		for (const core_tx_seg &seg : out.segments) {
-			EXPECT_LE(seg.header_len - 2 + seg.payload, mulpdu);
+		for (const Sent &seg : out.sent) {
+			EXPECT_LE(seg.header.size() - 2 + seg.payload, mulpdu);
 			EXPECT_EQ(seg.offset, next);
 			next += seg.payload;
 		}
@@ -122,10 +89,12 @@ TEST(Segmentation, NoSegmentAboveTheMulpduAndEveryOctetOnce)
 TEST(Segmentation, TheLongestMessage)
 {
 	core_tx_msg msg = message(CORE_RDMAP_WRITE, 0xffffffff);
-	u8 header[CORE_FPDU_MAX_HEADER];
+	core_fpdu fpdu;
 
+	core_fpdu_init(&fpdu, true, false);
 	msg.sent = 0xffffffff - 10;
-	EXPECT_EQ(core_tx_next(&msg, 64768, header).payload, 10u);
+	EXPECT_EQ(core_fpdu_len(&fpdu, &msg, 64768), 16u + 10 + 2 + 4);
+	core_fpdu_begin(&fpdu, &msg, 64768);
 	EXPECT_TRUE(msg.done);
 	EXPECT_EQ(msg.sent, 0xffffffff);
 }
@@ -141,7 +110,7 @@ TEST(Headers, EveryOpcode)
 		msg.to = 0x0102030405060708;
 		msg.msn = 0x11223344;
 		msg.inv_stag = 0x55667788;
-		return transmit(msg, 128, {}).headers[0];
+		return transmit(msg, 128, {}).sent[0].header;
 	};
 
 	EXPECT_EQ(header(CORE_RDMAP_WRITE), hex("000e c1 40 a1b2c3d4 0102030405060708"));
@@ -159,19 +128,24 @@ TEST(Headers, EveryOpcode)
 		  hex("0012 41 47 00000000 00000002 11223344 00000000"));
 }
 
-// RFC 5040 figure 6.
+// RFC 5040 figure 6, behind the DDP header: RFC 5041 figure 5.
 TEST(Headers, ReadRequest)
 {
+	core_tx_msg msg = message(CORE_RDMAP_READ_REQUEST, 0, 9);
 	core_read_request request{};
-	Bytes out(CORE_READ_REQUEST_LEN);
+	Sender out;
 
 	request.sink_stag = 0x01020304;
 	request.sink_to = 0x1112131415161718;
 	request.length = 0x21222324;
 	request.source_stag = 0x31323334;
 	request.source_to = 0x4142434445464748;
-	core_read_request_build(&request, out.data());
-	EXPECT_EQ(out, hex("01020304 1112131415161718 21222324 31323334 4142434445464748"));
+	msg.request = &request;
+	out.send(msg, {}, 128);
+	ASSERT_EQ(out.sent.size(), 1u);
+	EXPECT_EQ(Bytes(out.stream.begin(), out.stream.end() - 4),
+		  hex("002e 41 41 00000000 00000001 00000009 00000000"
+		      "01020304 1112131415161718 21222324 31323334 4142434445464748"));
 }
 
 // RFC 5044 4.1: 0 to 3 zeros behind the ULPDU make the FPDU a multiple of four.
@@ -183,10 +157,9 @@ TEST(Headers, Pad)
 	for (u32 extra = 0; extra < 4; extra++) {
 		core_tx_msg write = message(CORE_RDMAP_WRITE, 2 + extra),
 			    send = message(CORE_RDMAP_SEND, 2 + extra);
-		u8 header[CORE_FPDU_MAX_HEADER];
 
-		EXPECT_EQ(core_tx_next(&write, 1454, header).pad, expected[extra]);
-		EXPECT_EQ(core_tx_next(&send, 1454, header).pad, expected[extra]);
+		EXPECT_EQ(transmit(write, 1454, Bytes(8)).sent[0].pad, expected[extra]);
+		EXPECT_EQ(transmit(send, 1454, Bytes(8)).sent[0].pad, expected[extra]);
 	}
 }
 
@@ -198,11 +171,11 @@ protected:
 
 	void arrive(core_tx_msg msg, const Bytes &from)
 	{
-		Fpdus out = transmit(msg, mulpdu, from);
+		Sender out = transmit(msg, mulpdu, from);
 
 		stream.feed_pieces(out.stream, mulpdu + length);
 		EXPECT_TRUE(stream.between_fpdus());
-		EXPECT_EQ(stream.fpdus(), out.segments.size());
+		EXPECT_EQ(stream.fpdus(), out.sent.size());
 		ASSERT_EQ(stream.deliveries.size(), 1u);
 	}
 };
@@ -258,19 +231,17 @@ TEST(RoundTripOf, ReadRequest)
 {
 	Stream stream;
 	core_read_request request{};
-	Bytes payload(CORE_READ_REQUEST_LEN);
+	core_tx_msg msg = message(CORE_RDMAP_READ_REQUEST, 0);
 
 	request.sink_stag = 9;
 	request.sink_to = 0x1111;
 	request.length = 4096;
 	request.source_stag = 0x300;
 	request.source_to = 0x2000;
-	core_read_request_build(&request, payload.data());
+	msg.request = &request;
 	stream.host.grant(0x300, 0x2000, 4096);
 	stream.host.read_room = 1;
-	stream.feed_octets(
-		transmit(message(CORE_RDMAP_READ_REQUEST, CORE_READ_REQUEST_LEN), 128, payload)
-			.stream);
+	stream.feed_octets(transmit(msg, 128, {}).stream);
 
 	ASSERT_EQ(stream.deliveries.size(), 1u);
 	EXPECT_EQ(stream.deliveries[0].event, CORE_RX_READ_REQUEST);
@@ -285,16 +256,16 @@ TEST(RoundTripOf, ReadRequest)
 TEST(RoundTripOf, Terminate)
 {
 	Stream refusing, refused;
-	Bytes term(CORE_TERM_MAX);
+	core_tx_msg msg = message(CORE_RDMAP_TERMINATE, 0);
 
 	refusing.host.read_room = 1;
 	refusing.feed(wire::fpdu(wire::read_request({.length = 1, .source_stag = 5})));
 	ASSERT_EQ(refusing.deliveries.at(0).event, CORE_RX_ERROR);
-	term.resize(core_terminate_build(&refusing.term(), term.data()));
-	EXPECT_EQ(term.size(), size_t{CORE_TERM_MAX});
+	msg.term = &refusing.term();
+	Bytes out = transmit(msg, 128, {}).stream;
 
-	refused.feed_octets(
-		transmit(message(CORE_RDMAP_TERMINATE, CORE_TERM_MAX), 128, term).stream);
+	EXPECT_EQ(out.size(), size_t{2 + 18 + CORE_TERM_MAX + 4});
+	refused.feed_octets(out);
 	ASSERT_EQ(refused.deliveries.size(), 1u);
 	EXPECT_EQ(refused.deliveries[0].event, CORE_RX_TERMINATE);
 	EXPECT_EQ(memcmp(&refused.term(), &refusing.term(), sizeof(core_terminate)), 0);

@@ -21,28 +21,35 @@ std::unique_ptr<u64[]> make_slot(Input &input, u32 size)
 void require_segments(u8 opcode, u32 length, u32 mulpdu)
 {
 	core_tx_msg msg{};
-	auto header = std::make_unique<u8[]>(CORE_FPDU_MAX_HEADER);
+	core_fpdu fpdu;
 	u32 next = 0;
 
+	core_fpdu_init(&fpdu, false, false);
 	msg.opcode = opcode;
 	msg.length = length;
 	// Long messages: only their last part, which is where the arithmetic ends.
 	if (length > 1 << 20)
 		msg.sent = next = length - 1 - length % 5000;
 	do {
-		u32 expected = core_tx_next_len(&msg, mulpdu);
-		core_tx_seg seg = core_tx_next(&msg, mulpdu, header.get());
+		u32 expected = core_fpdu_len(&fpdu, &msg, mulpdu), ulpdu, told = 0, payload = 0;
+		core_tx_step step;
 
-		REQUIRE(seg.offset == next && seg.header_len <= CORE_FPDU_MAX_HEADER &&
-			seg.pad < 4);
-		REQUIRE(seg.header_len - 2 + seg.payload <= mulpdu);
-		REQUIRE(expected == seg.header_len + seg.payload + seg.pad + 4 &&
-			expected % 4 == 0);
-		REQUIRE((header[0] << 8 | header[1]) ==
-			static_cast<int>(seg.header_len - 2 + seg.payload));
-		REQUIRE(seg.payload || (!length && msg.done));
-		REQUIRE((header[2] >> 6 & 1) == msg.done);
-		next += seg.payload;
+		core_fpdu_begin(&fpdu, &msg, mulpdu);
+		ulpdu = u32{fpdu.bytes[0]} << 8 | fpdu.bytes[1];
+		REQUIRE((fpdu.bytes[2] >> 6 & 1) == msg.done);
+		do {
+			step = core_fpdu_next(&fpdu);
+			REQUIRE(step.len);
+			if (step.kind == CORE_TX_PAYLOAD) {
+				REQUIRE(step.offset == next);
+				next += step.len;
+				payload += step.len;
+			}
+			told += step.len;
+		} while (!step.last);
+		REQUIRE(told == expected && told % 4 == 0 && told - ulpdu - 2 - 4 < 4);
+		REQUIRE(ulpdu <= mulpdu && payload <= ulpdu);
+		REQUIRE(payload || (!length && msg.done));
 	} while (!msg.done);
 	REQUIRE(next == length);
 }

@@ -69,15 +69,26 @@ void Endpoint::start(const core_mpa_agreed &agreed)
 	core_rx_init(&rx, &params);
 	ird = agreed.ird;
 	ord = agreed.ord;
-	crc = agreed.crc;
-	core_markers_start(&markers, agreed.send_markers);
-	is_held = !initiator;
-	rtr = agreed.rtr;
-	want_rtr = initiator && agreed.p2p && agreed.rtr;
+	start_sending(agreed);
 	built = completed = sq_taken;
 	stream_built = out.accepted();
 	now = State::rts;
 	witness.connected(side, agreed);
+}
+
+void Endpoint::start_sending(const core_mpa_agreed &agreed)
+{
+	core_tx_params params{};
+
+	params.ctx = this;
+	params.ord = agreed.ord;
+	params.slot_size = sizeof(Slot);
+	params.kernel = !user;
+	params.crc = agreed.crc;
+	params.markers = agreed.send_markers;
+	params.initiator = initiator;
+	params.rtr = initiator && agreed.p2p ? agreed.rtr : 0;
+	core_tx_init(&tx, &params);
 }
 
 void Endpoint::fail(Cause cause)
@@ -98,6 +109,11 @@ void Endpoint::terminate(Cause cause, const core_terminate &why)
 	term = why;
 	term_pending = true;
 	witness.failed(side, cause, &term);
+}
+
+void Endpoint::local_terminate(const core_terminate &why)
+{
+	terminate(why.has_rdmap ? Cause::response_gone : Cause::local_error, why);
 }
 
 void Endpoint::hang_up()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // One end of a connection: the real core, in a small model of the module's shell. What kernel/qp.c
-// keeps is here, what kernel/startup.c and ending.c do is in connect.cc, kernel/sq.c, rq.c, sge.c
-// and mr.c in queues.cc, kernel/rx.c in rx.cc, kernel/tx.c and message.c in tx.cc: the same
-// decisions in the same order, without sockets, locks and threads.
+// keeps is here, what the rooms of kernel/ do in connect.cc (connection), queues.cc (queue, memory),
+// rx.cc and tx.cc (stream): without sockets, locks and threads.
 #pragma once
 
 #include "stream.hh"
@@ -38,7 +37,7 @@ public:
 
 	enum class State { startup, rts, terminating, error };
 	State state() const { return now; }
-	bool held() const { return is_held; }
+	bool held() const { return !initiator && !validated; }
 	u32 sq_room() const { return sq_entries - (prod - sq_done); }
 	bool sq_idle() const { return sq_done == prod; }
 	u32 max_ord() const { return ord; }
@@ -52,6 +51,21 @@ public:
 	core_take take_receive(u32 &room);
 	const core_read_sink *oldest_read() const;
 	bool read_room() const { return inbound.size() < ird; }
+	bool has_validated() const { return validated; }
+	const srnic_send_wqe *next_send();
+	void take_send();
+	bool verify_list(u32 access);
+	void request_built() { built = sq_taken; }
+	void complete_taken(u8 status) { complete(sq_taken - 1, status, 0); }
+	bool done_here(bool good);
+	core_region_verdict invalidate(u32 stag, bool remote);
+	bool register_mr(u64 index, u32 key, u32 access);
+	u32 random_number() { return static_cast<u32>(random()); }
+	void expect_read(const core_read_sink &sink, core_read_kind kind);
+	u32 reads() const { return static_cast<u32>(outbound.size()); }
+	bool next_read(core_read_request &asked) const;
+	void answered() { inbound.pop_front(); }
+	void local_terminate(const core_terminate &why);
 
 private:
 	struct Slot {
@@ -76,13 +90,13 @@ private:
 		u32 index;
 		bool rtr, invalidate;
 	};
-	enum class From { bytes, sges, region };
 
 	// connect.cc
 	void hello();
 	void feed_startup(const u8 *&data, u32 &len);
 	void greeted();
 	void start(const core_mpa_agreed &agreed);
+	void start_sending(const core_mpa_agreed &agreed);
 	void fail(Cause cause);
 	void terminate(Cause cause, const core_terminate &term);
 
@@ -94,8 +108,6 @@ private:
 	core_region_verdict scatter(const srnic_sge *sges, u32 num, Cursor &at, const u8 *in,
 				    u32 len);
 	core_region_verdict verify(const srnic_sge *sges, u32 num, u32 access);
-	core_region_verdict invalidate(u32 stag, bool remote);
-	bool register_mr(u64 index, u32 key, u32 access);
 	Track &track(u32 index) { return tracks[index & (sq_entries - 1)]; }
 	void complete(u32 index, u8 status, u32 byte_len);
 	void complete_sent(u32 from, u32 to);
@@ -117,24 +129,14 @@ private:
 		return *reinterpret_cast<const srnic_send_wqe *>(current.octets);
 	}
 	const srnic_sge *sges() const { return reinterpret_cast<const srnic_sge *>(&wqe() + 1); }
-	void start_message(const core_tx_msg &message, From from, Source source);
-	OutboundRead &start_read(u32 length, u32 source_stag, u64 source_to, bool is_rtr);
-	void start_rtr();
-	bool start_response();
-	bool must_wait() const;
-	bool take_wqe();
-	void start_wqe(u32 index, u32 length);
-	u8 do_local(u32 index);
-	u8 verify_wqe();
-	void refuse_wqe(u32 index, u8 status);
-	bool next_message();
-	core_region_verdict fetch(u32 offset, u8 *out, u32 n);
-	void put_marker_if_due();
-	void put_between_markers(const Bytes &fields);
-	void build_fpdu(u32 mulpdu);
+	Source source_of(const core_tx_msg &msg) const;
+	void announce(const core_tx_msg &msg);
+	core_region_verdict fetch(const core_tx_msg &msg, u32 offset, u8 *out, u32 n);
+	core_region_verdict put_payload(const core_tx_msg &msg, u32 offset, u32 len);
+	void build_fpdu(u32 len);
 	void build_batch();
 	bool send_batch();
-	void pass_terminating();
+	void send_terminate();
 
 	const unsigned side;
 	const bool initiator, user;
@@ -167,21 +169,14 @@ private:
 	Cursor receive_cursor{};
 	RecvSlot receive{};
 
-	bool is_held = false, want_rtr = false, term_pending = false, respond_next = false,
-	     crc = false;
-	u8 rtr = 0;
-	u32 send_msn = 0, read_msn = 0, built = 0, completed = 0;
+	core_tx tx{};
+	bool validated = false, term_pending = false;
+	u32 built = 0, completed = 0;
 	core_terminate term{};
-	core_markers markers{};
 	Bytes batch;
 	u64 stream_built = 0; // octets built so far, sent or not
-	bool msg_active = false;
-	From from = From::bytes;
-	core_tx_msg msg{};
-	const u8 *bytes = nullptr;
-	Cursor cursor{};
-	core_read_request response{};
-	u8 control[CORE_TERM_MAX] = {};
+	bool announced[2] = {}; // the local message being built, the response
+	Cursor cursor[2] = {};
 	Slot current{};
 };
 

@@ -121,9 +121,9 @@ struct Witness {
 	// A message, of the send queue entry `index` if it is a request's, is the next to go out.
 	virtual void started(unsigned, Source, const core_tx_msg &, u32 /*index*/) {}
 	// Octets of that message's payload were read from memory.
-	virtual void fetched(unsigned, u32 /*offset*/, u32 /*len*/) {}
+	virtual void fetched(unsigned, Source, u32 /*offset*/, u32 /*len*/) {}
 	// All of that message is built; it ends at this octet of the stream.
-	virtual void finished(unsigned, u64 /*stream_end*/) {}
+	virtual void finished(unsigned, Source, u64 /*stream_end*/) {}
 	// A request that never reaches the wire was done.
 	virtual void done_locally(unsigned, u32 /*index*/) {}
 	// Octets came in and were written to memory.

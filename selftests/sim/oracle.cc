@@ -134,6 +134,23 @@ void Oracle::compare(unsigned side) const
 
 // ---- sending ----
 
+Oracle::Message *Oracle::oldest(Side &side, bool response)
+{
+	for (Message &message : side.wire)
+		if (is_response(message) == response)
+			return &message;
+	return nullptr;
+}
+
+Oracle::Message *Oracle::unfinished(Side &side, bool response)
+{
+	auto found = std::find_if(side.wire.rbegin(), side.wire.rend(), [&](const Message &one) {
+		return is_response(one) == response;
+	});
+
+	return found == side.wire.rend() || found->built ? nullptr : &*found;
+}
+
 void Oracle::connected(unsigned side, const core_mpa_agreed &agreed)
 {
 	Side &us = sides[side], &peer = sides[!side];
@@ -240,12 +257,16 @@ std::optional<Oracle::Spot> Oracle::source(const Side &side, const Message &mess
 	return Spot{mr->at + (read.to + offset - mr->base), len};
 }
 
-void Oracle::fetched(unsigned side, u32 offset, u32 len)
+void Oracle::fetched(unsigned side, Source from, u32 offset, u32 len)
 {
 	Side &us = sides[side];
-	Message &message = us.wire.back();
+	Message *building = unfinished(us, from == Source::response);
 
-	if (message.built || offset != message.content.size() || offset + u64{len} > message.length)
+	if (!building)
+		broken("side %u reads for a message that has not begun", side);
+	Message &message = *building;
+
+	if ( offset != message.content.size() || offset + u64{len} > message.length)
 		broken("side %u reads octets %u+%u of a message out of order", side, offset, len);
 	while (len) {
 		std::optional<Spot> spot = source(us, message, len);
@@ -259,10 +280,14 @@ void Oracle::fetched(unsigned side, u32 offset, u32 len)
 	}
 }
 
-void Oracle::finished(unsigned side, u64 stream_end)
+void Oracle::finished(unsigned side, Source from, u64 stream_end)
 {
 	Side &us = sides[side];
-	Message &message = us.wire.back();
+	Message *building = unfinished(us, from == Source::response);
+
+	if (!building || building->source != from)
+		broken("side %u ends a message that has not begun", side);
+	Message &message = *building;
 
 	message.built = true;
 	message.stream_end = stream_end;
@@ -341,11 +366,18 @@ std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message 
 
 bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
 {
-	Side &us = sides[side], &peer = sides[!side];
+	Side &peer = sides[!side];
 
-	if (peer.wire.empty())
-		return false;
-	Message &message = peer.wire.front();
+	for (bool response : {false, true})
+		if (Message *message = oldest(peer, response);
+		    message && place_in(side, *message, at, len))
+			return true;
+	return false;
+}
+
+bool Oracle::place_in(unsigned side, Message &message, u64 at, u32 len)
+{
+	Side &us = sides[side];
 
 	if (message.opcode == CORE_RDMAP_TERMINATE || message.opcode == CORE_RDMAP_READ_REQUEST)
 		return false;
@@ -407,14 +439,17 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 {
 	Side &us = sides[side], &peer = sides[!side];
 
-	// A sender that terminates may leave a message unfinished.
-	while (event == CORE_RX_TERMINATE && !peer.wire.empty() && !peer.wire.front().built)
-		peer.wire.pop_front();
-	if (peer.wire.empty())
-		broken("side %u: event %d, but nothing was sent", side, event);
-	Message message = std::move(peer.wire.front());
+	// A sender that terminates may leave messages unfinished.
+	if (event == CORE_RX_TERMINATE)
+		std::erase_if(peer.wire, [](const Message &sent) { return !sent.built; });
+	Message *sent = oldest(peer, event == CORE_RX_READ_RESPONSE);
 
-	peer.wire.pop_front();
+	if (!sent)
+		broken("side %u: event %d, but nothing was sent", side, event);
+	Message message = std::move(*sent);
+
+	peer.wire.erase(std::find_if(peer.wire.begin(), peer.wire.end(),
+				     [&](const Message &one) { return &one == sent; }));
 	if (!message.built)
 		broken("side %u: event %d for a message that is not whole", side, event);
 	if (damaged(side) && message.stream_end > peer.out->damaged_at())
@@ -620,9 +655,9 @@ void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
 // The request that is being worked on, or is next.
 Oracle::Op *Oracle::at_hand(Side &side)
 {
-	if (!side.wire.empty() && side.wire.back().source == Source::request &&
-	    !side.wire.back().built)
-		return &side.ops[side.wire.back().op];
+	if (Message *building = unfinished(side, false);
+	    building && building->source == Source::request)
+		return &side.ops[building->op];
 	while (side.next_start < side.ops.size() && side.ops[side.next_start].started)
 		side.next_start++;
 	return side.next_start < side.ops.size() ? &side.ops[side.next_start] : nullptr;
@@ -634,11 +669,12 @@ void Oracle::foresee(unsigned side)
 	static const u32 ddp_codes[] = {0, 0x1100, 0x1101, 0x1100, 0x1102, 0x1103};
 	static const u32 rdmap_codes[] = {0, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104};
 	Side &us = sides[side];
+	const Message *next = oldest(sides[!side], false);
 	const Side &peer = sides[!side];
 
-	if (peer.wire.empty())
+	if (!next)
 		return;
-	const Message &message = peer.wire.front();
+	const Message &message = *next;
 
 	if (message.opcode == CORE_RDMAP_WRITE) {
 		core_region_verdict verdict =
@@ -714,9 +750,10 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
 		tally["refused locally"]++;
 		break;
 	case Cause::response_gone:
-		if (us.inbound.empty() ||
-		    source(us, us.wire.back(),
-			   us.wire.back().length - static_cast<u32>(us.wire.back().content.size())))
+		if (Message *answer = unfinished(us, true);
+		    us.inbound.empty() || !answer ||
+		    source(us, *answer,
+			   answer->length - static_cast<u32>(answer->content.size())))
 			broken("side %u does not answer a read that it could answer", side);
 		us.sent_term = *term;
 		tally["read source gone"]++;

@@ -45,8 +45,8 @@ public:
 	u64 completions() const { return completed_count; }
 
 	void started(unsigned, Source, const core_tx_msg &, u32) override;
-	void fetched(unsigned, u32, u32) override;
-	void finished(unsigned, u64) override;
+	void fetched(unsigned, Source, u32, u32) override;
+	void finished(unsigned, Source, u64) override;
 	void done_locally(unsigned, u32) override;
 	void wrote(unsigned, u64, u32) override;
 	void delivered(unsigned, core_rx_event) override;
@@ -89,7 +89,10 @@ private:
 		u32 first_index, next_start = 0, next_send = 0, next_recv = 0;
 		std::vector<Op> ops;
 		std::vector<RecvRequest> receives;
-		std::deque<Message> wire; // sent by this side, not yet delivered
+		// Sent by this side, not yet delivered, in the order in which they began. A response
+		// and others may be under way at once, so each of the two kinds has an order of its
+		// own.
+		std::deque<Message> wire;
 		std::deque<InboundRead> inbound;
 		// Issued, without their response: op numbers, or no_op for the RTR.
 		std::deque<u32> reads;
@@ -106,6 +109,14 @@ private:
 		bool is_connected = false;
 	};
 	static constexpr u32 no_op = ~0u;
+
+	static bool is_response(const Message &message)
+	{
+		return message.source == Source::response;
+	}
+	// The oldest response, or other message, that is not delivered; the one being built.
+	static Message *oldest(Side &side, bool response);
+	static Message *unfinished(Side &side, bool response);
 
 	const Mr *find(const Side &side, u32 stag) const;
 	// Why octets [to, to + len) of stag cannot be used so; CORE_REGION_OK if they can.
@@ -127,6 +138,7 @@ private:
 				    u32 offset, u32 len, u32 access) const;
 	std::optional<Spot> destination(const Side &side, const Message &message, u32 len) const;
 	bool place_exactly(unsigned side, u64 at, u32 len);
+	bool place_in(unsigned side, Message &message, u64 at, u32 len);
 	void place_damaged(unsigned side, u64 at, u32 len);
 	std::optional<Spot> source(const Side &side, const Message &message, u32 len) const;
 	bool damaged(unsigned to) const;

@@ -112,7 +112,7 @@ void Endpoint::blame_request(const core_terminate &why)
 void Endpoint::release_hold()
 {
 	if (core_rx_fpdus(&rx))
-		is_held = false;
+		validated = true;
 }
 
 void Endpoint::deliver(core_rx_event event)

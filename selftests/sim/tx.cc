@@ -1,299 +1,206 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Transmit half of an endpoint: drains the send queue and the peer's reads into batches of FPDUs.
+// Transmit half of an endpoint: does what the core's scheduler says, and packs FPDUs into batches.
 #include "endpoint.hh"
+
+// ---- what the core asks ----
+
+static sim::Endpoint &endpoint(void *ctx) { return *static_cast<sim::Endpoint *>(ctx); }
+
+bool core_host_validated(void *ctx) { return endpoint(ctx).has_validated(); }
+const struct srnic_send_wqe *core_host_next_send(void *ctx) { return endpoint(ctx).next_send(); }
+void core_host_take_send(void *ctx) { endpoint(ctx).take_send(); }
+bool core_host_verify_list(void *ctx, u32 access) { return endpoint(ctx).verify_list(access); }
+void core_host_built(void *ctx) { endpoint(ctx).request_built(); }
+void core_host_complete(void *ctx, u8 status) { endpoint(ctx).complete_taken(status); }
+u32 core_host_random(void *ctx) { return endpoint(ctx).random_number(); }
+u32 core_host_reads(void *ctx) { return endpoint(ctx).reads(); }
+bool core_host_wait_for_reads(void *ctx, u32 most) { return endpoint(ctx).reads() > most; }
+void core_host_answered(void *ctx) { endpoint(ctx).answered(); }
+
+bool core_host_local_invalidate(void *ctx, u32 stag)
+{
+	return endpoint(ctx).done_here(endpoint(ctx).invalidate(stag, false) == CORE_REGION_OK);
+}
+
+bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
+{
+	return endpoint(ctx).done_here(
+		endpoint(ctx).register_mr(wqe->arg[0], static_cast<u32>(wqe->arg[1] >> 32),
+					  static_cast<u32>(wqe->arg[1])));
+}
+
+void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind)
+{
+	endpoint(ctx).expect_read(*sink, kind);
+}
+
+bool core_host_next_read(void *ctx, struct core_read_request *out)
+{
+	return endpoint(ctx).next_read(*out);
+}
+
+void core_host_terminate(void *ctx, const struct core_terminate *term)
+{
+	endpoint(ctx).local_terminate(*term);
+}
 
 namespace sim {
 
 constexpr size_t batch_max = 64 * 1024;
 
-// ---- starting messages ----
+// ---- requests ----
 
-void Endpoint::start_message(const core_tx_msg &message, From where, Source source)
+const srnic_send_wqe *Endpoint::next_send()
 {
-	msg = message;
-	from = where;
-	cursor = {};
-	msg_active = true;
-	witness.started(side, source, msg, sq_taken - 1);
+	if (now != State::rts || !core_ring_pending(prod, sq_taken, sq_entries))
+		return nullptr;
+	current = sq[sq_taken & (sq_entries - 1)];
+	return &wqe();
 }
 
-Endpoint::OutboundRead &Endpoint::start_read(u32 length, u32 source_stag, u64 source_to,
-					     bool is_rtr)
+void Endpoint::take_send()
+{
+	track(sq_taken++) = {wqe().wr_id, 0, wqe().opcode, wqe().flags, SRNIC_WC_SUCCESS, false};
+}
+
+bool Endpoint::verify_list(u32 access)
+{
+	return verify(sges(), wqe().num_sge, access) == CORE_REGION_OK;
+}
+
+bool Endpoint::done_here(bool good)
+{
+	if (good)
+		witness.done_locally(side, sq_taken - 1);
+	return good;
+}
+
+// ---- reads, of both ends ----
+
+void Endpoint::expect_read(const core_read_sink &sink, core_read_kind kind)
 {
 	OutboundRead read{};
-	core_read_request header{};
-	core_tx_msg message{};
 
-	read.sink.stag = static_cast<u32>(random()) | 1;
-	read.sink.length = length;
-	read.rtr = is_rtr;
-	header.sink_stag = read.sink.stag;
-	header.length = length;
-	header.source_stag = source_stag;
-	header.source_to = source_to;
-	core_read_request_build(&header, control);
-	bytes = control;
-	message.opcode = CORE_RDMAP_READ_REQUEST;
-	message.length = CORE_READ_REQUEST_LEN;
-	message.msn = ++read_msn;
-	start_message(message, From::bytes, is_rtr ? Source::rtr : Source::request);
-	outbound.push_back(read);
-	return outbound.back();
-}
-
-void Endpoint::start_rtr()
-{
-	core_tx_msg message{};
-
-	want_rtr = false;
-	if (rtr == CORE_RTR_READ) {
-		start_read(0, 1, 0, true);
-		return;
+	read.sink = sink;
+	read.rtr = kind == CORE_READ_RTR;
+	read.invalidate = kind == CORE_READ_INVALIDATE;
+	if (!read.rtr) {
+		read.index = sq_taken - 1;
+		read.sges.assign(sges(), sges() + wqe().num_sge);
 	}
-	message.opcode = rtr == CORE_RTR_WRITE ? CORE_RDMAP_WRITE : CORE_RDMAP_SEND;
-	if (rtr == CORE_RTR_WRITE)
-		message.stag = 1;
-	else
-		message.msn = ++send_msn;
-	start_message(message, From::bytes, Source::rtr);
+	outbound.push_back(read);
 }
 
-bool Endpoint::start_response()
+bool Endpoint::next_read(core_read_request &asked) const
 {
-	core_tx_msg message{};
-
 	if (inbound.empty())
 		return false;
-	response = inbound.front();
-	message.opcode = CORE_RDMAP_READ_RESPONSE;
-	message.stag = response.sink_stag;
-	message.to = response.sink_to;
-	message.length = response.length;
-	start_message(message, From::region, Source::response);
+	asked = inbound.front();
 	return true;
-}
-
-static u8 send_opcode(const srnic_send_wqe &wqe)
-{
-	bool solicited = wqe.flags & SRNIC_WQE_SOLICITED;
-
-	if (wqe.opcode == SRNIC_OP_SEND_INV)
-		return solicited ? CORE_RDMAP_SEND_SE_INV : CORE_RDMAP_SEND_INV;
-	return solicited ? CORE_RDMAP_SEND_SE : CORE_RDMAP_SEND;
-}
-
-u8 Endpoint::do_local(u32 index)
-{
-	bool good = wqe().opcode == SRNIC_OP_LOCAL_INV
-			    ? invalidate(wqe().imm_inv, false) == CORE_REGION_OK
-			    : register_mr(wqe().arg[0], static_cast<u32>(wqe().arg[1] >> 32),
-					  static_cast<u32>(wqe().arg[1]));
-
-	if (good)
-		witness.done_locally(side, index);
-	return good ? SRNIC_WC_SUCCESS : SRNIC_WC_LOC_PROT_ERR;
-}
-
-void Endpoint::refuse_wqe(u32 index, u8 status)
-{
-	complete(index, status, 0);
-	terminate(Cause::local_error, core_terminate{});
-}
-
-u8 Endpoint::verify_wqe()
-{
-	if (verify(sges(), wqe().num_sge, is_read(wqe().opcode) ? CORE_ACCESS_LOCAL_WRITE : 0) !=
-	    CORE_REGION_OK)
-		return SRNIC_WC_LOC_PROT_ERR;
-	return is_read(wqe().opcode) && !ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
-}
-
-void Endpoint::start_wqe(u32 index, u32 length)
-{
-	core_tx_msg message{};
-	u8 status;
-
-	message.length = length;
-	bytes = reinterpret_cast<const u8 *>(&wqe() + 1);
-	if (wqe().opcode == SRNIC_OP_WRITE) {
-		message.opcode = CORE_RDMAP_WRITE;
-		message.stag = wqe().rkey;
-		message.to = wqe().remote_addr;
-	} else if (is_send(wqe().opcode)) {
-		message.opcode = send_opcode(wqe());
-		message.msn = ++send_msn;
-		message.inv_stag = wqe().imm_inv;
-	} else if (is_read(wqe().opcode)) {
-		OutboundRead &read = start_read(length, wqe().rkey, wqe().remote_addr, false);
-
-		read.index = index;
-		read.sges.assign(sges(), sges() + wqe().num_sge);
-		read.invalidate = wqe().opcode == SRNIC_OP_READ_INV;
-		return;
-	} else {
-		status = do_local(index);
-		if (status == SRNIC_WC_SUCCESS)
-			complete(index, status, 0);
-		else
-			refuse_wqe(index, status);
-		built = sq_taken;
-		return;
-	}
-	start_message(message, wqe().flags & SRNIC_WQE_INLINE ? From::bytes : From::sges,
-		      Source::request);
-}
-
-bool Endpoint::must_wait() const
-{
-	bool fence = wqe().flags & SRNIC_WQE_FENCE;
-
-	if (!ord)
-		return false;
-	return (fence && !outbound.empty()) || (is_read(wqe().opcode) && outbound.size() >= ord);
-}
-
-bool Endpoint::take_wqe()
-{
-	u32 index = sq_taken, length = 0;
-	u8 status;
-
-	if (!core_ring_pending(prod, sq_taken, sq_entries))
-		return false;
-	current = sq[index & (sq_entries - 1)];
-	if (must_wait())
-		return false;
-	track(index) = {wqe().wr_id, 0, wqe().opcode, wqe().flags, SRNIC_WC_SUCCESS, false};
-	sq_taken++;
-	if (core_send_wqe_check(&wqe(), sizeof(current.octets), !user, &length) != CORE_WQE_OK)
-		status = SRNIC_WC_LOC_QP_OP_ERR;
-	else
-		status = verify_wqe();
-	if (status == SRNIC_WC_SUCCESS)
-		start_wqe(index, length);
-	else
-		refuse_wqe(index, status);
-	return true;
-}
-
-bool Endpoint::next_message()
-{
-	if (want_rtr) {
-		start_rtr();
-		return true;
-	}
-	respond_next = !respond_next;
-	if (respond_next)
-		return start_response() || take_wqe();
-	return take_wqe() || start_response();
 }
 
 // ---- building FPDUs ----
 
-core_region_verdict Endpoint::fetch(u32 offset, u8 *to_octets, u32 n)
+Source Endpoint::source_of(const core_tx_msg &msg) const
+{
+	if (msg.opcode == CORE_RDMAP_READ_RESPONSE)
+		return Source::response;
+	if (msg.opcode == CORE_RDMAP_TERMINATE)
+		return Source::terminate;
+	return tx.of_request ? Source::request : Source::rtr;
+}
+
+// Tells of a message when its first FPDU is built.
+void Endpoint::announce(const core_tx_msg &msg)
+{
+	Source source = source_of(msg);
+	bool &known = announced[source == Source::response];
+
+	if (known)
+		return;
+	known = true;
+	cursor[source == Source::response] = {};
+	witness.started(side, source, msg, sq_taken - 1);
+}
+
+core_region_verdict Endpoint::fetch(const core_tx_msg &msg, u32 offset, u8 *to_octets, u32 n)
 {
 	core_region_verdict verdict = CORE_REGION_OK;
+	Source source = source_of(msg);
 
-	if (!n)
-		return verdict;
-	if (from == From::bytes) {
-		memcpy(to_octets, bytes + offset, n);
-		return verdict;
-	}
-	if (from == From::sges)
-		verdict = gather(sges(), wqe().num_sge, cursor, to_octets, n);
-	else
-		copy(response.source_stag, CORE_ACCESS_REMOTE_READ, response.source_to + offset,
+	if (source == Source::response) {
+		const core_read_request &asked = inbound.front();
+
+		copy(asked.source_stag, CORE_ACCESS_REMOTE_READ, asked.source_to + offset,
 		     to_octets, nullptr, n, verdict);
+	} else if (wqe().flags & SRNIC_WQE_INLINE) {
+		memcpy(to_octets, reinterpret_cast<const u8 *>(&wqe() + 1) + offset, n);
+		return verdict;
+	} else {
+		verdict = gather(sges(), wqe().num_sge, cursor[0], to_octets, n);
+	}
 	if (verdict == CORE_REGION_OK)
-		witness.fetched(side, offset, n);
+		witness.fetched(side, source, offset, n);
 	return verdict;
 }
 
-void Endpoint::put_marker_if_due()
+// Payload comes in pieces, as pages do.
+core_region_verdict Endpoint::put_payload(const core_tx_msg &msg, u32 offset, u32 len)
 {
-	u8 marker[CORE_MARKER_LEN];
+	core_region_verdict verdict = CORE_REGION_OK;
 
-	if (!markers.on || markers.left)
-		return;
-	core_markers_build(&markers, marker);
-	batch.insert(batch.end(), marker, marker + sizeof(marker));
-}
+	for (u32 n; len && verdict == CORE_REGION_OK; offset += n, len -= n) {
+		size_t at = batch.size();
 
-// Header, payload and pad, with the markers among them and the one behind them.
-void Endpoint::put_between_markers(const Bytes &fields)
-{
-	for (size_t done = 0, n; done < fields.size(); done += n) {
-		auto from_here = fields.begin() + static_cast<ptrdiff_t>(done);
-
-		put_marker_if_due();
-		n = fields.size() - done;
-		if (markers.on)
-			n = std::min<size_t>(n, markers.left);
-		core_markers_pass(&markers, static_cast<u32>(n));
-		batch.insert(batch.end(), from_here, from_here + static_cast<ptrdiff_t>(n));
+		n = std::min(len, 1 + static_cast<u32>(below(random, 4096)));
+		batch.resize(at + n);
+		verdict = fetch(msg, offset, batch.data() + at, n);
+		if (verdict == CORE_REGION_OK)
+			core_tx_copied(&tx, batch.data() + at, n);
 	}
-	put_marker_if_due();
+	return verdict;
 }
 
-void Endpoint::build_fpdu(u32 mulpdu)
+void Endpoint::build_fpdu(u32 expected)
 {
-	u8 header[CORE_FPDU_MAX_HEADER], crc_field[4] = {};
-	u32 expected = core_markers_len(&markers, core_tx_next_len(&msg, mulpdu));
-	core_tx_seg seg = core_tx_next(&msg, mulpdu, header);
+	const core_tx_msg &msg = *tx.turn;
 	size_t keep = batch.size();
-	Bytes fields(header, header + seg.header_len);
+	core_tx_step step;
 
-	fields.resize(seg.header_len + size_t{seg.payload});
-	if (fetch(seg.offset, fields.data() + seg.header_len, seg.payload) != CORE_REGION_OK) {
-		msg_active = false;
-		if (from == From::region) {
-			core_terminate gone{};
+	announce(msg);
+	do {
+		core_region_verdict verdict = CORE_REGION_OK;
 
-			gone.etype = 1;
-			terminate(Cause::response_gone, gone);
-		} else {
-			refuse_wqe(sq_taken - 1, SRNIC_WC_LOC_PROT_ERR);
+		step = core_tx_next(&tx);
+		if (step.kind != CORE_TX_BYTES)
+			verdict = put_payload(msg, step.offset, step.len);
+		else
+			batch.insert(batch.end(), step.bytes, step.bytes + step.len);
+		if (verdict != CORE_REGION_OK) {
+			batch.resize(keep);
+			core_tx_fail(&tx, verdict);
+			return;
 		}
-		return;
-	}
-	fields.resize(fields.size() + seg.pad);
-	put_between_markers(fields);
-	if (crc)
-		core_crc_field(
-			core_host_crc32c(CORE_CRC_SEED, batch.data() + keep, batch.size() - keep),
-			crc_field);
-	batch.insert(batch.end(), crc_field, crc_field + sizeof(crc_field));
-	core_markers_pass(&markers, sizeof(crc_field));
-	core_markers_end_fpdu(&markers);
+	} while (!step.last);
 	if (batch.size() - keep != expected)
 		broken("side %u: an FPDU of %zu octets instead of %u", side, batch.size() - keep,
 		       expected);
-	stream_built += batch.size() - keep;
+	stream_built += expected;
 	if (!msg.done)
 		return;
-	msg_active = false;
-	witness.finished(side, stream_built);
-	if (from == From::region)
-		inbound.pop_front();
-	else
-		built = sq_taken;
+	announced[source_of(msg) == Source::response] = false;
+	witness.finished(side, source_of(msg), stream_built);
 }
 
 void Endpoint::build_batch()
 {
-	u32 mulpdu = core_mpa_mulpdu(emss, markers.on);
+	core_tx_set_emss(&tx, emss);
+	while (now == State::rts) {
+		u32 len = core_tx_choose(&tx);
 
-	while (now == State::rts && !is_held) {
-		if (!msg_active) {
-			if (!next_message())
-				return;
-			continue;
-		}
-		if (!batch.empty() &&
-		    batch.size() + core_markers_len(&markers, core_tx_next_len(&msg, mulpdu)) >
-			    batch_max)
+		if (!len || (!batch.empty() && batch.size() + len > batch_max))
 			return;
-		build_fpdu(mulpdu);
+		build_fpdu(len);
 	}
 }
 
@@ -318,20 +225,15 @@ bool Endpoint::send_batch()
 	return true;
 }
 
-void Endpoint::pass_terminating()
+void Endpoint::send_terminate()
 {
-	core_tx_msg message{};
-
-	if (is_held)
-		term_pending = false;
 	if (term_pending && send_batch()) {
+		u32 len = core_tx_terminate(&tx, &term);
+
 		term_pending = false;
-		bytes = control;
-		message.opcode = CORE_RDMAP_TERMINATE;
-		message.length = core_terminate_build(&term, control);
-		message.msn = 1;
-		start_message(message, From::bytes, Source::terminate);
-		build_fpdu(core_mpa_mulpdu(0, false));
+		announced[0] = false;
+		if (len)
+			build_fpdu(len);
 	}
 	if (!term_pending && send_batch())
 		fail(Cause::local_error);
@@ -346,7 +248,7 @@ void Endpoint::run()
 	if (now == State::terminating || now == State::error)
 		flush();
 	if (now == State::terminating)
-		pass_terminating();
+		send_terminate();
 }
 
 } // namespace sim

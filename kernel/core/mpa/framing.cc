@@ -6,8 +6,7 @@ using namespace srnic;
 
 void core_crc_field(u32 crc, u8 out[4])
 {
-	for (u32 i = 0; i < crc_field_len; i++)
-		out[i] = static_cast<u8>(~crc >> (8 * i));
+	store(out, crc_to_field(crc));
 }
 
 void core_markers_start(struct core_markers *markers, bool on) { *markers = {on, 0, 0}; }

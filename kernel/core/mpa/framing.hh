@@ -29,7 +29,7 @@ constexpr u32 fpdu_len(u32 ulpdu_len)
 
 static_assert(fpdu_pad(14) == 0 && fpdu_pad(15) == 3 && fpdu_pad(16) == 2 && fpdu_pad(17) == 1);
 static_assert(fpdu_len(42) == 48); // RFC 5044 figure 5, less its marker
-static_assert(CORE_FPDU_MAX_TRAILER == 3 + crc_field_len);
+static_assert(CORE_FPDU_TRAILER == 3 + crc_field_len);
 
 struct Marker { // RFC 5044 figure 3
 	be<u16> reserved;
@@ -55,6 +55,11 @@ constexpr bool marker_points_back(const Marker &marker, u32 octets)
 constexpr u32 crc_from_field(const u8 *field)
 {
 	return ~(u32{field[0]} | u32{field[1]} << 8 | u32{field[2]} << 16 | u32{field[3]} << 24);
+}
+
+constexpr u32 crc_to_field(u32 crc)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? byte_swapped(~crc) : ~crc;
 }
 
 } // namespace srnic

@@ -90,7 +90,7 @@ private:
 	u8 marker_have;
 	u8 marker[CORE_MARKER_LEN];
 	core_markers markers;
-	u8 buf[fpdu_header_len + Upper::max_header + Upper::max_gathered + CORE_FPDU_MAX_TRAILER];
+	u8 buf[fpdu_header_len + Upper::max_header + Upper::max_gathered + CORE_FPDU_TRAILER];
 };
 
 // ---- Steps ----

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// RDMAP's own messages on transmit, and segments for whoever has no scheduler: the startup phase's
+// Terminate (RFC 6581 8) and tests.
+#include "mpa/startup.hh"
+#include "rdmap/terminate.hh"
+#include "rdmap/transmit.hh"
+
+namespace srnic {
+
+u32 own_len(const core_tx_msg &msg)
+{
+	u8 ignored[CORE_TERM_MAX];
+
+	return msg.request ? CORE_READ_REQUEST_LEN : core_terminate_build(msg.term, ignored);
+}
+
+u32 put_own(const core_tx_msg &msg, u8 *to)
+{
+	if (msg.term)
+		return core_terminate_build(msg.term, to);
+	store(to, encode(*msg.request));
+	return CORE_READ_REQUEST_LEN;
+}
+
+} // namespace srnic
+
+using namespace srnic;
+
+void core_fpdu_begin(struct core_fpdu *fpdu, struct core_tx_msg *msg, u32 mulpdu)
+{
+	begin_segment(*fpdu, *msg, mulpdu);
+}
+
+u32 core_fpdu_len(const struct core_fpdu *fpdu, const struct core_tx_msg *msg, u32 mulpdu)
+{
+	return segment_wire_len(*fpdu, *msg, mulpdu);
+}
+
+u32 core_fpdu_build(struct core_fpdu *fpdu, struct core_tx_msg *msg, u32 mulpdu, const u8 *payload,
+		    u8 *out)
+{
+	core_tx_step step;
+	u32 len = 0;
+
+	begin_segment(*fpdu, *msg, mulpdu);
+	do {
+		step = next_step(*fpdu);
+		if (step.kind == CORE_TX_PAYLOAD)
+			sum_up(*fpdu, payload + step.offset, step.len);
+		__builtin_memcpy(out + len, step.kind == CORE_TX_PAYLOAD ? payload + step.offset
+									 : step.bytes,
+				 step.len);
+		len += step.len;
+	} while (!step.last);
+	return len;
+}
+
+u32 core_terminate_fpdu(const struct core_terminate *term, bool markers,
+			u8 out[CORE_TERM_FPDU_MAX])
+{
+	core_tx_msg msg{};
+	core_fpdu fpdu;
+
+	msg.opcode = CORE_RDMAP_TERMINATE;
+	msg.msn = first_msn;
+	msg.term = term;
+	core_fpdu_init(&fpdu, true, markers);
+	return core_fpdu_build(&fpdu, &msg, mulpdu_min, nullptr, out);
+}

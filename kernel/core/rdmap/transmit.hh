@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// RDMAP and DDP on transmit: the next segment of a message becomes a ULPDU, its headers (RFC 5040
+// 4.1, RFC 5041 4) in front, and an FPDU (mpa/transmit.hh) around it. RDMAP's own messages, the Read
+// Request (4.4) and the Terminate (4.8), are one segment without payload of the host's.
+#pragma once
+
+#include "mpa/transmit.hh"
+#include "rdmap/rdmap.hh"
+
+namespace srnic {
+
+static_assert(CORE_ULPDU_HEAD == sizeof(UntaggedHeader) + CORE_TERM_MAX);
+static_assert(CORE_TERM_MAX >= CORE_READ_REQUEST_LEN);
+
+inline Cut cut_of(const core_tx_msg &msg, u32 mulpdu)
+{
+	return next_segment(msg.length, msg.sent, mulpdu, is_tagged(msg.opcode));
+}
+
+inline TaggedHeader tagged_header(const core_tx_msg &msg, bool last)
+{
+	return {DdpControl::make(true, last), RdmapControl::make(msg.opcode).octet,
+		be<u32>::from_host(msg.stag), be<u64>::from_host(msg.to + msg.sent)};
+}
+
+// RFC 5040 4.1: the Invalidate STag field is zero but in the messages that invalidate.
+inline UntaggedHeader untagged_header(const core_tx_msg &msg, bool last)
+{
+	return {DdpControl::make(false, last),
+		RdmapControl::make(msg.opcode).octet,
+		be<u32>::from_host(is_invalidate(msg.opcode) ? msg.inv_stag : 0),
+		be<u32>::from_host(static_cast<u32>(queue_of(msg.opcode))),
+		be<u32>::from_host(msg.msn),
+		be<u32>::from_host(msg.sent)};
+}
+
+// What RDMAP itself has to say behind the DDP header. Returns its octets.
+u32 own_len(const core_tx_msg &msg);
+u32 put_own(const core_tx_msg &msg, u8 *to);
+
+inline bool has_own(const core_tx_msg &msg) { return msg.request || msg.term; }
+
+// Writes the headers of the message's next segment; `last` is its L flag. Returns their octets.
+inline u32 put_headers(const core_tx_msg &msg, bool last, u8 *to)
+{
+	if (is_tagged(msg.opcode)) {
+		store(to, tagged_header(msg, last));
+		return sizeof(TaggedHeader);
+	}
+	store(to, untagged_header(msg, last));
+	if (has_own(msg)) [[unlikely]]
+		return u32{sizeof(UntaggedHeader)} + put_own(msg, to + sizeof(UntaggedHeader));
+	return sizeof(UntaggedHeader);
+}
+
+// The next FPDU of this message, which advances.
+inline void begin_segment(core_fpdu &fpdu, core_tx_msg &msg, u32 mulpdu)
+{
+	Cut cut = cut_of(msg, mulpdu);
+	u32 head = put_headers(msg, cut.last, ulpdu_head(fpdu));
+
+	begin_fpdu(fpdu, head, msg.sent, cut.payload);
+	msg.sent += cut.payload;
+	msg.done = cut.last;
+}
+
+// Its octets on the wire. Nothing changes.
+inline u32 segment_wire_len(const core_fpdu &fpdu, const core_tx_msg &msg, u32 mulpdu)
+{
+	u32 own = has_own(msg) ? own_len(msg) : 0;
+
+	return fpdu_wire_len(fpdu, ddp_header_len(is_tagged(msg.opcode)) + own +
+					   cut_of(msg, mulpdu).payload);
+}
+
+} // namespace srnic

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Send: what goes out next. Requests in the order of posting (RFC 5040 5.5 rule 13), responses in
+// that of the peer's requests (rule 17), both in turns; message sequence numbers (RFC 5041 4.3),
+// what waits for reads to complete (ORD: RFC 5040 6.1 and 8.1; the fence), the RTR of RFC 6581 9.2,
+// the responder's hold of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the
+// Terminate of RFC 5040 5.4.
+//
+// It knows messages, not how they look: that is rdmap/transmit.hh.
+#include "mpa/startup.hh"
+#include "operations.hh"
+#include "rdmap/terminate.hh"
+#include "rdmap/transmit.hh"
+
+namespace srnic {
+namespace {
+
+static_assert(mulpdu_min >= CORE_ULPDU_HEAD); // RDMAP's own messages are one segment
+
+void *host(const core_tx &tx) { return tx.params.ctx; }
+
+// RFC 5044 7.1.2 rule 4: a responder sends nothing before it has received and validated an FPDU.
+bool holds(core_tx &tx)
+{
+	if (tx.held) [[unlikely]]
+		tx.held = !core_host_validated(host(tx));
+	return tx.held;
+}
+
+void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
+{
+	tx.local = msg;
+	tx.local_active = 1;
+	tx.of_request = of_request;
+}
+
+// ---- errors of this end ----
+
+// RFC 5040 7.1 case 1: what is wrong with a message that is not sent yet. The Terminate goes out
+// instead of it.
+[[gnu::cold, gnu::noinline]] void refuse(core_tx &tx, u8 status)
+{
+	core_terminate term{};
+
+	term.layer = local_catastrophic.layer;
+	term.etype = local_catastrophic.etype;
+	term.code = local_catastrophic.code;
+	tx.stopped = 1;
+	core_host_complete(host(tx), status);
+	core_host_terminate(host(tx), &term);
+}
+
+// RFC 5040 7.2 rule 4: MSNs count the peer's requests from 1.
+[[gnu::cold, gnu::noinline]] void source_gone(core_tx &tx, core_region_verdict verdict)
+{
+	core_terminate term;
+
+	tx.stopped = 1;
+	core_terminate_read(&tx.asked, tx.answered + first_msn, tx.before, verdict, &term);
+	core_host_terminate(host(tx), &term);
+}
+
+// ---- reads of this end ----
+
+// A Read Request on the wire carries an STag of its own, hard to guess (RFC 5040 8.1.1), and TO 0:
+// local keys stay secret, and sinks may be scattered.
+void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u64 source_to)
+{
+	core_read_sink sink{};
+	core_tx_msg msg{};
+
+	sink.stag = core_host_random(host(tx)) | 1;
+	sink.length = length;
+	tx.request = {sink.stag, length, source_stag, sink.to, source_to};
+	msg.opcode = CORE_RDMAP_READ_REQUEST;
+	msg.msn = ++tx.read_msn;
+	msg.request = &tx.request;
+	begin(tx, msg, kind != CORE_READ_RTR);
+	core_host_expect_read(host(tx), &sink, kind);
+}
+
+// ---- the RTR (RFC 6581 9.2): the initiator's first FPDU in peer-to-peer mode ----
+
+// Known hardware insists on STags that are not zero, also for no data.
+constexpr u32 rtr_stag = 1;
+
+[[gnu::cold, gnu::noinline]] void start_rtr(core_tx &tx)
+{
+	core_tx_msg msg{};
+	u8 rtr = tx.rtr;
+
+	tx.rtr = 0;
+	if (rtr == CORE_RTR_READ)
+		return start_read(tx, CORE_READ_RTR, 0, rtr_stag, 0);
+	if (rtr == CORE_RTR_WRITE) {
+		msg.opcode = CORE_RDMAP_WRITE;
+		msg.stag = rtr_stag;
+	} else {
+		msg.opcode = CORE_RDMAP_SEND;
+		msg.msn = ++tx.send_msn;
+	}
+	begin(tx, msg, false);
+}
+
+// ---- requests ----
+
+void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
+{
+	core_tx_msg msg{};
+
+	msg.opcode = op.wire;
+	msg.length = length;
+	msg.stag = wqe.rkey;
+	msg.to = wqe.remote_addr;
+	begin(tx, msg, true);
+}
+
+void start_send(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
+{
+	core_tx_msg msg{};
+
+	msg.opcode = wire_opcode(op, wqe.flags);
+	msg.length = length;
+	msg.msn = ++tx.send_msn;
+	msg.inv_stag = wqe.imm_inv;
+	begin(tx, msg, true);
+}
+
+// Requests that never reach the wire are done when their turn comes.
+void done_here(core_tx &tx, bool good)
+{
+	if (good)
+		core_host_complete(host(tx), SRNIC_WC_SUCCESS);
+	else
+		refuse(tx, SRNIC_WC_LOC_PROT_ERR);
+	core_host_built(host(tx));
+}
+
+void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
+{
+	switch (op.handler) {
+	case CORE_HANDLE_WRITE:
+		return start_write(tx, op, wqe, length);
+	case CORE_HANDLE_SEND:
+		return start_send(tx, op, wqe, length);
+	case CORE_HANDLE_READ:
+		return start_read(tx, op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,
+				  length, wqe.rkey, wqe.remote_addr);
+	case CORE_HANDLE_LOCAL_INVALIDATE:
+		return done_here(tx, core_host_local_invalidate(host(tx), wqe.imm_inv));
+	case CORE_HANDLE_REGISTER:
+		return done_here(tx, core_host_register(host(tx), &wqe));
+	}
+}
+
+u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 &length)
+{
+	u32 access = is_read(op) ? CORE_ACCESS_LOCAL_WRITE : 0;
+
+	if (core_send_wqe_check(&wqe, tx.params.slot_size, tx.params.kernel, &length) !=
+	    CORE_WQE_OK)
+		return SRNIC_WC_LOC_QP_OP_ERR;
+	if (wqe.num_sge && !core_host_verify_list(host(tx), access))
+		return SRNIC_WC_LOC_PROT_ERR;
+	return is_read(op) && !tx.params.ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
+}
+
+// Receivers tell untagged messages from tagged ones, but not all of them two tagged ones from each
+// other: so these take turns by message.
+bool may_interleave(u8 one, u8 other) { return !is_tagged(one) || !is_tagged(other); }
+
+// A fence waits for all earlier reads, and a read for one of the ORD's places (RFC 5040 8.1.4).
+bool must_wait(const core_tx &tx, const core_operation &op, u8 flags)
+{
+	bool fence = flags & SRNIC_WQE_FENCE;
+
+	if (!tx.params.ord || (!fence && !is_read(op))) [[likely]]
+		return false;
+	return core_host_wait_for_reads(host(tx), fence ? 0 : tx.params.ord - 1);
+}
+
+// Takes the request that is next and begins it, or does it, or refuses it. False if there is none
+// to take now.
+bool take_request(core_tx &tx)
+{
+	const srnic_send_wqe *wqe;
+	u32 length = 0;
+	u8 status;
+
+	if (tx.stopped || (tx.closing && !tx.may_take))
+		return false;
+	wqe = core_host_next_send(host(tx));
+	if (!wqe)
+		return false;
+	const core_operation &op = operation(wqe->opcode);
+
+	if ((tx.answer_active && !may_interleave(op.wire, tx.answer.opcode)) ||
+	    must_wait(tx, op, wqe->flags))
+		return false;
+	core_host_take_send(host(tx));
+	tx.may_take -= tx.closing;
+	status = check_request(tx, op, *wqe, length);
+	if (status == SRNIC_WC_SUCCESS) [[likely]]
+		start_request(tx, op, *wqe, length);
+	else
+		refuse(tx, status);
+	return true;
+}
+
+// ---- taking turns ----
+
+core_tx_msg *local_message(core_tx &tx)
+{
+	if (!tx.local_active && tx.rtr) [[unlikely]]
+		start_rtr(tx);
+	while (!tx.local_active && take_request(tx))
+		;
+	return tx.local_active ? &tx.local : nullptr;
+}
+
+bool start_answer(core_tx &tx)
+{
+	if (tx.stopped || !core_host_next_read(host(tx), &tx.asked))
+		return false;
+	tx.answer = {};
+	tx.answer.opcode = CORE_RDMAP_READ_RESPONSE;
+	tx.answer.length = tx.asked.length;
+	tx.answer.stag = tx.asked.sink_stag;
+	tx.answer.to = tx.asked.sink_to;
+	tx.answer_active = 1;
+	return true;
+}
+
+core_tx_msg *answer_message(core_tx &tx)
+{
+	if (tx.local_active && !may_interleave(CORE_RDMAP_READ_RESPONSE, tx.local.opcode))
+		return nullptr;
+	return tx.answer_active || start_answer(tx) ? &tx.answer : nullptr;
+}
+
+core_tx_msg *next_message(core_tx &tx)
+{
+	core_tx_msg *msg = tx.answer_next ? answer_message(tx) : local_message(tx);
+
+	if (msg)
+		return msg;
+	return tx.answer_next ? local_message(tx) : answer_message(tx);
+}
+
+void end_message(core_tx &tx)
+{
+	if (tx.turn == &tx.answer) {
+		tx.answer_active = 0;
+		tx.answered++;
+		core_host_answered(host(tx));
+		return;
+	}
+	tx.local_active = 0;
+	if (tx.of_request)
+		core_host_built(host(tx));
+}
+
+// The FPDU is built, and the other side's turn has come.
+void end_turn(core_tx &tx)
+{
+	tx.building = 0;
+	tx.fpdus++;
+	tx.answer_next = tx.turn == &tx.local;
+	if (tx.turn->done)
+		end_message(tx);
+}
+
+} // namespace
+} // namespace srnic
+
+using namespace srnic;
+
+void core_tx_init(struct core_tx *tx, const struct core_tx_params *params)
+{
+	*tx = {};
+	tx->params = *params;
+	tx->held = !params->initiator;
+	tx->rtr = params->rtr;
+	tx->mulpdu = mulpdu_min;
+	core_fpdu_init(&tx->fpdu, params->crc, params->markers);
+}
+
+void core_tx_set_emss(struct core_tx *tx, u32 emss)
+{
+	tx->mulpdu = mulpdu(emss, tx->fpdu.markers.on);
+}
+
+u32 core_tx_choose(struct core_tx *tx)
+{
+	if (tx->stopped || holds(*tx)) [[unlikely]]
+		return 0;
+	tx->turn = next_message(*tx);
+	if (!tx->turn || tx->stopped)
+		return 0;
+	return segment_wire_len(tx->fpdu, *tx->turn, tx->mulpdu);
+}
+
+struct core_tx_step core_tx_next(struct core_tx *tx)
+{
+	core_tx_step step;
+
+	if (!tx->building) {
+		tx->building = 1;
+		tx->before = tx->turn->sent;
+		begin_segment(tx->fpdu, *tx->turn, tx->mulpdu);
+	}
+	step = next_step(tx->fpdu);
+	if (step.kind == CORE_TX_PAYLOAD && tx->turn == &tx->answer)
+		step.kind = CORE_TX_RESPONSE;
+	if (step.last)
+		end_turn(*tx);
+	return step;
+}
+
+void core_tx_copied(struct core_tx *tx, const void *octets, u32 n) { sum_up(tx->fpdu, octets, n); }
+
+void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict)
+{
+	abandon_fpdu(tx->fpdu);
+	tx->building = 0;
+	tx->turn->sent = tx->before;
+	tx->turn->done = 0;
+	if (tx->turn == &tx->answer)
+		source_gone(*tx, verdict);
+	else
+		refuse(*tx, SRNIC_WC_LOC_PROT_ERR);
+}
+
+u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
+{
+	core_tx_msg msg{};
+
+	tx->stopped = 1;
+	if (holds(*tx))
+		return 0;
+	msg.opcode = CORE_RDMAP_TERMINATE;
+	msg.msn = first_msn;
+	msg.term = term;
+	begin(*tx, msg, false);
+	tx->answer_active = 0;
+	tx->turn = &tx->local;
+	return segment_wire_len(tx->fpdu, tx->local, tx->mulpdu);
+}
+
+void core_tx_close(struct core_tx *tx, u32 posted, bool peer)
+{
+	tx->closing = 1;
+	tx->peer_closed = peer;
+	tx->may_take = posted;
+}
+
+bool core_tx_closed(struct core_tx *tx)
+{
+	core_read_request asked;
+
+	if (tx->peer_closed && holds(*tx)) // nothing may be sent, nor will that change
+		return true;
+	if (!tx->peer_closed && core_host_reads(host(*tx)))
+		return false;
+	return !tx->local_active && !tx->answer_active && !tx->may_take &&
+	       !core_host_next_read(host(*tx), &asked);
+}
+
+bool core_tx_may_take(struct core_tx *tx)
+{
+	return !holds(*tx) && !(tx->closing && !tx->may_take);
+}

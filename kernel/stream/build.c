@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Fills the engine's batch: copies the bytes that the core names (core/send.cc), its own and those of
+ * a message's payload, wherever the message has it.
+ */
+#include "memory/mr.h"
+#include "stream/engine.h"
+
+static enum core_region_verdict read_payload(struct srnic_qp *qp, u8 kind, u32 offset, void *dst,
+					     u32 n)
+{
+	const struct srnic_send_wqe *wqe = srnic_tx_wqe(&qp->tx);
+	const struct core_read_request *asked;
+	struct srnic_sge_list list;
+
+	if (kind == CORE_TX_RESPONSE) {
+		asked = srnic_inbound_read(qp);
+		return srnic_region_read(qp->dev, qp->pd, false, asked->source_stag,
+					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst, n);
+	}
+	if (wqe->flags & SRNIC_WQE_INLINE) {
+		memcpy(dst, (const u8 *)(wqe + 1) + offset, n);
+		return CORE_REGION_OK;
+	}
+	list = srnic_qp_list(qp, srnic_tx_sges(&qp->tx), wqe->num_sge);
+	return srnic_sges_gather(&list, &qp->tx.cursor, dst, n);
+}
+
+/*
+ * Payload is read once, into the batch, and the core sees the copy: its CRC is right whatever the
+ * user does meanwhile.
+ */
+static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct core_tx_step *step)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u32 done = 0;
+
+	while (done < step->len) {
+		u32 n = step->len - done;
+		void *at = srnic_batch_room(&tx->batch, &n);
+		enum core_region_verdict verdict =
+			read_payload(qp, step->kind, step->offset + done, at, n);
+
+		if (verdict != CORE_REGION_OK)
+			return verdict;
+		core_tx_copied(&tx->core, at, n);
+		srnic_batch_commit(&tx->batch, n);
+		done += n;
+	}
+	return CORE_REGION_OK;
+}
+
+static void put_bytes(struct srnic_batch *batch, const u8 *src, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		void *at = srnic_batch_room(batch, &n);
+
+		memcpy(at, src, n);
+		srnic_batch_commit(batch, n);
+		src += n;
+		len -= n;
+	}
+}
+
+void srnic_build_fpdu(struct srnic_qp *qp)
+{
+	enum core_region_verdict verdict = CORE_REGION_OK;
+	struct srnic_tx *tx = &qp->tx;
+	u32 keep = tx->batch.len;
+	struct core_tx_step step;
+
+	do {
+		step = core_tx_next(&tx->core);
+		if (step.kind == CORE_TX_BYTES)
+			put_bytes(&tx->batch, step.bytes, step.len);
+		else
+			verdict = put_payload(qp, &step);
+		if (unlikely(verdict != CORE_REGION_OK)) {
+			srnic_batch_truncate(&tx->batch, keep);
+			core_tx_fail(&tx->core, verdict);
+			return;
+		}
+	} while (!step.last);
+}

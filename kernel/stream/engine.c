@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The transmit engine of a QP: what the core's scheduler chooses (core/send.cc, requests.c) goes into
+ * batches of FPDUs (build.c), and these into TCP.
+ *
+ * One engine at a time (tx.mutex), wherever it is cheapest: in the doorbell's own system call for
+ * users, else on the workqueue. A run is bounded; what remains is queued again. Payload is copied
+ * once, into pages of the engine's own, so a request whose bytes are built no longer needs its
+ * buffers; it completes when TCP has taken them all (RFC 5040 5.5 rule 14, RFC 5041 5.4).
+ */
+#include <net/tcp.h>
+
+#include "device/stats.h"
+#include "stream/attach.h"
+#include "stream/engine.h"
+
+/*
+ * Bytes after which a run gives way: enough to pay for itself, little enough not to hold up a
+ * doorbell's caller.
+ */
+#define RUN_BYTES	(1024 * 1024)
+#define MAX_ROUNDS	8	/* runs on behalf of others before the workqueue takes over */
+#define RETRY_DELAY	msecs_to_jiffies(10)	/* after a failed allocation */
+#define WAIT_DELAY	msecs_to_jiffies(500)
+
+/*
+ * How a run ended.
+ *
+ * ENGINE_IDLE		nothing to do until something kicks: a post, socket space, a read, an FPDU
+ * ENGINE_MORE		there is more to do
+ * ENGINE_NO_MEMORY	an allocation failed
+ * ENGINE_WAIT		a Terminate waits for socket space, but not for ever
+ */
+enum engine_result {
+	ENGINE_IDLE,
+	ENGINE_MORE,
+	ENGINE_NO_MEMORY,
+	ENGINE_WAIT,
+};
+
+/* ---- batches ---- */
+
+/*
+ * ENGINE_MORE: the batch has no room for the next FPDU; ENGINE_NO_MEMORY: nor is there memory for
+ * it; ENGINE_IDLE: there is nothing left to send now.
+ */
+static enum engine_result fill_batch(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u32 len;
+
+	core_tx_set_emss(&tx->core, READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache));
+	while (READ_ONCE(qp->state) == SRNIC_QP_RTS) {
+		len = core_tx_choose(&tx->core);
+		if (!len)
+			return ENGINE_IDLE;
+		if (!srnic_batch_takes(&tx->batch, len))
+			return ENGINE_MORE;
+		if (srnic_batch_reserve(&tx->batch, len))
+			return ENGINE_NO_MEMORY;
+		srnic_build_fpdu(qp);
+	}
+	return ENGINE_IDLE;
+}
+
+/* True when TCP has taken the whole batch: what was built is complete then. */
+static bool send_batch(struct srnic_qp *qp, bool more)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	while (tx->batch.len) {
+		int ret = srnic_batch_send(&tx->batch, qp->sock, more);
+
+		if (!ret)
+			return false;
+		if (ret < 0) {
+			srnic_qp_fail(qp);
+			srnic_qp_over(qp, SRNIC_OVER_RESET);
+			return false;
+		}
+		srnic_count(qp->dev, SRNIC_TX_OCTETS, ret);
+	}
+	if (tx->counted != tx->core.fpdus) {
+		srnic_count(qp->dev, SRNIC_TX_FPDUS, tx->core.fpdus - tx->counted);
+		tx->counted = tx->core.fpdus;
+	}
+	if (tx->completed != tx->built) {
+		srnic_sq_complete_sent(&qp->sq, tx->completed, tx->built);
+		tx->completed = tx->built;
+	}
+	return true;
+}
+
+/* ---- what there is to do in each state ---- */
+
+/*
+ * True if the engine may go idle. Doorbell protocol (srnic-abi.h): the flag is set before the ring
+ * is read again.
+ */
+static bool go_idle(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+	smp_mb();	/* pairs with the producer's, between publishing and reading the flag */
+	if (READ_ONCE(qp->tx.read_stall) || !core_tx_may_take(&qp->tx.core) ||
+	    !srnic_request_pending(qp))
+		return true;
+	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
+	return false;
+}
+
+/* RTS: sends what there is. */
+static enum engine_result send_all(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	enum engine_result filled;
+	u32 bytes = 0;
+
+	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
+	WRITE_ONCE(tx->read_stall, false);
+	do {
+		if (!send_batch(qp, false))
+			return ENGINE_IDLE;
+		filled = fill_batch(qp);
+		bytes += tx->batch.len;
+		if (!send_batch(qp, filled == ENGINE_MORE))
+			return ENGINE_IDLE;
+		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
+			return ENGINE_MORE;
+		if (filled == ENGINE_NO_MEMORY)
+			return ENGINE_NO_MEMORY;
+	} while (bytes < RUN_BYTES && (filled == ENGINE_MORE || !go_idle(qp)));
+	return filled == ENGINE_MORE || bytes >= RUN_BYTES ? ENGINE_MORE : ENGINE_IDLE;
+}
+
+/* Puts the Terminate into the empty batch, if the core lets it go out. False for want of memory. */
+static bool build_terminate(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u32 len = core_tx_terminate(&tx->core, &tx->term);
+
+	if (len && srnic_batch_reserve(&tx->batch, len))
+		return false;
+	tx->term_pending = false;
+	if (!len)
+		return true;
+	srnic_build_fpdu(qp);
+	srnic_count(qp->dev, SRNIC_TX_TERMINATES, 1);
+	return true;
+}
+
+/*
+ * TERMINATING: the rest of the batch and the Terminate (RFC 5040 5.4), then the LLP is closed
+ * gracefully (6.2.1).
+ */
+static enum engine_result send_terminate(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	if (tx->term_pending && send_batch(qp, true) && !build_terminate(qp))
+		return ENGINE_NO_MEMORY;
+	if (!tx->term_pending && send_batch(qp, false)) {
+		srnic_qp_fail(qp);
+		srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
+		return ENGINE_IDLE;
+	}
+	if (time_before(jiffies, tx->term_deadline))
+		return ENGINE_WAIT;
+	srnic_qp_fail(qp);
+	srnic_qp_over(qp, SRNIC_OVER_RESET);
+	return ENGINE_IDLE;
+}
+
+/* Stops placement and successful completions. Must come before the flush. */
+static void stop_placement(struct srnic_qp *qp)
+{
+	if (!qp->sock)
+		return;
+	lock_sock(qp->sock->sk);
+	core_rx_stop(&qp->rx.core);
+	if (qp->rx.receive.active)
+		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_FLUSH_ERR, 0);
+	release_sock(qp->sock->sk);
+}
+
+void srnic_tx_flush(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
+	if (qp->rq.ring.hdr)
+		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
+	smp_mb();
+	stop_placement(qp);
+	srnic_rx_blame_write(qp);
+	srnic_sq_flush(&qp->sq);
+	qp->tx.built = qp->tx.completed = qp->sq.taken;
+	srnic_rq_flush(&qp->rq);
+	srnic_qp_last_wqe(qp);
+}
+
+static enum engine_result run_state(struct srnic_qp *qp)
+{
+	switch (smp_load_acquire(&qp->state)) {	/* with term; pairs with srnic_qp_move() */
+	case SRNIC_QP_RTS:
+		return qp->sock ? send_all(qp) : ENGINE_IDLE;
+	case SRNIC_QP_TERMINATING:
+		srnic_tx_flush(qp);
+		return qp->sock ? send_terminate(qp) : ENGINE_IDLE;
+	case SRNIC_QP_ERROR:
+		srnic_tx_flush(qp);
+		return ENGINE_IDLE;
+	default:
+		return ENGINE_IDLE;
+	}
+}
+
+void srnic_tx_last_terminate(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->tx.mutex);
+	if (smp_load_acquire(&qp->state) == SRNIC_QP_TERMINATING)
+		run_state(qp);
+	srnic_tx_unlock(qp);
+}
+
+/* ---- who is the engine ---- */
+
+static void queue_rest(struct srnic_tx *tx, enum engine_result result)
+{
+	set_bit(0, &tx->again);
+	if (result == ENGINE_MORE)
+		mod_delayed_work(srnic_wq, &tx->work, 0);
+	else	/* a kick that is queued already goes first */
+		queue_delayed_work(srnic_wq, &tx->work,
+				   result == ENGINE_NO_MEMORY ? RETRY_DELAY : WAIT_DELAY);
+}
+
+/*
+ * Who has something for the engine sets `again` before it tries the mutex; the engine reads `again`
+ * after it has dropped the mutex. So either the newcomer gets the mutex or the engine sees the flag.
+ */
+static void run_engine(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	enum engine_result result = ENGINE_IDLE;
+	int rounds = 0;
+
+	while (result == ENGINE_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
+		clear_bit(0, &tx->again);
+		smp_mb__after_atomic();	/* pairs with ask_again(): what was announced is seen */
+		result = run_state(qp);
+		mutex_unlock(&tx->mutex);
+		smp_mb();	/* the mutex before `again`; pairs with ask_again() */
+		if (result == ENGINE_IDLE && ++rounds == MAX_ROUNDS)
+			result = ENGINE_MORE;
+	}
+	if (result != ENGINE_IDLE)
+		queue_rest(tx, result);
+}
+
+/*
+ * What there is to do is visible before the flag: pairs with the engine, which clears the flag and
+ * then looks.
+ */
+static void ask_again(struct srnic_tx *tx)
+{
+	smp_mb__before_atomic();
+	set_bit(0, &tx->again);
+	smp_mb__after_atomic();
+}
+
+void srnic_tx_run(struct srnic_qp *qp)
+{
+	ask_again(&qp->tx);
+	run_engine(qp);
+}
+
+void srnic_tx_kick(struct srnic_qp *qp)
+{
+	ask_again(&qp->tx);
+	mod_delayed_work(srnic_wq, &qp->tx.work, 0);
+}
+
+void srnic_tx_unlock(struct srnic_qp *qp)
+{
+	mutex_unlock(&qp->tx.mutex);
+	smp_mb();	/* the mutex before `again`; pairs with ask_again() */
+	if (test_bit(0, &qp->tx.again))
+		srnic_tx_kick(qp);
+}
+
+static void tx_work(struct work_struct *work)
+{
+	run_engine(container_of(to_delayed_work(work), struct srnic_qp, tx.work));
+}
+
+/* ---- its life ---- */
+
+void srnic_tx_init(struct srnic_qp *qp)
+{
+	mutex_init(&qp->tx.mutex);
+	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
+	qp->sq.ring.hdr->state = SRNIC_SQ_NEED_DOORBELL;
+}
+
+void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
+{
+	const struct core_mpa_agreed *agreed = &start->agreed;
+	const struct core_tx_params params = {
+		.ctx = qp,
+		.ord = qp->ord,
+		.slot_size = qp->sq.ring.slot_size,
+		.kernel = !qp->user,
+		.crc = agreed->crc,
+		.markers = agreed->send_markers,
+		.initiator = start->initiator,
+		.rtr = start->initiator && agreed->p2p ? agreed->rtr : 0,
+	};
+	struct srnic_tx *tx = &qp->tx;
+
+	core_tx_init(&tx->core, &params);
+	tx->validated = false;
+	tx->read_stall = false;
+	tx->term_pending = false;
+	tx->last_wqe = false;
+	tx->counted = 0;
+	tx->built = tx->completed = qp->sq.taken;
+}
+
+bool srnic_tx_closed(struct srnic_qp *qp)
+{
+	enum srnic_qp_state state = READ_ONCE(qp->state);
+
+	if (state != SRNIC_QP_RTS)
+		return state != SRNIC_QP_TERMINATING;
+	return !qp->tx.batch.len && core_tx_closed(&qp->tx.core);
+}
+
+void srnic_tx_release(struct srnic_qp *qp)
+{
+	srnic_batch_release(&qp->tx.batch);
+}

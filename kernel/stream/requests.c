@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What the core's send scheduler (core/send.cc) asks of its host: send requests out of the ring, RDMA
+ * Reads of both ends, and operations that are done here. The engine alone calls this (tx.mutex
+ * held).
+ */
+#include <linux/random.h>
+
+#include "memory/mr.h"
+#include "stream/engine.h"
+
+bool core_host_validated(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	return READ_ONCE(qp->tx.validated);
+}
+
+/* ---- send requests ---- */
+
+/*
+ * The second test is for producers that lie: a correct one never overwrites a slot that has not
+ * completed. It keeps the window of srnic_sq_track() at one ring.
+ */
+bool srnic_request_pending(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	return srnic_sq_pending(sq) && sq->taken - READ_ONCE(sq->done) < sq->ring.entries;
+}
+
+/* Copies the slot once: the core validates the copy and uses the copy. */
+const struct srnic_send_wqe *core_host_next_send(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	if (READ_ONCE(qp->state) != SRNIC_QP_RTS || !srnic_request_pending(qp))
+		return NULL;
+	memcpy(qp->tx.wqe, srnic_ring_slot(&qp->sq.ring, qp->sq.taken), qp->sq.ring.slot_size);
+	return srnic_tx_wqe(&qp->tx);
+}
+
+void core_host_take_send(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	srnic_sq_track(&qp->sq, qp->sq.taken++, srnic_tx_wqe(&qp->tx));
+	qp->tx.cursor = (struct srnic_sge_cursor) { };
+}
+
+bool core_host_verify_list(void *ctx, u32 access)
+{
+	struct srnic_qp *qp = ctx;
+	struct srnic_sge_list list =
+		srnic_qp_list(qp, srnic_tx_sges(&qp->tx), srnic_tx_wqe(&qp->tx)->num_sge);
+
+	return srnic_sges_verify(&list, access) == CORE_REGION_OK;
+}
+
+void core_host_built(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	qp->tx.built = qp->sq.taken;
+}
+
+void core_host_complete(void *ctx, u8 status)
+{
+	struct srnic_qp *qp = ctx;
+
+	srnic_sq_complete(&qp->sq, qp->sq.taken - 1, status, 0);
+}
+
+void core_host_terminate(void *ctx, const struct core_terminate *term)
+{
+	srnic_qp_terminate(ctx, term);
+}
+
+/* ---- operations that are done here ---- */
+
+bool core_host_local_invalidate(void *ctx, u32 stag)
+{
+	struct srnic_qp *qp = ctx;
+
+	return srnic_mr_invalidate(qp->dev, qp->pd, stag, 0) == CORE_REGION_OK;
+}
+
+bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
+{
+	struct srnic_mr *mr = to_srnic_mr((struct ib_mr *)(uintptr_t)wqe->arg[0]);
+	struct srnic_qp *qp = ctx;
+
+	return !srnic_mr_register(mr, qp->pd, qp->base.qp_num, wqe->arg[1] >> 32,
+				  (u32)wqe->arg[1]);
+}
+
+/* ---- reads that this end issues ---- */
+
+u32 core_host_random(void *ctx)
+{
+	return get_random_u32();
+}
+
+u32 core_host_reads(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	/* acquire: with the receive half, which is done with a read before it gives its place back */
+	return qp->outbound_tail - smp_load_acquire(&qp->outbound_head);
+}
+
+/*
+ * The flag is set before the count is read; the receive half counts the read as complete before it
+ * reads the flag (stream/rx.c: deliver_read_response). So one of the two sees the other.
+ */
+bool core_host_wait_for_reads(void *ctx, u32 most)
+{
+	struct srnic_qp *qp = ctx;
+
+	WRITE_ONCE(qp->tx.read_stall, true);
+	smp_mb();	/* pairs with deliver_read_response() */
+	if (core_host_reads(qp) > most)
+		return true;
+	WRITE_ONCE(qp->tx.read_stall, false);
+	return false;
+}
+
+static void fill_sink_of_request(struct srnic_qp *qp, struct srnic_outbound_read *read)
+{
+	const struct srnic_send_wqe *wqe = srnic_tx_wqe(&qp->tx);
+
+	read->sq_index = qp->sq.taken - 1;
+	read->num_sge = wqe->num_sge;
+	memcpy(read->sge, srnic_tx_sges(&qp->tx), wqe->num_sge * sizeof(read->sge[0]));
+}
+
+void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind)
+{
+	struct srnic_qp *qp = ctx;
+	struct srnic_outbound_read *read =
+		&qp->outbound[qp->outbound_tail & (qp->outbound_size - 1)];
+
+	*read = (struct srnic_outbound_read) { .sink = *sink, .rtr = kind == CORE_READ_RTR };
+	if (kind != CORE_READ_RTR)
+		fill_sink_of_request(qp, read);
+	if (kind == CORE_READ_INVALIDATE) {
+		read->invalidate = true;
+		read->inv_stag = read->sge[0].lkey;
+	}
+	/* release: the entry before the index; pairs with stream/rx.c: oldest_read() */
+	smp_store_release(&qp->outbound_tail, qp->outbound_tail + 1);
+}
+
+/* ---- reads of the peer ---- */
+
+const struct core_read_request *srnic_inbound_read(struct srnic_qp *qp)
+{
+	/* acquire: pairs with stream/rx.c: deliver_read_request() */
+	if (qp->inbound_head == smp_load_acquire(&qp->inbound_tail))
+		return NULL;
+	return &qp->inbound[qp->inbound_head & (qp->inbound_size - 1)];
+}
+
+bool core_host_next_read(void *ctx, struct core_read_request *out)
+{
+	const struct core_read_request *asked = srnic_inbound_read(ctx);
+
+	if (asked)
+		*out = *asked;
+	return asked;
+}
+
+void core_host_answered(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	/* release: the entry is read before its place is given back; core_host_read_room() acquires */
+	smp_store_release(&qp->inbound_head, qp->inbound_head + 1);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// A host for the core's scheduler whose every answer a test writes down, and the stream that comes
+// of it, taken apart again.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include <rdma/srnic-abi.h>
+
+#include "sender.hh"
+
+struct SendHost {
+	struct Slot {
+		alignas(8) u8 octets[sizeof(srnic_send_wqe) + SRNIC_MAX_INLINE];
+	};
+	struct Completion {
+		u32 index; // of the request, from 0
+		u8 status;
+		bool operator==(const Completion &) const = default;
+	};
+	struct Expected {
+		core_read_sink sink;
+		core_read_kind kind;
+	};
+
+	// What it answers.
+	bool validated = true, list_usable = true, local_works = true;
+	u32 random = 0x1000;
+	std::deque<Slot> posted;
+	std::deque<core_read_request> asked;
+
+	// What it was told.
+	Slot current{};
+	u32 taken = 0, built = 0, answered = 0, waits = 0, list_access = ~0u;
+	std::deque<Expected> reads;
+	std::vector<Completion> completions;
+	std::vector<u32> invalidated, registered;
+	std::optional<core_terminate> terminate;
+
+	static SendHost &of(void *ctx) { return *static_cast<SendHost *>(ctx); }
+};
+
+// One FPDU as it went out.
+struct Fpdu {
+	u8 opcode;
+	bool last;
+	wire::Bytes ulpdu;
+	bool operator==(u8 other) const { return opcode == other; }
+};
+
+struct SendEnd {
+	SendHost host;
+	core_tx tx;
+	u32 emss = 1460;
+	std::vector<Fpdu> out;	     // all that went out
+	u32 unreadable_from = ~0u;   // payload from this offset of a message on cannot be read
+	wire::Bytes stream;
+
+	static constexpr u32 ord = 2;
+
+	explicit SendEnd(u8 rtr = 0, bool initiator = true, u32 its_ord = ord, bool markers = false)
+	{
+		core_tx_params params{};
+
+		params.ctx = &host;
+		params.ord = its_ord;
+		params.slot_size = sizeof(SendHost::Slot);
+		params.kernel = true;
+		params.crc = true;
+		params.markers = markers;
+		params.initiator = initiator;
+		params.rtr = rtr;
+		core_tx_init(&tx, &params);
+		core_tx_set_emss(&tx, emss);
+	}
+	SendEnd(const SendEnd &) = delete;
+
+	// ---- the consumer, and the peer ----
+
+	srnic_send_wqe &post(u8 opcode, u32 length = 0, u8 flags = 0)
+	{
+		auto *wqe = reinterpret_cast<srnic_send_wqe *>(
+			host.posted.emplace_back(SendHost::Slot{}).octets);
+
+		wqe->opcode = opcode;
+		wqe->flags = flags;
+		wqe->rkey = 0x500;
+		wqe->remote_addr = 0x7000;
+		if (core_operation_of(opcode)->direction != CORE_DIRECTION_NONE) {
+			wqe->num_sge = 1;
+			*reinterpret_cast<srnic_sge *>(wqe + 1) = {0x10000, length, 0x900};
+		}
+		return *wqe;
+	}
+	void ask(u32 length)
+	{
+		host.asked.push_back({0x77, length, 0x300, 0x1111, 0x2222});
+	}
+	void answer_a_read() { host.reads.pop_front(); }
+
+	// ---- the engine ----
+
+	// One FPDU goes out. False if there is none now.
+	bool send_one()
+	{
+		u32 len = core_tx_choose(&tx);
+
+		return len && send_fpdu(len);
+	}
+	bool send_terminate(const core_terminate &term)
+	{
+		u32 len = core_tx_terminate(&tx, &term);
+
+		return len && send_fpdu(len);
+	}
+	void send_all()
+	{
+		for (int n = 0; n < 100000 && send_one(); n++)
+			;
+	}
+	std::vector<u8> opcodes() const
+	{
+		std::vector<u8> all;
+
+		for (const Fpdu &fpdu : out)
+			all.push_back(fpdu.opcode);
+		return all;
+	}
+
+private:
+	bool send_fpdu(u32 expected)
+	{
+		wire::Bytes octets;
+		core_tx_step step;
+
+		do {
+			step = core_tx_next(&tx);
+			if (step.kind != CORE_TX_BYTES && step.offset + step.len > unreadable_from) {
+				core_tx_fail(&tx, CORE_REGION_INVALID);
+				return false;
+			}
+			take(step, octets);
+		} while (!step.last);
+		EXPECT_EQ(octets.size(), expected);
+		stream = stream + octets;
+		if (!tx.fpdu.markers.on)
+			note(octets);
+		return true;
+	}
+	void take(const core_tx_step &step, wire::Bytes &octets)
+	{
+		wire::Bytes copy(step.len, 0xaa);
+
+		if (step.kind != CORE_TX_BYTES)
+			core_tx_copied(&tx, copy.data(), step.len);
+		else
+			copy.assign(step.bytes, step.bytes + step.len);
+		octets.insert(octets.end(), copy.begin(), copy.end());
+	}
+	void note(const wire::Bytes &octets)
+	{
+		u32 len = u32{octets[0]} << 8 | octets[1];
+
+		out.push_back({u8(octets[3] & 0x0f), (octets[2] & wire::last) != 0,
+			       wire::Bytes(octets.begin() + 2, octets.begin() + 2 + len)});
+	}
+};

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The send scheduler and transmit framing, in any order of events: every FPDU has the length that
+// was foretold and ends whole, two tagged messages never mix, reads stay within the ORD, a held
+// responder says nothing, and behind a refusal or Terminate comes nothing more.
+#include "send_host.hh"
+
+namespace {
+
+constexpr u32 ord = 2;
+
+struct End {
+	SendHost host;
+	core_tx tx;
+	bool initiator, over = false;
+	u8 tagged_open = CORE_RDMAP_NONE; // the tagged message that has begun and not ended
+
+	End(Input input, u8 how) : host{input}, initiator(how & 1)
+	{
+		core_tx_params params{};
+
+		params.ctx = &host;
+		params.ord = ord;
+		params.slot_size = sizeof(host.slot);
+		params.kernel = how & 2;
+		params.crc = how & 4;
+		params.markers = how & 8;
+		params.initiator = initiator;
+		params.rtr = initiator ? 1 << (how >> 4) % 3 & (how >> 6 ? 7 : 0) : 0;
+		core_tx_init(&tx, &params);
+		core_tx_set_emss(&tx, 600);
+	}
+
+	void check_turn(const core_tx_msg &msg)
+	{
+		bool tagged = msg.opcode == CORE_RDMAP_WRITE ||
+			      msg.opcode == CORE_RDMAP_READ_RESPONSE;
+
+		REQUIRE(initiator || host.validated);
+		if (!tagged)
+			return;
+		REQUIRE(tagged_open == CORE_RDMAP_NONE || tagged_open == msg.opcode);
+		tagged_open = msg.done ? u8{CORE_RDMAP_NONE} : msg.opcode;
+	}
+
+	// fail_at: the payload step that cannot be read.
+	void build(u32 len, u32 fail_at)
+	{
+		const core_tx_msg &msg = *tx.turn;
+		u8 payload[700] = {};
+		u32 told = 0, copies = 0;
+		core_tx_step step;
+
+		do {
+			step = core_tx_next(&tx);
+			REQUIRE(step.len);
+			told += step.len;
+			if (step.kind == CORE_TX_BYTES) {
+				memcpy(payload, step.bytes, step.len); // all of it can be read
+				continue;
+			}
+			REQUIRE(u64{step.offset} + step.len <= msg.length &&
+				step.len <= sizeof(payload));
+			if (copies++ == fail_at) {
+				core_tx_fail(&tx, CORE_REGION_INVALID);
+				REQUIRE(host.terminating && !core_tx_choose(&tx));
+				return;
+			}
+			core_tx_copied(&tx, payload, step.len);
+		} while (!step.last);
+		REQUIRE(told == len && told % 4 == 0);
+		check_turn(msg);
+		REQUIRE(host.reads <= ord + 1);
+	}
+
+	void terminate()
+	{
+		core_terminate term{};
+		u32 len;
+
+		term.has_ddp = 1;
+		term.ddp_header_len = 18;
+		len = core_tx_terminate(&tx, &term);
+		over = host.terminating = true;
+		REQUIRE(!len == (!initiator && !host.validated));
+		tagged_open = CORE_RDMAP_NONE;
+		if (len)
+			build(len, ~0u);
+		REQUIRE(!core_tx_choose(&tx));
+	}
+
+	void step(u8 what)
+	{
+		switch (what % 8) {
+		case 0:
+			host.asked += host.asked < 4;
+			break;
+		case 1:
+			host.reads -= host.reads > 0;
+			break;
+		case 2:
+			host.validated = true;
+			break;
+		case 3:
+			core_tx_close(&tx, what >> 3, what & 0x80);
+			core_tx_closed(&tx);
+			break;
+		case 4:
+			if (what >= 0xf0)
+				terminate();
+			break;
+		default:
+			if (u32 len = core_tx_choose(&tx))
+				build(len, what >> 3);
+			if (host.terminating)
+				REQUIRE(!core_tx_choose(&tx));
+		}
+	}
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	Input input{data, size};
+	u8 how = input.octet();
+	End end(input, how);
+
+	while (end.host.input.left && !end.over)
+		end.step(end.host.input.octet());
+	end.terminate();
+	return 0;
+}
