@@ -411,10 +411,8 @@ struct core_tx_step {
 	u8 kind;
 	u8 last;
 	u32 len;
-	union {
-		const u8 *bytes;
-		u32 offset;
-	};
+	u32 offset;
+	const u8 *bytes;
 };
 
 #define CORE_ULPDU_HEAD		(18 + CORE_TERM_MAX) /* DDP header, and RDMAP's own message behind it */

@@ -44,12 +44,12 @@ inline void begin_fpdu(core_fpdu &fpdu, u32 head, u32 offset, u32 payload)
 
 inline core_tx_step bytes_step(const u8 *bytes, u32 len, bool last)
 {
-	return {.kind = CORE_TX_BYTES, .last = last, .len = len, .bytes = bytes};
+	return {CORE_TX_BYTES, last, len, 0, bytes};
 }
 
 inline core_tx_step payload_step(u32 offset, u32 len)
 {
-	return {.kind = CORE_TX_PAYLOAD, .last = false, .len = len, .offset = offset};
+	return {CORE_TX_PAYLOAD, false, len, offset, nullptr};
 }
 
 // Octets that the CRC covers go by.
