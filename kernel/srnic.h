@@ -28,7 +28,7 @@
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
 #define SRNIC_MAX_FAST_REG	1024	/* pages */
-#define SRNIC_PEER_TIMEOUT	60	/* seconds, unless an administrator or consumer wants another */
+#define SRNIC_PEER_TIMEOUT	60	/* seconds; administrators and consumers may change it */
 #define SRNIC_MAX_PEER_TIMEOUT	86400
 #define SRNIC_MAX_MR_SIZE	(1ULL << 39)
 

@@ -9,8 +9,7 @@
 
 static unsigned int mpa_revision = 2;
 module_param(mpa_revision, uint, 0644);
-MODULE_PARM_DESC(mpa_revision, "MPA revision to ask for as initiator: 2, or 1 for peers that close "
-			       "on what RFC 6581 added");
+MODULE_PARM_DESC(mpa_revision, "MPA revision of Requests: 2, or 1 for peers that know no other");
 
 /* ---- what this end offers, and its frames ---- */
 

@@ -17,9 +17,7 @@
 
 static unsigned int startup_timeout = 10;
 module_param(startup_timeout, uint, 0644);
-MODULE_PARM_DESC(
-	startup_timeout,
-	"Seconds for TCP to connect, for a Request to come, and for each MPA startup frame to go");
+MODULE_PARM_DESC(startup_timeout, "Seconds for TCP to connect, and for each MPA startup frame");
 
 static unsigned int reply_timeout = 30;
 module_param(reply_timeout, uint, 0644);

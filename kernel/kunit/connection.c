@@ -238,7 +238,8 @@ void srnic_test_let_time_pass(struct srnic_test_conn *c)
 	while (num--) {
 		ep = eps[num];
 		mutex_lock(&ep->lock);
-		ep->patience.end = ep->patience.limit = 0;
+		ep->patience.end = 0;
+		ep->patience.limit = 0;
 		mutex_unlock(&ep->lock);
 		if (mod_delayed_work(srnic_wq, &ep->work, 0))
 			srnic_ep_put(ep);	/* the work has a reference of its own already */

@@ -185,7 +185,8 @@ TEST(TerminateMeans, ALengthErrorToTheReceiveThatASendWasTooLongFor)
 	Bytes send = wire::Untagged{.data = {}}, read_request = untagged_header;
 	core_terminate of_send = term_with(1, 2, 5, send, 18, {}),
 		       of_read = term_with(1, 2, 5, read_request, 18, {}),
-		       other = term_with(1, 2, 4, send, 18, {}), bare = term_with(1, 2, 5, {}, 0, {});
+		       other = term_with(1, 2, 4, send, 18, {}),
+		       bare = term_with(1, 2, 5, {}, 0, {});
 
 	EXPECT_EQ(core_terminate_receive_status(&of_send), SRNIC_WC_LOC_LEN_ERR);
 	EXPECT_EQ(core_terminate_receive_status(&of_read), SRNIC_WC_FLUSH_ERR);
@@ -200,8 +201,8 @@ static core_refusal refusal(u8 layer, u8 etype, u8 code, const Bytes &ddp)
 	return core_terminate_refusal(&term);
 }
 
-// RFC 5040 figure 9: a Remote Protection Error is one of the buffer, a Remote Operation Error of the
-// request. The MSN of the DDP header says which Read Request it was.
+// RFC 5040 figure 9: a Remote Protection Error is one of the buffer, a Remote Operation Error of
+// the request. The MSN of the DDP header says which Read Request it was.
 TEST(TerminateMeans, AReadThatThePeerRefused)
 {
 	core_refusal protection = refusal(0, 1, 2, untagged_header),
@@ -231,7 +232,8 @@ TEST(TerminateMeans, AWriteThatThePeerRefused)
 // A Send is complete, a Read Response is no request, and what was not told of a segment is none.
 TEST(TerminateMeans, NoRequestAtAll)
 {
-	Bytes send = wire::Untagged{.data = {}}, response = wire::Tagged{.rdmap = wire::op_read_response};
+	Bytes send = wire::Untagged{.data = {}};
+	Bytes response = wire::Tagged{.rdmap = wire::op_read_response};
 
 	EXPECT_EQ(refusal(1, 2, 5, send).what, CORE_REFUSED_NOTHING);
 	EXPECT_EQ(refusal(1, 1, 0, response).what, CORE_REFUSED_NOTHING);
