@@ -40,9 +40,9 @@ struct srnic_sge;
 
 enum core_mpa_result {
 	CORE_MPA_OK = 0,
-	CORE_MPA_BAD_KEY, /* 7.1.1: not an MPA frame, or an initiator meets an initiator (7.1.2 rule 8) */
+	CORE_MPA_BAD_KEY,	/* 7.1.1: no MPA frame, or two initiators meet (7.1.2 rule 8) */
 	CORE_MPA_BAD_REVISION,
-	CORE_MPA_BAD_LENGTH, /* PD_Length above 512, or S set with fewer than 4 octets */
+	CORE_MPA_BAD_LENGTH,	/* PD_Length above 512, or S set with fewer than 4 octets */
 };
 
 /**
@@ -54,7 +54,8 @@ enum core_mpa_result {
  * @enhanced: S: RFC 6581 data present; @ird, @ord, @p2p and @rtr are valid
  * @revision: 1 or 2
  * @private_len: PD_Length, the 4 octets of enhanced data included
- * @ird: @ord: 14 bits each, CORE_MPA_AUTO possible
+ * @ird: 14 bits, CORE_MPA_AUTO possible
+ * @ord: likewise
  * @p2p: control flag A
  * @rtr: CORE_RTR_* (0 unless @p2p)
  */
@@ -68,7 +69,7 @@ struct core_mpa_frame {
  * here.
  */
 enum core_mpa_result core_mpa_parse(const u8 header[CORE_MPA_HEADER], bool expect_reply,
-				      struct core_mpa_frame *out);
+				    struct core_mpa_frame *out);
 /* Decodes the enhanced data (RFC 6581 9) into a frame that core_mpa_parse() found @enhanced. */
 void core_mpa_parse_enhanced(const u8 data[CORE_MPA_ENHANCED], struct core_mpa_frame *frame);
 /*
@@ -96,7 +97,7 @@ struct core_mpa_agreed {
 	u8 crc;			/* generate and check */
 	u8 send_markers, recv_markers;
 	u8 p2p;
-	u8 rtr; /* initiator: the single RTR type to generate; responder: those that may come; 0: none */
+	u8 rtr;	/* initiator: the RTR type to generate; responder: those that may come; 0: none */
 	u8 error; /* 0, else the MPA error code of RFC 6581 8 that ends the connection */
 };
 
@@ -112,14 +113,14 @@ void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mp
 		      struct core_mpa_agreed *out);
 /* The initiator's conclusion from the Reply frame. */
 void core_mpa_conclude(const struct core_mpa_frame *request, const struct core_mpa_frame *reply,
-			const struct core_mpa_local *local, struct core_mpa_agreed *out);
+		       const struct core_mpa_local *local, struct core_mpa_agreed *out);
 /*
  * MULPDU from EMSS (RFC 5044 4.5), never below 128, never above what a 16-bit length allows with
  * its headers (64768).
  */
 u32 core_mpa_mulpdu(u32 emss, bool markers);
 
-/* ---- Connections: from the first SYN to the last FIN (RFC 5044 7, RFC 5041 6.2, RFC 5040 6.2) ---- */
+/* ---- Connections, first SYN to last FIN (RFC 5044 7, RFC 5041 6.2, RFC 5040 6.2) ---- */
 
 /*
  * States of a connection. Those before OPERATION are the MPA startup phase. core/connection.cc has
@@ -135,7 +136,7 @@ enum core_conn_state {
 	CORE_CONN_CLOSING,		/* TCP takes the last frame: a refusal or a Terminate */
 	CORE_CONN_OPERATION,		/* the QP has the stream */
 	CORE_CONN_DRAINING,		/* what was posted is sent */
-	CORE_CONN_LINGER,		/* our FIN is out; the peer's is not here, or not all is acked */
+	CORE_CONN_LINGER,		/* our FIN is out; the peer's FIN or an ACK is missing */
 	CORE_CONN_DEAD,
 	CORE_CONN_STATES
 };
@@ -152,7 +153,7 @@ enum core_conn_input {
 	CORE_CONN_REPLY_UNFIT,		/* it accepts, but core_mpa_conclude() found an error */
 	CORE_CONN_BROKEN,		/* during startup: FIN, reset, invalid frame, no memory */
 	CORE_CONN_TCP_CLOSED,		/* both FINs are acked, or there was a reset */
-	CORE_CONN_TIMEOUT,		/* the state has lasted as long as core_conn_limit_of() lets it */
+	CORE_CONN_TIMEOUT,		/* the limit of core_conn_limit_of() has passed */
 	/* the consumer */
 	CORE_CONN_TOOK_REQUEST,		/* the consumer has the Request */
 	CORE_CONN_BUSY,			/* its backlog is full */
@@ -237,7 +238,8 @@ enum core_admission core_admit(u32 num, u32 limit, u64 age, u64 grace);
 
 /**
  * struct core_patience - a timeout that progress extends, up to a limit
- * @end: when it is over; @limit: when at the latest, whatever the progress
+ * @end: when it is over
+ * @limit: when it is over at the latest, whatever the progress
  * @each: from the last progress that was seen
  * @progress: what was seen last, in any unit
  *
@@ -332,6 +334,7 @@ enum core_stream_event {
 	CORE_STREAM_ACCESS_ERROR,	/* IB_EVENT_QP_ACCESS_ERR: a buffer it may not use */
 	CORE_STREAM_REQUEST_ERROR,	/* IB_EVENT_QP_REQ_ERR: a message that must not be */
 };
+
 /* What the end that sends this Terminate tells its consumer; who receives one tells FATAL. */
 enum core_stream_event core_terminate_event(const struct core_terminate *sent);
 /* What becomes of a receive in progress at the end that sends it: enum srnic_wc_status. */
@@ -354,6 +357,7 @@ struct core_refusal {
 	u8 what, status;
 	u32 msn;
 };
+
 struct core_refusal core_terminate_refusal(const struct core_terminate *received);
 
 /* ---- Transmit: FPDUs, step by step (RFC 5041 5.2, RFC 5044 4.1 to 4.4) ---- */
@@ -415,7 +419,7 @@ struct core_tx_step {
 	const u8 *bytes;
 };
 
-#define CORE_ULPDU_HEAD		(18 + CORE_TERM_MAX) /* DDP header, and RDMAP's own message behind it */
+#define CORE_ULPDU_HEAD		(18 + CORE_TERM_MAX)	/* DDP header and RDMAP's own message */
 #define CORE_FPDU_HEAD		(2 + CORE_ULPDU_HEAD)
 #define CORE_FPDU_TRAILER	7	/* pad, CRC field */
 
@@ -485,6 +489,7 @@ enum core_region_verdict {
 	CORE_REGION_FOREIGN,		/* of another protection domain */
 	CORE_REGION_WRAP,
 };
+
 /* May [to, to + len) be used with these rights by a QP of this pd? Overflow-checked. */
 enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access,
 					   u64 to, u64 len);
@@ -622,8 +627,29 @@ struct core_tx_params {
 /**
  * struct core_tx - what is sent next on one stream
  * @fpdus: built so far; for the host to read
- * @local: what this end began. @answer: a Read Response, to @asked. They take turns (@answer_next)
- *	by FPDU, unless both are tagged: then by message
+ * @params: what the stream started with
+ * @mulpdu: octets of the largest ULPDU
+ * @held: a responder that has not validated an FPDU yet
+ * @stopped: nothing goes out any more, but perhaps a Terminate
+ * @building: the FPDU is begun
+ * @rtr: CORE_RTR_* that is still to go first
+ * @local_active: @local is not all out
+ * @answer_active: @answer is not all out
+ * @answer_next: the next turn is that of @answer
+ * @of_request: @local is of the request that was taken last
+ * @closing: no more than @may_take requests are sent
+ * @peer_closed: nothing will come any more
+ * @may_take: requests that are still sent
+ * @send_msn: of the last message sent to queue 0
+ * @read_msn: of the last message sent to queue 1
+ * @answered: the peer's reads whose response is out
+ * @before: octets of *@turn that were sent before this FPDU
+ * @local: what this end began
+ * @answer: a Read Response, to @asked. It takes turns with @local (@answer_next) by FPDU, unless
+ *	both are tagged: then by message
+ * @request: the Read Request that @local is
+ * @asked: the Read Request that @answer answers
+ * @fpdu: the FPDU that is being built
  * @turn: the one of the two that the next FPDU is of
  *
  * All but @fpdus is the core's. One caller at a time.
@@ -633,17 +659,17 @@ struct core_tx {
 
 	struct core_tx_params params;
 	u32 mulpdu;
-	u8 held;	/* a responder that has not validated an FPDU yet */
-	u8 stopped;	/* nothing goes out any more, but perhaps a Terminate */
-	u8 building;	/* the FPDU is begun */
-	u8 rtr;		/* CORE_RTR_* that is still to go first */
+	u8 held;
+	u8 stopped;
+	u8 building;
+	u8 rtr;
 	u8 local_active, answer_active, answer_next;
-	u8 of_request;	/* local is of the request that was taken last */
+	u8 of_request;
 	u8 closing, peer_closed;
-	u32 may_take;	/* closing: requests that are still sent */
-	u32 send_msn, read_msn;		/* of the last message sent to queues 0 and 1 */
-	u32 answered;			/* the peer's reads whose response is out */
-	u32 before;			/* octets of *turn that were sent before this FPDU */
+	u32 may_take;
+	u32 send_msn, read_msn;
+	u32 answered;
+	u32 before;
 	struct core_tx_msg *turn;
 	struct core_tx_msg local, answer;
 	struct core_read_request request, asked;
@@ -678,8 +704,8 @@ void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict);
  */
 u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term);
 /*
- * The stream comes to a graceful end (RFC 5041 6.2.1): what is posted already, and what the peer has
- * asked to read, still goes out. peer: it has closed its half.
+ * The stream comes to a graceful end (RFC 5041 6.2.1): what is posted already, and what the peer
+ * has asked to read, still goes out. peer: it has closed its half.
  */
 void core_tx_close(struct core_tx *tx, u32 posted, bool peer);
 /* Is all that built, and nothing outstanding that could still come? */
@@ -736,6 +762,7 @@ enum core_read_kind {
 	CORE_READ_INVALIDATE,	/* the same, and its only entry is invalidated in the end */
 	CORE_READ_RTR,		/* of no request (RFC 6581 9.2) */
 };
+
 /* A read is outstanding from now on. */
 void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind);
 /* Reads that are outstanding. */
@@ -745,7 +772,7 @@ u32 core_host_reads(void *ctx);
  * completes.
  */
 bool core_host_wait_for_reads(void *ctx, u32 most);
-/* The oldest RDMA Read Request of the peer without its response; it stays so until the response is. */
+/* The peer's oldest Read Request without a response; core_host_answered() ends that. */
 bool core_host_next_read(void *ctx, struct core_read_request *out);
 /* Its response is built. */
 void core_host_answered(void *ctx);
@@ -786,10 +813,11 @@ enum core_handler {
  * @names_stag: imm_inv is an STag, to be invalidated by the peer or here
  * @invalidates_sink: the only entry of its list is invalidated when the response is placed
  * @by_response: complete when the peer's response is here; others when they are sent or done
- * @min_sge: @max_sge: entries of its list
+ * @min_sge: entries of its list, at least
+ * @max_sge: entries of its list, at most
  * @handler: enum core_handler
- * @wire: @wire_solicited: enum core_rdmap_opcode, without and with SRNIC_WQE_SOLICITED;
- *	CORE_RDMAP_NONE: it is done here, and nothing is sent
+ * @wire: enum core_rdmap_opcode; CORE_RDMAP_NONE: it is done here, and nothing is sent
+ * @wire_solicited: likewise with SRNIC_WQE_SOLICITED
  */
 struct core_operation {
 	u8 known, kernel_only, may_inline;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The operations of a send queue (enum srnic_opcode), one row for each: what it may carry, who may
-// post it, which message it becomes (RFC 5040 3) and what completes it. Another operation is another
+// post it, which message it becomes (RFC 5040 3) and what completes it. A new operation is a new
 // row, and a handler in send.cc if none of those fits. For the module and the user provider alike.
 #pragma once
 
@@ -15,8 +15,8 @@ constexpr u8 _ = 0, yes = 1, none = CORE_RDMAP_NONE, list = SRNIC_MAX_SGE;
 constexpr u8 out = CORE_DIRECTION_OUT, in = CORE_DIRECTION_IN;
 
 // clang-format off
-// The columns of struct core_operation: known, kernel_only, may_inline, direction, remote, names_stag,
-// invalidates_sink, by_response, min_sge, max_sge, handler, wire, wire_solicited.
+// The columns of struct core_operation: known, kernel_only, may_inline, direction, remote,
+// names_stag, invalidates_sink, by_response, min_sge, max_sge, handler, wire, wire_solicited.
 constexpr core_operation
 	unknown   = {_,   _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_NOTHING,
 		     none, none},
@@ -39,8 +39,10 @@ constexpr core_operation
 } // namespace row
 
 // By enum srnic_opcode. The Solicited Event is of Sends only: elsewhere the flag is ignored.
-constexpr core_operation operation_table[] = {row::unknown, row::write, row::send, row::send_inv,
-					      row::read, row::read_inv, row::local_inv, row::reg_mr};
+constexpr core_operation operation_table[] = {
+	row::unknown, row::write, row::send, row::send_inv,
+	row::read, row::read_inv, row::local_inv, row::reg_mr,
+};
 
 constexpr u32 operations = sizeof(operation_table) / sizeof(operation_table[0]);
 

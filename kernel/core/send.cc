@@ -143,7 +143,8 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	case CORE_HANDLE_SEND:
 		return start_send(tx, op, wqe, length);
 	case CORE_HANDLE_READ:
-		return start_read(tx, op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,
+		return start_read(tx,
+				  op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,
 				  length, wqe.rkey, wqe.remote_addr);
 	case CORE_HANDLE_LOCAL_INVALIDATE:
 		return done_here(tx, core_host_local_invalidate(host(tx), wqe.imm_inv));
@@ -152,7 +153,8 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	}
 }
 
-u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 &length)
+u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
+		 u32 &length)
 {
 	u32 access = is_read(op) ? CORE_ACCESS_LOCAL_WRITE : 0;
 

@@ -77,7 +77,7 @@ inline core_tx_step end_fpdu(core_fpdu &fpdu, u32 from)
 
 core_tx_step next_between_markers(core_fpdu &fpdu);
 
-// The next octets of the FPDU. All of the payload of one step is copied before the next is asked for.
+// The next octets of the FPDU. Copy all of a step's payload before you ask for the next.
 inline core_tx_step next_step(core_fpdu &fpdu)
 {
 	if (fpdu.markers.on) [[unlikely]]

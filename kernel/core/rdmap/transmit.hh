@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMAP and DDP on transmit: the next segment of a message becomes a ULPDU, its headers (RFC 5040
-// 4.1, RFC 5041 4) in front, and an FPDU (mpa/transmit.hh) around it. RDMAP's own messages, the Read
-// Request (4.4) and the Terminate (4.8), are one segment without payload of the host's.
+// 4.1, RFC 5041 4) in front, and an FPDU (mpa/transmit.hh) around it. RDMAP's own messages, the
+// Read Request (4.4) and the Terminate (4.8), are one segment without payload of the host's.
 #pragma once
 
 #include "mpa/transmit.hh"
