@@ -68,6 +68,7 @@ struct srnic_dev_connections {
  *	RCU
  * @next_qpn: where the search for a free QP number starts
  * @next_mr: where the search for a free index starts
+ * @num_mrs: how many there are, at most SRNIC_MAX_MR
  * @stag_key: key of the STag permutation, random per device
  * @stats: counters, per CPU (stats.h)
  * @pd_ids: numbers of PDs, which regions and QPs are compared by
@@ -87,6 +88,7 @@ struct srnic_dev {
 	struct xarray qps;
 	atomic_t num_qps;
 	struct xarray mrs;
+	atomic_t num_mrs;
 	u32 next_qpn;
 	u32 next_mr;
 	u64 stag_key[2];

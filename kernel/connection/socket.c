@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Kernel TCP sockets without blocking: creation, options, callbacks, and the few octets of the MPA
- * startup phase (RFC 5044 7.1). The stream that follows is the QP's (tx.c, rx.c).
+ * startup phase (RFC 5044 7.1). The stream that follows is the QP's (stream/).
  */
 #include <linux/in.h>
 #include <linux/in6.h>

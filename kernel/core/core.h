@@ -21,6 +21,8 @@ using u64 = unsigned long long;
 extern "C" {
 #endif
 
+#include "kernel_ops.h"
+
 struct srnic_send_wqe;
 struct srnic_recv_wqe;
 struct srnic_sge;
@@ -493,6 +495,29 @@ enum core_region_verdict {
 /* May [to, to + len) be used with these rights by a QP of this pd? Overflow-checked. */
 enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access,
 					   u64 to, u64 len);
+
+/* What invalidation asks about a region, granted at the moment or not. */
+struct core_grant {
+	u32 stag;	/* the one that is, or was last, granted */
+	u32 pd;
+	u32 qpn;	/* the stream that it was registered for last; 0: none */
+	u8 revocable;	/* a fast-registration region */
+};
+
+/* Who asks for it: the consumer of QP @qpn, or its @peer (RFC 5040 5.3). */
+struct core_revoker {
+	u32 stag;
+	u32 pd;
+	u32 qpn;
+	u8 peer;
+};
+
+/*
+ * May it be invalidated (RFC 5040 7.2, 8.1.1 rule 7)? A region of this stream that is invalid
+ * already may: nothing is left to do then.
+ */
+enum core_region_verdict core_may_invalidate(const struct core_grant *grant,
+					     const struct core_revoker *who);
 
 /*
  * The Terminate for a RDMA Read whose source cannot be read any further (RFC 5040 4.8, figures 9

@@ -48,8 +48,8 @@ int srnic_fill_res_mr(struct sk_buff *msg, struct ib_mr *base)
 		{ "fast_reg", mr->fast_reg },
 		{ "all_memory", mr->dma },
 		{ "access", READ_ONCE(mr->access) },
-		{ "pages", READ_ONCE(mr->num_pages) },
-		{ "max_pages", mr->max_pages },
+		{ "pages", READ_ONCE(mr->num_pieces) },
+		{ "max_pages", mr->max_pieces },
 	};
 
 	return put_attributes(msg, figures, ARRAY_SIZE(figures));

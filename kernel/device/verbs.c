@@ -28,7 +28,7 @@
 static void limits(struct ib_device_attr *attr)
 {
 	attr->max_mr_size = SRNIC_MAX_MR_SIZE;
-	attr->page_size_cap = PAGE_SIZE;
+	attr->page_size_cap = GENMASK(30, 12);	/* srnic_map_mr_sg() */
 	attr->max_qp = SRNIC_MAX_QP;
 	attr->max_qp_wr = SRNIC_MAX_QP_WR;
 	attr->max_send_sge = SRNIC_MAX_SGE;

@@ -225,7 +225,7 @@ static enum core_rx_event place(struct context *c, const struct core_place *plac
 	else
 		c->elsewhere += n;
 	if (place->kind == CORE_PLACE_READ)
-		c->qp->outbound[0].sink.placed += n;
+		srnic_outbound_at(c->qp, 0)->sink.placed += n;
 	return core_rx_placed(&c->rx, data, n);
 }
 
@@ -369,7 +369,8 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		c->placed_at = 0;
-		c->qp->outbound[0].sink = (struct core_read_sink){.stag = 0x77, .length = PAYLOAD};
+		srnic_outbound_at(c->qp, 0)->sink =
+			(struct core_read_sink) { .stag = 0x77, .length = PAYLOAD };
 		transmit(test, c, msg, c->payload);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_READ_RESPONSE);

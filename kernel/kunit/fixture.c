@@ -135,7 +135,11 @@ struct ib_pd *srnic_test_pd(struct kunit *test, struct srnic_dev *dev)
 
 static void on_completion(struct ib_cq *cq, void *context)
 {
-	atomic_inc(&((struct srnic_test_cq *)context)->completions);
+	struct srnic_test_cq *test_cq = context;
+
+	atomic_inc(&test_cq->completions);
+	if (irqs_disabled())
+		atomic_inc(&test_cq->interrupts_off);
 }
 
 static void on_cq_event(struct ib_event *event, void *context)

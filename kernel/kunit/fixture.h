@@ -49,6 +49,7 @@ struct srnic_test_cq {
 	struct ib_cq *base;
 	struct srnic_cq *cq;
 	atomic_t completions;
+	atomic_t interrupts_off;	/* completions that were told with interrupts off */
 	atomic_t errors;
 };
 

@@ -291,16 +291,33 @@ static void a_new_key_ends_the_old_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
 }
 
-static void a_peer_invalidates_once_and_the_consumer_as_often_as_it_likes(struct kunit *test)
+static void the_consumer_may_invalidate_as_often_as_it_likes(struct kunit *test)
 {
 	struct context *c = test->priv;
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
+}
+
+/*
+ * An NFS client that is interrupted invalidates what its server's reply is about to: the reply must
+ * not end the connection. A key that was replaced since is no STag any more (RFC 5040 7.2).
+ */
+static void a_peer_may_invalidate_what_the_consumer_has_invalidated(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, ALL);
+
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	srnic_test_map(test, c->mr, LENGTH);
+	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
+	srnic_test_reg(test, c->mr, ALL);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
 }
 
 /* RFC 5040 8.1.1 rule 7 */
@@ -322,20 +339,92 @@ static void mapping_anew_ends_the_grant(struct kunit *test)
 
 	srnic_test_map(test, c->mr, LENGTH);
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, ib_map_mr_sg(c->mr->base, c->mr->sgl, 1, NULL, 2 * PAGE_SIZE),
-			-EINVAL);
+}
+
+static void a_page_is_what_the_consumer_says(struct kunit *test)
+{
+	enum { ORDER = 2, PAGES = 1 << ORDER, OFFSET = 100, LEN = PAGES * PAGE_SIZE - OFFSET };
+	static const u32 sizes[] = { SZ_4K, PAGE_SIZE, 2 * PAGE_SIZE, PAGES * PAGE_SIZE };
+	struct context *c = test->priv;
+	u8 *memory = (u8 *)__get_free_pages(GFP_KERNEL, ORDER);
+	struct scatterlist sg;
+	u32 i, stag;
+
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	sg_init_one(&sg, memory + OFFSET, LEN);
+	KUNIT_ASSERT_EQ(test, ib_dma_map_sg(c->pd->device, &sg, 1, DMA_BIDIRECTIONAL), 1);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		memset(memory, 0, PAGES * PAGE_SIZE);
+		KUNIT_ASSERT_EQ(test, ib_map_mr_sg(c->mr->base, &sg, 1, NULL, sizes[i]), 1);
+		KUNIT_EXPECT_EQ(test, c->mr->base->length, LEN);
+		stag = srnic_test_reg(test, c->mr, ALL);
+		fill(c);
+		KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, LEN),
+				CORE_REGION_OK);
+		KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova + LEN, 1),
+				CORE_REGION_BOUNDS);
+		KUNIT_EXPECT_EQ(test, memcmp(memory + OFFSET, c->buf, LEN), 0);
+	}
+	free_pages((unsigned long)memory, ORDER);
+}
+
+static void a_page_that_cannot_be_is_refused(struct kunit *test)
+{
+	static const u32 sizes[] = { SZ_2K, SZ_4K + SZ_2K, 3 * PAGE_SIZE, 1U << 31 };
+	struct context *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		KUNIT_EXPECT_EQ(test, ib_map_mr_sg(c->mr->base, c->mr->sgl, 1, NULL, sizes[i]),
+				-EINVAL);
+}
+
+/* IB_PD_UNSAFE_GLOBAL_RKEY: a peer that has one could name any address of the kernel. */
+static void no_peer_gets_a_key_to_all_of_memory(struct kunit *test)
+{
+	static const int access[] = {
+		IB_ACCESS_REMOTE_READ, IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE, ALL,
+	};
+	struct context *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(access); i++)
+		KUNIT_EXPECT_EQ(test, PTR_ERR(c->pd->device->ops.get_dma_mr(c->pd, access[i])),
+				-EOPNOTSUPP);
+}
+
+static void rights_that_nothing_implements_are_refused(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	ib_update_fast_reg_key(c->mr->base, c->mr->base->rkey + 1);
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(c->mr, c->id, c->mr->base->rkey,
+						 ALL | IB_ACCESS_MW_BIND), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(c->mr, c->id, c->mr->base->rkey, ALL), 0);
+}
+
+static void there_are_no_more_regions_than_the_device_says(struct kunit *test)
+{
+	struct context *c = test->priv;
+	int num = atomic_xchg(&c->dev->num_mrs, SRNIC_MAX_MR);
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, 1)), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->dev->num_mrs), SRNIC_MAX_MR);
+	atomic_set(&c->dev->num_mrs, num);
 }
 
 static void a_region_over_all_of_memory_is_not_a_peers_to_invalidate(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct ib_mr *dma = c->pd->device->ops.get_dma_mr(c->pd, ALL);
+	struct ib_mr *dma = c->pd->device->ops.get_dma_mr(c->pd, IB_ACCESS_LOCAL_WRITE);
 	u64 to = (uintptr_t)c->mr->page[0];
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dma);
-	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test, invalidate(c, dma->rkey, true), CORE_REGION_ACCESS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, dma->lkey,
+						 CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+			CORE_REGION_OK);
 	c->pd->device->ops.dereg_mr(dma, NULL);
 }
 
@@ -580,8 +669,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(registration_refuses_what_it_cannot_grant),
 	KUNIT_CASE(a_valid_region_is_not_registered_twice),
 	KUNIT_CASE(a_new_key_ends_the_old_one),
-	KUNIT_CASE(a_peer_invalidates_once_and_the_consumer_as_often_as_it_likes),
+	KUNIT_CASE(the_consumer_may_invalidate_as_often_as_it_likes),
 	KUNIT_CASE(a_peer_invalidates_only_what_its_own_qp_has_registered),
+	KUNIT_CASE(a_peer_may_invalidate_what_the_consumer_has_invalidated),
+	KUNIT_CASE(a_page_is_what_the_consumer_says),
+	KUNIT_CASE(a_page_that_cannot_be_is_refused),
+	KUNIT_CASE(no_peer_gets_a_key_to_all_of_memory),
+	KUNIT_CASE(rights_that_nothing_implements_are_refused),
+	KUNIT_CASE(there_are_no_more_regions_than_the_device_says),
 	KUNIT_CASE(mapping_anew_ends_the_grant),
 	KUNIT_CASE(a_region_over_all_of_memory_is_not_a_peers_to_invalidate),
 	KUNIT_CASE(a_region_that_cannot_be_is_refused),

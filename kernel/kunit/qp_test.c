@@ -129,7 +129,7 @@ static void a_refused_write_is_the_oldest_that_is_not_done(struct kunit *test)
 	srnic_sq_blame(&c->qp->sq, SRNIC_OP_WRITE, SRNIC_WC_REM_ACCESS_ERR, 0x1101);
 	expect_wc(test, c, 0, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
-	srnic_sq_flush(&c->qp->sq);
+	srnic_sq_flush(&c->qp->sq, SRNIC_FLUSH_LOSE);
 	expect_wc(test, c, 1, IB_WC_WR_FLUSH_ERR);
 	wc = srnic_test_poll(test, c->cq);
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
@@ -392,6 +392,169 @@ static void a_reset_flushes_what_was_posted_to_an_idle_qp(struct kunit *test)
 	expect_no_wc(test, c);
 }
 
+/* ---- completions: handlers, and CQs that are full ---- */
+
+static struct srnic_qp *long_qp(struct kunit *test, struct srnic_test_set *c,
+				struct srnic_test_cq *cq, u32 entries)
+{
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.send_cq = cq->base,
+		.recv_cq = cq->base,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = { .max_send_wr = entries, .max_recv_wr = entries, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ib_qp *qp = ib_create_qp(c->pd, &attr);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	return to_srnic_qp(qp);
+}
+
+static void handlers_are_called_with_interrupts_on(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+
+	take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
+	take(c, SRNIC_OP_READ, SRNIC_WQE_SIGNALED);
+	KUNIT_ASSERT_EQ(test, ib_req_notify_cq(c->cq->base, IB_CQ_NEXT_COMP), 0);
+	srnic_sq_complete_sent(&c->qp->sq, 0, 1);
+	KUNIT_ASSERT_EQ(test, ib_req_notify_cq(c->cq->base, IB_CQ_NEXT_COMP), 0);
+	srnic_sq_complete(&c->qp->sq, 1, SRNIC_WC_SUCCESS, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->cq->completions), 2);
+	KUNIT_ASSERT_EQ(test, post_recv_to(c->qp, 2), 0);
+	KUNIT_ASSERT_EQ(test, ib_req_notify_cq(c->cq->base, IB_CQ_NEXT_COMP), 0);
+	fail(c->qp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->cq->completions), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->cq->interrupts_off), 0);
+}
+
+static void a_long_queue_is_flushed_in_order(struct kunit *test)
+{
+	enum { N = 300 };
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 2 * N);
+	struct srnic_qp *qp = long_qp(test, c, cq, N);
+	u64 i;
+
+	for (i = 0; i < N; i++) {
+		KUNIT_ASSERT_EQ(test, post_to(qp, i, IB_WR_SEND, 0), 0);
+		KUNIT_ASSERT_EQ(test, post_recv_to(qp, N + i), 0);
+	}
+	fail(qp);
+	for (i = 0; i < 2 * N; i++)
+		KUNIT_EXPECT_EQ(test, srnic_test_poll(test, cq).wr_id, i);
+	KUNIT_EXPECT_TRUE(test, srnic_test_empty(cq));
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
+}
+
+/* Of what a kernel consumer waits for when it drains, nothing may get lost. */
+static void what_is_flushed_waits_for_room_in_the_cq(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 4);
+	struct srnic_qp *qp = long_qp(test, c, cq, ENTRIES);
+	struct ib_wc wc;
+	u64 i;
+
+	for (i = 0; i < ENTRIES; i++) {
+		KUNIT_ASSERT_EQ(test, post_to(qp, i, IB_WR_SEND, 0), 0);
+		KUNIT_ASSERT_EQ(test, post_recv_to(qp, ENTRIES + i), 0);
+	}
+	fail(qp);
+	for (i = 0; i < 2 * ENTRIES; i++) {
+		KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(cq->base, 1, &wc) == 1));
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->errors), 0);
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
+}
+
+static void count_fatal(struct ib_event *event, void *context)
+{
+	if (event->event == IB_EVENT_QP_FATAL)
+		atomic_inc((atomic_t *)context);
+}
+
+/* A CQ that overruns ends every QP that completes into it, and a drain of them ends. */
+static void a_cq_that_overruns_ends_its_qps(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 4);
+	struct srnic_qp *qp[2] = { long_qp(test, c, cq, ENTRIES), long_qp(test, c, cq, ENTRIES) };
+	atomic_t fatal = ATOMIC_INIT(0);
+	struct ib_wc wc;
+	u32 i;
+
+	c->qp = qp[0];
+	for (i = 0; i < 5; i++) {
+		KUNIT_ASSERT_EQ(test, post_to(qp[0], i, IB_WR_SEND, 0), 0);
+		take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
+	}
+	for (i = 0; i < 2; i++) {
+		qp[i]->base.event_handler = count_fatal;
+		qp[i]->base.qp_context = &fatal;
+		KUNIT_ASSERT_TRUE(test, srnic_qp_move(qp[i], BIT(SRNIC_QP_IDLE), SRNIC_QP_RTS,
+						      NULL));
+	}
+	srnic_sq_complete_sent(&qp[0]->sq, 0, 5);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->errors), 1);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_TRUE(test,
+				  srnic_test_eventually(READ_ONCE(qp[i]->state) > SRNIC_QP_RTS));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(atomic_read(&fatal) == 2));
+	for (i = 0; i < 2; i++) {
+		srnic_qp_fail(qp[i]);
+		KUNIT_EXPECT_EQ(test, post_to(qp[i], 5 + i, IB_WR_SEND, 0), 0);
+	}
+	for (i = 0; i < 7; i++)
+		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(ib_poll_cq(cq->base, 1, &wc) == 1));
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp[i]->base), 0);
+}
+
+/* ---- references ---- */
+
+static void iw_cm_looks_a_qp_up_and_takes_one_reference(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct ib_qp *found;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	found = c->dev->base.ops.iw_get_qp(&c->dev->base, c->qp->base.qp_num);
+	if (found)
+		c->dev->base.ops.iw_add_ref(found);
+	local_irq_restore(flags);
+	KUNIT_ASSERT_PTR_EQ(test, found, &c->qp->base);
+	KUNIT_EXPECT_EQ(test, refcount_read(&c->qp->users), 2);
+	c->dev->base.ops.iw_add_ref(found);
+	KUNIT_EXPECT_EQ(test, refcount_read(&c->qp->users), 3);
+	c->dev->base.ops.iw_rem_ref(found);
+	c->dev->base.ops.iw_rem_ref(found);
+	KUNIT_EXPECT_EQ(test, refcount_read(&c->qp->users), 1);
+}
+
+#ifndef CONFIG_TINY_RCU
+/* Expedited grace periods interrupt all processors. Others may ask for one, but not each time. */
+static void a_user_who_destroys_qps_interrupts_nobody(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct rcu_gp_oldstate before, after;
+	int tries = 20;
+
+	do {
+		struct srnic_qp *qp = long_qp(test, c, c->cq, 1);
+
+		get_state_synchronize_rcu_full(&before);
+		KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
+		get_state_synchronize_rcu_full(&after);
+	} while (before.rgos_exp != after.rgos_exp && --tries);
+	KUNIT_EXPECT_GT(test, tries, 0);
+}
+#endif
+
 static int init(struct kunit *test)
 {
 	struct srnic_test_set *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -423,6 +586,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_user_that_publishes_what_cannot_be_has_posted_nothing),
 	KUNIT_CASE(a_qp_is_reset_and_used_again),
 	KUNIT_CASE(a_reset_flushes_what_was_posted_to_an_idle_qp),
+	KUNIT_CASE(handlers_are_called_with_interrupts_on),
+	KUNIT_CASE(a_long_queue_is_flushed_in_order),
+	KUNIT_CASE(what_is_flushed_waits_for_room_in_the_cq),
+	KUNIT_CASE(a_cq_that_overruns_ends_its_qps),
+	KUNIT_CASE(iw_cm_looks_a_qp_up_and_takes_one_reference),
+#ifndef CONFIG_TINY_RCU
+	KUNIT_CASE(a_user_who_destroys_qps_interrupts_nobody),
+#endif
 	{ }
 };
 

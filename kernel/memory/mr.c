@@ -9,6 +9,7 @@
  * keep bottom halves off and copy at most 64 KiB, which bounds the wait. Readers of the table use
  * RCU, so looking up an STag never races with freeing its region.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -19,17 +20,20 @@
 
 #define MAX_INDEX	((1U << CORE_STAG_INDEX_BITS) - 1)
 #define KEY_BITS	8
-/* What a page array can describe: kvmalloc() ends at INT_MAX octets. */
-#define MAX_PAGES	(INT_MAX / sizeof(struct page *))
+/* What an array of pieces can describe: kvmalloc() ends at INT_MAX bytes. */
+#define MAX_PIECES	(INT_MAX / sizeof(void *))
+/* The sizes of pages that consumers of fast registration may map by. */
+#define MIN_PAGE_SHIFT	12
+#define MAX_PAGE_SHIFT	30
 
 #define ACCESS_MASK	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 /*
- * Accepted and without effect: nothing here is weakly ordered, binds windows, faults, or executes
- * atomics yet.
+ * Accepted and without effect: nothing here is weakly ordered, or faults. IB_ACCESS_REMOTE_ATOMIC
+ * grants nothing, as a peer has no atomic operation to ask for; libfabric and UCX set it on all
+ * their regions, and look at atomic_cap before they use one.
  */
 #define ACCESS_NEUTRAL                                                                             \
-	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB |         \
-	 IB_ACCESS_OPTIONAL)
+	(IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 /* ---- the table, holds, revocation ---- */
 
@@ -126,20 +130,28 @@ static struct srnic_mr *alloc_region(struct ib_pd *pd)
 	struct srnic_mr *mr;
 	int err;
 
+	if (atomic_inc_return(&dev->num_mrs) > SRNIC_MAX_MR) {
+		atomic_dec(&dev->num_mrs);
+		return ERR_PTR(-ENOSPC);
+	}
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
+	if (!mr) {
+		atomic_dec(&dev->num_mrs);
 		return ERR_PTR(-ENOMEM);
+	}
 	refcount_set(&mr->users, 1);
 	init_completion(&mr->freed);
 	mr->pd = to_srnic_pd(pd)->id;
 	err = xa_alloc_cyclic(&dev->mrs, &mr->index, mr, XA_LIMIT(0, MAX_INDEX), &dev->next_mr,
 			      GFP_KERNEL);
 	if (err < 0) {
+		atomic_dec(&dev->num_mrs);
 		kfree(mr);
 		return ERR_PTR(err == -EBUSY ? -ENOSPC : err);
 	}
 	mr->base.device = &dev->base;
 	mr->base.page_size = PAGE_SIZE;
+	mr->piece_shift = PAGE_SHIFT;
 	WRITE_ONCE(mr->stag,
 		   core_stag_scramble(mr->index, dev->stag_key) << KEY_BITS | get_random_u8());
 	mr->base.lkey = mr->stag;
@@ -150,13 +162,16 @@ static struct srnic_mr *alloc_region(struct ib_pd *pd)
 /* Ends a region in whatever state it is; returns when its last holder is gone. Sleeps. */
 static void free_region(struct srnic_mr *mr)
 {
+	struct srnic_dev *dev = to_srnic_dev(mr->base.device);
+
 	WRITE_ONCE(mr->state, SRNIC_MR_INVALID);
-	xa_erase(&to_srnic_dev(mr->base.device)->mrs, mr->index);
+	xa_erase(&dev->mrs, mr->index);
 	mr_put(mr);
 	wait_for_completion(&mr->freed);
 	ib_umem_release(mr->umem);
-	kvfree(mr->pages);
+	kvfree(mr->pieces);
 	kfree_rcu(mr, rcu);
+	atomic_dec(&dev->num_mrs);
 }
 
 /* What an IB_ACCESS_* set grants; -EINVAL, -EOPNOTSUPP. */
@@ -174,13 +189,21 @@ static int access_from_ib(int ib, u32 *access)
 	return 0;
 }
 
-/* Kernel consumers' regions over all of memory, as seen at its kernel virtual addresses. */
+/*
+ * Kernel consumers' regions over all of memory, as seen at its kernel virtual addresses. No peer
+ * may have one: its TOs could be any address of the kernel, mapped or not.
+ */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int ib_access)
 {
 	struct srnic_mr *mr;
 	u32 access;
 	int err;
 
+	if (ib_access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)) {
+		ibdev_err_ratelimited(pd->device,
+				      "no remote key to all memory (IB_PD_UNSAFE_GLOBAL_RKEY)\n");
+		return ERR_PTR(-EOPNOTSUPP);
+	}
 	err = access_from_ib(ib_access, &access);
 	if (err)
 		return ERR_PTR(err);
@@ -205,15 +228,15 @@ int srnic_dereg_mr(struct ib_mr *base, struct ib_udata *udata)
 /* The pages of a range of user memory. An empty range has none. */
 struct backing {
 	struct ib_umem *umem;
-	struct page **pages;
-	u32 num_pages;
-	u32 page_offset;
+	void **pieces;
+	u32 num_pieces;
+	u32 offset;
 };
 
 static void put_backing(struct backing *backing)
 {
 	ib_umem_release(backing->umem);
-	kvfree(backing->pages);
+	kvfree(backing->pieces);
 }
 
 static int list_pages(struct backing *backing)
@@ -222,15 +245,15 @@ static int list_pages(struct backing *backing)
 	struct sg_page_iter iter;
 	size_t n = 0;
 
-	backing->num_pages = ib_umem_num_pages(backing->umem);
-	backing->pages =
-		kvmalloc_array(backing->num_pages, sizeof(*backing->pages), GFP_KERNEL_ACCOUNT);
-	if (!backing->pages)
+	backing->num_pieces = ib_umem_num_pages(backing->umem);
+	backing->pieces = kvmalloc_array(backing->num_pieces, sizeof(*backing->pieces),
+					 GFP_KERNEL_ACCOUNT);
+	if (!backing->pieces)
 		return -ENOMEM;
 	for_each_sgtable_page(table, &iter, 0)
-		if (n < backing->num_pages)
-			backing->pages[n++] = sg_page_iter_page(&iter);
-	return n == backing->num_pages ? 0 : -EFAULT;
+		if (n < backing->num_pieces)
+			backing->pieces[n++] = page_address(sg_page_iter_page(&iter));
+	return n == backing->num_pieces ? 0 : -EFAULT;
 }
 
 static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_access,
@@ -238,10 +261,10 @@ static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_acce
 {
 	int err;
 
-	*out = (struct backing){ .page_offset = offset_in_page(start) };
+	*out = (struct backing){ .offset = offset_in_page(start) };
 	if (!length)
 		return 0;
-	if (length > SRNIC_MAX_MR_SIZE || length > (u64)(MAX_PAGES - 1) << PAGE_SHIFT)
+	if (length > SRNIC_MAX_MR_SIZE || length > (u64)(MAX_PIECES - 1) << PAGE_SHIFT)
 		return -EINVAL;
 	out->umem = ib_umem_get(dev, start, length, ib_access);
 	if (IS_ERR(out->umem))
@@ -256,9 +279,9 @@ static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_acce
 static void swap_backing(struct srnic_mr *mr, struct backing *backing)
 {
 	swap(mr->umem, backing->umem);
-	swap(mr->pages, backing->pages);
-	swap(mr->num_pages, backing->num_pages);
-	swap(mr->page_offset, backing->page_offset);
+	swap(mr->pieces, backing->pieces);
+	swap(mr->num_pieces, backing->num_pieces);
+	swap(mr->offset, backing->offset);
 }
 
 static bool range_wraps(u64 base, u64 length)
@@ -389,13 +412,13 @@ struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num
 	mr = alloc_region(pd);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->pages = kvcalloc(max_num_sg, sizeof(*mr->pages), GFP_KERNEL);
-	if (!mr->pages) {
+	mr->pieces = kvcalloc(max_num_sg, sizeof(*mr->pieces), GFP_KERNEL);
+	if (!mr->pieces) {
 		free_region(mr);
 		return ERR_PTR(-ENOMEM);
 	}
 	mr->fast_reg = true;
-	mr->max_pages = max_num_sg;
+	mr->max_pieces = max_num_sg;
 	return &mr->base;
 }
 
@@ -403,28 +426,34 @@ static int add_page(struct ib_mr *base, u64 addr)
 {
 	struct srnic_mr *mr = to_srnic_mr(base);
 
-	if (mr->num_pages == mr->max_pages)
+	if (mr->num_pieces == mr->max_pieces)
 		return -ENOMEM;
-	mr->pages[mr->num_pages++] = ib_virt_dma_to_page(addr);
+	mr->pieces[mr->num_pieces++] = ib_virt_dma_to_ptr(addr);
 	return 0;
 }
 
 /*
+ * Pages are what the consumer calls so (ib_map_mr_sg): smaller than the kernel's, or larger. Each
+ * is one piece: "DMA" addresses are those of the kernel, contiguous wherever an entry of sg is.
+ *
  * Consumers map anew while the LOCAL_INV of the old mapping is still queued in front of the REG_MR
  * (iSER), or was flushed. The old grant is over either way, so it ends here.
  */
 int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsigned int *offset)
 {
 	struct srnic_mr *mr = to_srnic_mr(base);
+	u32 size = base->page_size;
 	int mapped;
 
-	if (!mr->fast_reg || base->page_size != PAGE_SIZE)
+	if (!mr->fast_reg || !is_power_of_2(size) || size < BIT(MIN_PAGE_SHIFT) ||
+	    size > BIT(MAX_PAGE_SHIFT))
 		return -EINVAL;
 	revoke(mr);
-	mr->num_pages = 0;
+	mr->piece_shift = ilog2(size);
+	mr->num_pieces = 0;
 	base->length = 0;
 	mapped = ib_sg_to_pages(base, sg, nents, offset, add_page);
-	mr->page_offset = offset_in_page(base->iova);
+	mr->offset = base->iova & (size - 1);
 	return mapped;
 }
 
@@ -440,8 +469,8 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 		return -EINVAL;
 	if (access_from_ib(ib_access, &access) || READ_ONCE(mr->state) == SRNIC_MR_VALID)
 		return -EINVAL;
-	if (mr->page_offset + mr->base.length > (u64)mr->num_pages << PAGE_SHIFT ||
-	    offset_in_page(mr->base.iova) != mr->page_offset ||
+	if (mr->offset + mr->base.length > (u64)mr->num_pieces << mr->piece_shift ||
+	    (mr->base.iova & (BIT(mr->piece_shift) - 1)) != mr->offset ||
 	    range_wraps(mr->base.iova, mr->base.length))
 		return -EINVAL;
 	WRITE_ONCE(mr->stag, key);
@@ -456,22 +485,27 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 
 /*
  * Counted in by the caller, and a registration writes the new key before it waits for holders: who
- * sees the old key here is waited for, and finds the state that was before. Consumers may
- * invalidate what is invalid already; peers may not.
+ * sees the old key here is waited for, and finds the state that was before.
  */
 static enum core_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)
 {
-	if (READ_ONCE(mr->stag) != stag)
-		return CORE_REGION_INVALID;
-	if (mr->pd != pd)
-		return CORE_REGION_FOREIGN;
-	if (!mr->fast_reg)
-		return CORE_REGION_ACCESS;
-	if (peer_qpn && mr->qpn != peer_qpn)
-		return CORE_REGION_FOREIGN;
-	if (cmpxchg(&mr->state, SRNIC_MR_VALID, SRNIC_MR_INVALID) != SRNIC_MR_VALID && peer_qpn)
-		return CORE_REGION_INVALID;
-	return CORE_REGION_OK;
+	const struct core_grant grant = {
+		.stag = READ_ONCE(mr->stag),
+		.pd = mr->pd,
+		.qpn = READ_ONCE(mr->qpn),
+		.revocable = mr->fast_reg,
+	};
+	const struct core_revoker who = {
+		.stag = stag,
+		.pd = pd,
+		.qpn = peer_qpn,
+		.peer = peer_qpn != 0,
+	};
+	enum core_region_verdict verdict = core_may_invalidate(&grant, &who);
+
+	if (verdict == CORE_REGION_OK)
+		cmpxchg(&mr->state, SRNIC_MR_VALID, SRNIC_MR_INVALID);
+	return verdict;
 }
 
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn)

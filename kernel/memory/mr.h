@@ -27,8 +27,10 @@ enum srnic_mr_state {
  * @state: enum srnic_mr_state; written with a release, so that fields below are stable while VALID
  * @stag: @iova: @length: @access: what is granted; change only while INVALID with no holder
  * @qpn: the QP that registered it (fast registration), likewise
- * @dma: the whole of kernel memory: TOs are kernel virtual addresses, @pages is unused
- * @pages: one per PAGE_SIZE piece; @page_offset: octets into pages[0] where @iova lies
+ * @dma: the whole of kernel memory: TOs are kernel virtual addresses, @pieces is unused
+ * @pieces: @num_pieces: what is behind the region, in pieces of 1 << @piece_shift bytes;
+ *	@max_pieces: the room of a fast-registration region; @offset: bytes into the first piece
+ *	where @iova lies
  */
 struct srnic_mr {
 	struct ib_mr base;
@@ -45,10 +47,11 @@ struct srnic_mr {
 	bool fast_reg;
 	u64 iova;
 	u64 length;
-	u32 page_offset;
-	u32 num_pages;
-	u32 max_pages;
-	struct page **pages;
+	u32 offset;
+	u32 piece_shift;
+	u32 num_pieces;
+	u32 max_pieces;
+	void **pieces;
 	struct rcu_head rcu;
 };
 
@@ -77,9 +80,8 @@ bool srnic_region_snapshot(struct srnic_dev *dev, u32 stag, struct core_region *
 /*
  * REG_MR and invalidation (kernel consumers). After srnic_mr_invalidate() returns CORE_REGION_OK no
  * octet lands in the region under this STag. Any context; spins while another CPU finishes its
- * piece. peer_qpn: 0 for the consumer itself; else the QP whose peer asks. A peer has no say over
- * anything but fast-registration regions (CORE_REGION_ACCESS) that this very QP registered (RFC
- * 5040 8.1.1 rule 7; CORE_REGION_FOREIGN).
+ * piece. peer_qpn: 0 for the consumer itself; else the QP whose peer asks. Who may is the core's to
+ * say: core_may_invalidate().
  */
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);
 int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 access);

@@ -49,13 +49,13 @@ static enum core_region_verdict check_local_dma(const struct request *req)
  */
 static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 {
-	u64 at = to - mr->iova + mr->page_offset;
-	u32 offset = offset_in_page(at);
+	u64 at = to - mr->iova + mr->offset;
+	u32 size = BIT(mr->piece_shift), offset = at & (size - 1);
 
 	if (mr->dma)
 		return (void *)(uintptr_t)to;
-	*len = min_t(u32, *len, PAGE_SIZE - offset);
-	return page_address(mr->pages[at >> PAGE_SHIFT]) + offset;
+	*len = min(*len, size - offset);
+	return mr->pieces[at >> mr->piece_shift] + offset;
 }
 
 static void copy_in(const struct srnic_mr *mr, u64 to, const u8 *src, u32 len)

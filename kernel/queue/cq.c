@@ -38,7 +38,10 @@ static bool disarm(struct srnic_cq *cq, bool solicited)
 static void raise_overrun(struct srnic_cq *cq)
 {
 	struct ib_event event = {
-		.device = cq->base.device, .event = IB_EVENT_CQ_ERR, .element.cq = &cq->base};
+		.device = cq->base.device,
+		.event = IB_EVENT_CQ_ERR,
+		.element.cq = &cq->base,
+	};
 
 	ibdev_warn_ratelimited(cq->base.device, "CQ %d overran its %u entries\n", cq->id,
 			       cq->ring.entries);
@@ -46,24 +49,98 @@ static void raise_overrun(struct srnic_cq *cq)
 		cq->base.event_handler(&event, cq->base.cq_context);
 }
 
+/* There may be as many users as QPs: not a matter for the context that met the overrun. */
+static void tell_users(struct work_struct *work)
+{
+	struct srnic_cq *cq = container_of(work, struct srnic_cq, overrun_work);
+	struct srnic_cq_user *user;
+
+	mutex_lock(&cq->users_lock);
+	list_for_each_entry(user, &cq->users, entry) {
+		user->overrun(user);
+		cond_resched();
+	}
+	mutex_unlock(&cq->users_lock);
+}
+
+void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user)
+{
+	mutex_lock(&cq->users_lock);
+	list_add_tail(&user->entry, &cq->users);
+	mutex_unlock(&cq->users_lock);
+}
+
+void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
+{
+	mutex_lock(&cq->users_lock);
+	list_del(&user->entry);
+	mutex_unlock(&cq->users_lock);
+}
+
+void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
+{
+	lockdep_assert_irqs_disabled();
+	*batch = (struct srnic_cq_batch) { .cq = cq };
+	spin_lock(&cq->lock);
+}
+
+bool srnic_cq_room(const struct srnic_cq_batch *batch)
+{
+	const struct srnic_cq *cq = batch->cq;
+
+	lockdep_assert_held(&cq->lock);
+	return cq->prod - consumed(cq) < cq->ring.entries;
+}
+
+void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited)
+{
+	if (unlikely(!srnic_cq_room(batch))) {
+		batch->lost = true;
+		return;
+	}
+	publish(batch->cq, cqe);
+	batch->any = true;
+	batch->solicited |= solicited || cqe->status != SRNIC_WC_SUCCESS;
+}
+
+void srnic_cq_refuse(struct srnic_cq_batch *batch)
+{
+	batch->lost = true;
+}
+
+void srnic_cq_end(struct srnic_cq_batch *batch)
+{
+	struct srnic_cq *cq = batch->cq;
+
+	batch->fire = batch->any && disarm(cq, batch->solicited);
+	batch->first = batch->lost && !cq->overrun;
+	cq->overrun |= batch->lost;
+	spin_unlock(&cq->lock);
+}
+
+void srnic_cq_tell(const struct srnic_cq_batch *batch)
+{
+	struct srnic_cq *cq = batch->cq;
+
+	if (unlikely(batch->lost))
+		queue_work(srnic_wq, &cq->overrun_work);
+	if (unlikely(batch->first))
+		raise_overrun(cq);
+	if (batch->fire && cq->base.comp_handler)
+		cq->base.comp_handler(&cq->base, cq->base.cq_context);
+}
+
 void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited)
 {
-	bool fire = false, lost = false;
+	struct srnic_cq_batch batch;
 	unsigned long flags;
 
-	spin_lock_irqsave(&cq->lock, flags);
-	if (cq->prod - consumed(cq) < cq->ring.entries) {
-		publish(cq, cqe);
-		fire = disarm(cq, solicited || cqe->status != SRNIC_WC_SUCCESS);
-	} else {
-		lost = !cq->overrun;
-		cq->overrun = true;
-	}
-	spin_unlock_irqrestore(&cq->lock, flags);
-	if (lost)
-		raise_overrun(cq);
-	if (fire && cq->base.comp_handler)
-		cq->base.comp_handler(&cq->base, cq->base.cq_context);
+	local_irq_save(flags);
+	srnic_cq_begin(&batch, cq);
+	srnic_cq_add(&batch, cqe, solicited);
+	srnic_cq_end(&batch);
+	local_irq_restore(flags);
+	srnic_cq_tell(&batch);
 }
 
 static enum ib_wc_opcode wc_opcode(u8 opcode)
@@ -146,6 +223,9 @@ int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries)
 {
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->users_lock);
+	INIT_LIST_HEAD(&cq->users);
+	INIT_WORK(&cq->overrun_work, tell_users);
 	cq->id = ida_alloc_max(&dev->cq_ids, SRNIC_MAX_CQ - 1, GFP_KERNEL);
 	if (cq->id < 0)
 		return cq->id;
@@ -172,6 +252,7 @@ static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
 
 static void release_cq(struct srnic_cq *cq)
 {
+	cancel_work_sync(&cq->overrun_work);
 	srnic_ring_free(&cq->ring);
 	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
 }

@@ -20,18 +20,35 @@ void srnic_rq_free(struct srnic_rq *rq)
 	srnic_ring_free(&rq->ring);
 }
 
+/* Slots published and not taken. rq->lock held. */
+static u32 pending(const struct srnic_rq *rq)
+{
+	lockdep_assert_held(&rq->lock);
+	/* acquire: the index before the slots that it publishes */
+	return core_ring_pending(smp_load_acquire(&rq->ring.hdr->prod), rq->taken,
+				 rq->ring.entries);
+}
+
+/* The oldest slot is its producer's again. rq->lock held. */
+static void give_back(struct srnic_rq *rq)
+{
+	lockdep_assert_held(&rq->lock);
+	WRITE_ONCE(rq->taken, rq->taken + 1);
+	/* release: our copy of the slot before the producer may write it again */
+	smp_store_release(&rq->ring.hdr->cons, rq->taken);
+}
+
 /* Copies the oldest posted slot out of the ring, once, and gives it back. */
 static bool ring_take(struct srnic_rq *rq, struct srnic_recv_wqe *wqe)
 {
 	unsigned long flags;
-	bool taken = false;
+	bool taken;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	if (core_ring_pending(smp_load_acquire(&rq->ring.hdr->prod), rq->taken, rq->ring.entries)) {
+	taken = pending(rq);
+	if (taken) {
 		memcpy(wqe, srnic_ring_slot(&rq->ring, rq->taken), rq->ring.slot_size);
-		WRITE_ONCE(rq->taken, rq->taken + 1);
-		smp_store_release(&rq->ring.hdr->cons, rq->taken);
-		taken = true;
+		give_back(rq);
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return taken;
@@ -81,24 +98,58 @@ void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status
 	}, false);
 }
 
+/* How many receives are flushed before interrupts come on again and handlers are called. */
+#define CHUNK 64
+
+/* Returns how many: fewer than max at the end, or if the CQ is full (*full). rq->lock held. */
+static u32 flush_chunk(struct srnic_rq *rq, struct srnic_cq_batch *batch, u32 max,
+		       enum srnic_flush how, bool *full)
+{
+	u32 n = 0;
+
+	lockdep_assert_held(&rq->lock);
+	srnic_cq_begin(batch, rq->cq);
+	for (; n < max && pending(rq); n++) {
+		const struct srnic_recv_wqe *slot = srnic_ring_slot(&rq->ring, rq->taken);
+		struct srnic_cqe cqe = {
+			.wr_id = READ_ONCE(slot->wr_id),
+			.qp_num = rq->qp_num,
+			.opcode = SRNIC_OP_RECV,
+			.status = SRNIC_WC_FLUSH_ERR,
+		};
+
+		*full = how == SRNIC_FLUSH_WAIT && !srnic_cq_room(batch);
+		if (*full)
+			break;
+		give_back(rq);
+		srnic_cq_add(batch, &cqe, false);
+	}
+	srnic_cq_end(batch);
+	return n;
+}
+
 /*
  * Bounded by the ring's size, however fast a user posts; what comes later is flushed by the
  * doorbell that goes with it.
  */
-void srnic_rq_flush(struct srnic_rq *rq)
+bool srnic_rq_flush(struct srnic_rq *rq, enum srnic_flush how)
 {
-	u8 slot[SRNIC_RECV_SLOT_MAX] __aligned(8);
-	const struct srnic_recv_wqe *wqe = (const struct srnic_recv_wqe *)slot;
+	u32 left = rq->srq ? 0 : rq->ring.entries;
+	struct srnic_cq_batch batch;
+	unsigned long flags;
+	bool full = false;
 
-	if (rq->srq)
-		return;
-	for (u32 i = 0; i < rq->ring.entries && ring_take(rq, (struct srnic_recv_wqe *)slot); i++)
-		srnic_cq_push(rq->cq, &(struct srnic_cqe) {
-			.wr_id = wqe->wr_id,
-			.qp_num = rq->qp_num,
-			.opcode = SRNIC_OP_RECV,
-			.status = SRNIC_WC_FLUSH_ERR,
-		}, false);
+	while (left && !full) {
+		u32 max = min_t(u32, left, CHUNK), n;
+
+		spin_lock_irqsave(&rq->lock, flags);
+		n = flush_chunk(rq, &batch, max, how, &full);
+		spin_unlock_irqrestore(&rq->lock, flags);
+		srnic_cq_tell(&batch);
+		cond_resched();
+		left = n == max ? left - n : 0;
+	}
+	return !full;
 }
 
 static int post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr)

@@ -19,7 +19,7 @@ struct srnic_srq;
  * @srq: where receives are drawn from instead, or NULL
  * @cq: where receives complete
  * @qp_num: the number that its CQEs carry
- * @lock: irqsave; protects @posted and @taken. Innermost
+ * @lock: irqsave; protects @posted and @taken. cq->lock nests inside
  * @posted: kernel consumers' producer index
  * @taken: the kernel's own consumer index
  */
@@ -67,7 +67,10 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		       const struct core_rx_message *message);
 /* Completes it in error. vendor_err: as in struct srnic_cqe. Any context. */
 void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err);
-/* Completes in error all posted receives (not those of an SRQ). Process context. */
-void srnic_rq_flush(struct srnic_rq *rq);
+/*
+ * Completes in error all posted receives (not those of an SRQ). False if some of them wait for room
+ * in the CQ. Process context; may sleep.
+ */
+bool srnic_rq_flush(struct srnic_rq *rq, enum srnic_flush how);
 
 #endif

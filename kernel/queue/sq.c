@@ -43,53 +43,97 @@ void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe 
 	};
 }
 
+/* How many requests complete before interrupts come on again and handlers are called. */
+#define CHUNK 64
+
+/* What happens where the CQ has no room. */
+enum full { FULL_OVERRUNS, FULL_WAITS, FULL_LOSES };
+
 /*
- * The slot is given back before the completion shows, so that whoever polled it finds room to post.
- * done_lock held.
+ * Completes the oldest request; false if it has to wait for room in the CQ. Its slot is given back
+ * before the completion shows, so that whoever polled it finds room to post.
  */
+static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch, enum full full)
+{
+	struct srnic_sq_track *slot = track_at(sq, sq->done);
+	/* A copy: once the slot is given back, the engine may fill it anew. */
+	const struct srnic_sq_track track = *slot;
+	bool good = track.status == SRNIC_WC_SUCCESS;
+	bool shows = (track.flags & SRNIC_WQE_SIGNALED) || !good;
+
+	lockdep_assert_held(&sq->done_lock);
+	if (unlikely(shows && full != FULL_LOSES && !srnic_cq_room(batch))) {
+		if (full == FULL_OVERRUNS)
+			srnic_cq_refuse(batch);
+		return false;
+	}
+	slot->done = false;
+	smp_store_release(&sq->done, sq->done + 1);
+	smp_store_release(&sq->ring.hdr->cons, sq->done);
+	if (shows)
+		srnic_cq_add(batch, &(struct srnic_cqe) {
+			.wr_id = track.wr_id,
+			.byte_len = good ? track.detail : 0,
+			.qp_num = sq->qp_num,
+			.opcode = track.opcode,
+			.status = track.status,
+			.vendor_err = good ? 0 : track.detail,
+		}, false);
+	return true;
+}
+
+/* Completes a chunk of what is done. True if there may be more. */
+static bool complete_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch)
+{
+	u32 n = 0;
+
+	srnic_cq_begin(batch, sq->cq);
+	while (n < CHUNK && track_at(sq, sq->done)->done &&
+	       complete_oldest(sq, batch, FULL_OVERRUNS))
+		n++;
+	srnic_cq_end(batch);
+	return n == CHUNK;
+}
+
+/* Completes what is done, in order, a chunk at a time. */
 static void complete_done(struct srnic_sq *sq)
 {
-	while (track_at(sq, sq->done)->done) {
-		struct srnic_sq_track *slot = track_at(sq, sq->done);
-		/* A copy: once the slot is given back, the engine may fill it anew. */
-		const struct srnic_sq_track track = *slot;
-		bool good = track.status == SRNIC_WC_SUCCESS;
+	struct srnic_cq_batch batch;
+	unsigned long flags;
+	bool more;
 
-		slot->done = false;
-		smp_store_release(&sq->done, sq->done + 1);
-		smp_store_release(&sq->ring.hdr->cons, sq->done);
-		if ((track.flags & SRNIC_WQE_SIGNALED) || !good)
-			srnic_cq_push(sq->cq, &(struct srnic_cqe) {
-				.wr_id = track.wr_id,
-				.byte_len = good ? track.detail : 0,
-				.qp_num = sq->qp_num,
-				.opcode = track.opcode,
-				.status = track.status,
-				.vendor_err = good ? 0 : track.detail,
-			}, false);
-	}
+	do {
+		spin_lock_irqsave(&sq->done_lock, flags);
+		more = complete_chunk(sq, &batch);
+		spin_unlock_irqrestore(&sq->done_lock, flags);
+		srnic_cq_tell(&batch);
+	} while (more);
 }
 
 void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail)
 {
 	struct srnic_sq_track *track = track_at(sq, index);
+	struct srnic_cq_batch batch;
 	unsigned long flags;
+	bool more;
 
 	spin_lock_irqsave(&sq->done_lock, flags);
 	if ((s32)(index - sq->done) >= 0) {
 		track->status = status;
 		track->detail = detail;
 		track->done = true;
-		complete_done(sq);
 	}
+	more = complete_chunk(sq, &batch);
 	spin_unlock_irqrestore(&sq->done_lock, flags);
+	srnic_cq_tell(&batch);
+	if (more)
+		complete_done(sq);
 }
 
-void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)
+/* Marks those of [from, to) that are done once they were sent. done_lock held. */
+static void mark_sent(struct srnic_sq *sq, u32 from, u32 to)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&sq->done_lock, flags);
+	lockdep_assert_held(&sq->done_lock);
 	for (u32 i = from; i != to; i++) {
 		struct srnic_sq_track *track = track_at(sq, i);
 
@@ -97,8 +141,6 @@ void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)
 		    !core_operation_of(track->opcode)->by_response)
 			track->done = true;
 	}
-	complete_done(sq);
-	spin_unlock_irqrestore(&sq->done_lock, flags);
 }
 
 void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err)
@@ -118,38 +160,80 @@ void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err)
 	spin_unlock_irqrestore(&sq->done_lock, flags);
 }
 
-static void flush_taken(struct srnic_sq *sq)
+void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)
 {
-	for (u32 i = sq->done; i != sq->taken; i++) {
-		struct srnic_sq_track *track = track_at(sq, i);
+	struct srnic_cq_batch batch;
+	unsigned long flags;
+	bool more;
 
-		if (!track->done && track->status == SRNIC_WC_SUCCESS)
-			track->status = SRNIC_WC_FLUSH_ERR;
-		track->done = true;
+	while (from != to) {
+		u32 n = min_t(u32, to - from, CHUNK);
+
+		spin_lock_irqsave(&sq->done_lock, flags);
+		mark_sent(sq, from, from + n);
+		more = complete_chunk(sq, &batch);
+		spin_unlock_irqrestore(&sq->done_lock, flags);
+		srnic_cq_tell(&batch);
+		if (more)
+			complete_done(sq);
+		from += n;
 	}
 }
 
-void srnic_sq_flush(struct srnic_sq *sq)
+/* The next that is posted, as one that is flushed. */
+static void take_flushed(struct srnic_sq *sq)
 {
-	u32 pending = srnic_sq_pending(sq);
-	unsigned long flags;
+	const struct srnic_send_wqe *slot = srnic_ring_slot(&sq->ring, sq->taken);
 
-	spin_lock_irqsave(&sq->done_lock, flags);
-	flush_taken(sq);
-	complete_done(sq);
-	for (; pending; pending--) {
-		const struct srnic_send_wqe *slot = srnic_ring_slot(&sq->ring, sq->taken);
+	*track_at(sq, sq->taken) = (struct srnic_sq_track) {
+		.wr_id = READ_ONCE(slot->wr_id),
+		.opcode = READ_ONCE(slot->opcode),
+	};
+	sq->taken++;
+}
 
-		*track_at(sq, sq->taken) = (struct srnic_sq_track) {
-			.wr_id = READ_ONCE(slot->wr_id),
-			.opcode = READ_ONCE(slot->opcode),
-			.status = SRNIC_WC_FLUSH_ERR,
-			.done = true,
-		};
-		sq->taken++;
-		complete_done(sq);
+/*
+ * Flushes a chunk: what was taken, then what is posted. Returns how many; fewer than CHUNK at the
+ * end, or if the CQ is full (*full).
+ */
+static u32 flush_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch, u32 *pending,
+		       enum full how, bool *full)
+{
+	u32 n = 0;
+
+	srnic_cq_begin(batch, sq->cq);
+	for (; n < CHUNK && (sq->done != sq->taken || *pending) && !*full; n++) {
+		struct srnic_sq_track *oldest = track_at(sq, sq->done);
+
+		if (sq->done == sq->taken) {
+			take_flushed(sq);
+			--*pending;
+		}
+		if (!oldest->done && oldest->status == SRNIC_WC_SUCCESS)
+			oldest->status = SRNIC_WC_FLUSH_ERR;
+		oldest->done = true;
+		*full = !complete_oldest(sq, batch, how);
 	}
-	spin_unlock_irqrestore(&sq->done_lock, flags);
+	srnic_cq_end(batch);
+	return n;
+}
+
+bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how)
+{
+	enum full when_full = how == SRNIC_FLUSH_WAIT ? FULL_WAITS : FULL_LOSES;
+	u32 pending = srnic_sq_pending(sq), n;
+	struct srnic_cq_batch batch;
+	unsigned long flags;
+	bool full = false;
+
+	do {
+		spin_lock_irqsave(&sq->done_lock, flags);
+		n = flush_chunk(sq, &batch, &pending, when_full, &full);
+		spin_unlock_irqrestore(&sq->done_lock, flags);
+		srnic_cq_tell(&batch);
+		cond_resched();
+	} while (n == CHUNK && !full);
+	return !full;
 }
 
 /* ---- posting ---- */

@@ -32,7 +32,8 @@ struct srnic_sq_track {
  * @lock: irqsave; kernel posts. Innermost
  * @posted: kernel consumers' producer index, under @lock
  * @taken: the kernel's own consumer index. Belongs to the engine, who alone takes requests
- * @done_lock: irqsave; protects @done and @track. cq->lock nests inside
+ * @done_lock: irqsave; protects @done and @track. cq->lock nests inside; no handler is called under
+ *	it
  * @done: requests completed so far; read without the lock to see whether there is room
  * @track: one per slot, from srnic_sq_track() on until the request completes
  */
@@ -82,7 +83,10 @@ void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
  * the flush has, which must follow. The engine.
  */
 void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err);
-/* Completes in error everything taken or posted. The engine. */
-void srnic_sq_flush(struct srnic_sq *sq);
+/*
+ * Completes in error everything taken or posted. False if some of it waits for room in the CQ. The
+ * engine; may sleep.
+ */
+bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * A QP on a connected socket: how the stream begins, is told of by TCP, drains and stops (RFC 5044
- * 7.1.2 and 7.2, RFC 5041 6.2). What is sent and received meanwhile is tx.c's and rx.c's.
+ * 7.1.2 and 7.2, RFC 5041 6.2). What is sent and received meanwhile is engine.c's and rx.c's.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -209,6 +210,8 @@ void srnic_qp_free_reads(struct srnic_qp *qp)
 
 static int alloc_reads(struct srnic_qp *qp, const struct core_mpa_agreed *agreed)
 {
+	struct mem_cgroup *payer;
+
 	srnic_qp_free_reads(qp);
 	qp->ord = min_t(u32, agreed->ord, SRNIC_MAX_ORD);
 	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
@@ -217,8 +220,11 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_mpa_agreed *agreed
 	qp->outbound_size = roundup_pow_of_two(qp->ord + 1);
 	qp->inbound_head = qp->inbound_tail = 0;
 	qp->outbound_head = qp->outbound_tail = 0;
+	qp->outbound_stride = struct_size_t(struct srnic_outbound_read, sge, qp->cap.max_send_sge);
+	payer = set_active_memcg(qp->payer);
 	qp->inbound = kvcalloc(qp->inbound_size, sizeof(*qp->inbound), GFP_KERNEL_ACCOUNT);
-	qp->outbound = kvcalloc(qp->outbound_size, sizeof(*qp->outbound), GFP_KERNEL_ACCOUNT);
+	qp->outbound = kvcalloc(qp->outbound_size, qp->outbound_stride, GFP_KERNEL_ACCOUNT);
+	set_active_memcg(payer);
 	if (qp->inbound && qp->outbound)
 		return 0;
 	srnic_qp_free_reads(qp);
@@ -229,6 +235,7 @@ static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
 	int ret;
 
+	lockdep_assert_held(&qp->tx.mutex);
 	if (qp->sock || READ_ONCE(qp->state) != SRNIC_QP_IDLE || !is_owner(qp, start->owner))
 		return -EINVAL;
 	ret = alloc_reads(qp, &start->agreed);

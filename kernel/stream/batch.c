@@ -5,12 +5,24 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/net.h>
+#include <linux/sched/mm.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
+#include "srnic.h"
 #include "stream/batch.h"
 
 #define FRAG_ORDER 3
+
+static void give_back(struct work_struct *work);
+
+void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer)
+{
+	memset(batch, 0, sizeof(*batch));
+	batch->payer = payer;
+	spin_lock_init(&batch->pool_lock);
+	INIT_DELAYED_WORK(&batch->give_back, give_back);
+}
 
 static u32 frag_room(const struct page_frag *frag)
 {
@@ -37,19 +49,26 @@ bool srnic_batch_takes(const struct srnic_batch *batch, u32 len)
 /* A page of the pool that is all ours again, with a reference for the caller. */
 static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
 {
-	for (u32 i = 0; i < batch->num_pool; i++) {
-		if (page_ref_count(batch->pool[i].page) != 1)
-			continue;
-		*frag = batch->pool[i];
-		get_page(frag->page);
-		return true;
+	bool found = false;
+
+	spin_lock(&batch->pool_lock);
+	for (u32 i = 0; i < batch->num_pool && !found; i++) {
+		found = page_ref_count(batch->pool[i].page) == 1;
+		if (found)
+			*frag = batch->pool[i];
 	}
-	return false;
+	if (found) {
+		get_page(frag->page);
+		batch->reused = true;
+	}
+	spin_unlock(&batch->pool_lock);
+	return found;
 }
 
 /* Pages in the pools of all QPs, and how many they may be: 64 MiB. */
 #define POOLED_MAX 2048
 static atomic_t pooled;
+#define GIVE_BACK_DELAY	HZ
 
 static void frag_remember(struct srnic_batch *batch, const struct page_frag *frag)
 {
@@ -57,7 +76,36 @@ static void frag_remember(struct srnic_batch *batch, const struct page_frag *fra
 		return;
 	atomic_inc(&pooled);
 	get_page(frag->page);
+	spin_lock(&batch->pool_lock);
 	batch->pool[batch->num_pool++] = *frag;
+	batch->reused = true;
+	spin_unlock(&batch->pool_lock);
+	queue_delayed_work(srnic_wq, &batch->give_back, GIVE_BACK_DELAY);
+}
+
+/* pool_lock held, or the work gone. */
+static void empty_pool(struct srnic_batch *batch)
+{
+	for (u32 i = 0; i < batch->num_pool; i++)
+		put_page(batch->pool[i].page);
+	atomic_sub(batch->num_pool, &pooled);
+	batch->num_pool = 0;
+}
+
+/* What an idle QP keeps, a busy one could not have: the pools of all share one limit. */
+static void give_back(struct work_struct *work)
+{
+	struct srnic_batch *batch = container_of(to_delayed_work(work), struct srnic_batch, give_back);
+	bool busy;
+
+	spin_lock(&batch->pool_lock);
+	busy = batch->reused;
+	batch->reused = false;
+	if (!busy)
+		empty_pool(batch);
+	spin_unlock(&batch->pool_lock);
+	if (busy)
+		queue_delayed_work(srnic_wq, &batch->give_back, GIVE_BACK_DELAY);
 }
 
 /*
@@ -66,7 +114,7 @@ static void frag_remember(struct srnic_batch *batch, const struct page_frag *fra
  */
 static bool frag_alloc(struct page_frag *frag)
 {
-	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN;
+	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT;
 
 	frag->offset = 0;
 	frag->size = PAGE_SIZE << FRAG_ORDER;
@@ -81,12 +129,17 @@ static bool frag_alloc(struct page_frag *frag)
 
 static bool frag_get(struct srnic_batch *batch, struct page_frag *frag)
 {
+	struct mem_cgroup *payer;
+	bool found;
+
 	if (frag_reuse(batch, frag))
 		return true;
-	if (!frag_alloc(frag))
-		return false;
-	frag_remember(batch, frag);
-	return true;
+	payer = set_active_memcg(batch->payer);
+	found = frag_alloc(frag);
+	set_active_memcg(payer);
+	if (found)
+		frag_remember(batch, frag);
+	return found;
 }
 
 int srnic_batch_reserve(struct srnic_batch *batch, u32 len)
@@ -190,8 +243,7 @@ void srnic_batch_release(struct srnic_batch *batch)
 		put_page(batch->frag.page);
 	for (u32 i = 0; i < batch->num_spare; i++)
 		put_page(batch->spare[i].page);
-	for (u32 i = 0; i < batch->num_pool; i++)
-		put_page(batch->pool[i].page);
-	atomic_sub(batch->num_pool, &pooled);
-	memset(batch, 0, sizeof(*batch));
+	cancel_delayed_work_sync(&batch->give_back);
+	empty_pool(batch);
+	srnic_batch_init(batch, batch->payer);
 }

@@ -9,7 +9,10 @@
 
 #include <linux/bvec.h>
 #include <linux/mm_types.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
+struct mem_cgroup;
 struct socket;
 
 #define SRNIC_BATCH_VECS	32
@@ -29,6 +32,10 @@ struct socket;
  *	because its octets were acknowledged and consumed, is used again: it is warm, and costs
  *	neither the allocator nor its zeroing. An idle QP that never had much under way has one or
  *	two
+ * @pool_lock: protects @pool, @num_pool and @reused, against @give_back alone. Innermost
+ * @reused: a page of the pool was used since @give_back looked
+ * @give_back: empties a pool that was not used for a second
+ * @payer: whose control group pays for the pages; referenced by the QP
  */
 struct srnic_batch {
 	struct bio_vec vec[SRNIC_BATCH_VECS];
@@ -39,7 +46,14 @@ struct srnic_batch {
 	u32 num_spare;
 	struct page_frag pool[SRNIC_BATCH_POOL];
 	u32 num_pool;
+	bool reused;
+	spinlock_t pool_lock;
+	struct delayed_work give_back;
+	struct mem_cgroup *payer;
 };
+
+/* An empty batch, whose pages are charged to payer (NULL: to whoever fills it). */
+void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer);
 
 /*
  * Is there room for one more FPDU of len octets before the batch should go out? An empty batch
@@ -64,7 +78,7 @@ void srnic_batch_truncate(struct srnic_batch *batch, u32 keep);
  * batch follows at once.
  */
 int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more);
-/* Drops everything. */
+/* Drops everything; the batch is as after srnic_batch_init(). Sleeps. */
 void srnic_batch_release(struct srnic_batch *batch);
 
 #endif

@@ -20,7 +20,7 @@
  */
 #define RUN_BYTES	(1024 * 1024)
 #define MAX_ROUNDS	8	/* runs on behalf of others before the workqueue takes over */
-#define RETRY_DELAY	msecs_to_jiffies(10)	/* after a failed allocation */
+#define RETRY_DELAY	msecs_to_jiffies(10)	/* when memory, or room in a CQ, was short */
 #define WAIT_DELAY	msecs_to_jiffies(500)
 
 /*
@@ -28,20 +28,20 @@
  *
  * ENGINE_IDLE		nothing to do until something kicks: a post, socket space, a read, an FPDU
  * ENGINE_MORE		there is more to do
- * ENGINE_NO_MEMORY	an allocation failed
+ * ENGINE_RETRY		an allocation failed, or a CQ has no room for what is flushed
  * ENGINE_WAIT		a Terminate waits for socket space, but not for ever
  */
 enum engine_result {
 	ENGINE_IDLE,
 	ENGINE_MORE,
-	ENGINE_NO_MEMORY,
+	ENGINE_RETRY,
 	ENGINE_WAIT,
 };
 
 /* ---- batches ---- */
 
 /*
- * ENGINE_MORE: the batch has no room for the next FPDU; ENGINE_NO_MEMORY: nor is there memory for
+ * ENGINE_MORE: the batch has no room for the next FPDU; ENGINE_RETRY: nor is there memory for
  * it; ENGINE_IDLE: there is nothing left to send now.
  */
 static enum engine_result fill_batch(struct srnic_qp *qp)
@@ -57,7 +57,7 @@ static enum engine_result fill_batch(struct srnic_qp *qp)
 		if (!srnic_batch_takes(&tx->batch, len))
 			return ENGINE_MORE;
 		if (srnic_batch_reserve(&tx->batch, len))
-			return ENGINE_NO_MEMORY;
+			return ENGINE_RETRY;
 		srnic_build_fpdu(qp);
 	}
 	return ENGINE_IDLE;
@@ -126,8 +126,8 @@ static enum engine_result send_all(struct srnic_qp *qp)
 			return ENGINE_IDLE;
 		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 			return ENGINE_MORE;
-		if (filled == ENGINE_NO_MEMORY)
-			return ENGINE_NO_MEMORY;
+		if (filled == ENGINE_RETRY)
+			return ENGINE_RETRY;
 	} while (bytes < RUN_BYTES && (filled == ENGINE_MORE || !go_idle(qp)));
 	return filled == ENGINE_MORE || bytes >= RUN_BYTES ? ENGINE_MORE : ENGINE_IDLE;
 }
@@ -157,7 +157,7 @@ static enum engine_result send_terminate(struct srnic_qp *qp)
 	struct srnic_tx *tx = &qp->tx;
 
 	if (tx->term_pending && send_batch(qp, true) && !build_terminate(qp))
-		return ENGINE_NO_MEMORY;
+		return ENGINE_RETRY;
 	if (!tx->term_pending && send_batch(qp, false)) {
 		srnic_qp_fail(qp);
 		srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
@@ -182,18 +182,31 @@ static void stop_placement(struct srnic_qp *qp)
 	release_sock(qp->sock->sk);
 }
 
-void srnic_tx_flush(struct srnic_qp *qp)
+bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 {
+	bool all;
+
+	lockdep_assert_held(&qp->tx.mutex);
 	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
 	if (qp->rq.ring.hdr)
 		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
 	smp_mb();
 	stop_placement(qp);
 	srnic_rx_blame_write(qp);
-	srnic_sq_flush(&qp->sq);
+	all = srnic_sq_flush(&qp->sq, how);
 	qp->tx.built = qp->tx.completed = qp->sq.taken;
-	srnic_rq_flush(&qp->rq);
+	all = srnic_rq_flush(&qp->rq, how) && all;
 	srnic_qp_last_wqe(qp);
+	return all;
+}
+
+/*
+ * Kernel consumers drain: the last completion must come, if need be once they have polled. What a
+ * user's CQ cannot take is lost.
+ */
+static enum srnic_flush flush_of(const struct srnic_qp *qp)
+{
+	return qp->user ? SRNIC_FLUSH_LOSE : SRNIC_FLUSH_WAIT;
 }
 
 static enum engine_result run_state(struct srnic_qp *qp)
@@ -202,11 +215,10 @@ static enum engine_result run_state(struct srnic_qp *qp)
 	case SRNIC_QP_RTS:
 		return qp->sock ? send_all(qp) : ENGINE_IDLE;
 	case SRNIC_QP_TERMINATING:
-		srnic_tx_flush(qp);
+		srnic_tx_flush(qp, flush_of(qp));
 		return qp->sock ? send_terminate(qp) : ENGINE_IDLE;
 	case SRNIC_QP_ERROR:
-		srnic_tx_flush(qp);
-		return ENGINE_IDLE;
+		return srnic_tx_flush(qp, flush_of(qp)) ? ENGINE_IDLE : ENGINE_RETRY;
 	default:
 		return ENGINE_IDLE;
 	}
@@ -229,7 +241,7 @@ static void queue_rest(struct srnic_tx *tx, enum engine_result result)
 		mod_delayed_work(srnic_wq, &tx->work, 0);
 	else	/* a kick that is queued already goes first */
 		queue_delayed_work(srnic_wq, &tx->work,
-				   result == ENGINE_NO_MEMORY ? RETRY_DELAY : WAIT_DELAY);
+				   result == ENGINE_RETRY ? RETRY_DELAY : WAIT_DELAY);
 }
 
 /*
@@ -296,6 +308,7 @@ static void tx_work(struct work_struct *work)
 void srnic_tx_init(struct srnic_qp *qp)
 {
 	mutex_init(&qp->tx.mutex);
+	srnic_batch_init(&qp->tx.batch, qp->payer);
 	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
 	qp->sq.ring.hdr->state = SRNIC_SQ_NEED_DOORBELL;
 }

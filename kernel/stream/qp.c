@@ -2,6 +2,7 @@
 /*
  * Queue pairs: references, states, creation, what modify_qp does to a connection, and destruction.
  */
+#include <linux/memcontrol.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 #include <rdma/uverbs_ioctl.h>
@@ -37,9 +38,26 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 	return base ? to_srnic_qp(base) : NULL;
 }
 
+/*
+ * iw_cm looks a QP up (iw_get_qp) and takes its reference by itself (iw_add_ref), both in one
+ * section with interrupts off. The lookup takes the reference already, under the table's lock, and
+ * hands it to the iw_add_ref that follows on this CPU: so destroy_qp has nothing to wait for between
+ * erasing and the last reference.
+ */
+static DEFINE_PER_CPU(struct ib_qp *, handed_over);
+
 void srnic_iw_add_ref(struct ib_qp *qp)
 {
-	srnic_qp_hold(to_srnic_qp(qp));
+	unsigned long flags;
+	bool held;
+
+	local_irq_save(flags);
+	held = this_cpu_read(handed_over) == qp;
+	if (held)
+		this_cpu_write(handed_over, NULL);
+	local_irq_restore(flags);
+	if (!held)
+		srnic_qp_hold(to_srnic_qp(qp));
 }
 
 void srnic_iw_rem_ref(struct ib_qp *qp)
@@ -47,13 +65,17 @@ void srnic_iw_rem_ref(struct ib_qp *qp)
 	srnic_qp_put(to_srnic_qp(qp));
 }
 
-/*
- * iw_cm takes its reference by itself, with interrupts still off: destroy_qp waits for that between
- * erasing and freeing.
- */
 struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 {
-	return xa_load(&to_srnic_dev(dev)->qps, qpn);
+	struct srnic_qp *qp;
+
+	if (WARN_ON_ONCE(!irqs_disabled()))
+		return NULL;
+	qp = srnic_qp_find(to_srnic_dev(dev), qpn);
+	if (!qp)
+		return NULL;
+	this_cpu_write(handed_over, &qp->base);
+	return &qp->base;
 }
 
 /* ---- states ---- */
@@ -123,10 +145,44 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base,
 				  .event = IB_EVENT_QP_LAST_WQE_REACHED };
 
+	lockdep_assert_held(&qp->tx.mutex);
 	if (!qp->rq.srq || !qp->base.event_handler || qp->tx.last_wqe)
 		return;
 	qp->tx.last_wqe = true;
 	qp->base.event_handler(&event, qp->base.qp_context);
+}
+
+/*
+ * A CQ of this QP has lost a completion: no further one could be trusted to be the next. A local
+ * catastrophic error (RFC 5040 4.8, figure 9).
+ */
+static void overrun(struct srnic_qp *qp)
+{
+	srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
+}
+
+static void sends_overrun(struct srnic_cq_user *user)
+{
+	overrun(container_of(user, struct srnic_qp, sends));
+}
+
+static void receives_overrun(struct srnic_cq_user *user)
+{
+	overrun(container_of(user, struct srnic_qp, receives));
+}
+
+static void attach_cqs(struct srnic_qp *qp)
+{
+	qp->sends.overrun = sends_overrun;
+	qp->receives.overrun = receives_overrun;
+	srnic_cq_attach(qp->sq.cq, &qp->sends);
+	srnic_cq_attach(qp->rq.cq, &qp->receives);
+}
+
+static void detach_cqs(struct srnic_qp *qp)
+{
+	srnic_cq_detach(qp->sq.cq, &qp->sends);
+	srnic_cq_detach(qp->rq.cq, &qp->receives);
 }
 
 /* ---- creation ---- */
@@ -164,6 +220,7 @@ static int alloc_queues(struct srnic_qp *qp)
 
 static void free_queues(struct srnic_qp *qp)
 {
+	mem_cgroup_put(qp->payer);
 	srnic_sq_free(&qp->sq);
 	srnic_rq_free(&qp->rq);
 	srnic_qp_free_reads(qp);
@@ -228,6 +285,7 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 		atomic_dec(&qp->dev->num_qps);
 		return -ENOMEM;
 	}
+	qp->payer = udata ? get_mem_cgroup_from_mm(current->mm) : NULL;
 	ret = alloc_queues(qp);
 	if (ret)
 		goto free;
@@ -246,6 +304,7 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 	ret = udata ? export_queues(qp, udata) : 0;
 	if (ret)
 		goto release;
+	attach_cqs(qp);
 	xa_store(&qp->dev->qps, base->qp_num, base, GFP_KERNEL);
 	return 0;
 release:
@@ -265,9 +324,9 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
 	xa_erase(&qp->dev->qps, base->qp_num);
-	synchronize_rcu_expedited();	/* srnic_iw_get_qp() */
 	srnic_qp_put(qp);
 	wait_for_completion(&qp->freed);
+	detach_cqs(qp);
 	cancel_delayed_work_sync(&qp->tx.work);
 	free_queues(qp);
 	atomic_dec(&qp->dev->num_qps);
@@ -289,7 +348,7 @@ static int reset(struct srnic_qp *qp)
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
-		srnic_tx_flush(qp);
+		srnic_tx_flush(qp, SRNIC_FLUSH_LOSE);
 		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 		if (qp->rq.ring.hdr)
 			WRITE_ONCE(qp->rq.ring.hdr->state, 0);

@@ -41,7 +41,7 @@ struct srnic_outbound_read {
 	bool invalidate;
 	bool rtr;		/* the RTR of RFC 6581: belongs to no work request */
 	u8 num_sge;
-	struct srnic_sge sge[SRNIC_MAX_SGE];
+	struct srnic_sge sge[];	/* as many as the QP's requests may have */
 };
 
 /**
@@ -107,6 +107,9 @@ struct srnic_rx_half {
  * @ack_timeout: what the consumer told rdma_cm or modify_qp; 0: nothing. With @retry_cnt it is how
  *	long a peer may be silent (srnic_qp_watch_peer())
  * @sq: @rq: the queues; tx.mutex makes its holder the engine of @sq
+ * @payer: the control group of the user who created it, which pays for all its memory; or NULL
+ * @outbound_stride: bytes from one entry of @outbound to the next (srnic_outbound_at())
+ * @sends: @receives: this QP as a user of their CQs
  * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
  *	the engine
  * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the
@@ -131,12 +134,15 @@ struct srnic_qp {
 
 	struct srnic_sq sq;
 	struct srnic_rq rq;
+	struct srnic_cq_user sends, receives;
 
 	u32 ird, ord;
 	struct core_read_request *inbound;
 	u32 inbound_head, inbound_tail, inbound_size;
-	struct srnic_outbound_read *outbound;
+	void *outbound;
+	u32 outbound_stride;
 	u32 outbound_head, outbound_tail, outbound_size;
+	struct mem_cgroup *payer;
 
 	struct srnic_tx tx;
 	struct srnic_rx_half rx;
@@ -151,6 +157,11 @@ struct srnic_qp {
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *base)
 {
 	return container_of(base, struct srnic_qp, base);
+}
+
+static inline struct srnic_outbound_read *srnic_outbound_at(const struct srnic_qp *qp, u32 index)
+{
+	return qp->outbound + (size_t)(index & (qp->outbound_size - 1)) * qp->outbound_stride;
 }
 
 /* A list of local memory, as this QP's work requests may name it. */
@@ -201,9 +212,10 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 void srnic_tx_run(struct srnic_qp *qp);
 /*
  * Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h,
- * SRNIC_QUEUE_ERROR). tx.mutex held, the state ERROR or TERMINATING.
+ * SRNIC_QUEUE_ERROR). False if some of it waits for room in a CQ, so that it has to be flushed
+ * again. tx.mutex held, the state ERROR or TERMINATING.
  */
-void srnic_tx_flush(struct srnic_qp *qp);
+bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how);
 /* Has the engine run soon. Any context. */
 void srnic_tx_kick(struct srnic_qp *qp);
 /*

@@ -137,8 +137,7 @@ static void fill_sink_of_request(struct srnic_qp *qp, struct srnic_outbound_read
 void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind)
 {
 	struct srnic_qp *qp = ctx;
-	struct srnic_outbound_read *read =
-		&qp->outbound[qp->outbound_tail & (qp->outbound_size - 1)];
+	struct srnic_outbound_read *read = srnic_outbound_at(qp, qp->outbound_tail);
 
 	*read = (struct srnic_outbound_read) { .sink = *sink, .rtr = kind == CORE_READ_RTR };
 	if (kind != CORE_READ_RTR)

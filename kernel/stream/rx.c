@@ -17,10 +17,10 @@
 
 static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
 {
-	/* acquire: the read before the index that publish_read() sets */
+	/* acquire: the read before the index that core_host_expect_read() sets */
 	if (qp->outbound_head == smp_load_acquire(&qp->outbound_tail))
 		return NULL;
-	return &qp->outbound[qp->outbound_head & (qp->outbound_size - 1)];
+	return srnic_outbound_at(qp, qp->outbound_head);
 }
 
 /* ---- what the core asks ---- */
@@ -53,7 +53,7 @@ bool core_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* acquire: finish_message() has read the slot before it gives it back */
+	/* acquire: core_host_answered() gives the slot back when it has read it */
 	return qp->inbound_tail - smp_load_acquire(&qp->inbound_head) < qp->ird;
 }
 
@@ -148,7 +148,7 @@ static void deliver_read_request(struct srnic_qp *qp)
 {
 	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] =
 		*core_rx_read_request(&qp->rx.core);
-	/* release: the request before the index; start_response() acquires it */
+	/* release: the request before the index; srnic_inbound_read() acquires */
 	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
 	srnic_tx_kick(qp);
 }
@@ -163,7 +163,7 @@ static void deliver_read_response(struct srnic_qp *qp)
 	if (read->invalidate &&
 	    srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
-	/* release: this read is done with before read_room() gives its slot away */
+	/* release: this read is done with before core_host_reads() lets its slot go */
 	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
 	if (!rtr)
 		srnic_sq_complete(&qp->sq, index, status, len);
@@ -178,12 +178,12 @@ static void deliver_read_response(struct srnic_qp *qp)
 static struct srnic_outbound_read *find_read(struct srnic_qp *qp, u32 msn)
 {
 	u32 index = msn - CORE_FIRST_MSN;
-	/* acquire: the reads before the index that publish_read() sets */
+	/* acquire: the reads before the index that core_host_expect_read() sets */
 	u32 outstanding = smp_load_acquire(&qp->outbound_tail) - qp->outbound_head;
 
 	if (index - qp->outbound_head >= outstanding)
 		return NULL;
-	return &qp->outbound[index & (qp->outbound_size - 1)];
+	return srnic_outbound_at(qp, index);
 }
 
 /*
@@ -310,6 +310,13 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 	release_hold(qp);
 }
 
+/* Device memory, which nobody can read here: what comes behind it means nothing any more. */
+static void unreadable(struct srnic_qp *qp)
+{
+	core_rx_stop(&qp->rx.core);
+	srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
+}
+
 static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)
 {
 	struct skb_seq_state seq;
@@ -323,6 +330,8 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 		feed(desc->arg.data, data, n);
 		done += n;
 	}
+	if (unlikely(done < len))
+		unreadable(desc->arg.data);
 	return len;
 }
 
@@ -348,6 +357,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	 */
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		core_rx_stop(&qp->rx.core);
+	lockdep_assert(lockdep_sock_is_held(sk));
 	forget_urgent(sk);
 	octets = tcp_read_sock(sk, &desc, rx_actor);
 	if (octets <= 0)

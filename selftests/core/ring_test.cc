@@ -160,7 +160,8 @@ TEST(SendWqe, InlineHasNoList)
 
 TEST(SendWqe, NothingToReadCanBeInline)
 {
-	for (u8 opcode : {SRNIC_OP_READ, SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR}) {
+	for (u8 opcode : std::vector<u8>{SRNIC_OP_READ, SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
+					 SRNIC_OP_REG_MR}) {
 		SendSlot slot(opcode);
 
 		slot->flags = SRNIC_WQE_INLINE;

@@ -42,10 +42,7 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode)
 	case SRNIC_OP_WRITE:
 		return IBV_WC_RDMA_WRITE;
 	case SRNIC_OP_READ:
-	case SRNIC_OP_READ_INV:
 		return IBV_WC_RDMA_READ;
-	case SRNIC_OP_LOCAL_INV:
-		return IBV_WC_LOCAL_INV;
 	case SRNIC_OP_RECV:
 		return IBV_WC_RECV;
 	default:

@@ -96,9 +96,7 @@ enum srnic_opcode {
 	SRNIC_OP_SEND = 2,
 	SRNIC_OP_SEND_INV = 3,	/* imm_inv: STag that the peer invalidates */
 	SRNIC_OP_READ = 4,
-	SRNIC_OP_READ_INV = 5,	/* kernel only: invalidates sge[0].lkey when the data has arrived */
-	SRNIC_OP_LOCAL_INV = 6,	/* kernel only: imm_inv: STag */
-	SRNIC_OP_REG_MR = 7,	/* kernel only */
+	/* 5 to 7 are refused: kernel consumers use them among themselves */
 	SRNIC_OP_RECV = 8,	/* only ever in a CQE */
 };
 
@@ -113,14 +111,11 @@ enum srnic_opcode {
  * @opcode: enum srnic_opcode
  * @flags: SRNIC_WQE_*
  * @num_sge: entries in the list that follows; 0 with SRNIC_WQE_INLINE
- * @imm_inv: SRNIC_OP_SEND_INV, SRNIC_OP_LOCAL_INV: an STag
+ * @imm_inv: SRNIC_OP_SEND_INV: the STag that the peer invalidates
  * @remote_addr: tagged offset at the peer (writes and reads)
  * @rkey: STag at the peer (writes and reads)
  * @inline_len: octets of inline payload, with SRNIC_WQE_INLINE
- * @arg: operands of later operations; SRNIC_OP_REG_MR: [0] the region (kernel pointer), [1] key <<
- *	32 | access flags
- *
- * SGEs or inline bytes follow it up to the slot's end.
+ * @arg: operands of later operations; 0
  */
 struct srnic_send_wqe {
 	__aligned_u64 wr_id;

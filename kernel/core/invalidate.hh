@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Who may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1 rule 7). The host holds the region still
+// while it asks, and takes the grant away when the answer is yes.
+#pragma once
+
+#include "core.h"
+
+namespace srnic {
+
+// A peer's Send with Invalidate may reach a region that its owner has just invalidated itself. As
+// long as the STag is still the region's, and the region this stream's, the outcome is what the
+// peer asked for: that is no error.
+constexpr core_region_verdict may_invalidate(const core_grant &grant, const core_revoker &who)
+{
+	if (grant.stag != who.stag)
+		return CORE_REGION_INVALID;
+	if (grant.pd != who.pd)
+		return CORE_REGION_FOREIGN;
+	if (!grant.revocable)
+		return CORE_REGION_ACCESS;
+	if (who.peer && grant.qpn != who.qpn)
+		return CORE_REGION_FOREIGN;
+	return CORE_REGION_OK;
+}
+
+} // namespace srnic

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Operations of kernel consumers, in the numbers that srnic-abi.h leaves free for them. Their send
+ * queues are rings that no process maps; in a user's they are refused (core_send_wqe_check()).
+ */
+#ifndef SRNIC_KERNEL_OPS_H
+#define SRNIC_KERNEL_OPS_H
+
+enum srnic_kernel_opcode {
+	SRNIC_OP_READ_INV = 5,	/* invalidates sge[0].lkey when the data has arrived */
+	SRNIC_OP_LOCAL_INV = 6,	/* imm_inv: STag */
+	SRNIC_OP_REG_MR = 7,	/* arg[0]: struct ib_mr *; arg[1]: key << 32 | access flags */
+};
+
+#endif

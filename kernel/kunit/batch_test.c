@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Batches: the pages that a QP keeps for use again, and gives back when it is idle.
+ */
+#include "fixture.h"
+#include "stream/batch.h"
+
+static void put(struct kunit *test, struct srnic_batch *batch, u32 len)
+{
+	KUNIT_ASSERT_EQ(test, srnic_batch_reserve(batch, len), 0);
+	while (len) {
+		u32 n = len;
+		void *at = srnic_batch_room(batch, &n);
+
+		memset(at, 0x5a, n);
+		srnic_batch_commit(batch, n);
+		len -= n;
+	}
+}
+
+static void an_idle_qp_gives_its_pages_back(struct kunit *test)
+{
+	struct srnic_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	srnic_batch_init(batch, NULL);
+	put(test, batch, 100);
+	KUNIT_EXPECT_GT(test, READ_ONCE(batch->num_pool), 0);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!READ_ONCE(batch->num_pool)));
+	put(test, batch, 64 * 1024);
+	KUNIT_EXPECT_GT(test, READ_ONCE(batch->num_pool), 0);
+	srnic_batch_release(batch);
+	KUNIT_EXPECT_EQ(test, batch->num_pool, 0);
+	KUNIT_EXPECT_EQ(test, batch->len, 0);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(an_idle_qp_gives_its_pages_back),
+	{ }
+};
+
+static struct kunit_suite suite = { .name = "srnic_batch", .test_cases = cases };
+
+kunit_test_suite(suite);

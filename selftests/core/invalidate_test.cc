@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Who may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1).
+#include "core.h"
+
+constexpr u32 stag = 0x12345601;
+constexpr core_grant region = {.stag = stag, .pd = 3, .qpn = 7, .revocable = true};
+
+static core_region_verdict ask(core_grant grant, core_revoker who)
+{
+	return core_may_invalidate(&grant, &who);
+}
+
+constexpr core_revoker peer = {.stag = stag, .pd = 3, .qpn = 7, .peer = true};
+constexpr core_revoker consumer = {.stag = stag, .pd = 3, .qpn = 9, .peer = false};
+
+// RFC 5040 5.3: the Invalidate STag of a Send is invalidated. Nothing is asked about whether the
+// region is valid at the moment: one that its consumer invalidated a moment ago is no error.
+TEST(Invalidate, APeerMayWhatItsStreamHasRegistered) { EXPECT_EQ(ask(region, peer), CORE_REGION_OK); }
+
+// RFC 5040 7.2: "The Invalidate STag is valid."
+TEST(Invalidate, AnotherKeyOfTheSameRegionIsAnotherStag)
+{
+	core_grant renewed = region;
+
+	renewed.stag = stag + 1;
+	EXPECT_EQ(ask(renewed, peer), CORE_REGION_INVALID);
+	EXPECT_EQ(ask(renewed, consumer), CORE_REGION_INVALID);
+}
+
+// RFC 5040 8.1.1 rule 7: no peer invalidates what was not given to its own stream.
+TEST(Invalidate, AnotherStreamsRegionIsForeignToAPeerOnly)
+{
+	core_grant others = region;
+
+	others.qpn = 8;
+	EXPECT_EQ(ask(others, peer), CORE_REGION_FOREIGN);
+	EXPECT_EQ(ask(others, consumer), CORE_REGION_OK);
+	others.qpn = 0;
+	EXPECT_EQ(ask(others, peer), CORE_REGION_FOREIGN);
+}
+
+TEST(Invalidate, AnotherProtectionDomainIsForeign)
+{
+	core_grant others = region;
+
+	others.pd = 4;
+	EXPECT_EQ(ask(others, peer), CORE_REGION_FOREIGN);
+	EXPECT_EQ(ask(others, consumer), CORE_REGION_FOREIGN);
+}
+
+// A region that was registered for good is given back by its owner's deregistration alone.
+TEST(Invalidate, ARegionThatIsNotFastRegisteredMayNot)
+{
+	core_grant fixed = region;
+
+	fixed.revocable = false;
+	EXPECT_EQ(ask(fixed, peer), CORE_REGION_ACCESS);
+	EXPECT_EQ(ask(fixed, consumer), CORE_REGION_ACCESS);
+}
