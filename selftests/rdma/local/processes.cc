@@ -93,7 +93,7 @@ void close_cm_channels()
 	in_child([] {
 		Pair pair(address);
 
-		require(!pair.client.post_recv(99, 64), "post_recv");
+		require(!pair.client.post_recv(99, 65536), "post_recv");
 		put_in_flight(pair);
 		require(!close(pair.client.id->channel->fd) && !close(pair.server.id->channel->fd),
 			"close");
