@@ -362,7 +362,8 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 	};
 	u32 i;
 
-	c->qp->outbound = kvcalloc(1, sizeof(*c->qp->outbound), GFP_KERNEL); /* the QP's to free */
+	/* the QP's to free */
+	c->qp->outbound = kvcalloc(1, sizeof(struct srnic_outbound_read), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, c->qp->outbound);
 	c->qp->outbound_size = 1;
 	c->qp->outbound_tail = 1;
