@@ -399,26 +399,22 @@ struct core_tx_msg {
 	const struct core_terminate *term;		/* TERMINATE */
 };
 
-enum core_tx_kind {
-	CORE_TX_BYTES, /* these bytes of the core's own */
-	CORE_TX_PAYLOAD, /* payload of the message: copy it, and say so by core_tx_copied() */
-	CORE_TX_RESPONSE, /* the same, of the response to the peer's oldest read */
-};
-
 /**
- * struct core_tx_step - the next octets of the stream
- * @kind: enum core_tx_kind
+ * struct core_tx_step - the next octets of the stream: @len at @bytes, then @payload of a message
+ * @bytes: the core's own, until the next call
+ * @len: how many; 0: none
+ * @payload: octets of payload behind them, to be copied and told of by core_tx_copied(); 0: none
+ * @offset: of the first of these in the message
+ * @response: the message is the response to the peer's oldest read, else the request taken last
  * @last: the FPDU ends with them
- * @len: how many they are
- * @bytes: CORE_TX_BYTES: until the next call
- * @offset: else: of the first of them in the message
  */
 struct core_tx_step {
-	u8 kind;
-	u8 last;
-	u32 len;
-	u32 offset;
 	const u8 *bytes;
+	u32 len;
+	u32 payload;
+	u32 offset;
+	u8 response;
+	u8 last;
 };
 
 #define CORE_ULPDU_HEAD		(18 + CORE_TERM_MAX)	/* DDP header and RDMAP's own message */

@@ -311,8 +311,7 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 		begin_segment(tx->fpdu, *tx->turn, tx->mulpdu);
 	}
 	step = next_step(tx->fpdu);
-	if (step.kind == CORE_TX_PAYLOAD && tx->turn == &tx->answer)
-		step.kind = CORE_TX_RESPONSE;
+	step.response = tx->turn == &tx->answer;
 	if (step.last)
 		end_turn(*tx);
 	return step;

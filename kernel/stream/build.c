@@ -6,14 +6,14 @@
 #include "memory/mr.h"
 #include "stream/engine.h"
 
-static enum core_region_verdict read_payload(struct srnic_qp *qp, u8 kind, u32 offset, void *dst,
-					     u32 n)
+static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response, u32 offset,
+					     void *dst, u32 n)
 {
 	const struct srnic_send_wqe *wqe = srnic_tx_wqe(&qp->tx);
 	const struct core_read_request *asked;
 	struct srnic_sge_list list;
 
-	if (kind == CORE_TX_RESPONSE) {
+	if (response) {
 		asked = srnic_inbound_read(qp);
 		return srnic_region_read(qp->dev, qp->pd, false, asked->source_stag,
 					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst, n);
@@ -35,11 +35,11 @@ static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct co
 	struct srnic_tx *tx = &qp->tx;
 	u32 done = 0;
 
-	while (done < step->len) {
-		u32 n = step->len - done;
+	while (done < step->payload) {
+		u32 n = step->payload - done;
 		void *at = srnic_batch_room(&tx->batch, &n);
 		enum core_region_verdict verdict =
-			read_payload(qp, step->kind, step->offset + done, at, n);
+			read_payload(qp, step->response, step->offset + done, at, n);
 
 		if (verdict != CORE_REGION_OK)
 			return verdict;
@@ -72,10 +72,8 @@ void srnic_build_fpdu(struct srnic_qp *qp)
 
 	do {
 		step = core_tx_next(&tx->core);
-		if (step.kind == CORE_TX_BYTES)
-			put_bytes(&tx->batch, step.bytes, step.len);
-		else
-			verdict = put_payload(qp, &step);
+		put_bytes(&tx->batch, step.bytes, step.len);
+		verdict = put_payload(qp, &step);
 		if (unlikely(verdict != CORE_REGION_OK)) {
 			srnic_batch_truncate(&tx->batch, keep);
 			core_tx_fail(&tx->core, verdict);

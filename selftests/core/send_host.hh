@@ -136,7 +136,7 @@ private:
 
 		do {
 			step = core_tx_next(&tx);
-			if (step.kind != CORE_TX_BYTES && step.offset + step.len > unreadable_from) {
+			if (step.payload && step.offset + step.payload > unreadable_from) {
 				core_tx_fail(&tx, CORE_REGION_INVALID);
 				return false;
 			}
@@ -150,12 +150,10 @@ private:
 	}
 	void take(const core_tx_step &step, wire::Bytes &octets)
 	{
-		wire::Bytes copy(step.len, 0xaa);
+		wire::Bytes copy(step.payload, 0xaa);
 
-		if (step.kind != CORE_TX_BYTES)
-			core_tx_copied(&tx, copy.data(), step.len);
-		else
-			copy.assign(step.bytes, step.bytes + step.len);
+		octets.insert(octets.end(), step.bytes, step.bytes + step.len);
+		core_tx_copied(&tx, copy.data(), step.payload);
 		octets.insert(octets.end(), copy.begin(), copy.end());
 	}
 	void note(const wire::Bytes &octets)

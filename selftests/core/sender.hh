@@ -35,12 +35,13 @@ struct Sender {
 		core_fpdu_begin(&fpdu, &msg, mulpdu);
 		do {
 			step = core_fpdu_next(&fpdu);
-			const u8 *from = step.kind == CORE_TX_PAYLOAD ? data.data() + step.offset
-								      : step.bytes;
+			octets.insert(octets.end(), step.bytes, step.bytes + step.len);
+			if (!step.payload)
+				continue;
+			const u8 *from = data.data() + step.offset;
 
-			if (step.kind == CORE_TX_PAYLOAD)
-				core_fpdu_copied(&fpdu, from, step.len);
-			octets.insert(octets.end(), from, from + step.len);
+			core_fpdu_copied(&fpdu, from, step.payload);
+			octets.insert(octets.end(), from, from + step.payload);
 		} while (!step.last);
 		EXPECT_EQ(octets.size(), expected);
 		EXPECT_EQ(octets.size() % 4, 0u); // RFC 5044 4.1

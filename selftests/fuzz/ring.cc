@@ -39,13 +39,11 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 		REQUIRE((fpdu.bytes[2] >> 6 & 1) == msg.done);
 		do {
 			step = core_fpdu_next(&fpdu);
-			REQUIRE(step.len);
-			if (step.kind == CORE_TX_PAYLOAD) {
-				REQUIRE(step.offset == next);
-				next += step.len;
-				payload += step.len;
-			}
-			told += step.len;
+			REQUIRE(step.len || step.payload);
+			REQUIRE(!step.payload || step.offset == next);
+			next += step.payload;
+			payload += step.payload;
+			told += step.len + step.payload;
 		} while (!step.last);
 		REQUIRE(told == expected && told % 4 == 0 && told - ulpdu - 2 - 4 < 4);
 		REQUIRE(ulpdu <= mulpdu && payload <= ulpdu);

@@ -52,20 +52,20 @@ struct End {
 
 		do {
 			step = core_tx_next(&tx);
-			REQUIRE(step.len);
-			told += step.len;
-			if (step.kind == CORE_TX_BYTES) {
+			REQUIRE(step.len || step.payload);
+			told += step.len + step.payload;
+			if (step.len)
 				memcpy(payload, step.bytes, step.len); // all of it can be read
+			if (!step.payload)
 				continue;
-			}
-			REQUIRE(u64{step.offset} + step.len <= msg.length &&
-				step.len <= sizeof(payload));
+			REQUIRE(u64{step.offset} + step.payload <= msg.length &&
+				step.payload <= sizeof(payload));
 			if (copies++ == fail_at) {
 				core_tx_fail(&tx, CORE_REGION_INVALID);
 				REQUIRE(host.terminating && !core_tx_choose(&tx));
 				return;
 			}
-			core_tx_copied(&tx, payload, step.len);
+			core_tx_copied(&tx, payload, step.payload);
 		} while (!step.last);
 		REQUIRE(told == len && told % 4 == 0);
 		check_turn(msg);

@@ -172,10 +172,8 @@ void Endpoint::build_fpdu(u32 expected)
 		core_region_verdict verdict = CORE_REGION_OK;
 
 		step = core_tx_next(&tx);
-		if (step.kind != CORE_TX_BYTES)
-			verdict = put_payload(msg, step.offset, step.len);
-		else
-			batch.insert(batch.end(), step.bytes, step.bytes + step.len);
+		batch.insert(batch.end(), step.bytes, step.bytes + step.len);
+		verdict = put_payload(msg, step.offset, step.payload);
 		if (verdict != CORE_REGION_OK) {
 			batch.resize(keep);
 			core_tx_fail(&tx, verdict);

@@ -3,7 +3,7 @@
 // octets of the stream. A ULPDU is some octets that its maker writes here, then payload that only
 // the host can reach. Length, pad, markers and CRC are added here, and known nowhere else.
 //
-// An FPDU without markers is two steps around its payload, or one if it has none.
+// An FPDU without markers is two steps, or one if it has no payload.
 #pragma once
 
 #include "mpa/framing.hh"
@@ -44,12 +44,12 @@ inline void begin_fpdu(core_fpdu &fpdu, u32 head, u32 offset, u32 payload)
 
 inline core_tx_step bytes_step(const u8 *bytes, u32 len, bool last)
 {
-	return {CORE_TX_BYTES, last, len, 0, bytes};
+	return {bytes, len, 0, 0, false, last};
 }
 
 inline core_tx_step payload_step(u32 offset, u32 len)
 {
-	return {CORE_TX_PAYLOAD, false, len, offset, nullptr};
+	return {nullptr, 0, len, offset, false, false};
 }
 
 // Octets that the CRC covers go by.
@@ -82,18 +82,13 @@ inline core_tx_step next_step(core_fpdu &fpdu)
 {
 	if (fpdu.markers.on) [[unlikely]]
 		return next_between_markers(fpdu);
-	if (fpdu.stage == static_cast<u8>(Stage::head)) {
-		if (!fpdu.payload)
-			return end_fpdu(fpdu, 0);
-		sum_up(fpdu, fpdu.bytes, fpdu.head_len);
-		fpdu.stage = static_cast<u8>(Stage::payload);
-		return bytes_step(fpdu.bytes, fpdu.head_len, false);
-	}
-	if (fpdu.stage == static_cast<u8>(Stage::payload)) {
-		fpdu.stage = static_cast<u8>(Stage::pad);
-		return payload_step(fpdu.offset, fpdu.payload);
-	}
-	return end_fpdu(fpdu, fpdu.head_len);
+	if (fpdu.stage != static_cast<u8>(Stage::head))
+		return end_fpdu(fpdu, fpdu.head_len);
+	if (!fpdu.payload)
+		return end_fpdu(fpdu, 0);
+	sum_up(fpdu, fpdu.bytes, fpdu.head_len);
+	fpdu.stage = static_cast<u8>(Stage::pad);
+	return {fpdu.bytes, fpdu.head_len, fpdu.payload, fpdu.offset, false, false};
 }
 
 // Nothing of this FPDU goes out: the stream is where it was before it.

@@ -45,12 +45,14 @@ u32 core_fpdu_build(struct core_fpdu *fpdu, struct core_tx_msg *msg, u32 mulpdu,
 	begin_segment(*fpdu, *msg, mulpdu);
 	do {
 		step = next_step(*fpdu);
-		if (step.kind == CORE_TX_PAYLOAD)
-			sum_up(*fpdu, payload + step.offset, step.len);
-		__builtin_memcpy(out + len, step.kind == CORE_TX_PAYLOAD ? payload + step.offset
-									 : step.bytes,
-				 step.len);
+		if (step.len)
+			__builtin_memcpy(out + len, step.bytes, step.len);
 		len += step.len;
+		if (!step.payload)
+			continue;
+		sum_up(*fpdu, payload + step.offset, step.payload);
+		__builtin_memcpy(out + len, payload + step.offset, step.payload);
+		len += step.payload;
 	} while (!step.last);
 	return len;
 }
