@@ -105,7 +105,7 @@ static void wait_holders(struct srnic_mr *mr)
 	smp_mb(); /* state before users: pairs with mr_get() */
 	while (refcount_read(&mr->users) > 1)
 		cpu_relax();
-	smp_mb(); /* what holders did before what the caller does: pairs with the release in mr_put() */
+	smp_mb(); /* what holders did, before what the caller does; pairs with mr_put() */
 }
 
 static void revoke(struct srnic_mr *mr)
@@ -116,9 +116,8 @@ static void revoke(struct srnic_mr *mr)
 
 static void enable(struct srnic_mr *mr)
 {
-	smp_store_release(
-		&mr->state,
-		SRNIC_MR_VALID); /* after all that it grants; pairs with srnic_mr_hold() */
+	/* After all that it grants; pairs with srnic_mr_hold(). */
+	smp_store_release(&mr->state, SRNIC_MR_VALID);
 }
 
 /* ---- allocation ---- */

@@ -19,18 +19,27 @@ enum srnic_mr_state {
 /**
  * struct srnic_mr - a region
  * @base: lkey and rkey are equal: the STag
+ * @umem: a user's pinned memory; NULL for kernel consumers
  * @index: its dense slot in srnic_dev.mrs
  * @users: holders (srnic_mr_hold) plus one for the verbs object. A holder keeps bottom halves off,
  *	so a holder never sleeps, is never preempted by a softirq of its own CPU, and holds for at
  *	most 64 KiB of copying
  * @freed: completed when @users reaches 0; dereg waits for it
  * @state: enum srnic_mr_state; written with a release, so that fields below are stable while VALID
- * @stag: @iova: @length: @access: what is granted; change only while INVALID with no holder
+ * @pd: number of its protection domain; changes only while INVALID with no holder
+ * @access: IB_ACCESS_* that are granted; changes like @pd
+ * @stag: what names it; changes only while INVALID with no holder
  * @qpn: the QP that registered it (fast registration), likewise
  * @dma: the whole of kernel memory: TOs are kernel virtual addresses, @pieces is unused
- * @pieces: @num_pieces: what is behind the region, in pieces of 1 << @piece_shift bytes;
- *	@max_pieces: the room of a fast-registration region; @offset: bytes into the first piece
- *	where @iova lies
+ * @fast_reg: made by alloc_mr: REG_MR and LOCAL_INV apply
+ * @iova: first valid TO; changes like @pd
+ * @length: bytes that are granted; changes like @pd
+ * @offset: bytes into the first piece where @iova lies
+ * @piece_shift: a piece has 1 << @piece_shift bytes
+ * @num_pieces: how many of @pieces are in use
+ * @max_pieces: the room of a fast-registration region
+ * @pieces: what is behind the region
+ * @rcu: frees it when no lookup sees it any more
  */
 struct srnic_mr {
 	struct ib_mr base;

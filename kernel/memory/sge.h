@@ -9,9 +9,11 @@
 
 /**
  * struct srnic_sge_list - a list, and whose memory its keys are looked up in
- * @dev: @pd: the device and the protection domain of its regions
+ * @dev: the device of its regions
  * @kernel: of a kernel consumer, who may use local_dma_lkey
- * @sge: @num: the list. A private copy: user space must not be able to change it
+ * @sge: the list. A private copy: user space must not be able to change it
+ * @num: entries in @sge
+ * @pd: the protection domain of its regions
  */
 struct srnic_sge_list {
 	struct srnic_dev *dev;

@@ -19,6 +19,7 @@ struct srnic_cq_user {
 
 /**
  * struct srnic_cq - a completion queue
+ * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
  * @lock: irqsave; protects @prod, @cons, @overrun and the ring's producer side. Innermost: nothing
  *	is taken under it. Completion handlers run after it was dropped, possibly with a socket lock
@@ -26,9 +27,11 @@ struct srnic_cq_user {
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
  * @overrun: there was no room for an entry; IB_EVENT_CQ_ERR was raised once
+ * @user: user space consumes; else srnic_poll_cq()
  * @users: everybody attached, under @users_lock (a mutex, held while they are told of an overrun)
  * @overrun_work: tells them
  * @id: the number that user space sees
+ * @users_lock: mutex; protects @users; held while they are told of an overrun
  */
 struct srnic_cq {
 	struct ib_cq base;

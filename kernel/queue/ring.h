@@ -15,7 +15,8 @@ struct srnic_mmap_entry;
  * struct srnic_ring - the kernel's view of one ring
  * @hdr: the shared header. Only prod, cons and state are ever read back, each with READ_ONCE, each
  *	mistrusted
- * @entries: @slot_size: the kernel's own copies; never re-read from @hdr
+ * @entries: the kernel's own copy; never read again from @hdr
+ * @slot_size: the kernel's own copy; never read again from @hdr
  * @size: octets of the whole mapping, page-aligned
  * @entry: for user rings, the handle by which it can be mmapped
  */

@@ -68,7 +68,9 @@ static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch, e
 		return false;
 	}
 	slot->done = false;
+	/* The slots are read before they are given back: pairs with post_one() ... */
 	smp_store_release(&sq->done, sq->done + 1);
+	/* ... and with the user's acquire of cons. */
 	smp_store_release(&sq->ring.hdr->cons, sq->done);
 	if (shows)
 		srnic_cq_add(batch, &(struct srnic_cqe) {
@@ -328,6 +330,7 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 
 static int post_one(struct srnic_sq *sq, const struct ib_send_wr *wr)
 {
+	/* pairs with the release of the slot, when its request completed */
 	if (sq->posted - smp_load_acquire(&sq->done) >= sq->ring.entries)
 		return -ENOMEM;
 	return fill_wqe(sq, srnic_ring_slot(&sq->ring, sq->posted), wr);

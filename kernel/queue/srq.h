@@ -10,12 +10,18 @@
 
 /**
  * struct srnic_srq - a receive queue that many QPs draw from
+ * @base: the core's part
  * @ring: receive WQEs; the consumer (user space or kernel posts) produces
  * @lock: irqsave; protects @taken, @posted, @limit. Innermost
  * @taken: WQEs taken so far (the kernel's own index)
  * @posted: kernel consumers' producer index
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not
  *	armed
+ * @max_wr: WQEs that it has room for
+ * @max_sge: entries of the list of a WQE
+ * @pd: number of its protection domain
+ * @user: user space produces; else srnic_post_srq_recv()
+ * @id: the number that user space sees
  */
 struct srnic_srq {
 	struct ib_srq base;

@@ -218,8 +218,10 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_mpa_agreed *agreed
 	/* Powers of two, so that the indices may wrap. */
 	qp->inbound_size = roundup_pow_of_two(max(qp->ird, 1U));
 	qp->outbound_size = roundup_pow_of_two(qp->ord + 1);
-	qp->inbound_head = qp->inbound_tail = 0;
-	qp->outbound_head = qp->outbound_tail = 0;
+	qp->inbound_head = 0;
+	qp->inbound_tail = 0;
+	qp->outbound_head = 0;
+	qp->outbound_tail = 0;
 	qp->outbound_stride = struct_size_t(struct srnic_outbound_read, sge, qp->cap.max_send_sge);
 	payer = set_active_memcg(qp->payer);
 	qp->inbound = kvcalloc(qp->inbound_size, sizeof(*qp->inbound), GFP_KERNEL_ACCOUNT);
@@ -329,6 +331,7 @@ static bool cut_short(struct srnic_qp *qp)
 
 void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, bool peer)
 {
+	const struct core_terminate lost = { .layer = CORE_LAYER_LLP, .code = CORE_LLP_CLOSED };
 	struct srnic_tx *tx = &qp->tx;
 	bool cut = false;
 
@@ -339,8 +342,7 @@ void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, boo
 	}
 	srnic_tx_unlock(qp);
 	if (cut)
-		srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_LLP,
-								   .code = CORE_LLP_CLOSED });
+		srnic_qp_terminate(qp, &lost);
 	srnic_tx_run(qp);
 }
 

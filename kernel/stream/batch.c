@@ -95,7 +95,8 @@ static void empty_pool(struct srnic_batch *batch)
 /* What an idle QP keeps, a busy one could not have: the pools of all share one limit. */
 static void give_back(struct work_struct *work)
 {
-	struct srnic_batch *batch = container_of(to_delayed_work(work), struct srnic_batch, give_back);
+	struct srnic_batch *batch =
+		container_of(to_delayed_work(work), struct srnic_batch, give_back);
 	bool busy;
 
 	spin_lock(&batch->pool_lock);
@@ -215,8 +216,10 @@ static void batch_taken(struct srnic_batch *batch, u32 len)
 			batch->first++;
 		}
 	}
-	if (!batch->len)
-		batch->first = batch->num = 0;
+	if (!batch->len) {
+		batch->first = 0;
+		batch->num = 0;
+	}
 }
 
 int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)

@@ -23,15 +23,17 @@ struct socket;
 
 /**
  * struct srnic_batch - stream octets on their way to TCP
- * @vec: @first: @num: pieces in order; those before @first were taken by TCP. Each holds a page
- *	reference
+ * @vec: pieces in order; those before @first were taken by TCP. Each holds a page reference
+ * @first: pieces of @vec that TCP has taken
+ * @num: pieces in @vec, those that TCP has taken included
  * @len: octets not taken yet
  * @frag: where the next octets go: the room behind .offset. Holds a reference of its own
- * @spare: @num_spare: pages reserved for the FPDU being built
- * @pool: @num_pool: pages used before, a reference each. One that nobody else refers to any more,
- *	because its octets were acknowledged and consumed, is used again: it is warm, and costs
- *	neither the allocator nor its zeroing. An idle QP that never had much under way has one or
- *	two
+ * @spare: pages reserved for the FPDU being built
+ * @num_spare: pages in @spare
+ * @pool: pages used before, a reference each. One that nobody else refers to any more, because its
+ *	octets were acknowledged and consumed, is used again: it is warm, and costs neither the
+ *	allocator nor its zeroing. An idle QP that never had much under way has one or two
+ * @num_pool: pages in @pool
  * @pool_lock: protects @pool, @num_pool and @reused, against @give_back alone. Innermost
  * @reused: a page of the pool was used since @give_back looked
  * @give_back: empties a pool that was not used for a second

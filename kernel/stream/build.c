@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fills the engine's batch: copies the bytes that the core names (core/send.cc), its own and those of
- * a message's payload, wherever the message has it.
+ * Fills the engine's batch: copies the bytes that the core names (core/send.cc), its own and those
+ * of a message's payload, wherever the message has it.
  */
 #include "memory/mr.h"
 #include "stream/engine.h"
@@ -16,7 +16,8 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
 	if (response) {
 		asked = srnic_inbound_read(qp);
 		return srnic_region_read(qp->dev, qp->pd, false, asked->source_stag,
-					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst, n);
+					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst,
+					 n);
 	}
 	if (wqe->flags & SRNIC_WQE_INLINE) {
 		memcpy(dst, (const u8 *)(wqe + 1) + offset, n);

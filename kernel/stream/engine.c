@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The transmit engine of a QP: what the core's scheduler chooses (core/send.cc, requests.c) goes into
- * batches of FPDUs (build.c), and these into TCP.
+ * The transmit engine of a QP: what the core's scheduler chooses (core/send.cc, requests.c) goes
+ * into batches of FPDUs (build.c), and these into TCP.
  *
  * One engine at a time (tx.mutex), wherever it is cheapest: in the doorbell's own system call for
  * users, else on the workqueue. A run is bounded; what remains is queued again. Payload is copied
@@ -190,11 +190,13 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
 	if (qp->rq.ring.hdr)
 		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
+	/* state before prod; pairs with the user's barrier between prod and state (srnic-abi.h) */
 	smp_mb();
 	stop_placement(qp);
 	srnic_rx_blame_write(qp);
 	all = srnic_sq_flush(&qp->sq, how);
-	qp->tx.built = qp->tx.completed = qp->sq.taken;
+	qp->tx.built = qp->sq.taken;
+	qp->tx.completed = qp->sq.taken;
 	all = srnic_rq_flush(&qp->rq, how) && all;
 	srnic_qp_last_wqe(qp);
 	return all;
@@ -227,6 +229,7 @@ static enum engine_result run_state(struct srnic_qp *qp)
 void srnic_tx_last_terminate(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.mutex);
+	/* pairs with srnic_qp_move() */
 	if (smp_load_acquire(&qp->state) == SRNIC_QP_TERMINATING)
 		run_state(qp);
 	srnic_tx_unlock(qp);
@@ -246,7 +249,7 @@ static void queue_rest(struct srnic_tx *tx, enum engine_result result)
 
 /*
  * Who has something for the engine sets `again` before it tries the mutex; the engine reads `again`
- * after it has dropped the mutex. So either the newcomer gets the mutex or the engine sees the flag.
+ * after it has dropped the mutex. So the newcomer gets the mutex, or the engine sees the flag.
  */
 static void run_engine(struct srnic_qp *qp)
 {
@@ -273,9 +276,9 @@ static void run_engine(struct srnic_qp *qp)
  */
 static void ask_again(struct srnic_tx *tx)
 {
-	smp_mb__before_atomic();
+	smp_mb__before_atomic();	/* pairs with run_engine(), after its clear_bit() */
 	set_bit(0, &tx->again);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic();		/* pairs with run_engine(), after its mutex_unlock() */
 }
 
 void srnic_tx_run(struct srnic_qp *qp)
@@ -334,7 +337,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->term_pending = false;
 	tx->last_wqe = false;
 	tx->counted = 0;
-	tx->built = tx->completed = qp->sq.taken;
+	tx->built = qp->sq.taken;
+	tx->completed = qp->sq.taken;
 }
 
 bool srnic_tx_closed(struct srnic_qp *qp)

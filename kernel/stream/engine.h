@@ -29,8 +29,8 @@ const struct core_read_request *srnic_inbound_read(struct srnic_qp *qp);
 /* ---- build.c: FPDUs in the batch ---- */
 
 /*
- * Adds the FPDU that the core has chosen, or nothing if its payload cannot be read: then the QP is on
- * its way to a Terminate. The caller has reserved room for it.
+ * Adds the FPDU that the core has chosen, or nothing if its payload cannot be read: then the QP is
+ * on its way to a Terminate. The caller has reserved room for it.
  */
 void srnic_build_fpdu(struct srnic_qp *qp);
 

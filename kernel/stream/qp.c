@@ -41,8 +41,8 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 /*
  * iw_cm looks a QP up (iw_get_qp) and takes its reference by itself (iw_add_ref), both in one
  * section with interrupts off. The lookup takes the reference already, under the table's lock, and
- * hands it to the iw_add_ref that follows on this CPU: so destroy_qp has nothing to wait for between
- * erasing and the last reference.
+ * hands it to the iw_add_ref that follows on this CPU: so destroy_qp has nothing to wait for
+ * between erasing and the last reference.
  */
 static DEFINE_PER_CPU(struct ib_qp *, handed_over);
 
@@ -264,8 +264,10 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	qp->rq.cq = to_srnic_cq(attr->recv_cq);
 	qp->rq.srq = attr->srq ? to_srnic_srq(attr->srq) : NULL;
 	qp->cap = attr->cap;
-	if (qp->rq.srq)
-		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+	if (qp->rq.srq) {
+		qp->cap.max_recv_wr = 0;
+		qp->cap.max_recv_sge = 0;
+	}
 	qp->ib_state = IB_QPS_INIT;
 	qp->retry_cnt = 7;	/* unless the consumer says otherwise */
 	refcount_set(&qp->users, 1);
@@ -462,7 +464,8 @@ int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 	struct srnic_qp *qp = to_srnic_qp(base);
 
 	memset(attr, 0, sizeof(*attr));
-	attr->qp_state = attr->cur_qp_state = ib_state_of(qp);
+	attr->qp_state = ib_state_of(qp);
+	attr->cur_qp_state = attr->qp_state;
 	attr->cap = qp->cap;
 	attr->qp_access_flags = qp->access_flags;
 	attr->max_rd_atomic = qp->ord;

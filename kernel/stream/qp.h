@@ -54,10 +54,15 @@ struct srnic_outbound_read {
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
  *	half kicks the engine
+ * @term_pending: @term is to be sent
+ * @last_wqe: the consumer was told that no more is taken from its SRQ
  * @built: send queue index up to which all bytes are in the batch or sent: complete once the batch
  *	is empty
  * @completed: send queue index up to which that was done
  * @counted: FPDUs in the device's counters
+ * @term: the Terminate to send; written under state_lock, before TERMINATING is seen
+ * @term_deadline: jiffies at which an unsent Terminate is given up
+ * @batch: what is built and not yet taken by TCP
  * @core: what is sent next
  * @cursor: in the list of @wqe
  * @wqe: the request taken last, or looked at to be taken
@@ -88,6 +93,10 @@ struct srnic_tx {
  * Touched only with the socket's lock held (sk_data_ready, or lock_sock), but for the flush of
  * @receive and @refusal, which happens after the callbacks were taken off the socket. @cursor: in
  * the list of @receive. @refusal: what the Terminate that came says
+ * @core: what may come next
+ * @receive: the receive request in progress
+ * @cursor: in the list of @receive
+ * @refusal: what the Terminate that came says
  */
 struct srnic_rx_half {
 	struct core_rx core;
@@ -98,20 +107,46 @@ struct srnic_rx_half {
 
 /**
  * struct srnic_qp - a queue pair
+ * @base: the core's part; its qp_num is the index in srnic_dev.qps
+ * @dev: its device
+ * @pd: number of its protection domain
+ * @user: user space posts and polls; else a kernel consumer
  * @users: the verbs object, iw_cm, the connection, lookups; destroy_qp waits for @freed
+ * @freed: completed when @users reaches 0
  * @state: enum srnic_qp_state. Only moves forward but for srnic_qp_start() and reset. Written under
  *	@state_lock
+ * @ib_state: what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle
  * @state_lock: irqsave spinlock; protects @state, @owner. Innermost
  * @owner: who connects it, or has connected it; referenced; the rules are at struct srnic_qp_owner
  * @sock: the socket while connected; changes under tx.mutex and with the callbacks off
+ * @cap: what its creator got
+ * @access_flags: for query_qp: what a peer may do is the STag's to say
  * @ack_timeout: what the consumer told rdma_cm or modify_qp; 0: nothing. With @retry_cnt it is how
  *	long a peer may be silent (srnic_qp_watch_peer())
- * @sq: @rq: the queues; tx.mutex makes its holder the engine of @sq
+ * @retry_cnt: the retries that the consumer asked for; 7 unless told
+ * @event_raised: this connection has had its async event
+ * @sq: the send queue; tx.mutex makes its holder the engine of it
+ * @rq: the receive queue
  * @payer: the control group of the user who created it, which pays for all its memory; or NULL
+ * @tx: the transmit half
+ * @rx: the receive half
+ * @old_data_ready: the socket's own callback, put back by srnic_qp_stop()
+ * @old_state_change: likewise
+ * @old_write_space: likewise
+ * @old_error_report: likewise
  * @outbound_stride: bytes from one entry of @outbound to the next (srnic_outbound_at())
- * @sends: @receives: this QP as a user of their CQs
+ * @outbound_head: the oldest of @outbound that is not complete
+ * @outbound_tail: where the next read goes in @outbound
+ * @outbound_size: entries in @outbound
+ * @sends: this QP as a user of its send CQ
+ * @receives: this QP as a user of its receive CQ
+ * @ird: the peer's reads that may be outstanding
+ * @ord: this end's reads that may be outstanding
  * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
  *	the engine
+ * @inbound_head: the next of @inbound to be answered
+ * @inbound_tail: where the next Read Request goes in @inbound
+ * @inbound_size: entries in @inbound
  * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the
  *	receive half
  */
@@ -124,11 +159,11 @@ struct srnic_qp {
 	struct completion freed;
 	spinlock_t state_lock;
 	u32 state;
-	u32 ib_state; /* what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle */
+	u32 ib_state;
 	struct srnic_qp_owner *owner;
 	struct socket *sock;
 	struct ib_qp_cap cap;
-	u32 access_flags;	/* for query_qp: what a peer may do is the STag's to say */
+	u32 access_flags;
 	u8 ack_timeout, retry_cnt;
 	bool event_raised;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the core's send scheduler (core/send.cc) asks of its host: send requests out of the ring, RDMA
- * Reads of both ends, and operations that are done here. The engine alone calls this (tx.mutex
+ * What the core's send scheduler (core/send.cc) asks of its host: send requests out of the ring,
+ * RDMA Reads of both ends, and operations that are done here. Only the engine calls this (tx.mutex
  * held).
  */
 #include <linux/random.h>
@@ -105,7 +105,7 @@ u32 core_host_reads(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* acquire: with the receive half, which is done with a read before it gives its place back */
+	/* pairs with the receive half, which is done with a read before it gives its place back */
 	return qp->outbound_tail - smp_load_acquire(&qp->outbound_head);
 }
 
@@ -173,6 +173,6 @@ void core_host_answered(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* release: the entry is read before its place is given back; core_host_read_room() acquires */
+	/* The entry is read before its place is given back; pairs with core_host_read_room(). */
 	smp_store_release(&qp->inbound_head, qp->inbound_head + 1);
 }

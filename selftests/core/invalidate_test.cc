@@ -15,7 +15,10 @@ constexpr core_revoker consumer = {.stag = stag, .pd = 3, .qpn = 9, .peer = fals
 
 // RFC 5040 5.3: the Invalidate STag of a Send is invalidated. Nothing is asked about whether the
 // region is valid at the moment: one that its consumer invalidated a moment ago is no error.
-TEST(Invalidate, APeerMayWhatItsStreamHasRegistered) { EXPECT_EQ(ask(region, peer), CORE_REGION_OK); }
+TEST(Invalidate, APeerMayWhatItsStreamHasRegistered)
+{
+	EXPECT_EQ(ask(region, peer), CORE_REGION_OK);
+}
 
 // RFC 5040 7.2: "The Invalidate STag is valid."
 TEST(Invalidate, AnotherKeyOfTheSameRegionIsAnotherStag)

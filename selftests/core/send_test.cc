@@ -308,8 +308,8 @@ TEST(Local, DoneWhenTheirTurnComes)
 	end.send_all();
 	EXPECT_EQ(end.host.invalidated, (std::vector<u32>{0x900}));
 	EXPECT_EQ(end.host.registered, (std::vector<u32>{7}));
-	EXPECT_EQ(end.host.completions,
-		  (std::vector<SendHost::Completion>{{1, SRNIC_WC_SUCCESS}, {2, SRNIC_WC_SUCCESS}}));
+	std::vector<SendHost::Completion> both = {{1, SRNIC_WC_SUCCESS}, {2, SRNIC_WC_SUCCESS}};
+	EXPECT_EQ(end.host.completions, both);
 	EXPECT_EQ(end.opcodes(), (Opcodes{op_request, op_send}));
 }
 
@@ -474,7 +474,7 @@ TEST(Closing, WhatWasAskedIsAnswered)
 	EXPECT_TRUE(core_tx_closed(&end.tx));
 }
 
-// A read that is outstanding is waited for, unless the peer has closed its half: then nothing comes.
+// An outstanding read is waited for, unless the peer has closed its half: then nothing comes.
 TEST(Closing, WaitsForReadsWhileThePeerMayAnswer)
 {
 	SendEnd end;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One end of a connection: the real core, in a small model of the module's shell. What kernel/qp.c
-// keeps is here, what the rooms of kernel/ do in connect.cc (connection), queues.cc (queue, memory),
-// rx.cc and tx.cc (stream): without sockets, locks and threads.
+// One end of a connection: the real core, in a small model of the module's shell, without sockets,
+// locks and threads. What stream/qp.c keeps is here; what the rooms of kernel/ do is in connect.cc
+// (connection), queues.cc (queue, memory), rx.cc and tx.cc (stream).
 #pragma once
 
 #include "stream.hh"

@@ -89,9 +89,8 @@ private:
 		u32 first_index, next_start = 0, next_send = 0, next_recv = 0;
 		std::vector<Op> ops;
 		std::vector<RecvRequest> receives;
-		// Sent by this side, not yet delivered, in the order in which they began. A response
-		// and others may be under way at once, so each of the two kinds has an order of its
-		// own.
+		// Sent by this side, not yet delivered, in the order in which they began. A
+		// response and others may be under way at once: each kind has its own order.
 		std::deque<Message> wire;
 		std::deque<InboundRead> inbound;
 		// Issued, without their response: op numbers, or no_op for the RTR.
