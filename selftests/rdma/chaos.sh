@@ -51,8 +51,8 @@ link_flaps() {
 	stop_sending && grep -q 'broken=0 stalled=0 wrong=0' "$LOGS/send"
 }
 
-# retries SECONDS-OR-SO: how long TCP of sr0 tries to reach a peer before it gives up.
-retries() { ip netns exec sr0 sysctl -qw net.ipv4.tcp_retries2="$1"; }
+# set_peer_timeout SECONDS: how long srnic0 waits for a silent peer, on connections made from now on.
+set_peer_timeout() { echo "$1" >/sys/class/infiniband/srnic0/peer_timeout; }
 
 # With what a neighbour knows of it again: rdma_cm's own patience with one is another matter (lib.sh).
 address_back() { ip -n sr0 addr add "$IP0/24" dev veth0 && reach sr0 "$IP1" && reach sr1 "$IP0"; }
@@ -62,9 +62,9 @@ address_back() { ip -n sr0 addr add "$IP0/24" dev veth0 && reach sr0 "$IP1" && r
 # least one has some.
 address_removed() {
 	modprobe sch_netem && tc -n sr0 qdisc add dev veth0 root netem limit 10000 delay 100ms || return
-	retries 4
+	set_peer_timeout 8
 	start_all_sending 24 -w 30000 && ip -n sr0 addr del "$IP0/24" dev veth0 && ended $SENDER 50
-	retries 15
+	set_peer_timeout 60
 	tc -n sr0 qdisc del dev veth0 root
 	address_back
 	tail -n 3 "$LOGS/send"
