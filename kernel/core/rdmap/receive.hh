@@ -75,9 +75,11 @@ constexpr Error check_header(const UntaggedHeader &header)
 
 class RdmapReceiver {
 public:
-	static constexpr u32 first_header = sizeof(TaggedHeader);
-	static constexpr u32 max_header = sizeof(UntaggedHeader);
-	static constexpr u32 max_gathered = max(u32{CORE_TERM_MAX}, u32{CORE_READ_REQUEST_LEN});
+	enum : u32 {
+		first_header = sizeof(TaggedHeader),
+		max_header = sizeof(UntaggedHeader),
+		max_gathered = max(u32{CORE_TERM_MAX}, u32{CORE_READ_REQUEST_LEN}),
+	};
 	static u32 header_len(const u8 *ulpdu, u32 have);
 
 	MessageReceiver messages;
