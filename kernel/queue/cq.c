@@ -122,10 +122,11 @@ void srnic_cq_tell(const struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
-	if (unlikely(batch->lost))
-		queue_work(srnic_wq, &cq->overrun_work);
+	/* The CQ's event comes before those of its QPs. */
 	if (unlikely(batch->first))
 		raise_overrun(cq);
+	if (unlikely(batch->lost))
+		queue_work(srnic_wq, &cq->overrun_work);
 	if (batch->fire && cq->base.comp_handler)
 		cq->base.comp_handler(&cq->base, cq->base.cq_context);
 }

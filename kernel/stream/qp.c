@@ -351,6 +351,7 @@ static int reset(struct srnic_qp *qp)
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
 		srnic_tx_flush(qp, SRNIC_FLUSH_LOSE);
+		qp->tx.last_wqe = false;
 		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 		if (qp->rq.ring.hdr)
 			WRITE_ONCE(qp->rq.ring.hdr->state, 0);
