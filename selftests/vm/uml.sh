@@ -17,11 +17,21 @@ uml_ready() {
 	kernel_ready "$1" um x86_64_defconfig all "${fragments[@]}"
 }
 
+# A process of the guest is a process here, with a mapping for each run of pages that lie together in the guest's memory.
+# Where that is fragmented, the largest messages of semantics.sh need more mappings than the usual 65,530, and the guest's
+# process dies of SIGSEGV.
+uml_mappings() {
+	local limit=/proc/sys/vm/max_map_count wanted=2097152
+	[ "$(cat $limit)" -ge $wanted ] || { echo $wanted >$limit; } 2>/dev/null ||
+		say "vm.max_map_count cannot be raised to $wanted: a guest with large mappings may die"
+}
+
 # Starts a guest like qemu_start does. The disk is written to through a copy-on-write file, the channels are serial lines
 # on open files, and a process namespace of its own ends all of the kernel's processes with it (under a shell, because a
 # namespace's first process cannot abort, which is how this kernel panics).
 uml_start() {
 	local share=()
+	uml_mappings
 	[ -z "$SHARE" ] || share=(--bind "$SHARE" /run/share)
 	set_in_root --bind "$KERNEL_SOURCE" /run/linux --bind "$CACHE" /run/cache --bind "$RUN" /run/vm "${share[@]}" "$ROOT" \
 		unshare --pid --fork --kill-child --mount-proc sh -c '"$@"; exit' sh /run/linux/linux mem=2G umid=vm uml_dir=/run/vm \
