@@ -165,6 +165,7 @@ private:
 	u32 reads_done = 0; // and not in outbound any more
 
 	core_rx rx{};
+	core_place_kind placing{}; // of the octets that are being placed
 	bool receive_active = false;
 	Cursor receive_cursor{};
 	RecvSlot receive{};

@@ -127,7 +127,7 @@ struct Witness {
 	// A request that never reaches the wire was done.
 	virtual void done_locally(unsigned, u32 /*index*/) {}
 	// Octets came in and were written to memory.
-	virtual void wrote(unsigned, u64 /*at*/, u32 /*len*/) {}
+	virtual void wrote(unsigned, core_place_kind, u64 /*at*/, u32 /*len*/) {}
 	virtual void delivered(unsigned, core_rx_event) {}
 	virtual void completed(unsigned, const srnic_cqe &, bool /*solicited*/) {}
 	virtual void connected(unsigned, const core_mpa_agreed &) {}

@@ -364,15 +364,13 @@ std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message 
 		       CORE_ACCESS_LOCAL_WRITE);
 }
 
-bool Oracle::place_exactly(unsigned side, u64 at, u32 len)
+// A read's sink and a receive may be the same octets: which of them is meant, only the endpoint can
+// tell.
+bool Oracle::place_exactly(unsigned side, core_place_kind kind, u64 at, u32 len)
 {
-	Side &peer = sides[!side];
+	Message *message = oldest(sides[!side], kind == CORE_PLACE_READ);
 
-	for (bool response : {false, true})
-		if (Message *message = oldest(peer, response);
-		    message && place_in(side, *message, at, len))
-			return true;
-	return false;
+	return message && place_in(side, *message, at, len);
 }
 
 bool Oracle::place_in(unsigned side, Message &message, u64 at, u32 len)
@@ -424,9 +422,9 @@ void Oracle::place_damaged(unsigned side, u64 at, u32 len)
 	tally["placed from a damaged FPDU"]++;
 }
 
-void Oracle::wrote(unsigned side, u64 at, u32 len)
+void Oracle::wrote(unsigned side, core_place_kind kind, u64 at, u32 len)
 {
-	if (place_exactly(side, at, len))
+	if (place_exactly(side, kind, at, len))
 		return;
 	if (!damaged(side))
 		broken("side %u: octets %llu+%u are written, which is not what comes next", side,

@@ -48,7 +48,7 @@ public:
 	void fetched(unsigned, Source, u32, u32) override;
 	void finished(unsigned, Source, u64) override;
 	void done_locally(unsigned, u32) override;
-	void wrote(unsigned, u64, u32) override;
+	void wrote(unsigned, core_place_kind, u64, u32) override;
 	void delivered(unsigned, core_rx_event) override;
 	void completed(unsigned, const srnic_cqe &, bool) override;
 	void connected(unsigned, const core_mpa_agreed &) override;
@@ -136,7 +136,7 @@ private:
 	std::optional<Spot> in_list(const Side &side, const std::vector<srnic_sge> &sges,
 				    u32 offset, u32 len, u32 access) const;
 	std::optional<Spot> destination(const Side &side, const Message &message, u32 len) const;
-	bool place_exactly(unsigned side, u64 at, u32 len);
+	bool place_exactly(unsigned side, core_place_kind, u64 at, u32 len);
 	bool place_in(unsigned side, Message &message, u64 at, u32 len);
 	void place_damaged(unsigned side, u64 at, u32 len);
 	std::optional<Spot> source(const Side &side, const Message &message, u32 len) const;

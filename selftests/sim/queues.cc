@@ -44,7 +44,7 @@ bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u
 		memcpy(to_octets, octets.data() + at, len);
 	if (in) {
 		memcpy(octets.data() + at, in, len);
-		witness.wrote(side, at, len);
+		witness.wrote(side, placing, at, len);
 	}
 	return true;
 }

@@ -39,6 +39,7 @@ core_rx_event Endpoint::place(const core_place &at, const u8 *data, u32 n)
 {
 	core_region_verdict verdict = CORE_REGION_OK;
 
+	placing = static_cast<core_place_kind>(at.kind);
 	if (at.kind == CORE_PLACE_REGION) {
 		if (!copy(at.stag, CORE_ACCESS_REMOTE_WRITE, at.to, nullptr, data, n, verdict))
 			return core_rx_fail(&rx, verdict);
