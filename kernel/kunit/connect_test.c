@@ -450,6 +450,11 @@ static void a_silent_peer_has_the_devices_time_or_the_consumers(struct kunit *te
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr,
 					   IB_QP_TIMEOUT | IB_QP_RETRY_CNT), 0);
 	expect_peer_timeout(test, sk, 12884, 4);
+	srnic_qp_set_ack_timeout(c->set.qp, 0); /* as from an id that was given none */
+	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 20);
+	attr = (struct ib_qp_attr) { .qp_state = IB_QPS_RESET };
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 0);
 	srnic_test_expect_nothing_left(test, c);
 }
 

@@ -471,6 +471,57 @@ static void what_is_flushed_waits_for_room_in_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
 }
 
+/* A Send that the QP's end cuts short: its receive, too, waits for room, ahead of all others. */
+static void a_receive_in_progress_waits_for_room_in_the_cq(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 4);
+	struct srnic_qp *qp = long_qp(test, c, cq, ENTRIES);
+	struct ib_wc wc;
+	u32 i, room;
+
+	c->qp = qp;
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_EQ(test, post_to(qp, i, IB_WR_SEND, IB_SEND_SIGNALED), 0);
+		take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
+	}
+	srnic_sq_complete_sent(&qp->sq, 0, 4);
+	for (i = 4; i < 6; i++)
+		KUNIT_ASSERT_EQ(test, post_recv_to(qp, i), 0);
+	KUNIT_ASSERT_EQ(test, srnic_rq_take(&qp->rq, &qp->rx.receive, &room), CORE_TAKE_OK);
+	fail(qp);
+	for (i = 0; i < 6; i++) {
+		KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(cq->base, 1, &wc) == 1));
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+		KUNIT_EXPECT_EQ(test, wc.status, i < 4 ? IB_WC_SUCCESS : IB_WC_WR_FLUSH_ERR);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->errors), 0);
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
+}
+
+/* More of them than are looked at in one go. */
+static void entries_of_qps_that_are_gone_are_passed_over(struct kunit *test)
+{
+	enum { N = 200 };
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 2 * N);
+	struct srnic_qp *gone = long_qp(test, c, cq, N), *left = long_qp(test, c, cq, N);
+	struct ib_wc wc[3];
+	u64 i;
+
+	for (i = 0; i < N; i++)
+		KUNIT_ASSERT_EQ(test, post_recv_to(gone, i), 0);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, post_recv_to(left, i), 0);
+	fail(gone);
+	fail(left);
+	KUNIT_ASSERT_EQ(test, ib_destroy_qp(&gone->base), 0);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(cq->base, 3, wc), 2);
+	KUNIT_EXPECT_PTR_EQ(test, wc[0].qp, &left->base);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&left->base), 0);
+}
+
 static void count_fatal(struct ib_event *event, void *context)
 {
 	if (event->event == IB_EVENT_QP_FATAL)
@@ -589,6 +640,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(handlers_are_called_with_interrupts_on),
 	KUNIT_CASE(a_long_queue_is_flushed_in_order),
 	KUNIT_CASE(what_is_flushed_waits_for_room_in_the_cq),
+	KUNIT_CASE(a_receive_in_progress_waits_for_room_in_the_cq),
+	KUNIT_CASE(entries_of_qps_that_are_gone_are_passed_over),
 	KUNIT_CASE(a_cq_that_overruns_ends_its_qps),
 	KUNIT_CASE(iw_cm_looks_a_qp_up_and_takes_one_reference),
 #ifndef CONFIG_TINY_RCU

@@ -189,19 +189,34 @@ static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, stru
 	return true;
 }
 
+/* How many entries are looked at before interrupts come on again. */
+#define CHUNK 64
+
+/* Adds to the n there are until they are num; returns how many there are, *more if to go on. */
+static int poll_chunk(struct srnic_cq *cq, int n, int num, struct ib_wc *wc, bool *more)
+{
+	lockdep_assert_held(&cq->lock);
+	for (int left = CHUNK; left && n < num && cq->cons != cq->prod; left--, cq->cons++)
+		if (fill_wc(cq, srnic_ring_slot(&cq->ring, cq->cons), &wc[n]))
+			n++;
+	*more = n < num && cq->cons != cq->prod;
+	return n;
+}
+
 int srnic_poll_cq(struct ib_cq *base, int num, struct ib_wc *wc)
 {
 	struct srnic_cq *cq = to_srnic_cq(base);
 	unsigned long flags;
+	bool more;
 	int n = 0;
 
 	if (cq->user)
 		return -EINVAL;
-	spin_lock_irqsave(&cq->lock, flags);
-	for (; n < num && cq->cons != cq->prod; cq->cons++)
-		if (fill_wc(cq, srnic_ring_slot(&cq->ring, cq->cons), &wc[n]))
-			n++;
-	spin_unlock_irqrestore(&cq->lock, flags);
+	do {
+		spin_lock_irqsave(&cq->lock, flags);
+		n = poll_chunk(cq, n, num, wc, &more);
+		spin_unlock_irqrestore(&cq->lock, flags);
+	} while (more);
 	return n;
 }
 

@@ -98,6 +98,32 @@ void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status
 	}, false);
 }
 
+bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
+			  enum srnic_flush how)
+{
+	const struct srnic_cqe cqe = {
+		.wr_id = srnic_receive_wqe(receive)->wr_id,
+		.qp_num = rq->qp_num,
+		.opcode = SRNIC_OP_RECV,
+		.status = SRNIC_WC_FLUSH_ERR,
+	};
+	struct srnic_cq_batch batch;
+	unsigned long flags;
+
+	if (!receive->active)
+		return true;
+	local_irq_save(flags);
+	srnic_cq_begin(&batch, rq->cq);
+	if (how == SRNIC_FLUSH_LOSE || srnic_cq_room(&batch)) {
+		srnic_cq_add(&batch, &cqe, false);
+		receive->active = false;
+	}
+	srnic_cq_end(&batch);
+	local_irq_restore(flags);
+	srnic_cq_tell(&batch);
+	return !receive->active;
+}
+
 /* How many receives are flushed before interrupts come on again and handlers are called. */
 #define CHUNK 64
 

@@ -68,6 +68,12 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 /* Completes it in error. vendor_err: as in struct srnic_cqe. Any context. */
 void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err);
 /*
+ * Flushes a receive that was taken, if it is active. False if it waits for room in the CQ. Any
+ * context.
+ */
+bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
+			  enum srnic_flush how);
+/*
  * Completes in error all posted receives (not those of an SRQ). False if some of them wait for room
  * in the CQ. Process context; may sleep.
  */

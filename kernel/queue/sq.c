@@ -145,21 +145,34 @@ static void mark_sent(struct srnic_sq *sq, u32 from, u32 to)
 	}
 }
 
-void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err)
+/* The oldest of [from, to) with this opcode that is not done, or NULL. done_lock held. */
+static struct srnic_sq_track *find_undone(struct srnic_sq *sq, u32 from, u32 to, u8 opcode)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&sq->done_lock, flags);
-	for (u32 i = sq->done; i != sq->taken; i++) {
+	lockdep_assert_held(&sq->done_lock);
+	for (u32 i = from; i != to; i++) {
 		struct srnic_sq_track *track = track_at(sq, i);
 
-		if (track->done || track->opcode != opcode)
-			continue;
-		track->status = status;
-		track->detail = vendor_err;
-		break;
+		if ((s32)(i - sq->done) >= 0 && !track->done && track->opcode == opcode)
+			return track;
 	}
-	spin_unlock_irqrestore(&sq->done_lock, flags);
+	return NULL;
+}
+
+void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err)
+{
+	struct srnic_sq_track *track = NULL;
+	unsigned long flags;
+
+	for (u32 n, from = READ_ONCE(sq->done); from != sq->taken && !track; from += n) {
+		n = min_t(u32, sq->taken - from, CHUNK);
+		spin_lock_irqsave(&sq->done_lock, flags);
+		track = find_undone(sq, from, from + n, opcode);
+		if (track) {
+			track->status = status;
+			track->detail = vendor_err;
+		}
+		spin_unlock_irqrestore(&sq->done_lock, flags);
+	}
 }
 
 void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)

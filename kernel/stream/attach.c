@@ -198,6 +198,15 @@ void srnic_qp_watch_peer(struct srnic_qp *qp)
 	sock_set_keepalive(sk);
 }
 
+void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout)
+{
+	if (!timeout)
+		return;
+	mutex_lock(&qp->tx.mutex);
+	qp->ack_timeout = timeout;
+	srnic_tx_unlock(qp);
+}
+
 /* ---- beginning ---- */
 
 void srnic_qp_free_reads(struct srnic_qp *qp)
@@ -217,7 +226,7 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_mpa_agreed *agreed
 	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
 	/* Powers of two, so that the indices may wrap. */
 	qp->inbound_size = roundup_pow_of_two(max(qp->ird, 1U));
-	qp->outbound_size = roundup_pow_of_two(qp->ord + 1);
+	qp->outbound_size = roundup_pow_of_two(max(qp->ord, 1U));	/* 1: an RTR */
 	qp->inbound_head = 0;
 	qp->inbound_tail = 0;
 	qp->outbound_head = 0;
@@ -300,8 +309,6 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 	}
 	clear_owner(qp, NULL);
 	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);
-	if (qp->rx.receive.active)
-		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_FLUSH_ERR, 0);
 	mutex_unlock(&qp->tx.mutex);
 	srnic_tx_run(qp);
 }

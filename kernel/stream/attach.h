@@ -58,6 +58,11 @@ struct srnic_qp_owner {
 
 /* 0; -EINVAL if the QP is not idle, -EBUSY if it has an owner. Any context. */
 int srnic_qp_claim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
+/*
+ * The ack timeout that the consumer gave its rdma_cm id, in the units of IBTA's; 0: it gave none, so
+ * that of modify_qp stays. Process context.
+ */
+void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout);
 /* Gives back a QP that was claimed and not started. Idempotent. Any context. */
 void srnic_qp_unclaim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
 

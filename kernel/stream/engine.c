@@ -170,16 +170,24 @@ static enum engine_result send_terminate(struct srnic_qp *qp)
 	return ENGINE_IDLE;
 }
 
-/* Stops placement and successful completions. Must come before the flush. */
-static void stop_placement(struct srnic_qp *qp)
+/*
+ * Stops placement and successful completions, and flushes the receive in progress: before anything
+ * else is flushed. The receive half is held off by the socket's lock, or was stopped with it. False
+ * if that receive waits for room in the CQ.
+ */
+static bool flush_receive(struct srnic_qp *qp, enum srnic_flush how)
 {
-	if (!qp->sock)
-		return;
-	lock_sock(qp->sock->sk);
-	core_rx_stop(&qp->rx.core);
-	if (qp->rx.receive.active)
-		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_FLUSH_ERR, 0);
-	release_sock(qp->sock->sk);
+	struct sock *sk = qp->sock ? qp->sock->sk : NULL;
+	bool flushed;
+
+	if (sk) {
+		lock_sock(sk);
+		core_rx_stop(&qp->rx.core);
+	}
+	flushed = srnic_rq_flush_taken(&qp->rq, &qp->rx.receive, how);
+	if (sk)
+		release_sock(sk);
+	return flushed;
 }
 
 bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
@@ -192,7 +200,8 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
 	/* state before prod; pairs with the user's barrier between prod and state (srnic-abi.h) */
 	smp_mb();
-	stop_placement(qp);
+	if (!flush_receive(qp, how))
+		return false;
 	srnic_rx_blame_write(qp);
 	all = srnic_sq_flush(&qp->sq, how);
 	qp->tx.built = qp->sq.taken;
@@ -213,12 +222,17 @@ static enum srnic_flush flush_of(const struct srnic_qp *qp)
 
 static enum engine_result run_state(struct srnic_qp *qp)
 {
+	enum engine_result result = ENGINE_IDLE;
+	bool flushed;
+
 	switch (smp_load_acquire(&qp->state)) {	/* with term; pairs with srnic_qp_move() */
 	case SRNIC_QP_RTS:
 		return qp->sock ? send_all(qp) : ENGINE_IDLE;
 	case SRNIC_QP_TERMINATING:
-		srnic_tx_flush(qp, flush_of(qp));
-		return qp->sock ? send_terminate(qp) : ENGINE_IDLE;
+		flushed = srnic_tx_flush(qp, flush_of(qp));
+		if (qp->sock)
+			result = send_terminate(qp);
+		return flushed ? result : ENGINE_RETRY;
 	case SRNIC_QP_ERROR:
 		return srnic_tx_flush(qp, flush_of(qp)) ? ENGINE_IDLE : ENGINE_RETRY;
 	default:

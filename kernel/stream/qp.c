@@ -187,6 +187,9 @@ static void detach_cqs(struct srnic_qp *qp)
 
 /* ---- creation ---- */
 
+/* A QP's retry_cnt, unless its consumer says otherwise: the most that IBTA allows. */
+#define RETRIES 7
+
 /* With an SRQ, what is asked for of receives is ignored, as ibv_create_qp(3) has it. */
 static bool cap_fits(const struct ib_qp_init_attr *attr)
 {
@@ -269,7 +272,7 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 		qp->cap.max_recv_sge = 0;
 	}
 	qp->ib_state = IB_QPS_INIT;
-	qp->retry_cnt = 7;	/* unless the consumer says otherwise */
+	qp->retry_cnt = RETRIES;
 	refcount_set(&qp->users, 1);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->state_lock);
@@ -352,6 +355,8 @@ static int reset(struct srnic_qp *qp)
 	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
 		srnic_tx_flush(qp, SRNIC_FLUSH_LOSE);
 		qp->tx.last_wqe = false;
+		qp->ack_timeout = 0;
+		qp->retry_cnt = RETRIES;
 		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 		if (qp->rq.ring.hdr)
 			WRITE_ONCE(qp->rq.ring.hdr->state, 0);

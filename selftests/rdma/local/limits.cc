@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "case.hh"
 #include "process.hh"
@@ -178,6 +180,57 @@ void charge_rings(const Group &group)
 		"the memory of a destroyed ring stays charged");
 }
 
+// Connections that are about to be: each end has its QP, and what is allocated from now on the
+// kernel allocates, in its own workers.
+struct Crowd {
+	std::vector<rdma_cm_id *> clients, servers;
+	std::vector<std::thread> connecting;
+	rdma_cm_id *listener;
+
+	explicit Crowd(size_t size)
+	{
+		const ibv_qp_cap cap{1, 1, 16, 1, 0};
+		listener = create_ep(address, RAI_PASSIVE, "7191", cap);
+		require(!rdma_listen(listener, static_cast<int>(size)), "rdma_listen");
+		while (clients.size() < size)
+			clients.push_back(create_ep(address, 0, "7191", cap));
+		for (rdma_cm_id *id : clients)
+			connecting.emplace_back([id] { rdma_connect(id, nullptr); });
+		for (rdma_cm_id *id; servers.size() < size; servers.push_back(id))
+			require(!rdma_get_request(listener, &id), "rdma_get_request");
+	}
+	void connect()
+	{
+		for (rdma_cm_id *id : servers)
+			require(!rdma_accept(id, nullptr), "rdma_accept");
+		for (std::thread &each : connecting)
+			each.join();
+	}
+	~Crowd()
+	{
+		for (const auto *ids : {&clients, &servers})
+			for (rdma_cm_id *id : *ids)
+				rdma_destroy_ep(id);
+		rdma_destroy_ep(listener);
+	}
+};
+
+// At a depth of 128 a QP has 2 KiB and more for each side's reads, and 16 SGEs of 16 bytes for each
+// of its own.
+void charge_reads(const Group &group)
+{
+	constexpr long size = 32, least = 128 * 16 * 16;
+
+	group.join();
+	Crowd crowd(size);
+	const long before = group.number("memory.current");
+	crowd.connect();
+	const long grown = group.number("memory.current") - before;
+	require(grown >= 2 * size * least * 3 / 4,
+		"reads of " + std::to_string(2 * size) + " QPs are charged as " +
+			std::to_string(grown) + " bytes");
+}
+
 // Whether the kernel refuses the memory or kills for it is its own business.
 void exceed_memory(const Group &group)
 {
@@ -194,6 +247,7 @@ void group_memory()
 	Group group("memory");
 
 	in_child([&] { charge_rings(group); });
+	in_child([&] { charge_reads(group); });
 	group.set("memory.max", "104857600");
 	int status = finish(start([&] { exceed_memory(group); }));
 	require(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL), "memory.max");
@@ -209,6 +263,6 @@ Cases limit_cases()
 		 locked_memory},
 		{"rdma.max of a control group: EAGAIN beyond it, and works again after raising it",
 		 rdma_objects},
-		{"memory.max of a control group: rings are charged, and end there", group_memory},
+		{"memory.max of a control group: rings and reads are charged, and rings end there", group_memory},
 	};
 }

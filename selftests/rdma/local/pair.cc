@@ -142,7 +142,8 @@ std::optional<ibv_wc> End::completion(bool receive, int timeout_ms)
 	}
 }
 
-rdma_cm_id *create_ep(const std::string &address, int flags, const char *port)
+rdma_cm_id *create_ep(const std::string &address, int flags, const char *port,
+		      const ibv_qp_cap &cap)
 {
 	rdma_addrinfo hints{}, *found;
 	ibv_qp_init_attr attr{};
@@ -150,7 +151,7 @@ rdma_cm_id *create_ep(const std::string &address, int flags, const char *port)
 
 	hints.ai_flags = flags;
 	hints.ai_port_space = RDMA_PS_TCP;
-	attr.cap = {64, 64, 4, 4, 64};
+	attr.cap = cap;
 	attr.qp_type = IBV_QPT_RC;
 	require(!rdma_getaddrinfo(address.c_str(), port, &hints, &found), "rdma_getaddrinfo");
 	int ret = rdma_create_ep(&id, found, nullptr, &attr);

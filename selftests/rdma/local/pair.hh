@@ -58,7 +58,8 @@ struct End {
 
 // An id with a QP and CQs, by which a connection to this address and port can be made, or awaited
 // (RAI_PASSIVE).
-rdma_cm_id *create_ep(const std::string &address, int flags, const char *port = "7190");
+rdma_cm_id *create_ep(const std::string &address, int flags, const char *port = "7190",
+		      const ibv_qp_cap &cap = {64, 64, 4, 4, 64});
 
 // Connects the two: create(flags) makes the listening id (RAI_PASSIVE) and the connecting one (0);
 // ready() runs before the server accepts.
