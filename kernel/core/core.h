@@ -293,13 +293,6 @@ u32 core_markers_len(const struct core_markers *markers, u32 len);
 
 enum core_layer { CORE_LAYER_RDMAP = 0, CORE_LAYER_DDP = 1, CORE_LAYER_LLP = 2 };
 
-/* Error type of layer RDMAP, Local Catastrophic Error (RFC 5040 4.8), that the host tells apart. */
-#define CORE_RDMAP_LOCAL_ERROR	0
-
-/* Error codes of layer LLP (RFC 5044 8) that the host tells or counts. */
-#define CORE_LLP_CLOSED	1
-#define CORE_LLP_CRC_ERROR	2
-
 /**
  * struct core_terminate - a Terminate message, to be sent or as received
  * @layer: figure 9, 4 bits
@@ -330,6 +323,19 @@ bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out);
 
 /* layer << 12 | error type << 8 | error code: srnic_cqe.vendor_err. */
 u32 core_terminate_code(const struct core_terminate *term);
+
+/* What the host finds wrong, and the peer has to be told. */
+enum core_host_error {
+	CORE_HOST_LOCAL,	/* its own memory or queues (RFC 5040 figure 9) */
+	CORE_HOST_LLP_LOST,	/* the peer closed in the middle of something (RFC 5044 8) */
+};
+
+void core_terminate_of_host(enum core_host_error what, struct core_terminate *out);
+
+/* Whose fault a Terminate that is sent tells of, as far as that is counted. */
+enum core_fault { CORE_FAULT_OWN, CORE_FAULT_PEER, CORE_FAULT_CRC };
+
+enum core_fault core_terminate_fault(const struct core_terminate *sent);
 
 enum core_stream_event {
 	CORE_STREAM_FATAL,		/* IB_EVENT_QP_FATAL */

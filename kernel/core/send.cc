@@ -39,11 +39,9 @@ void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 // instead of it.
 [[gnu::cold, gnu::noinline]] void refuse(core_tx &tx, u8 status)
 {
-	core_terminate term{};
+	core_terminate term;
 
-	term.layer = local_catastrophic.layer;
-	term.etype = local_catastrophic.etype;
-	term.code = local_catastrophic.code;
+	core_terminate_of_host(CORE_HOST_LOCAL, &term);
 	tx.stopped = 1;
 	core_host_complete(host(tx), status);
 	core_host_terminate(host(tx), &term);

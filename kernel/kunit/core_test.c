@@ -427,8 +427,8 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_ERROR], 1, "bit %u", bit);
 		KUNIT_EXPECT_EQ_MSG(test, c->events[CORE_RX_WRITE], 0, "bit %u", bit);
 		said = core_rx_terminate(&c->rx);
-		KUNIT_EXPECT_EQ_MSG(test, said->layer, CORE_LAYER_LLP, "bit %u", bit);
-		KUNIT_EXPECT_EQ_MSG(test, said->code, CORE_LLP_CRC_ERROR, "bit %u", bit);
+		KUNIT_EXPECT_EQ_MSG(test, core_terminate_fault(said), CORE_FAULT_CRC, "bit %u",
+				    bit);
 	}
 }
 

@@ -461,7 +461,7 @@ static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit 
 
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&s.qp->base, &wr, NULL), 0);
 	say_send(test, &s, octets);
-	hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, CORE_RDMAP_LOCAL_ERROR, 0);
+	hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 0, 0);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), 0);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), 1);

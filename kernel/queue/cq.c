@@ -7,6 +7,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "queue/cq.h"
+#include "queue/opcodes.h"
 
 /* User space's index is a claim: a false one damages nothing but the contents of its own ring. */
 static u32 consumed(const struct srnic_cq *cq)
@@ -144,25 +145,6 @@ void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solici
 	srnic_cq_tell(&batch);
 }
 
-static enum ib_wc_opcode wc_opcode(u8 opcode)
-{
-	switch (opcode) {
-	case SRNIC_OP_WRITE:
-		return IB_WC_RDMA_WRITE;
-	case SRNIC_OP_READ:
-	case SRNIC_OP_READ_INV:
-		return IB_WC_RDMA_READ;
-	case SRNIC_OP_LOCAL_INV:
-		return IB_WC_LOCAL_INV;
-	case SRNIC_OP_REG_MR:
-		return IB_WC_REG_MR;
-	case SRNIC_OP_RECV:
-		return IB_WC_RECV;
-	default:
-		return IB_WC_SEND;
-	}
-}
-
 /*
  * Translates an entry; false if its QP is gone, whose completions nobody waits for any more. The
  * QP's address is all that is needed of it, so no reference is taken: a consumer does not destroy a
@@ -177,7 +159,7 @@ static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, stru
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = cqe->wr_id;
 	wc->status = cqe->status;
-	wc->opcode = wc_opcode(cqe->opcode);
+	wc->opcode = srnic_wc_opcode(cqe->opcode);
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
 	wc->qp = qp;

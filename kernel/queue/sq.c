@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "queue/opcodes.h"
 #include "queue/sq.h"
 
 int srnic_sq_alloc(struct srnic_sq *sq, u32 min_entries, u32 list)
@@ -253,28 +254,6 @@ bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how)
 
 /* ---- posting ---- */
 
-static int opcode_of(const struct ib_send_wr *wr)
-{
-	switch (wr->opcode) {
-	case IB_WR_RDMA_WRITE:
-		return SRNIC_OP_WRITE;
-	case IB_WR_SEND:
-		return SRNIC_OP_SEND;
-	case IB_WR_SEND_WITH_INV:
-		return SRNIC_OP_SEND_INV;
-	case IB_WR_RDMA_READ:
-		return SRNIC_OP_READ;
-	case IB_WR_RDMA_READ_WITH_INV:
-		return SRNIC_OP_READ_INV;
-	case IB_WR_LOCAL_INV:
-		return SRNIC_OP_LOCAL_INV;
-	case IB_WR_REG_MR:
-		return SRNIC_OP_REG_MR;
-	default:
-		return -EINVAL;
-	}
-}
-
 static u8 flags_of(const struct ib_send_wr *wr)
 {
 	return (wr->send_flags & IB_SEND_SIGNALED ? SRNIC_WQE_SIGNALED : 0) |
@@ -318,7 +297,7 @@ static int fill_sges(struct srnic_send_wqe *wqe, u32 room, const struct ib_send_
 static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 {
 	u32 room = sq->ring.slot_size - sizeof(*wqe);
-	int opcode = opcode_of(wr);
+	int opcode = srnic_opcode_of(wr->opcode);
 
 	if (opcode < 0)
 		return opcode;

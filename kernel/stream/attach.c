@@ -338,7 +338,6 @@ static bool cut_short(struct srnic_qp *qp)
 
 void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, bool peer)
 {
-	const struct core_terminate lost = { .layer = CORE_LAYER_LLP, .code = CORE_LLP_CLOSED };
 	struct srnic_tx *tx = &qp->tx;
 	bool cut = false;
 
@@ -349,7 +348,7 @@ void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, boo
 	}
 	srnic_tx_unlock(qp);
 	if (cut)
-		srnic_qp_terminate(qp, &lost);
+		srnic_qp_host_error(qp, CORE_HOST_LLP_LOST);
 	srnic_tx_run(qp);
 }
 

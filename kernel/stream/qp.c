@@ -131,6 +131,14 @@ void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term)
 	srnic_tx_kick(qp);
 }
 
+void srnic_qp_host_error(struct srnic_qp *qp, enum core_host_error what)
+{
+	struct core_terminate term;
+
+	core_terminate_of_host(what, &term);
+	srnic_qp_terminate(qp, &term);
+}
+
 void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = {.device = qp->base.device, .element.qp = &qp->base, .event = type};
@@ -152,23 +160,15 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 	qp->base.event_handler(&event, qp->base.qp_context);
 }
 
-/*
- * A CQ of this QP has lost a completion: no further one could be trusted to be the next. A local
- * catastrophic error (RFC 5040 4.8, figure 9).
- */
-static void overrun(struct srnic_qp *qp)
-{
-	srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
-}
-
+/* A CQ that has lost a completion: no further one could be trusted to be the next. */
 static void sends_overrun(struct srnic_cq_user *user)
 {
-	overrun(container_of(user, struct srnic_qp, sends));
+	srnic_qp_host_error(container_of(user, struct srnic_qp, sends), CORE_HOST_LOCAL);
 }
 
 static void receives_overrun(struct srnic_cq_user *user)
 {
-	overrun(container_of(user, struct srnic_qp, receives));
+	srnic_qp_host_error(container_of(user, struct srnic_qp, receives), CORE_HOST_LOCAL);
 }
 
 static void attach_cqs(struct srnic_qp *qp)

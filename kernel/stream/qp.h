@@ -230,6 +230,8 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 void srnic_qp_fail(struct srnic_qp *qp);
 /* Moves to TERMINATING with this Terminate (a QP that is not RTS stays as it is). Any context. */
 void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term);
+/* The same for an error that is not in what the peer sent. */
+void srnic_qp_host_error(struct srnic_qp *qp, enum core_host_error what);
 /* Raises an async event, once per connection. Any context. */
 void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
 /*

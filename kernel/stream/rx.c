@@ -168,7 +168,7 @@ static void deliver_read_response(struct srnic_qp *qp)
 	if (!rtr)
 		srnic_sq_complete(&qp->sq, index, status, len);
 	if (status != SRNIC_WC_SUCCESS)
-		srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
+		srnic_qp_host_error(qp, CORE_HOST_LOCAL);
 	smp_mb();	/* pairs with core_host_wait_for_reads() */
 	if (READ_ONCE(qp->tx.read_stall))
 		srnic_tx_kick(qp);
@@ -239,13 +239,13 @@ static void release_hold(struct srnic_qp *qp)
 	srnic_tx_kick(qp);
 }
 
-/* A local catastrophic error is not the peer's. */
 static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 {
-	if (term->layer == CORE_LAYER_RDMAP && term->etype == CORE_RDMAP_LOCAL_ERROR)
-		return;
-	srnic_count(qp->dev, SRNIC_RX_ERRORS, 1);
-	if (term->layer == CORE_LAYER_LLP && term->code == CORE_LLP_CRC_ERROR)
+	enum core_fault fault = core_terminate_fault(term);
+
+	if (fault != CORE_FAULT_OWN)
+		srnic_count(qp->dev, SRNIC_RX_ERRORS, 1);
+	if (fault == CORE_FAULT_CRC)
 		srnic_count(qp->dev, SRNIC_RX_CRC_ERRORS, 1);
 }
 
@@ -314,7 +314,7 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 static void unreadable(struct srnic_qp *qp)
 {
 	core_rx_stop(&qp->rx.core);
-	srnic_qp_terminate(qp, &(struct core_terminate) { .layer = CORE_LAYER_RDMAP });
+	srnic_qp_host_error(qp, CORE_HOST_LOCAL);
 }
 
 static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)

@@ -325,7 +325,7 @@ static void expect_refused(SendEnd &end, u8 status)
 	EXPECT_EQ(end.host.taken, 1u);
 	ASSERT_TRUE(end.host.terminate);
 	EXPECT_EQ(end.host.terminate->layer, CORE_LAYER_RDMAP);
-	EXPECT_EQ(end.host.terminate->etype, CORE_RDMAP_LOCAL_ERROR);
+	EXPECT_EQ(end.host.terminate->etype, 0);
 	EXPECT_FALSE(end.host.terminate->has_ddp || end.host.terminate->has_rdmap);
 }
 

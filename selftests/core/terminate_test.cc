@@ -179,6 +179,35 @@ TEST(TerminateMeans, AnEventToItsSender)
 	}
 }
 
+TEST(TerminateMeans, WhatTheHostFindsIsItsOwnErrorOrALostConnection)
+{
+	core_terminate local, lost;
+
+	core_terminate_of_host(CORE_HOST_LOCAL, &local);
+	core_terminate_of_host(CORE_HOST_LLP_LOST, &lost);
+	EXPECT_EQ(core_terminate_code(&local), 0x0000u); // RFC 5040 figure 9
+	EXPECT_EQ(core_terminate_code(&lost), 0x2001u);  // RFC 5044 8
+	EXPECT_FALSE(local.has_ddp || local.has_rdmap || lost.has_ddp || lost.has_rdmap);
+}
+
+TEST(TerminateMeans, AFaultOfThisEndTheOtherOrTheWay)
+{
+	const struct {
+		u8 layer, etype, code;
+		core_fault fault;
+	} cases[] = {
+		{0, 0, 0, CORE_FAULT_OWN},  {0, 0, 7, CORE_FAULT_OWN},	{0, 1, 2, CORE_FAULT_PEER},
+		{1, 0, 0, CORE_FAULT_PEER}, {2, 0, 1, CORE_FAULT_PEER}, {2, 0, 2, CORE_FAULT_CRC},
+		{1, 1, 2, CORE_FAULT_PEER}, {2, 0, 3, CORE_FAULT_PEER},
+	};
+
+	for (const auto &c : cases) {
+		core_terminate term = term_with(c.layer, c.etype, c.code, {}, 0, {});
+
+		EXPECT_EQ(core_terminate_fault(&term), c.fault) << +c.layer << ' ' << +c.etype;
+	}
+}
+
 // RFC 5041 7.2: "DDP Message too long for available buffer": of the Send, not of another message.
 TEST(TerminateMeans, ALengthErrorToTheReceiveThatASendWasTooLongFor)
 {

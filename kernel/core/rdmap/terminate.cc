@@ -70,6 +70,11 @@ bool is(const core_terminate &term, core_layer layer, u8 etype)
 	return term.layer == layer && term.etype == etype;
 }
 
+bool is_local(const core_terminate &term)
+{
+	return is(term, CORE_LAYER_RDMAP, local_catastrophic.etype);
+}
+
 // Error type 1 is of the buffer that a header names: DDP's Tagged Buffer Error, RDMAP's Remote
 // Protection Error.
 bool is_access_error(const core_terminate &term)
@@ -101,6 +106,25 @@ u32 core_terminate_code(const struct core_terminate *term)
 	return u32{term->layer} << 12 | u32{term->etype} << 8 | term->code;
 }
 
+void core_terminate_of_host(enum core_host_error what, struct core_terminate *out)
+{
+	const Error why = what == CORE_HOST_LLP_LOST ? error(LlpError::closed) : local_catastrophic;
+
+	*out = {};
+	out->layer = why.layer;
+	out->etype = why.etype;
+	out->code = why.code;
+}
+
+enum core_fault core_terminate_fault(const struct core_terminate *sent)
+{
+	if (is_local(*sent))
+		return CORE_FAULT_OWN;
+	if (sent->layer == CORE_LAYER_LLP && sent->code == static_cast<u8>(LlpError::crc))
+		return CORE_FAULT_CRC;
+	return CORE_FAULT_PEER;
+}
+
 enum core_stream_event core_terminate_event(const struct core_terminate *sent)
 {
 	if (is_access_error(*sent))
@@ -129,7 +153,7 @@ struct core_refusal core_terminate_refusal(const struct core_terminate *received
 
 	if (term.layer != CORE_LAYER_RDMAP && term.layer != CORE_LAYER_DDP)
 		return {CORE_REFUSED_NOTHING, 0, 0};
-	if (is(term, CORE_LAYER_RDMAP, CORE_RDMAP_LOCAL_ERROR))
+	if (is_local(term))
 		return {CORE_REFUSED_NOTHING, 0, 0};
 	if (is_on(term, Queue::read_request))
 		return {CORE_REFUSED_READ, status, load<UntaggedHeader>(term.ddp).msn.host()};

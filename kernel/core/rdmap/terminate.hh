@@ -33,7 +33,7 @@ struct Error {
 
 constexpr Error no_error = {0xff, 0, 0, Included::nothing};
 
-// RFC 5040 figure 9: any code will do, and no header is there to blame.
+// RFC 5040 figure 9: error type 0 of layer RDMAP; any code will do, and no header is there to blame.
 constexpr Error local_catastrophic = {CORE_LAYER_RDMAP, 0, 0, Included::nothing};
 
 // The RDMA header is only ever that of an RDMA Read Request.
@@ -55,7 +55,7 @@ constexpr Error error(UntaggedError code)
 	return {CORE_LAYER_DDP, 2, static_cast<u8>(code), Included::ddp};
 }
 
-enum class LlpError : u8 { crc = CORE_LLP_CRC_ERROR, framing = 3 }; // RFC 5044 8
+enum class LlpError : u8 { closed = 1, crc = 2, framing = 3 }; // RFC 5044 8
 constexpr Error error(LlpError code)
 {
 	return {CORE_LAYER_LLP, 0, static_cast<u8>(code), Included::nothing};
