@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Runs every test of this folder (or those named), one after the other, and sums up.
+# Runs every test of this folder (or those named), one after the other, and prints a summary.
 cd "$(dirname "$0")" || exit
 status=0
 ALL="rping.sh perftest.sh rcopy.sh pyverbs.sh markers.sh lifecycle.sh local.sh semantics.sh consumer.sh nfs.sh

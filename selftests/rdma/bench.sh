@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Side by side in one guest: srnic and siw in turn on one dummy interface, both ends in one namespace (so the
-# packets take `lo`, the path on which siw's servers work). Every figure is the median of RUNS alternating runs.
+# Compares srnic and siw in one guest: in turn on one dummy interface, both ends in one namespace (so packets take `lo`,
+# where siw's servers work). Every figure is the median of RUNS alternating runs.
 cd "$(dirname "$0")" && . ./lib.sh
 
 ADDRESS=10.77.0.1 RUNS=${RUNS:-5} ITERS=${ITERS:-1000}

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What a stranger reads on the wire: tshark's MPA, DDP and RDMAP dissectors decode a capture of every RDMAP message (RFC 5040
-# 4.3), and find as many of each, and as many octets in them, as capture/operations.cc says it has sent, every CRC good and
-# no packet malformed. And how large the FPDUs are, and what a Request of revision 1 looks like. siw.sh does the same with a
-# peer that is not ours.
+# tshark's MPA, DDP and RDMAP dissectors decode a capture of every RDMAP message (RFC 5040 4.3). They must find as many of
+# each, with as many octets, as capture/operations.cc says it sent, every CRC good and no packet malformed. Also checks
+# the size of FPDUs and the Request of revision 1. siw.sh does the same with siw as the peer.
 #
 # MESSAGES: of each kind, to each address.
 cd "$(dirname "$0")" && . ./lib.sh && . capture/tshark.sh
@@ -18,7 +17,7 @@ operations() { # FILE ADDRESS
 
 # ---- RFC 5044 4.5: the MULPDU ----
 
-# 1500 octets less the headers of IP and TCP and 12 for TCP's timestamps are a multiple of four; less length and CRC field.
+# 1500 octets less the headers of IP and TCP and 12 for TCP's timestamps, a multiple of four; less length and CRC field.
 ulpdus_are() { # FILE LENGTH...
 	local found
 	found=$(full_ulpdus "$1" | tr '\n' ' ')
@@ -26,7 +25,7 @@ ulpdus_are() { # FILE LENGTH...
 	[ "$found" = "${*:2} " ]
 }
 
-# The segments that were built when the MTU changed may still be of the old size, no later ones.
+# Segments already built when the MTU changes may still have the old size, later ones not.
 mtu_changes() { # FILE ADDRESS
 	captured "$1" sr1 veth1 ns0 "$WRITES" sr0 sr1 "$2" 4 "ip link set veth0 mtu 1400"
 	local status=$?
@@ -34,7 +33,7 @@ mtu_changes() { # FILE ADDRESS
 	return $status
 }
 
-# TCP's segments are of 65483 octets there, as soon as it believes in the peer's window.
+# TCP segments have 65483 octets there once TCP has learned the peer's window.
 largest_is() { # FILE LENGTH
 	local found
 	found=$(full_ulpdus "$1" | sort -n | uniq | tr '\n' ' ')

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What a connection stands on goes away while it moves data: the link, the address, the interface, the peer's process,
-# the device, the module. Nothing hangs, nothing is left, and afterwards everything works.
+# Takes away what a connection needs while it moves data: the link, the address, the interface, the peer's process, the
+# device, the module. Nothing may hang or leak, and afterwards everything must work.
 #
-# KILLS, DELETES, UNLOADS: how often. A kernel with KASAN in user-mode Linux wants UNLOADS=0: there it complains of
-# memcmp in a module that is loaded a second time.
+# KILLS, DELETES, UNLOADS: how often. Use UNLOADS=0 with KASAN in user-mode Linux: it reports memcmp falsely in a module
+# that is loaded a second time.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh
 
 KILLS=${KILLS:-200}
@@ -25,7 +25,7 @@ start_sending() { # OPTION...
 	progresses
 }
 
-# As start_sending, and all of so many connections are there.
+# As start_sending, and waits until so many connections are up.
 start_all_sending() { # CONNECTIONS OPTION...
 	local connects
 	connects=$(counter srnic0 connects)
@@ -51,15 +51,14 @@ link_flaps() {
 	stop_sending && grep -q 'broken=0 stalled=0 wrong=0' "$LOGS/send"
 }
 
-# set_peer_timeout SECONDS: how long srnic0 waits for a silent peer, on connections made from now on.
+# set_peer_timeout SECONDS: of srnic0, for connections established later.
 set_peer_timeout() { echo "$1" >/sys/class/infiniband/srnic0/peer_timeout; }
 
-# With what a neighbour knows of it again: rdma_cm's own patience with one is another matter (lib.sh).
+# Also resolves the neighbours again: rdma_cm waits for them only briefly (lib.sh).
 address_back() { ip -n sr0 addr add "$IP0/24" dev veth0 && reach sr0 "$IP1" && reach sr1 "$IP0"; }
 
-# The peer cannot tell, so a connection with octets under way ends by TCP's timeout; the sender hears of it. One that
-# just waits for an answer has nothing that could time out: a delay keeps octets under way, and of many connections at
-# least one has some.
+# The peer cannot tell: connections end by peer_timeout, and the sender gets an event. The delay keeps bytes in flight on
+# at least one of many connections.
 address_removed() {
 	modprobe sch_netem && tc -n sr0 qdisc add dev veth0 root netem limit 10000 delay 100ms || return
 	set_peer_timeout 8
@@ -72,7 +71,7 @@ address_removed() {
 	grep -q 'broken=[1-9].*wrong=0' "$LOGS/send" && settled "$OBJECTS"
 }
 
-# The sender gives up before TCP does: what it had is cleaned up without the peer's help.
+# The sender gives up before TCP does: its objects are cleaned up without the peer's help.
 address_removed_impatiently() {
 	local status
 	start_sending -w 5000 && ip -n sr0 addr del "$IP0/24" dev veth0 || return
@@ -100,8 +99,8 @@ connecting_takes() {
 	die_at_once $!
 }
 
-# One kill at some time in a client's life, the second half of which it is connected: of the client, or of the server, of
-# which the client then hears.
+# Kills the client or the server at a random time in the client's life; it is connected in the second half. If the server
+# dies, the client gets an event.
 kill_one() { # WHICH
 	local life=$((RANDOM % (CONNECTING + (CONNECTING < 400 ? CONNECTING : 400))))
 	kill -0 "$SERVER" 2>/dev/null || serve || return
@@ -148,7 +147,7 @@ listeners() {
 }
 
 # Verified traffic in both directions, two rpings and a perftest. Four connections move data when it returns; the others
-# may be on their way.
+# may still be connecting.
 load() {
 	local connects
 	connects=$(counter srnic0 connects)
@@ -169,7 +168,7 @@ load() {
 	sleep "$(printf '0.%03d' $((RANDOM % 300)))"
 }
 
-# All of it ends when it is told to, whatever it was in the middle of.
+# All of it ends when killed, whatever it was doing.
 unload() {
 	local pid
 	kill -9 "${LOAD[@]}" 2>/dev/null
@@ -222,7 +221,7 @@ check "the link goes down and comes up three times: the transfer goes on" link_f
 check "the address is removed: the connection times out, its owner hears of it" address_removed
 check "the address is removed: its owner gives up, and nothing is left" address_removed_impatiently
 check "and everything works again" works
-# iw_cm forgets a Request whose listener is being destroyed, as that of a killed server is: the client hears of it by time.
+# iw_cm drops a Request whose listener is being destroyed, as with a killed server: the client sees a timeout.
 set_reply_timeout 8
 measured "kill -9 of one end in the middle of a transfer, $KILLS times" kills
 set_reply_timeout

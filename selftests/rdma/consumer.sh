@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What consumers in the kernel rely on (consumer/, a module that is one): that a completed request gives its buffer back,
-# on links on which TCP has to keep what it sends for long; keys from fast registration, and that they can be taken back;
-# chains of requests; draining.
+# What kernel consumers rely on, tested by a module (consumer/): the buffer of a completed request may be reused, also on
+# links where TCP must keep data for long; fast registration and invalidation of keys; chains of requests; draining.
 #
-# REUSE: rounds of each way on each link. REUSE_OCTETS: of each; siw registers 256 pages at most. RACES: how often what
-# races is tried. TYPE: another driver, first part only; with siw some of it fails, which shows that it can. (siw always
-# listens in the namespace of the caller, so between namespaces it has no connection.)
+# REUSE: rounds of each way on each link. REUSE_OCTETS: bytes of each; siw registers 256 pages at most. RACES: tries of
+# each race. TYPE: another driver, first part only; siw fails some of it, which shows that the test can fail. (siw listens
+# in the caller's namespace, so it has no connections between namespaces.)
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
 
 MODULE=$PWD/consumer/srnic_consumer.ko
@@ -15,7 +14,7 @@ REUSE=${REUSE:-20}
 REUSE_OCTETS=${REUSE_OCTETS:-1044480}
 RACES=${RACES:-20}
 
-# One line to the module, and what it has to say. Descriptor 8 is the peer's namespace.
+# Writes one line to the module and reads its answer. Descriptor 8 is the peer's namespace.
 # shellcheck disable=SC2016 # expanded by the inner shell
 run_case='exec 8<"$1" 9<>'$DEVICE' && shift && echo "$* 8" >&9; status=$?; cat <&9; exit $status'
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# The demonstration, in the guest: two "hosts" (lib.sh draws them), and programs that know nothing of srnic.
+# The demonstration, in the guest: unmodified RDMA programs between two "hosts" (lib.sh has a drawing).
 cd "$(dirname "$0")" && . ./lib.sh
 
 SUMMARY=()

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Memory runs out. First in the calls of a program, one allocation after the other (faults/nth.cc); then at random, for a
-# while, in the kernel's own threads (where connections are made and the engine runs), in programs, and under TCP.
-# Whatever fails then: nothing hangs, no octet is wrong, no object is left, and afterwards everything works.
+# Out of memory. First in a program's calls, one allocation after the other (faults/nth.cc); then at random, for a while,
+# in kernel threads (which set up connections and run the engine), in programs, and in TCP. Whatever fails: nothing may
+# hang, no byte be wrong, no object be left, and afterwards everything must work.
 #
-# STEP: from the 100th allocation of a call on, only every STEP-th fails. ROUNDS: of each kind of random failures.
+# STEP: from the 100th allocation of a call on, only every STEP-th fails. ROUNDS: of each kind of random failure.
 # LIMIT_ALL: seconds for all calls.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh
 
@@ -18,13 +18,13 @@ set_faults() { # NAME VALUE: of both kinds
 	echo "$2" >"$DEBUGFS/failslab/$1" && echo "$2" >"$DEBUGFS/fail_page_alloc/$1"
 }
 
-# Failures of all allocations, also those that may sleep, and not a word of each.
+# All allocations may fail, also those that may sleep; failures are not logged.
 arm_faults() {
 	set_faults probability 0 && set_faults ignore-gfp-wait N && set_faults verbose 0 && set_faults interval 1 &&
 		echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
 }
 
-# nth's lines are this script's own.
+# nth's lines count as this script's.
 each_allocation() {
 	ip -n sr0 link add spare0 type dummy
 	LIMIT=${LIMIT_ALL:-900} in_ns sr0 "$NTH $IP0 veth0 spare0 ${STEP:-1}" | tee "$LOGS/nth"
@@ -39,9 +39,9 @@ leak_check() { # NAME
 	[ ! -w "$DEBUGFS/kmemleak" ] || check "$1" no_leaks
 }
 
-# What kmemleak finds that srnic itself has allocated: srnic is the innermost module in the backtrace. The rest is then
-# forgotten: the core does leak where memory runs out (uverbs some nodes of its tables, when "rdma link add" fails half
-# way), with srnic among its callers.
+# Leaks of memory that srnic itself allocated: it is the innermost module in kmemleak's backtrace. Others are cleared: the
+# RDMA core leaks when memory runs out (uverbs some nodes of its tables, if "rdma link add" fails half way), with srnic
+# among its callers.
 no_leaks() {
 	local list=$DEBUGFS/kmemleak
 	sleep 6
@@ -55,8 +55,8 @@ no_leaks() {
 
 # ---- at random ----
 
-# The kernel threads that srnic's work runs in. Not the unbound ones, in which iw_cm and rdma_cm work: rdma_ucm of 6.12 locks
-# itself up for good if it finds no memory for a CONNECT_REQUEST (it destroys the id that its caller has locked).
+# The kernel threads that srnic's work runs in. Not the unbound ones of iw_cm and rdma_cm: rdma_ucm of 6.12 deadlocks if it
+# has no memory for a CONNECT_REQUEST (it destroys the id that its caller has locked).
 mark_workers() { # 1 or 0
 	local p name
 	for p in /proc/[0-9]*; do
@@ -65,7 +65,7 @@ mark_workers() { # 1 or 0
 	done 2>/dev/null
 }
 
-# As carrier(), but its allocations may fail.
+# As carrier(), but with failing allocations.
 failing_carrier() {
 	local ns=$1 log=$2
 	shift 2
@@ -76,7 +76,7 @@ failing_carrier() {
 
 injections_left() { echo $(($(cat "$DEBUGFS/failslab/times") + $(cat "$DEBUGFS/fail_page_alloc/times"))); }
 
-# Nothing but builtins: this shell has no better chance to get memory than anybody else.
+# Builtins only: a fork of this shell might fail, too.
 storm() { # PERCENT TIMES SECONDS
 	local none
 	set_faults times "$2"
@@ -85,9 +85,8 @@ storm() { # PERCENT TIMES SECONDS
 	until set_faults probability 0; do :; done
 }
 
-# Those that carry may break and connect again, but they get through when it is over, and both ends end as they are told
-# to, neither with a wrong octet nor by a crash; then nothing of them is there. A limit that is never reached counts the
-# failures.
+# Carriers may break and reconnect, but must move data after the storm. Both end when told to, without a wrong byte or a
+# crash. A limit that is never reached counts the failures.
 under_storm() { # CARRIER PERCENT
 	local i sender status=0 INJECTED=0
 	serve -m || return
@@ -119,7 +118,7 @@ in_workers() {
 
 in_programs() { set_faults task-filter Y && under_storm failing_carrier 3; }
 
-# fail_sockets 1 or 0: those caches of socket buffers that can be told (one that is merged with others cannot).
+# fail_sockets 1 or 0: the slab caches of socket buffers, except merged ones, which cannot be selected.
 fail_sockets() {
 	local cache
 	for cache in /sys/kernel/slab/skbuff_*; do
@@ -127,8 +126,7 @@ fail_sockets() {
 	done 2>/dev/null
 }
 
-# The caches of socket buffers fail in any context, also in interrupts. (All caches: a user-mode Linux does not survive
-# a fork that fails.)
+# Socket buffer caches fail in any context, also in interrupts. (Not all caches: a failed fork kills user-mode Linux.)
 in_network() {
 	local status
 	set_faults task-filter N && echo Y >"$DEBUGFS/failslab/cache-filter" && fail_sockets 1

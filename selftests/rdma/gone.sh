@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Peers that are gone: from one moment on the cable carries nothing. Both ends of a connection hear of it in the time that
-# peer_timeout gives, be it idle or busy; a cut that is shorter harms nothing.
+# Peers that are gone: the cable suddenly carries nothing. Both ends of a connection, idle or busy, notice within
+# peer_timeout; a shorter cut does no harm.
 cd "$(dirname "$0")" && . ./lib.sh
 
 TIMEOUT=4	# seconds: peer_timeout
@@ -20,7 +20,7 @@ mend_cable() {
 	done
 }
 
-# An rping that goes on until something ends it; with `idle` its client stands still, and so do both ends of the connection.
+# An endless rping; with `idle` its client is stopped, so both ends of the connection are idle.
 connect() { # busy | idle
 	local before
 	before=$(counter srnic0 connects)
@@ -33,7 +33,7 @@ connect() { # busy | idle
 	[ "$1" = busy ] || stop_client
 }
 
-# A moment later nothing is under way any more.
+# After a moment nothing is in flight.
 stop_client() {
 	CLIENT_PROCESS=$(pgrep -f "^rping -c -a $IP1 -p 7190") && kill -STOP "$CLIENT_PROCESS" && sleep 0.5
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # A peer that breaks every rule a receiver checks (hostile/), against a verbs program in the other namespace. Each row of
 # its tables is one test: the exact Terminate, the end of the stream, the victim's memory, completions and events, and
-# that another connection of the victim lives on.
+# that another connection of the victim still works.
 #
 # OCTETS: which of the cases are also sent octet by octet: 1: each (default), 3: every third, 0: none. ONLY: part of the
 # names of the cases to run.

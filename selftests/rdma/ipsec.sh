@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# IPsec under the connections (RFC 5040 8.2, RFC 5041 8.2, RFC 7146): the kernel's ESP between the two hosts, in transport and
-# in tunnel mode, with AES-GCM. Everything works as without it, and a sniffer on the cable sees ESP and nothing else: no TCP,
-# and not one of the patterns that were sent; without ESP it sees them all, so it would have.
+# IPsec below the connections (RFC 5040 8.2, RFC 5041 8.2, RFC 7146): the kernel's ESP between the two hosts, in transport
+# and tunnel mode, with AES-GCM. Everything works as without it. A sniffer on the cable sees only ESP: no TCP, and none of
+# the patterns that were sent. Without ESP it sees them all.
 cd "$(dirname "$0")" && . ./lib.sh
 
 PINGS=${PINGS:-50}
@@ -38,7 +38,7 @@ esp_down() {
 
 # ---- the sniffer ----
 
-# What either end gives to the cable; what it takes from there is shown once more in clear, when tunnel mode has undone it.
+# Only what each end sends: in tunnel mode, received packets show up a second time, decrypted.
 sniff() { # FILE
 	local n fd
 	SNIFFERS=() SAID=()
@@ -50,7 +50,7 @@ sniff() { # FILE
 	done
 }
 
-# Ends when the last packet has been written, and has been if none was missed.
+# Ends once the last packet has been written; true if none was missed.
 sniffed() {
 	local n missed
 	sleep 2
@@ -81,7 +81,7 @@ in_clear() {
 	[ "$tcp" -ge $((2 * PINGS)) ] && [ "$esp" = 0 ] && [ "$found" -ge $((4 * PINGS)) ] && [ "$mpa" -ge 6 ]
 }
 
-# Neighbour discovery is not of the connections: no policy is asked for multicast, nor for the link-local addresses.
+# Without neighbour discovery: there is no policy for multicast or link-local addresses.
 hidden() { # MODE
 	local file=$LOGS/$1.pcap tcp esp other found
 	watched "$file" || return
@@ -92,7 +92,7 @@ hidden() { # MODE
 	[ "$tcp" = 0 ] && [ "$other" = 0 ] && [ "$esp" -ge $((2 * PINGS)) ] && [ "$found" = 0 ]
 }
 
-# Every one of the four associations has carried packets, at both ends, and none that it could not verify.
+# Each of the four associations carried packets, at both ends, and all of them verified.
 associations_used() {
 	local n said
 	said=$(for n in 0 1; do ip -n sr$n -s xfrm state; done |

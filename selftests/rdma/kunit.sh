@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# The module's own tests (kernel/kunit), which the kernel runs when a srnic that was built with them is loaded: one TAP
-# line for each KUnit case. Where the kernel has no KUnit there is no such module, and this is skipped.
+# The module's KUnit tests (kernel/kunit), which run when a module built with them is loaded: one TAP line for each case.
+# Skipped if the kernel has no KUnit.
 cd "$(dirname "$0")" && . ./lib.sh
 
 MODULE=$PWD/srnic-kunit.ko
 RESULTS=/sys/kernel/debug/kunit
 SUITES="srnic_core srnic_framing srnic_mr srnic_cq srnic_srq srnic_ring srnic_qp srnic_listen srnic_connect srnic_stream srnic_batch"
 
-# In place of the module that is installed, which `rdma link add` loads again when it is wanted.
+# Replaces the installed module, which the next `rdma link add` loads again.
 load() {
 	local needs
 	needs=$(modinfo -F depends "$MODULE")
 	modprobe -r srnic && modprobe -a ${needs//,/ } && insmod "$MODULE"
 }
 
-# Says what the log has on one case, the verdict last, and whether that is good.
+# Prints the log of one case, the verdict last; true if it passed.
 verdict() { # FILE CASE
 	local said
 	said=$(awk -v name="$2" '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What the tests in this folder share: two "hosts", and TAP output. Sourced by each of them, as root, on a machine where
+# Shared by the tests in this folder: two "hosts", and TAP output. Sourced by each of them, as root, on a machine where
 # srnic is installed.
 #
 #   namespace sr0                      namespace sr1
@@ -15,7 +15,7 @@ HOST0=10.98.0.1 HOST60=fd98::1
 TESTS=0 FAILED=0
 LOGS=$(mktemp -d)
 
-# Commands in a namespace. nsenter and not `ip netns exec`: that would mount a /sys which shows no RDMA devices.
+# Commands in a namespace. nsenter, because `ip netns exec` would mount a /sys without RDMA devices.
 ns0() { nsenter --net=/run/netns/sr0 "$@"; }
 ns1() { nsenter --net=/run/netns/sr1 "$@"; }
 
@@ -33,7 +33,7 @@ cable_up() {
 	reach sr0 "$IP1" && reach sr0 "$IP61" && reach sr1 "$IP60"
 }
 
-# IPv6 needs a moment after its link is up, longer than rdma_cm's patience with a neighbour.
+# After link up IPv6 needs longer than rdma_cm waits for a neighbour.
 reach() { ip netns exec "$1" ping -q -c 1 -w 10 "$2" >/dev/null; }
 
 devices_up() {
@@ -41,7 +41,7 @@ devices_up() {
 		ns1 rdma link add srnic1 type srnic netdev veth1
 }
 
-# srnic2, a device of its own in sr0: both ends are on it, and the octets go through lo.
+# srnic2, another device in sr0: both ends are on it, so data goes through lo.
 host_device_up() { # TYPE
 	ip -n sr0 link add dummy0 type dummy && ip -n sr0 addr add $HOST0/24 dev dummy0 &&
 		ip -n sr0 addr add $HOST60/64 dev dummy0 nodad && ip -n sr0 link set dummy0 up &&
@@ -58,8 +58,8 @@ everything_down() {
 	rm -rf "$LOGS"
 }
 
-# check NAME COMMAND...: one TAP line, and how long it took if that was long; what the command printed goes to the log,
-# and to the output if it failed.
+# check NAME COMMAND...: one TAP line, with the time if it took long. The command's output goes to the log, and also to
+# stdout if it failed.
 check() {
 	local name=$1 log began=$SECONDS
 	shift
@@ -81,10 +81,10 @@ in_ns() { # NS COMMAND-STRING
 	timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -o pipefail -c "$2"
 }
 
-# The same as the last thing of a subshell, that is with `&`: $! is the command then, and killing it ends the command.
+# The same, for use last in a subshell with `&`: $! is then the command itself and can be killed.
 become_in_ns() { exec timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -c "$2"; }
 
-# Runs both, the client as soon as the server listens (on PORT, if given). The status is that of both.
+# Runs both, the client as soon as the server listens (on PORT, if given). Fails if either fails.
 with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
 	local server status=0 port=${5:-}
 	become_in_ns "$1" "exec $2" >"$LOGS/server" 2>&1 &
@@ -97,9 +97,8 @@ with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
 	return "$status"
 }
 
-# The same for perftest. Its server connects twice, and opens a listening id for each: a client that comes in between is
-# refused, or hears nothing (iw_cm forgets a Request whose listener is being destroyed); that is nobody's fault but theirs,
-# and tried again.
+# The same for perftest. Its server accepts two connections with a new listening id for each. A client that connects in
+# between is refused, or gets no answer (iw_cm drops a Request whose listener is being destroyed), so this tries again.
 with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
 	local try said status
 	for try in 1 2 3; do
@@ -113,7 +112,7 @@ with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
 	return $status
 }
 
-# rping, each octet verified. The server's namespace, the client's, the server's address, how often, how many octets.
+# rping, with every byte verified.
 rping_between() { # SERVER-NS CLIENT-NS ADDRESS COUNT SIZE
 	with_server "$1" "rping -s -a $3 -C $4 -S $5 -v -p 7174" \
 		"$2" "rping -c -a $3 -C $4 -S $5 -v -V -p 7174 | tail -n 1 | cut -c 1-100" 7174
@@ -130,7 +129,7 @@ counter() { # DEVICE NAME
 	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
 }
 
-# What TCP has counted, in both namespaces.
+# A TCP counter, summed over both namespaces.
 tcp_count() { # NAME, as nstat has it
 	local n
 	for n in 0 1; do
@@ -138,7 +137,7 @@ tcp_count() { # NAME, as nstat has it
 	done | awk '{n += $1} END {print n + 0}'
 }
 
-# Until the command succeeds, for so many tenths of a second.
+# Waits until the command succeeds, at most so many tenths of a second.
 within() { # TENTHS COMMAND...
 	local tenths=$1
 	shift
@@ -151,28 +150,28 @@ within() { # TENTHS COMMAND...
 
 counter_is_above() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
 
-# The counter rises above what it was, or a while passes.
+# Waits until the counter rises above BEFORE.
 rises() { # DEVICE NAME BEFORE
 	within $((${PATIENCE:-10} * 10)) counter_is_above "$@" && return
 	echo "$2 of $1: $(counter "$1" "$2"), and $3 before"
 	return 1
 }
 
-# More connections than so many have been made on the device, and octets go both ways now.
+# Waits until the device has made more than so many connections and data goes both ways.
 moves_data() { # DEVICE CONNECTS
 	rises "$1" connects "$2" && rises "$1" tx_octets "$(counter "$1" tx_octets)" &&
 		rises "$1" rx_octets "$(counter "$1" rx_octets)"
 }
 
-# The revision of the Requests from now on.
+# Sets the MPA revision of Requests.
 set_revision() { echo "$1" >/sys/module/srnic/parameters/mpa_revision; }
 
-# How many seconds an initiator waits for a Reply from now on; 30 unless told.
+# Sets how many seconds an initiator waits for a Reply; default 30.
 set_reply_timeout() { echo "${1:-30}" >/sys/module/srnic/parameters/reply_timeout; }
 
 objects_are() { [ "$(objects)" = "$1" ]; }
 
-# The objects (a function of the script's) are, at the latest in so many tenths of a second, what they were.
+# Waits, at most so many tenths of a second, until the output of objects (a function of the script's) is BEFORE again.
 settled() { # BEFORE [TENTHS]
 	within "${2:-150}" objects_are "$1" && return
 	echo "before:" "$1"
@@ -180,7 +179,7 @@ settled() { # BEFORE [TENTHS]
 	return 1
 }
 
-# Until somebody listens on the TCP port in the namespace (srnic's listeners are TCP sockets), or the server is gone.
+# Waits until the server exits or something listens on the TCP port in the namespace (srnic's listeners are TCP sockets).
 wait_listening() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -193,7 +192,7 @@ wait_listening() {
 
 resources() { rdma resource show | sed 's/curr_comm//' | grep -E 'srnic' ; }
 
-# built_or_skip PROGRAM...: ends the test, saying so, where what it runs was not built.
+# built_or_skip PROGRAM...: skips the test if these were not built.
 built_or_skip() {
 	local program
 	for program; do

@@ -6,7 +6,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 CONNECTS=${CONNECTS:-200}
 RELOADS=${RELOADS:-20}
 
-# Every QP, CQ, MR, PD and connection that srnic still has, as numbers.
+# How many QPs, CQs, MRs, PDs and connections srnic has.
 objects() { rdma resource show | grep srnic | tr '\n' ' '; }
 
 connects() {
@@ -27,7 +27,7 @@ reloads() {
 	lsmod | grep srnic
 }
 
-# An endless rping in the background, once it moves data.
+# Starts an endless rping in the background; returns when it moves data.
 start_traffic() {
 	local connects
 	connects=$(counter srnic0 connects)

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# MPA markers (RFC 5044 4.3): one end, the other, or both ask for them (mpa_markers of the device); data of every size goes
-# through whole, with CRCs and without. What is on the wire is checked octet by octet in hostile/markers.cc.
+# MPA markers (RFC 5044 4.3): one end, the other, or both ask for them (mpa_markers of the device). Data of every size
+# arrives intact, with CRCs and without. hostile/markers.cc checks every octet on the wire.
 cd "$(dirname "$0")" && . ./lib.sh && . capture/tshark.sh
 
 COUNT=${COUNT:-200}
 SIZES=${SIZES:-1 500 65536}
 ITERS=${ITERS:-50}
 
-# set_devices ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1; it reads back.
+# set_devices ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1, and checks it.
 set_devices() {
 	local n file
 	for n in 0 1; do
@@ -18,7 +18,7 @@ set_devices() {
 	done
 }
 
-# 508 octets of FPDUs need a marker of four: a known amount of data gets longer by that, and no more.
+# Every 508 octets of FPDUs need a marker of four: the data must get longer by just that.
 grows_by_markers() {
 	local plain marked
 	set_devices mpa_markers 0 0 && plain=$(sent_by perf ib_write_bw 1048576) && set_devices mpa_markers 0 1 &&
@@ -35,14 +35,14 @@ sent_by() {
 	echo $(($(counter srnic0 tx_octets) - before))
 }
 
-# hostile/markers.cc, whose cases go to the log.
+# hostile/markers.cc; its TAP goes to the log.
 other_peer() {
 	ns0 hostile/build/markers "$IP0" "$IP1" /sys/class/infiniband/srnic1/mpa_markers \
 		nsenter --net=/run/netns/sr1 hostile/build/victim "$IP1" "$IP0"
 }
 
-# Wireshark's decoder takes the markers out and computes the CRCs. It does not find every FPDU, so these are counted; where
-# segments start with one it does best, so segments are not to be put together into larger ones.
+# Wireshark's decoder removes the markers and computes the CRCs. It does not find every FPDU, so they are counted. It
+# finds most if segments start with an FPDU, so offloads that merge segments are off.
 tshark_reads() {
 	local file=$LOGS/wire.pcap frames good bad markers
 	set_devices mpa_markers 1 1 && ip -n sr0 link set veth0 gso_max_size 1500 &&

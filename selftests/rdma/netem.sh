@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Bad networks: loss, reordering, duplication, and octets that change on their way. Every octet that arrives is compared
-# with what was sent (faults/carrier.cc), and none is ever wrong.
+# Bad networks: loss, reordering, duplication and corruption. Every byte that arrives is compared with what was sent
+# (faults/carrier.cc); none may be wrong.
 #
-# netem makes the checksum before it changes an octet, so TCP catches what it does. What TCP cannot catch comes from a
-# wire that makes the checksum right again (faults/wire.cc), and MPA's CRC catches that (RFC 5044 4.4, 8.1).
+# netem corrupts data after the checksum was computed, so TCP detects it. faults/wire.cc corrupts data and corrects the
+# checksum; only MPA's CRC detects that (RFC 5044 4.4, 8.1).
 #
-# SECONDS_EACH: how long each network is used. DAMAGE: per mille of the segments that the wire changes. CAUGHT: how many
-# CRC errors there have to be, within CAUGHT_LIMIT seconds.
+# SECONDS_EACH: time with each network. DAMAGE: per mille of segments that the wire corrupts. CAUGHT: CRC errors that
+# must be seen within CAUGHT_LIMIT seconds.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh
 
 WIRE=$PWD/faults/build/wire
@@ -24,8 +24,8 @@ netem() { # OPTION...: for both directions; none: a good network again
 	done
 }
 
-# bad_network COUNTER OPTION...: of netem. No connection breaks by it, and TCP's counter shows that it was there: a slow
-# machine may need several tries until one segment has met it.
+# bad_network COUNTER OPTION...: of netem. No connection may break, and TCP's counter must show the effect; on a slow
+# machine that may take several tries.
 bad_network() {
 	local name=$1 before status try
 	shift
@@ -41,7 +41,7 @@ bad_network() {
 	[ $status = 0 ] && [ "$(tcp_count "$name")" -gt "$before" ]
 }
 
-# Where nothing is offloaded, the payload is not in fragments, so that netem reaches it.
+# Without offloads the payload is not in page fragments, so netem can corrupt it.
 corrupt() { # ETHTOOL-OPTION...
 	local n
 	for n in 0 1; do
@@ -50,11 +50,11 @@ corrupt() { # ETHTOOL-OPTION...
 	bad_network TcpInCsumErrors limit 10000 corrupt 1%
 }
 
-# ---- the wire that damages ----
+# ---- the corrupting wire ----
 
 devices_down() { rdma link delete srnic0 && rdma link delete srnic1; }
 
-# Instead of veth0 and veth1: the same names, addresses and devices on the wire.
+# Replaces veth0 and veth1: same names, addresses and devices, on the wire.
 wire_up() {
 	local n i
 	devices_down && ip -n sr0 link delete veth0 || return
@@ -79,7 +79,7 @@ wire_down() {
 
 crc_errors() { echo $(($(counter srnic0 rx_crc_errors) + $(counter srnic1 rx_crc_errors))); }
 
-# Connections break, and new ones follow, until enough damage was caught, and by both ends.
+# Connections break and are made again until both ends have caught enough corruption.
 catches() {
 	local end=$((SECONDS + CAUGHT_LIMIT)) sender status
 	serve || return

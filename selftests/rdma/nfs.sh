@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# An unmodified consumer in the kernel: NFS over RDMA. The server is in sr1, the client in sr0; what is written is read
-# back, once nothing of it is in a cache any more, on good, slow and lossy links.
+# An unmodified kernel consumer: NFS over RDMA. The server is in sr1, the client in sr0. Files are written, and read back
+# with cold caches, on good, slow and lossy links.
 #
-# FILES: their sizes, in octets. VERSIONS: of the protocol. LIMIT: seconds for all files on a link.
+# FILES: their sizes, in bytes. VERSIONS: of the protocol. LIMIT: seconds for all files on a link.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
 
 FILES=${FILES:-1 4096 1000003 67108864}
@@ -30,7 +30,7 @@ daemon() { # COMMAND...: in sr1, in the foreground of a background that ends wit
 
 listens() { wait_listening sr1 "$1" "${DAEMONS[-1]}" && kill -0 "${DAEMONS[-1]}"; }
 
-# rpc.mountd answers the kernel's questions on what is exported; rpcbind is what version 3 wants.
+# rpc.mountd answers the kernel's questions about exports; version 3 needs rpcbind.
 daemons_up() {
 	daemon rpcbind -f && listens 111 && daemon rpc.mountd -F -p $MOUNTD_PORT && listens $MOUNTD_PORT
 }
@@ -57,7 +57,7 @@ mount_nfs() { # VERSION ADDRESS
 		grep "$MOUNT nfs.*proto=rdma" /proc/mounts
 }
 
-# The files' octets have crossed srnic0, in this direction at least once.
+# The files' bytes crossed srnic0 in this direction at least once.
 moved() { # COUNTER-BEFORE COUNTER
 	local size octets=0 now
 	now=$(counter srnic0 "$2")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# perftest (connections by rdma_cm, -R) runs every operation at sizes from one octet to 1 MiB, polling and by events.
+# perftest (connections by rdma_cm, -R) runs every operation with 1 byte to 1 MiB, polling and with events.
 cd "$(dirname "$0")" && . ./lib.sh
 
 SIZES=${SIZES:-1 64 4096 65536 1048576}

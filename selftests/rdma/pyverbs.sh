@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # rdma-core's own tests (tests/ of its source, in Debian's python3-pyverbs as documentation), unchanged, and ours in the
-# same frame (pyverbs/). One line for each case; what the suite skips by itself shows its reason. Arguments, or MODULES:
-# modules. Documentation/testing.rst tells what the cases below that must fail would need.
+# same framework (pyverbs/). One TAP line for each case, with the reason if it skips itself. Arguments, or MODULES:
+# modules. Documentation/testing.rst says what the cases that must fail would need.
 cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_cq test_cqex test_qp test_fork test_mr test_rdmacm rereg external_qp"
 ALL+=" test_cq_events test_srq test_relaxed_ordering"
 MODULES=${*:-${MODULES:-$ALL}}
 
-# Cases that cannot pass on an RNIC: what they must say when they fail, and why they do.
+# Cases that cannot pass on an RNIC: the expected message, and why they fail.
 BY_HAND='Failed to modify QP state to RTS|it connects its QPs by modify_qp, without rdma_cm'
 NO_RESPONSE='Expected this event: 5, got this event: RDMA_CM_EVENT_ESTABLISHED|rdma_cm has no CONNECT_RESPONSE for iWARP'
 declare -A MUST_FAIL=(
@@ -27,8 +27,8 @@ declare -A MUST_FAIL=(
 	[test_srq.SrqTestCase.test_resize_srq]=$BY_HAND
 )
 
-# Cases that skip themselves, as patterns of names: Documentation/testing.rst tells for want of what. Another skip is a
-# feature lost.
+# Cases that skip themselves, as patterns of names; Documentation/testing.rst has the reasons. Any other skip means that
+# a feature was lost.
 MAY_SKIP=(
 	'test_qp.QPTest.test_*_u[cd]_qp*' 'test_qp.QPTest.test_*_raw_qp*' test_qp.QPTest.test_query_data_in_order
 	test_cq.CQTest.test_resize_cq test_cqex.CqExTestCase.test_ud_traffic_cq_ex
@@ -98,7 +98,7 @@ report() {
 	return 1
 }
 
-# A process for each module: what a crash or a hang takes with it is not more.
+# One process for each module, so a crash or hang takes no other down.
 run_module() { # MODULE
 	local module=$1
 	[ -e "pyverbs/$1.py" ] || module=tests.$1

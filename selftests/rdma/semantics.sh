@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What programs rely on: that a completed request gives its buffer back (semantics/reuse.cc), on links on which TCP has
-# to keep what it sends for long; and the operations themselves (semantics/main.cc).
+# What programs rely on: the buffer of a completed request may be reused (semantics/reuse.cc), also on links where TCP
+# must keep data for long; and the operations themselves (semantics/main.cc).
 #
-# REUSE: rounds of each way on each link. REUSE_OCTETS: of each. HUGE: octets of the largest messages, above 2^31, or 0 for
-# none. RACES: how often what races is tried. LIMIT_ALL: seconds for all operations. PART: of the names of the operations
-# to try. TYPE: another driver, first part only; with siw some of it fails, which shows that it can.
+# REUSE: rounds of each way on each link. REUSE_OCTETS: bytes of each. HUGE: bytes of the largest messages, above 2^31, or
+# 0 for none. RACES: tries of each race. LIMIT_ALL: seconds for all operations. PART: of the names of the operations to
+# try. TYPE: another driver, first part only; siw fails some of it, which shows that the test can fail.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
 
 PROGRAM=$PWD/semantics/build/semantics
@@ -33,10 +33,10 @@ fi
 
 # ---- operations ----
 
-# None is none of them: a case may have another name by now.
+# An error if PART matches no case: it may have been renamed.
 all_were_run() { grep -qE '^(not )?ok' "$LOGS/operations" && grep '^# all cases' "$LOGS/operations"; }
 
-# Its lines are this script's own. One that ends before its time has no line for that.
+# Its TAP lines count as this script's. all_were_run detects a crash.
 operations() { # PART ON-WHAT
 	LIMIT=${LIMIT_ALL:-900} in_ns sr0 "$PROGRAM sr0 $IP0 sr1 $IP1 $HUGE $RACES '$1'" | tee "$LOGS/operations"
 	TESTS=$((TESTS + $(grep -cE '^(not )?ok' "$LOGS/operations")))

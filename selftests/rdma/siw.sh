@@ -1,20 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# A stranger as the peer: the kernel's own siw, in both roles, with each operation that it has, messages from one octet to
-# 16 MiB, and CRCs where our end asks for them (RFC 5044 7.1: they are used unless neither end does). Octets are compared in
-# both directions by rping and faults/carrier.cc, up to 256 KiB; all seven messages are sent by capture/operations.cc, and
-# read by tshark.
+# Interoperability with the kernel's own siw, in both roles: all of its operations, messages from 1 byte to 16 MiB, with
+# and without CRCs (RFC 5044 7.1: used unless neither end asks). rping and faults/carrier.cc compare all data in both
+# directions, up to 256 KiB. capture/operations.cc sends all seven messages, and tshark decodes them.
 #
-# What siw does in another way than we, or wrong:
+# What siw does differently, or wrong:
 # - It initiates without a ready-to-receive message, also with a Request of revision 2.
-# - It lets the peer invalidate a program's own region. Its library does not tell the program which; and takes the STag of a
-#   Send with Invalidate from where that of a Write is.
-# - The control field of its Terminates (RFC 5040 figure 8) has layer and error type in each other's place, and M, D and R at
-#   the octet's other end, where bits are reserved; its DDP Segment Length leaves the header out.
-# - Of a peer of revision 1 it tells its consumer depths of zero, which rping's server believes: it cannot read.
+# - It lets the peer invalidate a program's own region. Its library does not tell the program which, and takes the STag of
+#   a Send with Invalidate from the field for a Write's rkey.
+# - The control field of its Terminates (RFC 5040 figure 8) has layer and error type swapped, and M, D and R at the other
+#   end of the octet, where bits are reserved. Its DDP Segment Length excludes the header.
+# - For a peer of revision 1 it reports depths of zero to its consumer, so rping's server cannot read.
 #
-# SIZES: the messages' octets, and PLAIN_SIZES those without CRCs; ITERS: how many of each, less of 1 MiB and more. MESSAGES:
-# of each kind, for tshark.
+# SIZES: bytes of messages; PLAIN_SIZES: the same without CRCs. ITERS: how many of each, fewer from 1 MiB on. MESSAGES: of
+# each kind, for tshark.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . capture/tshark.sh
 
 MESSAGES=${MESSAGES:-5}
@@ -38,7 +37,7 @@ siw_serves() { # PROGRAM SIZE
 	with_perftest sr1 "$1 -d siw1 $options" sr0 "$1 -d srnic0 $options $IP1"
 }
 
-# The server is at one address: on a wildcard siw would listen in this namespace too, and take srnic's port.
+# The server listens on one address: with a wildcard siw would also listen in this namespace, and take srnic's port.
 srnic_serves() { # PROGRAM SIZE
 	local options
 	options="-R -s $2 -n $(iterations "$2") -F"
@@ -59,7 +58,7 @@ decodes() { # NAME CRC CLIENT-NS SERVER-NS ADDRESS [HOW-IT-DIFFERS...]
 	sed 's/^/# opcode, messages, octets: /' "$file.sent"
 }
 
-# ---- what siw has as compile-time constants: with a siw of which they are parameters (vm/run --peer siw-params) ----
+# ---- siw's compile-time constants, as module parameters (vm/run --peer siw-params) ----
 
 PARAMETERS=/sys/module/siw/parameters
 
@@ -70,13 +69,13 @@ set_siw() { # NAME=VALUE...; the others as siw has them
 	done
 }
 
-# rping's Sends, Reads and Writes in both roles, their octets compared; and large Writes of siw's.
+# rping's Sends, Reads and Writes in both roles, data compared; and large Writes from siw.
 every_operation() {
 	rping_between sr1 sr0 "$IP1" "$COUNT" 64 && rping_between sr0 sr1 "$IP60" "$COUNT" 65535 &&
 		rping_between sr1 sr0 "$IP61" "$COUNT" 65535 && srnic_serves ib_write_bw 1048576
 }
 
-# The client is told, and ends by itself, with rping's 255: neither by the time limit (124) nor by a signal.
+# The client gets an event and exits with rping's 255, not by the time limit (124) or a signal.
 is_refused() { # SERVER-NS CLIENT-NS ADDRESS
 	local said status
 	said=$(LIMIT=20 rping_between "$@" "$COUNT" 64 2>&1)
@@ -85,7 +84,7 @@ is_refused() { # SERVER-NS CLIENT-NS ADDRESS
 	[ $status = 255 ] && [[ $said = *RDMA_CM_EVENT_REJECTED* ]]
 }
 
-# In neither role does a connection come about, and nobody waits for long.
+# Neither role gets a connection, and neither waits for long.
 refused() { is_refused sr1 sr0 "$IP1" && is_refused sr0 sr1 "$IP0"; }
 
 variants() {

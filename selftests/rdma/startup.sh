@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Connection setup under attack (shared/): two srnic devices in one namespace, and an address that neither serves.
-# Argument: a part of the names of the cases to run.
+# Connection setup under attack (shared/): two srnic devices in one namespace, and an address of neither. Argument: part
+# of the names of the cases to run.
 #
 #   namespace sr0:  srnic0 on veth0   10.99.0.1, fd99::1
 #                   srnic2 on d0      10.98.0.1, fd98::1	(dummy: what leaves it is lost)

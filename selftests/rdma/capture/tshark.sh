@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Packets of a connection, and what tshark's MPA, DDP and RDMAP dissectors find in them. Sourced after lib.sh.
+# Captures a connection and decodes it with tshark's MPA, DDP and RDMAP dissectors. Sourced after lib.sh.
 # shellcheck shell=bash
 
 OPERATIONS=$PWD/capture/build/operations
 WRITES=$PWD/capture/build/writes
 
-# captured FILE NS LINK COMMAND...: what goes over the link while the command runs, nothing of it missed.
+# captured FILE NS LINK COMMAND...: captures the link while the command runs; fails if a packet was missed.
 captured() {
 	local file=$1 ns=$2 link=$3 sniffer status said
 	shift 3
@@ -22,8 +22,8 @@ captured() {
 	[ $status = 0 ] && grep -q '^0 packets dropped by kernel' <<<"$said" && decode "$file"
 }
 
-# Runs a command in which TCP sends no segment a second time, as it may where a machine is slow and nothing is lost: the
-# sniffer would see it twice. Tried again if it did.
+# Runs a command, again if TCP retransmitted something: the sniffer would see it twice. That happens on slow machines
+# even without loss.
 undisturbed() { # COMMAND...
 	local try before
 	for try in 1 2 3 4 5; do
@@ -35,8 +35,8 @@ undisturbed() { # COMMAND...
 	return 1
 }
 
-# Nothing above RDMAP is to guess what our payload may be. FILE.fields has a line for each packet with data, with the fields
-# below; where a packet has several FPDUs these are lists.
+# Dissectors above RDMAP are off: they would guess at our payload. FILE.fields has a line for each packet with data; the
+# fields are lists if a packet has several FPDUs.
 read_capture() { # FILE OPTION...
 	tshark -r "$1" --only-protocols eth,ethertype,ip,ipv6,tcp,iwarp_mpa,iwarp_ddp_rdmap "${@:2}" 2>/dev/null
 }
@@ -46,7 +46,7 @@ decode() { # FILE
 		-e iwarp_ddp.last_flag -e iwarp_rdma.opcode >"$1.fields" && read_capture "$1" -V >"$1.verbose"
 }
 
-# One line for each FPDU: ULPDU_Length, whether it is a message's last, opcode.
+# One line for each FPDU: ULPDU_Length, the L flag, opcode.
 fpdus() { # FILE
 	awk -F '\t' '{
 		n = split($3, len, ","); split($4, last, ","); split($5, opcode, ",")
@@ -55,9 +55,9 @@ fpdus() { # FILE
 	}' "$1.fields"
 }
 
-# One line for each kind of message: its opcode, how many FPDUs were the last of one, and all octets of payload. Tagged
-# segments have 14 octets of header, the others 18 (RFC 5041 4.2 and 4.3). The Read Requests' and the Terminates' own
-# headers are not of the program's making: their octets are left out.
+# One line for each kind of message: opcode, number of FPDUs with the L flag, octets of payload. Tagged segments have 14
+# octets of header, untagged 18 (RFC 5041 4.2 and 4.3). Read Requests and Terminates carry no payload of the program's:
+# their octets are left out.
 messages() { # FILE
 	fpdus "$1" | awk '{
 		messages[$3] += $2
@@ -72,7 +72,7 @@ as_sent() { # FILE: and FILE.sent, of capture/operations.cc
 	messages "$1" | diff "$1.sent" -
 }
 
-# A warning that a frame is not RFC 5044's is right: its revision is RFC 6581's.
+# A warning that a frame is not RFC 5044's is expected: its revision is RFC 6581's.
 nothing_malformed() { # FILE
 	! grep -i 'malformed' "$1.verbose"
 }
@@ -86,7 +86,7 @@ crcs_good() { # FILE 1|0
 	[ "$bad" = 0 ] && [ "$good" = $((fpdus * $2)) ] && [ "$fpdus" -ge $((4 * MESSAGES)) ]
 }
 
-# Nothing of a packet's data is left that no FPDU was found in: the startup frames and the FPDUs are all.
+# The startup frames and FPDUs account for all of the data.
 all_is_decoded() { # FILE
 	local octets found frames
 	octets=$(awk -F '\t' '{ n += $1 } END { print n }' "$1.fields")
@@ -96,7 +96,7 @@ all_is_decoded() { # FILE
 	[ "$octets" = $((found + frames)) ]
 }
 
-# The ULPDU_Lengths of all segments that are not their message's last, in the order of the wire, each as often as it changes.
+# The ULPDU_Lengths of all segments without the L flag, in wire order, repeats removed.
 full_ulpdus() { # FILE
 	fpdus "$1" | awk '$2 == 0 { print $1 }' | uniq
 }

@@ -7,8 +7,8 @@ CARRY_TO="sr1 $IP1"	# the server's namespace and address
 CARRY_FROM=sr0		# the client's
 PATIENCE=${PATIENCE:-30}	# seconds that something may take
 
-# A carrier in a namespace, in the background and with nothing around it, so that $! is the carrier. Its log is empty at
-# once: what an earlier one has logged is no progress.
+# A carrier in a namespace, in the background and without a subshell, so $! is the carrier. Its log is emptied first, so
+# that an earlier log does not count as progress.
 carrier() { # NS LOG ARGUMENT...
 	local ns=$1 log=$2
 	shift 2
@@ -16,7 +16,7 @@ carrier() { # NS LOG ARGUMENT...
 	nsenter --net="/run/netns/$ns" "$CARRIER" "$@" >"$LOGS/$log" 2>&1 &
 }
 
-# ended PID SECONDS: the process ends in this time; its status. A hang: says where, and returns 99.
+# ended PID SECONDS: waits for the process; returns its status. If it hangs, says where and returns 99.
 ended() {
 	local i
 	for ((i = 0; i < $2 * 20; i++)); do
@@ -55,7 +55,7 @@ progress() { awk '/^at/ { round = $2 } END { print round + 0 }' "$LOGS/send"; }
 
 progress_is_above() { [ "$(progress)" -gt "$1" ]; }
 
-# Rounds of the carrier that logs to send go on; each of them needs both directions.
+# The carrier that logs to send makes progress; each round needs both directions.
 progresses() {
 	local before
 	before=$(progress)
@@ -64,7 +64,7 @@ progresses() {
 	return 1
 }
 
-# carries SECONDS [OPTION...]: data goes both ways for a while, no connection breaks, and nothing is wrong.
+# carries SECONDS [OPTION...]: data goes both ways, no connection breaks, and no byte is wrong.
 carries() {
 	local seconds=$1 status
 	shift
@@ -76,7 +76,7 @@ carries() {
 	stop_serving && [ $status = 0 ] && grep -q 'rounds=[1-9]' "$LOGS/send"
 }
 
-# check, and then a line with what the test has left in NOTE.
+# check, and then a line with the test's NOTE.
 measured() {
 	local status
 	NOTE=
@@ -86,5 +86,5 @@ measured() {
 	return $status
 }
 
-# Devices and how many objects they have; the number of a device changes when it is made anew.
+# Devices and how many objects they have; a device that is created again has a new number.
 objects() { resources | cut -d ' ' -f 2- | sort; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Devices of any driver, also two ends on one host, and links on which TCP has to keep what it sends for long. Sourced
-# after lib.sh and faults/carry.sh.
+# Devices of any driver, also with both ends on one host, and links where TCP must keep data for long. Sourced after
+# lib.sh and faults/carry.sh.
 # shellcheck shell=bash
 
 TYPE=${TYPE:-srnic}
@@ -23,7 +23,7 @@ shaped() {
 	done
 }
 
-# on_each_link COMMAND...: runs it on good, slow and lossy links, with the link's name behind; then they are good again.
+# on_each_link COMMAND...: runs it on good, slow and lossy links, with the link's name appended; then restores them.
 on_each_link() {
 	"$@" "a good link"
 	check "links of 300 Mb/s" shaped tbf rate 300mbit burst 128kb latency 200ms
@@ -41,7 +41,7 @@ no_crc_errors() {
 	done
 }
 
-# Runs gives_back WAY NS ADDRESS PEER-NS PEER-ADDRESS, a function of the script's, in all ways on the links as they are.
+# Runs gives_back WAY NS ADDRESS PEER-NS PEER-ADDRESS, a function of the script's, in all ways on the current links.
 buffers_come_back() { # WHOSE LINK'S-NAME
 	local way
 	for way in write send write-then-send send-then-send; do
