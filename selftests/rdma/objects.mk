@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# How the programs of these tests are made of objects, with what they depend on. For the end of a Makefile that has set
+# Builds the programs of these tests from objects, with dependencies. Included at the end of a Makefile that has set
 # HERE, O and CXX_ALL.
 
 $(O)/%.o: $(HERE)%.cc | $(O)

@@ -36,7 +36,7 @@ int post(Ends &ends, ibv_wr_opcode opcode, uint32_t len, unsigned int flags, uin
 	wr.opcode = opcode;
 	wr.send_flags = IBV_SEND_SIGNALED | flags;
 	wr.wr.rdma.remote_addr = reinterpret_cast<uintptr_t>(ends.server.buffer.data());
-	wr.wr.rdma.rkey = rkey; // where siw's library looks for what is to be invalidated, too
+	wr.wr.rdma.rkey = rkey; // siw's library also takes the STag to invalidate from here
 	wr.invalidate_rkey = rkey;
 	return ibv_post_send(ends.client.id->qp, &wr, &bad);
 }

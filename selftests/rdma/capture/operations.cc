@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Sends known numbers of every RDMAP message (RFC 5040 4.3, figure 3) from one network namespace to
-// another, and says how many, one line for each opcode: for capture.sh and siw.sh, which count what
-// came by on the wire.
+// another, and prints how many, one line for each opcode. capture.sh and siw.sh compare that with
+// the wire.
 //	operations CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT [no-rtr] [invalidates]
 // no-rtr: the connections begin without a ready-to-receive message. invalidates: the server lets a
 // program's own region be invalidated by the peer.
 //
-// Without that, each Send with Invalidate is answered with a Terminate; with it, a Write to what
-// has gone is. So is a Write to what never was a region. So these have connections of their own.
+// Without it, each Send with Invalidate is answered with a Terminate; with it, a Write to the
+// invalidated region is. So is a Write to an unknown STag. These have connections of their own.
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -22,7 +22,7 @@ bool rtr = true, invalidates = false;
 
 // One octet, a whole FPDU's worth and less, and several FPDUs.
 constexpr uint32_t lengths[] = {1, 64, 1000, 5000, 65536};
-constexpr uint32_t single = 64; // of what has a connection of its own
+constexpr uint32_t single = 64; // of messages with a connection of their own
 uint32_t length_of(uint32_t i) { return lengths[i % std::size(lengths)]; }
 
 void received(Ends &ends, uint32_t len)
@@ -51,7 +51,7 @@ void all_that_succeed()
 	}
 }
 
-// The peer terminates: what is posted next is flushed, or has failed before.
+// The peer terminates: the next request is flushed, or has failed before.
 void want_refusal(Ends &ends, ibv_wr_opcode opcode, unsigned int flags, uint32_t rkey)
 {
 	require(!post(ends, opcode, single, flags, rkey), "posting");
@@ -76,7 +76,7 @@ void write_to_no_region()
 	want_refusal(ends, IBV_WR_RDMA_WRITE, 0, ends.server.mr->rkey ^ 0x5a5a5a00);
 }
 
-// siw's library does not tell the receiver which STag it was: a Write shows that this one is gone.
+// siw's library does not report the STag to the receiver: a Write shows that it is gone.
 void send_with_invalidate(unsigned int flags)
 {
 	Ends ends(route, single);
@@ -89,8 +89,8 @@ void send_with_invalidate(unsigned int flags)
 	want_refusal(ends, IBV_WR_RDMA_WRITE, 0, rkey);
 }
 
-// Opcode, messages, and octets of payload where they are of our making. An RTR (RFC 6581 9.2) is an
-// empty Write, which both ends prefer, at the beginning of each of the four connections.
+// Opcode, messages, and bytes of payload if it is ours. Each of the four connections begins with an
+// RTR (RFC 6581 9.2): an empty Write, which both ends prefer.
 void tell()
 {
 	const uint32_t refused_writes = invalidates ? 3 : 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMA Writes of 64 KiB on one connection, as many before a command as after it: for capture.sh,
-// which looks at the FPDUs that they are cut into.
+// RDMA Writes of 64 KiB on one connection, as many before a command as after it. capture.sh looks
+// at the size of their FPDUs.
 //	writes CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT COMMAND
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the cases are made of: two connected ends, memory in both of its forms, requests and their
- * completions. Whatever can go wrong returns NULL, or the words for what is wrong; so steps are
- * chained with ?: and the first failure ends them. What a step has not got to is zero, and can be
- * freed.
+ * Building blocks of the cases: two connected ends, both kinds of memory, requests and their
+ * completions. Functions return NULL or an error message, so steps are chained with ?: and end at
+ * the first failure. Whatever was not set up is zero, and can be freed.
  */
 #ifndef SRNIC_CONSUMER_H
 #define SRNIC_CONSUMER_H
@@ -15,10 +14,10 @@
 #include <rdma/rdma_cm.h>
 
 #define PATIENCE (30 * HZ)
-#define SLOTS 100		/* requests that an end can have under way, in either direction */
+#define SLOTS 100		/* requests that an end can have in flight, in either direction */
 #define SMALL_OCTETS 64
 
-/* Memory in one piece, for the key to all of memory (local_dma_lkey). */
+/* Memory in one piece, used with local_dma_lkey. */
 struct buffer {
 	struct ib_device *dev;
 	u8 *at;
@@ -54,7 +53,7 @@ struct end {
 	struct request sent[SLOTS], received[SLOTS];
 };
 
-/* Where the ends are, and how much is tried. */
+/* Where the ends are, and how many rounds and bytes. */
 struct settings {
 	struct net *net, *peer_net;
 	struct sockaddr_storage from, to;
@@ -77,7 +76,7 @@ struct scene_case {
 	const char *(*play)(struct scene *s);
 };
 
-/* main.c: the report that the device's reader gets, and errors in it. */
+/* main.c: the report that is read from the device, and errors in it. */
 __printf(1, 2) void say(const char *format, ...);
 const char *failed(const char *what, int err);
 
@@ -87,12 +86,12 @@ void buffer_free(struct buffer *buffer);
 struct ib_sge piece(const struct end *end, const struct buffer *buffer, u32 offset, u32 len);
 const char *region_make(struct region *region, struct ib_pd *pd, size_t len);
 void region_free(struct region *region);
-/* Maps the region, and has it registered under mr->rkey with these rights. */
+/* Maps the region and registers it under mr->rkey with these rights. */
 const char *region_register(struct region *region, struct end *end, u32 slot, int access);
 const char *region_invalidate(struct end *end, u32 slot, u32 key);
-/* Returns when octets have begun to land in it, some time later. */
+/* Returns some time after data has begun to land in it. */
 const char *region_awaits(const struct region *region);
-/* Whole words are filled, each with another value; another seed gives others. */
+/* Fills whole words with distinct values that depend on the seed. */
 void fill(void *at, size_t len, u64 seed);
 const char *verify(const void *at, size_t len, u64 seed);
 
@@ -110,9 +109,9 @@ const char *receive_into(struct end *end, u32 slot, const struct buffer *buffer)
  * A small Send, complete at both ends: what was sent before it has been delivered (RFC 5040 5.5).
  */
 const char *announce(struct scene *s, u32 slot);
-/* The end's QP is told that its peer has asked for what it may not have. */
+/* The end's QP gets the event for an access violation by its peer. */
 const char *refuses(struct end *end);
-/* The end's QP is told that its peer has ended the stream. */
+/* The end's QP gets the event for a Terminate from its peer. */
 const char *is_ended(struct end *end);
 
 /* The cases. */

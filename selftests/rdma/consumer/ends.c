@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Two ends, each in its network namespace, that rdma_cm connects; and the requests of either.
+ * Two ends connected by rdma_cm, each in its network namespace; and their requests.
  */
 #include "consumer.h"
 
@@ -28,7 +28,7 @@ struct ib_cqe *begin(struct request *request, struct buffer *spoils)
 {
 	request->cqe.done = on_completion;
 	request->spoils = spoils;
-	memset(&request->wc, 0xbd, sizeof(request->wc)); /* none yet, also where it is used again */
+	memset(&request->wc, 0xbd, sizeof(request->wc)); /* none yet, also on reuse */
 	init_completion(&request->done);
 	return &request->cqe;
 }
@@ -92,8 +92,8 @@ static void note_event(struct end *end, unsigned long *events, int event)
 }
 
 /*
- * A request to connect comes with an id of its own, which is the server's. The removal of a device
- * waits until the case is over, as rdma_cm has it.
+ * A request to connect comes with a new id, the server's. rdma_cm delays the removal of a device
+ * until the case is over.
  */
 static int on_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -122,7 +122,7 @@ static const char *await_cm(struct end *end, enum rdma_cm_event_type event)
 	return "no connection";
 }
 
-/* The one event that the QP has. */
+/* The QP has had exactly this event. */
 static bool is_told(struct end *end, enum ib_event_type event)
 {
 	wait_event_timeout(end->changed, READ_ONCE(end->qp_events), PATIENCE);
@@ -178,7 +178,7 @@ static const char *create_qp(struct end *end)
 	return failed("rdma_create_qp", err);
 }
 
-/* Whatever an end can have under way completes, with room to spare. */
+/* Large enough for the completions of all that an end can have in flight. */
 static const char *create_queues(struct end *end)
 {
 	struct ib_pd *pd = ib_alloc_pd(end->id->device, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Keys that fast registration gives out, and the ways to take them back: LOCAL_INV, Send with
- * Invalidate, Read with Invalidate. Afterwards no octet lands under the old key (RFC 5040 8.1.1,
- * RFC 5042 6.2.2), and asking for it ends the stream (RFC 5041 7.1, RFC 5040 7.2).
+ * Keys of fast registration, and the ways to invalidate them: LOCAL_INV, Send with Invalidate, Read
+ * with Invalidate. Afterwards no byte lands under the old key (RFC 5040 8.1.1, RFC 5042 6.2.2), and
+ * using it ends the stream (RFC 5041 7.1, RFC 5040 7.2).
  */
 #include <linux/delay.h>
 
@@ -83,7 +83,7 @@ static const char *no_write_to_readable(struct scene *s)
 	       verify(s->target.at, s->target.len, 1);
 }
 
-/* The key to all of memory is a local one. */
+/* local_dma_lkey is a local key only. */
 static const char *no_write_to_all_memory(struct scene *s)
 {
 	fill(s->landing.at, s->landing.len, 1);
@@ -135,8 +135,7 @@ static const char *invalidated_for_reads(struct scene *s)
 }
 
 /*
- * So many Writes that some are under way for a while, each with other octets than the one before to
- * the same place.
+ * So many Writes that some are in flight for a while, each with different data to the same place.
  */
 static const char *write_a_lot(struct scene *s)
 {
@@ -172,7 +171,7 @@ static const char *nothing_lands_behind_local_inv(struct scene *s)
 
 /* ---- invalidation that comes with a message ---- */
 
-/* A Write, a Send that takes its key away, and another Write. */
+/* A Write, a Send that invalidates its key, and another Write. */
 static const char *post_write_invalidate_write(struct scene *s, u32 key)
 {
 	struct ib_sge all = piece(&s->client, &s->source, 0, s->source.len);
@@ -219,8 +218,7 @@ static const char *send_with_inv(struct scene *s)
 }
 
 /*
- * No octets but those of the headers, to a receive that has room for none; and the receiver is to
- * be told at once.
+ * A zero-length solicited Send, to a receive without a buffer.
  */
 static const char *empty_send_with_inv(struct scene *s)
 {
@@ -240,8 +238,8 @@ static const char *empty_send_with_inv(struct scene *s)
 }
 
 /*
- * The server writes into the client's sink while it may, and once more when a Read has taken the
- * key back.
+ * The server writes into the client's sink while it may, and once more after a Read has invalidated
+ * the key.
  */
 static const char *server_writes(struct scene *s, u32 slot, u64 seed)
 {
@@ -277,8 +275,8 @@ static const char *read_with_inv(struct scene *s)
 }
 
 /*
- * An empty Read, which touches no memory, and a key that its region does not have (any more): there
- * is nothing to take back.
+ * A zero-length Read, which touches no memory, and a key that its region does not have (any more):
+ * there is nothing to invalidate.
  */
 static const char *read_with_false_inv(struct scene *s)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A consumer of RDMA in the kernel, for consumer.sh. A line that is written to /dev/srnic_consumer,
+ * A kernel consumer of RDMA, for consumer.sh. Writing a line to /dev/srnic_consumer,
  *	CASE ROUNDS OCTETS FROM TO FD
  * runs a case, with buffers of OCTETS (whole pages), between the address FROM in the writer's
- * network namespace and TO in that of the open file FD; the write fails with EIO if something was
- * wrong. Reading the device tells what the last case had to say.
+ * network namespace and TO in that of the open file FD. The write fails with EIO if the case
+ * failed. Reading the device returns the report of the last case.
  */
 #include <linux/inet.h>
 #include <linux/miscdevice.h>
@@ -48,7 +48,7 @@ static const struct scene_case *find_case(const char *name)
 	return NULL;
 }
 
-/* Each round with a connection of its own. */
+/* Each round has a new connection. */
 static const char *rounds(struct scene *s, const struct settings *settings,
 			  const struct scene_case *which)
 {
@@ -102,7 +102,7 @@ static int parse_and_run(const char *line)
 	return err;
 }
 
-/* The position stays where it is: whoever reads after writing reads the report from its start. */
+/* The position does not move: a read after a write starts at the report's beginning. */
 static ssize_t consumer_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
 {
 	char *line;

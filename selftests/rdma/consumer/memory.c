@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Buffers and regions, and what is in them.
+ * Buffers and regions, and their contents.
  */
 #include <linux/delay.h>
 #include <linux/hash.h>
@@ -9,7 +9,7 @@
 
 #include "consumer.h"
 
-#define REGION_SKIP 24	/* octets of the first page that are not the region's */
+#define REGION_SKIP 24	/* bytes of the first page before the region */
 
 const char *buffer_make(struct buffer *buffer, struct ib_device *dev, size_t len)
 {

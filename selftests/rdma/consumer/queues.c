@@ -4,12 +4,12 @@
  */
 #include "consumer.h"
 
-/* ---- chains: ib_post_send does what is before a bad request, and nothing behind it ---- */
+/* ---- chains: ib_post_send posts what is before a bad request, and nothing after it ---- */
 
 #define CHAIN 5
 #define BAD 2
 
-/* Sends of 1, 2, 3... octets, unsignaled. */
+/* Sends of 1, 2, 3... bytes, unsignaled. */
 static void make_chain(struct scene *s, struct ib_send_wr *wr, struct ib_sge *sge, u32 num)
 {
 	for (u32 i = 0; i < num; i++) {
@@ -59,8 +59,8 @@ static const char *bad_in_the_middle(struct scene *s)
 }
 
 /*
- * More than there is room for, in one call: what fits is done, and the rest can be posted when that
- * is complete.
+ * More than fits, in one call: what fits is posted, and the rest can be posted when that is
+ * complete.
  */
 static const char *more_than_fits(struct scene *s)
 {
@@ -98,7 +98,7 @@ static const char *more_than_fits(struct scene *s)
 
 /* ---- gather and scatter ---- */
 
-/* Of odd lengths at odd places, one of them empty; the sum. */
+/* Of odd lengths at odd places, one of them empty; returns the sum. */
 static u32 gather_list(struct scene *s, struct ib_sge *sge, u32 num)
 {
 	u32 room = s->source.len / num, sum = 0;
@@ -112,8 +112,7 @@ static u32 gather_list(struct scene *s, struct ib_sge *sge, u32 num)
 }
 
 /*
- * The octets of the list are, one after the other, in the landing buffer, with a gap after the
- * first.
+ * The list's data is in the landing buffer, in order, with a gap after the first.
  */
 static const char *gathered(const struct scene *s, const struct ib_sge *sge, u32 num, u32 gap)
 {
@@ -156,7 +155,7 @@ static const char *many_pieces(struct scene *s)
 			"octets between the pieces have changed" : NULL);
 }
 
-/* Inline octets are the caller's again when the call returns. */
+/* A buffer of inline data may be reused when the call returns. */
 static const char *inline_octets(struct scene *s)
 {
 	u64 octets[SMALL_OCTETS / sizeof(u64)];
@@ -181,7 +180,7 @@ static const char *inline_octets(struct scene *s)
 /* ---- ib_drain_qp ---- */
 
 /*
- * All of them have completed, well or by being flushed, and nothing well behind what was flushed.
+ * All have completed, successfully or flushed, and none successfully after a flushed one.
  */
 static const char *all_completed(struct request *requests, u32 num)
 {
@@ -199,7 +198,7 @@ static const char *all_completed(struct request *requests, u32 num)
 	return flushed ? NULL : "nothing was flushed";
 }
 
-/* More Writes than TCP takes, and receives that nothing comes for. */
+/* More Writes than TCP takes, and receives for which nothing arrives. */
 static const char *drained(struct scene *s)
 {
 	struct ib_sge sge = piece(&s->client, &s->source, 0, s->source.len);

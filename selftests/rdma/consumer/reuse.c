@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A completed request gives its buffer back (RFC 5040 5.5: a Send or Write completes when it does
- * not need its source any more): the handler of the completion overwrites the source, and what
- * arrives is still what was posted.
+ * The buffer of a completed request may be reused (RFC 5040 5.5: a Send or Write completes when it
+ * does not need its source any more): the completion handler overwrites the source, and the posted
+ * data must still arrive.
  */
 #include "consumer.h"
 
 enum { LARGE, SMALL };
 
-/* Unsignaled: the completion of a small Send behind it is the one that gives the source back. */
+/* Unsignaled: the source may be reused when a small Send after it completes. */
 static const struct way {
 	const char *name;
 	enum ib_wr_opcode opcode;
@@ -92,7 +92,7 @@ static const char *reuse_up(struct scene *s, const struct settings *settings)
 }
 
 /*
- * A round that ends the connection (its CRC) is a damaged one too, and the next has a new
+ * A round that breaks the connection (its CRC) counts as damaged, and the next gets a new
  * connection.
  */
 const char *reuse(struct scene *s, const struct settings *settings, const char *name)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the files that make the list of calls share.
+// The parts of the list of calls.
 #pragma once
 #include "verbs.hh"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Carries data both ways on verified connections: each round is an RDMA Write and a Send from the
-// client, a Read and a Send from the server, and a Read from the client, with octets that only this
-// round has.
+// client, a Read and a Send from the server, and a Read from the client, with data unique to the
+// round.
 //	carrier serve ADDRESS [OPTIONS]		until it is killed or its device is gone
 //	carrier send ADDRESS [OPTIONS]
 // Options: -p PORT, -c CONNECTIONS at a time, -s SECONDS, -w MILLISECONDS that a round may take, -f
-// MILLISECONDS that a connect may take, -n ROUNDS after which a connection ends in peace and
-// another one is made, -r to connect again when one has broken, -m if completion events may be lost
-// (uverbs drops one for which it finds no memory).
+// MILLISECONDS that a connect may take, -n ROUNDS after which a connection is closed and replaced,
+// -r to connect again when one has broken, -m if completion events may be lost (uverbs drops one if
+// it has no memory for it).
 //
-// Ends with one line of figures; exit status 0: the time was over (or the server was told to stop),
-// 1: a connection broke (without -r), 2: one stalled (without -r), 3: an octet was wrong, 4: it
-// could not start.
+// Ends with one line of figures. Exit status 0: time was up (or the server was told to stop), 1: a
+// connection broke (without -r), 2: one stalled (without -r), 3: a byte was wrong, 4: it could not
+// start.
 #include "link.hh"
 
 #include <atomic>
@@ -76,8 +76,8 @@ void require(int ret, const char *what)
 		throw Broken(what);
 }
 
-// rdma_cm of 6.12 misses a neighbour that becomes known between its look and its wait
-// (core/addr.c). It looks again when its time is up, which is to be before ours is.
+// rdma_cm of 6.12 misses a neighbour that becomes known between its check and its wait
+// (core/addr.c). It checks again after its timeout, which must be shorter than ours.
 void resolve(rdma_event_channel *events, rdma_cm_id *id)
 {
 	const int patience = options.connect_ms / 2;
@@ -114,8 +114,7 @@ void one_round(Link &link, uint64_t round, Target &server)
 	server = answer.target;
 }
 
-// From connect to the end of time, or until it breaks; one counted round fits in, however late it
-// is then.
+// From connect until time is up or it breaks; always at least one counted round.
 void carry(rdma_event_channel *events, rdma_cm_id *id, uint64_t first, Clock::time_point until)
 {
 	rdma_conn_param param{};
@@ -227,7 +226,7 @@ void answer(Link &link, const Message &asked)
 	link.send(round, len);
 }
 
-// Until the connection is over, which is no news to a server.
+// Until the connection is over, which is no error for a server.
 void serve_one(Link &link)
 {
 	try {
@@ -333,7 +332,7 @@ bool served_event(rdma_event_channel *events)
 	try {
 		return handle(next_event(events, 200));
 	} catch (const Stalled &) {
-		return true; // time to look whether to stop
+		return true; // check whether to stop
 	} catch (const std::exception &e) {
 		say("server", e.what());
 		return true;
@@ -348,7 +347,7 @@ void serve()
 	while (!told_to_stop && !wrong)
 		if (!served_event(events)) {
 			figures();
-			_exit(0); // the device has taken everything with it
+			_exit(0); // the device is gone with everything on it
 		}
 	while (!served.empty())
 		forget(served.begin()->first);
@@ -418,5 +417,5 @@ int main(int argc, char **argv)
 		return 4;
 	}
 	figures();
-	_exit(status(serving)); // what reports progress may still sleep
+	_exit(status(serving)); // the thread that reports progress may still sleep
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Calls of librdmacm, from an id to the end of a connection, which leads back to this very device;
-// and what is posted on one.
+// Calls of librdmacm, from an id to the end of a connection from the device to itself, and requests
+// posted on one.
 #include "calls.hh"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct Id {
 	~Id()
 	{
 		if (id && id->qp)
-			rdma_destroy_ep(id); // the CQs that rdma_create_qp made as well
+			rdma_destroy_ep(id); // and the CQs that rdma_create_qp made
 		else if (id)
 			rdma_destroy_id(id);
 		rdma_destroy_event_channel(events);
@@ -95,7 +95,7 @@ rdma_conn_param parameters()
 	return param;
 }
 
-// Both ends of a connection, as far as it has come.
+// Both ends of a connection in progress.
 struct Meeting {
 	const Address address;
 	Id listener;
@@ -139,7 +139,7 @@ struct Meeting {
 		return errno_of(rdma_accept(server, &param));
 	}
 	void request() { need_event(listener.events, RDMA_CM_EVENT_CONNECT_REQUEST, &server); }
-	// From connect() to where accept() is next.
+	// connect(), and all steps before accept().
 	void until_accept()
 	{
 		listen();
@@ -166,8 +166,7 @@ std::shared_ptr<Meeting> meeting;
 
 using Stage = std::function<void(Meeting &)>;
 
-// A call on a meeting that has come as far as ready brings it; done: what follows if the call
-// worked.
+// A call on a meeting that ready has prepared; done: what follows if the call worked.
 Verb meeting_verb(const Place &place, const char *name, Stage ready,
 		  std::function<int(Meeting &)> call, Stage done)
 {
@@ -211,8 +210,8 @@ int create_queues(rdma_cm_id *id)
 	return 0;
 }
 
-// Takes the event, which is there. If the library cannot handle a request it refuses it and waits
-// for the next event: so the channel does not block.
+// Takes the pending event. If the library cannot handle a request it rejects it and waits for the
+// next event, so the channel must not block.
 int get_event(Meeting &m)
 {
 	rdma_cm_event *event;
@@ -264,7 +263,7 @@ int post(Meeting &m, ibv_wr_opcode opcode, uint32_t len)
 	return ibv_post_send(m.client->id->qp, &wr, &bad);
 }
 
-// One completion, and a good one, whatever was refused before.
+// One successful completion, whatever was refused before.
 void complete(Meeting &m, uint32_t len)
 {
 	ibv_wc wc{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One end of a connection on which every octet is verified: a QP, its CQ, and two registered
+// One end of a connection on which every byte is verified: a QP, its CQ, and two registered
 // buffers.
 #pragma once
 #include <chrono>
@@ -12,7 +12,7 @@
 
 using Clock = std::chrono::steady_clock;
 
-// The connection is over: a completion in error, a verb that failed, a connect that was refused.
+// The connection is over: a completion in error, a failed verb, a refused connect.
 struct Broken : std::runtime_error {
 	using runtime_error::runtime_error;
 };
@@ -22,14 +22,14 @@ struct Stalled : std::runtime_error {
 	using runtime_error::runtime_error;
 };
 
-// An octet is not what it has to be: the one thing that must never happen.
+// A byte is wrong, which must never happen.
 struct Wrong : std::runtime_error {
 	using runtime_error::runtime_error;
 };
 
 constexpr uint32_t data_size = 1 << 18;
 
-// Octets that only this seed gives.
+// Data that depends on the seed.
 void fill(uint8_t *at, uint32_t len, uint64_t seed);
 // Throws Wrong, with the place of the first difference.
 void verify(const uint8_t *at, uint32_t len, uint64_t seed, const char *what);
@@ -40,7 +40,7 @@ struct Target {
 	uint32_t rkey;
 };
 
-// What is sent: a round's number and its length, the sender's Target, and octets to be verified.
+// A message: a round's number and its length, the sender's Target, and data to be verified.
 struct Message {
 	uint64_t round;
 	uint32_t len;
@@ -61,12 +61,12 @@ public:
 	void send(uint64_t round, uint32_t len);
 	void write(uint32_t len, const Target &to);
 	void read(uint32_t len, const Target &from);
-	// Until a message is there, and everything that was posted is complete.
+	// Waits until a message has arrived and everything posted is complete.
 	const Message &receive(int patience_ms);
-	// Until everything that was posted is complete.
+	// Waits until everything posted is complete.
 	void settle(int patience_ms);
 
-	// Then the CQ is looked at every now and then.
+	// Polls the CQ now and then, in case an event was lost.
 	static inline bool events_may_be_lost = false;
 	rdma_cm_id *const id;
 	// The peer reads and writes `out`; what is read here comes to `in`.
@@ -85,8 +85,8 @@ private:
 	ibv_mr *out_mr = nullptr, *in_mr = nullptr, *message_mr = nullptr;
 	Message messages[slots + 1]; // the last one goes out
 	int unfinished = 0;
-	int taken = -1;   // the slot that the caller looks at
-	int arrived = -1; // the slot that is to be looked at next
+	int taken = -1;   // the slot that the caller reads
+	int arrived = -1; // the slot to read next
 };
 
 // The next event of a channel, acknowledged; throws Stalled.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Every allocation of every call fails once: for n = 1, 2, ... the call runs with its n-th
-// allocation failing (/proc/self/fail-nth), until it makes fewer than n. Whatever fails, the call
-// returns an errno or works; then it works without a failure; and no object is left. One TAP line
-// for each call.
+// allocation failing (/proc/self/fail-nth), until it makes fewer than n. The call must return an
+// errno or work, then work without a failure, and leave no object behind. One TAP line for each
+// call.
 //	nth ADDRESS NETDEV SPARE-NETDEV [STEP [PART-OF-A-NAME]]
 // STEP: from the 100th allocation on, only every STEP-th fails.
-// In the namespace of srnic0, which is on NETDEV with ADDRESS; failslab and fail_page_alloc have
-// ignore-gfp-wait = N.
+// Runs in the namespace of srnic0, which is on NETDEV with ADDRESS; failslab and fail_page_alloc
+// must have ignore-gfp-wait = N.
 #include "objects.hh"
 #include "verbs.hh"
 
@@ -35,7 +35,7 @@ void arm(int n)
 		throw std::runtime_error("fail-nth does not take a number");
 }
 
-// True if the failure has come.
+// True if the failure was injected.
 bool disarm()
 {
 	char text[16] = {};
@@ -106,7 +106,7 @@ void one_verb(const Verb &verb, int number)
 		arm(0);
 		printf("not ok %d %s\n# failure %d: %s\n", number, verb.name.c_str(), n, e.what());
 		fflush(stdout);
-		_exit(1); // what the call has left would confuse the others
+		_exit(1); // leftovers of the call would disturb the others
 	}
 	printf("ok %d %s with each allocation failing\n# %d of about %d failures failed the call\n",
 	       number, verb.name.c_str(), errors, n - 1);

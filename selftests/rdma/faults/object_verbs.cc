@@ -66,7 +66,7 @@ struct Objects {
 		attr.qp_type = IBV_QPT_RC;
 		return (qp = ibv_create_qp(pd, &attr)) ? 0 : errno;
 	}
-	// All that is there, in the order in which it can go.
+	// All objects, in the order in which they can be destroyed.
 	void destroy()
 	{
 		if (qp)
@@ -92,7 +92,7 @@ std::shared_ptr<Objects> objects;
 
 using Step = std::function<int(Objects &)>;
 
-// A call that makes one object on top of others: ready makes those.
+// A call that creates an object on top of others, which ready creates.
 Verb making(const char *name, std::vector<Step> ready, Step make, Step unmake)
 {
 	return {name,

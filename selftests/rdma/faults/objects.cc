@@ -50,7 +50,7 @@ public:
 	}
 	void add(int type, const std::string &value) { add(type, value.c_str(), value.size() + 1); }
 
-	// Asks; 0 or an errno.
+	// Sends the request; 0 or an errno.
 	int ask()
 	{
 		nlmsghdr *header = reinterpret_cast<nlmsghdr *>(octets.data());
@@ -58,8 +58,8 @@ public:
 		header->nlmsg_len = octets.size();
 		return ::send(fd, octets.data(), octets.size(), 0) < 0 ? errno : 0;
 	}
-	// The next datagram of the answer, with the receiver's port, which differs from socket to
-	// socket, taken out.
+	// The next datagram of the answer, without the receiver's port, which differs between
+	// sockets.
 	std::vector<uint8_t> answer()
 	{
 		std::vector<uint8_t> out(1 << 15);
@@ -92,8 +92,8 @@ private:
 	std::vector<uint8_t> octets;
 };
 
-// The errno in an NLMSG_ERROR; EPROTO if that is not what it is; ENOBUFS if there was no memory for
-// an answer, which says nothing about what was asked.
+// The errno in an NLMSG_ERROR; EPROTO if it is another message; ENOBUFS if there was no memory for
+// an answer, which says nothing about the request.
 int acknowledged(Request &request)
 {
 	int error = request.ask();

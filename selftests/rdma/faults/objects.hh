@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-// The answer of RDMA_NLDEV_CMD_RES_GET for all devices, as it came: how many objects of each kind
-// there are.
+// The raw answer of RDMA_NLDEV_CMD_RES_GET for all devices: how many objects of each kind exist.
 std::vector<uint8_t> all_objects();
 // rdma link add NAME type srnic netdev NETDEV, rdma link delete NAME: 0 or an errno.
 int link_add(const std::string &name, const std::string &netdev);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The calls whose allocations are made to fail, each with what has to be there before and what
-// undoes it.
+// The calls whose allocations are made to fail, each with its preparation and its undo.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,11 +7,11 @@
 
 struct Verb {
 	std::string name;
-	std::function<void()> prepare; // throws what went wrong
+	std::function<void()> prepare; // throws on failure
 	std::function<int()> run;      // 0 or an errno; the only part that sees failures
-	std::function<void()> undo;    // after a run that succeeded
-	std::function<void()> clean;   // what prepare has made
-	bool spent = false;	       // a run that failed needs a new preparation
+	std::function<void()> undo;    // after a successful run
+	std::function<void()> clean;   // undoes prepare
+	bool spent = false;	       // a failed run needs a new preparation
 };
 
 struct Place {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A wire that damages what it carries, and does it behind TCP's back: a tap device in each of two
-// namespaces, and a forwarder between them that changes the payload of some TCP segments and makes
-// their checksum right again, as a bad router does. What notices it is MPA's CRC, or nothing.
+// A wire that corrupts data without TCP noticing: a tap device in each of two namespaces, and a
+// forwarder between them that changes the payload of some TCP segments and corrects their checksum,
+// as a bad router does. Only MPA's CRC can detect that.
 //	wire NAMESPACE DEVICE NAMESPACE DEVICE PER-MILLE [SEED]
-// Until SIGTERM; then says how many segments it carried and how many of them it has damaged.
+// Runs until SIGTERM; then prints how many segments it carried and how many it damaged.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -54,7 +54,7 @@ int tap_in(const char *ns, const char *name)
 
 uint16_t get16(const uint8_t *at) { return at[0] << 8 | at[1]; }
 
-// A TCP segment inside an Ethernet frame; tcp is null if that is not what it is.
+// A TCP segment inside an Ethernet frame; tcp is null if it is something else.
 struct Segment {
 	uint8_t *ip = nullptr, *tcp = nullptr, *payload = nullptr;
 	size_t tcp_len = 0, payload_len = 0;
@@ -113,7 +113,7 @@ void damage(uint8_t *at, size_t len)
 			at[where + i] = chance();
 		break;
 	default:
-		at[0] ^= 0x80; // also where both halves are the same
+		at[0] ^= 0x80; // also if both halves are the same
 		std::rotate(at, at + len / 2, at + len);
 	}
 }
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 			  {tap_in(argv[3], argv[4]), POLLIN, 0}};
 	struct sigaction on_term{};
 	on_term.sa_handler = [](int) { stop = 1; };
-	sigaction(SIGTERM, &on_term, nullptr); // without SA_RESTART: poll is to return
+	sigaction(SIGTERM, &on_term, nullptr); // without SA_RESTART: poll must return
 
 	while (!stop) {
 		if (poll(ends, 2, 200) <= 0)

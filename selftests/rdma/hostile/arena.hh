@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// All memory of the victim that anybody could reach: one arena, full of canaries, that is compared
-// octet by octet.
+// All memory of the victim that a peer could reach: one arena, full of canaries, that is compared
+// byte by byte.
 #pragma once
 
 #include "verbs.hh"
@@ -51,7 +51,7 @@ public:
 		receive = take(receives * 2 * receive_size);
 	}
 
-	// Says what every region is called, and lets go of the stale one.
+	// The names of all regions; deregisters the stale one.
 	void introduce()
 	{
 		for (const Region &r : regions)
@@ -81,8 +81,7 @@ public:
 		std::memcpy(&expected()[offset(address)], octets.data(), octets.size());
 	}
 
-	// "ok" or where the first octet is that is not what it should be. Everything is as new
-	// afterwards.
+	// "ok" or the place of the first wrong byte. Resets everything.
 	std::string compare()
 	{
 		std::string result = "ok";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The hostile peer: goes through the tables, in both roles, each row in one piece and octet by
-// octet. What comes back is compared in full; then the victim's program tells what it saw. Output
-// is TAP.
+// The hostile peer: goes through the tables in both roles, sending each row in one piece and octet
+// by octet. It compares the whole answer; then the victim's program reports what it saw. Output is
+// TAP.
 #include "../shared/pulse.hh"
 #include "stage.hh"
 
@@ -15,7 +15,7 @@ namespace {
 
 struct Options {
 	const char *own = nullptr, *victim = nullptr, *only = "";
-	unsigned octets_every = 1; // which rows go octet by octet: each, every second, ..., 0: none
+	unsigned octets_every = 1; // send every n-th row octet by octet as well; 0: none
 };
 
 class Attacker {
@@ -76,8 +76,8 @@ private:
 		});
 	}
 
-	// A case that failed half-way leaves a victim in the middle of it, and perhaps a connection
-	// that nobody accepted.
+	// A case that failed half-way leaves the victim in the middle of it, and perhaps a
+	// connection not accepted yet.
 	void clear_up()
 	{
 		victim.ask("verdict 0");

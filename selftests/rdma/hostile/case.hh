@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A case is a row of a table: what an RFC says, the octets that break it (or do not), and what has
-// to come of that.
+// A case is a row of a table: what an RFC says, the octets that break it (or do not), and the
+// expected results.
 #pragma once
 
 #include "peer.hh"
@@ -18,7 +18,7 @@ struct Read { // an RDMA Read Request of the victim's, as it came
 	u32 length = 0;
 };
 
-struct Scene { // what the attacker knows when it strikes
+struct Scene { // what the attacker knows
 	const std::map<std::string, Region> &regions;
 	std::vector<Read> reads;
 
@@ -44,7 +44,7 @@ struct Attack {
 	Octets answer = {}; // what the victim sends back, before a Terminate
 };
 
-// Either the same octets always, or something that depends on the scene.
+// Fixed octets, or octets that depend on the scene.
 struct Build {
 	std::function<Attack(const Scene &)> make;
 
@@ -57,7 +57,7 @@ struct Build {
 struct More {
 	unsigned receives = 4; // what the victim posts
 	std::vector<u32> reads = {};
-	unsigned delivered = 0;	 // receives that complete well
+	unsigned delivered = 0;	 // receives that complete with success
 	unsigned refused = 0;	 // receives that complete in error
 	unsigned reads_done = 0; // reads that complete
 	bool first = false; // the attack begins the stream: no zero-length RDMA Write before it
@@ -82,11 +82,11 @@ std::vector<Row> segment_rows();
 // ---- Request and Reply frames (startup.cc) ----
 
 enum class Then {
-	closed,	    // at once, with nothing said
-	times_out,  // the same, but not before the victim has waited
+	closed,	    // at once, without an answer
+	times_out,  // the same, after a timeout
 	replies,    // `answer` comes, and the stream lives
 	terminates, // `answer` comes, and the stream ends
-	rejected,   // by us; the victim hears of it
+	rejected,   // by us; the victim gets an event
 	fin,	    // we leave, by FIN or by RST; the victim closes
 	reset,
 };

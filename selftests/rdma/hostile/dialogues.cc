@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Cases that are no row of a table: several exchanges, or more of the victim's program than a
-// single verdict.
+// Cases that do not fit into a table: several exchanges, or more of the victim's program than one
+// verdict.
 #include "stage.hh"
 
 #include <cstdio>
@@ -17,7 +17,7 @@ Octets next_fpdu(const Socket &s)
 	return length + s.receive((number(length, 0, 2) + 2 + 3) / 4 * 4 + 4 - 2);
 }
 
-// As long as it lives, the victim's administrator can do without CRCs.
+// While it lives, the victim's mpa_crc is 0.
 class NoCrc {
 public:
 	explicit NoCrc(VictimLink &link) : victim(link) { victim.demand("crc 0"); }
@@ -92,8 +92,7 @@ public:
 		want_all_sent(5, 64);
 	}
 
-	// Both are there when the first FPDU lets the responder speak; each of them takes two
-	// FPDUs.
+	// Both are posted when the first FPDU lets the responder send; each takes two FPDUs.
 	void send_and_response_take_turns(Pace pace)
 	{
 		constexpr u32 length = 2000;
@@ -115,7 +114,7 @@ public:
 			     "over=1 receives=0/4/0 sends=1/0/0 event=none memory=ok good=ok");
 	}
 
-	// 12 MiB, of which the victim's TCP can hold only a part as long as we do not read.
+	// 12 MiB: more than the victim's TCP can hold while we do not read.
 	void flood_that_nobody_reads()
 	{
 		constexpr unsigned posted = 48;
@@ -169,7 +168,7 @@ public:
 		want_all_sent(posted, posted * 8);
 	}
 
-	// Neither we want to read nor does the victim let us.
+	// We do not want to read, nor does the victim let us.
 	void no_reads_at_all(Pace pace)
 	{
 		Socket s = Socket::connect(host, victim_port);
@@ -213,7 +212,7 @@ public:
 	void rejected_by_the_consumer(Pace pace)
 	{
 		Socket s = Socket::connect(host, victim_port);
-		// What it would have offered, and its reason.
+		// The depths it would have offered, and the private data.
 		Octets data = {0x00, 0x04, 0x00, 0x00, 0x6e, 0x6f, 0x21};
 
 		s.send(Frame{}.octets(), pace);
@@ -303,7 +302,7 @@ public:
 				crowd.push_back(Socket::connect(host, victim_port));
 				crowd.back().send(Frame{}.octets().slice(0, 10), Pace::whole);
 			} catch (const Failure &) {
-				// turned away at once, which is fair
+				// reset at once, which is allowed
 			}
 		}
 		for (const Socket &s : crowd)

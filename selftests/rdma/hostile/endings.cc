@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Graceful ends that take their time (RFC 5041 6.2.1): for as long as octets flow, and no longer.
+// Slow graceful ends (RFC 5041 6.2.1): they last while bytes flow, and no longer.
 #include "stage.hh"
 
 #include <chrono>
@@ -13,9 +13,9 @@ using std::chrono::milliseconds;
 constexpr u32 reads = 4; // the victim's IRD
 constexpr int window = 16384;
 constexpr size_t piece = 32768;
-constexpr milliseconds pause{100}, silence{2500}; // the latter: what no drain bears
+constexpr milliseconds pause{100}, silence{2500}; // silence: longer than a drain waits
 
-// The Read Responses that are in the stream, each from its TO 0 on, without a gap.
+// The Read Responses in the stream, each from TO 0 on, without gaps.
 void want_responses(const Octets &stream, u64 length)
 {
 	Fpdus fpdus = cut(stream);
@@ -37,7 +37,7 @@ class Endings : public Stage {
 public:
 	explicit Endings(const Stage &stage) : Stage(stage) {}
 
-	// About 1 MiB, which takes three seconds because we read no faster.
+	// About 1 MiB, which we read in three seconds.
 	void answer_to_a_slow_reader()
 	{
 		u64 length = 0;
@@ -97,7 +97,7 @@ public:
 private:
 	static constexpr u32 read_length = 2500;
 
-	// The victim has its hands full with our reads, and nothing else will come.
+	// The victim is busy answering our Reads and sends nothing else.
 	Socket asked_and_half_closed(u64 *length)
 	{
 		const Region &both = victim.regions.at("both");
@@ -118,7 +118,7 @@ private:
 		return s;
 	}
 
-	// Nothing has come back yet: neither octets nor the end.
+	// Nothing has come back yet: neither data nor FIN.
 	Socket read_and_disconnect(Octets *response)
 	{
 		Socket s = accepted_by_victim(Pace::whole);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The good connection of the victim's program, both its ends: nothing that is done to another one
-// may harm it.
+// Both ends of the victim's good connection: attacks on another connection may not harm it.
 #pragma once
 
 #include "arena.hh"
@@ -28,8 +27,7 @@ public:
 		mr = need(ibv_reg_mr(pd, buffers, sizeof(buffers), remote_both), "ibv_reg_mr");
 	}
 
-	// A Send there, a Write into it there, a Read of it, and a Send back: "ok" or what went
-	// wrong.
+	// Send, Write and Read to the other end, and a Send back: "ok" or an error.
 	std::string ping_pong()
 	{
 		u8 *near = buffers[0], *far = buffers[1], *back = buffers[2];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A peer with markers of its own making (RFC 5044 4.3): asks the victim for them, or is asked for
-// them, in either role. It writes to the victim's memory and reads it back, and looks at every
-// octet that comes; then it lets a marker lie. Output is TAP. The attacker's tables (case.hh) are
-// without markers.
+// A peer with its own implementation of markers (RFC 5044 4.3). Either end asks for them, in either
+// role. It writes to the victim's memory and reads it back, and checks every octet; then it sends a
+// wrong marker. Output is TAP. The attacker's tables (case.hh) have no markers.
 #include "peer.hh"
 
 #include <cstdio>
@@ -18,7 +17,7 @@ constexpr size_t interval = 512, emss = 1460; // at most, over the lab's MTU
 
 // ---- Streams ----
 
-// What we send: wherever its length divides by 512, a marker.
+// The stream we send, with a marker at every multiple of 512.
 class Out {
 public:
 	explicit Out(bool with_markers) : on(with_markers) {}
@@ -63,7 +62,7 @@ private:
 	}
 };
 
-// What comes: every marker is where it has to be, and points to where it has to.
+// The stream we receive: every marker must be in its place and point to the right one.
 class In {
 public:
 	In(const Socket &socket, bool with_markers) : s(socket), on(with_markers) {}
@@ -254,7 +253,7 @@ private:
 		leave(s, c.theirs);
 	}
 
-	// Every place that a marker can have in the FPDUs, and many of them.
+	// Every position that a marker can have in an FPDU, and many markers.
 	static std::vector<size_t> sizes(Pace pace)
 	{
 		std::vector<size_t> out;

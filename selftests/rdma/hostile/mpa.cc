@@ -6,7 +6,7 @@
 namespace hostile {
 namespace {
 
-// What leaves damaged payload behind may have placed it: only Delivery waits for the CRC.
+// Damaged payload may have been placed: only Delivery waits for the CRC.
 Build damaged_send(size_t octet, u8 bit = 0x01)
 {
 	return [=](const Scene &s) {
@@ -88,7 +88,7 @@ std::vector<Row> framing_rows()
 		 {.refused = 1}},
 	};
 
-	// RFC 5041 4.1: a ULPDU has a DDP header. Of all codes only MPA's third blames the length.
+	// RFC 5041 4.1: a ULPDU has a DDP header. Only MPA's third error code is about the length.
 	for (u16 length : {0, 1, 2, 13})
 		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) +
 					" is no tagged segment's",
@@ -101,7 +101,7 @@ std::vector<Row> framing_rows()
 }
 
 // RFC 5044 7.1.2 rule 4: "MPA Responder mode implementations MUST receive and validate at least one
-// FPDU before sending any FPDUs". Initiators may, but it is them who attack first here as well.
+// FPDU before sending any FPDUs". Initiators may send first; here they attack first as well.
 std::vector<Row> first_rows()
 {
 	return {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The attacker's two lines: its TCP connection to the victim's RNIC, and the one to the victim's
-// program.
+// The attacker's two channels: TCP to the victim's RNIC, and a socket to the victim's program.
 #pragma once
 
 #include "wire.hh"
@@ -10,7 +9,7 @@
 
 namespace hostile {
 
-// A case that did not go as the specification has it. It ends the case, not the program.
+// The victim did not follow the specification. Ends the case, not the program.
 struct Failure : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
@@ -43,11 +42,11 @@ public:
 	static Socket listen(const std::string &host, unsigned port);
 	Socket accept(int window = 0) const;
 
-	// A peer that has gone away meanwhile is no failure: what it said is still to be read.
+	// A peer that has closed is no failure: its answer is still to be read.
 	void send(const Octets &octets, Pace pace) const;
 	void send_urgent(const Octets &octets) const;	  // the last one is marked
-	Octets receive(size_t len, int ms = 10000) const; // exactly so many, or a Failure
-	// Until its end, or nothing has come for so long.
+	Octets receive(size_t len, int ms = 10000) const; // exactly len, or a Failure
+	// Until the end of the stream, or a pause of so long.
 	Octets rest(End *end, int ms = 10000) const;
 	bool silent(int ms) const;			  // nothing comes, not even the end
 
@@ -74,7 +73,7 @@ public:
 	~VictimLink();
 
 	std::string ask(const std::string &line);
-	// Asks what can only be answered by "ok", which may be followed by something.
+	// Sends a command; the answer must start with "ok".
 	std::string demand(const std::string &line);
 
 private:

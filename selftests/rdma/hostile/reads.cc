@@ -43,8 +43,8 @@ Octets empty_response(u32 stag, u64 to)
 	return fpdu(Tagged{.rdmap = op_read_response, .stag = stag, .to = to});
 }
 
-// One Read Request more than the Reply or Request allowed for, while the victim cannot answer any:
-// our window is shut.
+// One Read Request more than the negotiated IRD, while the victim cannot answer because our window
+// is closed.
 Attack beyond_ird(const Scene &s)
 {
 	Attack out;
@@ -74,7 +74,7 @@ Build responds(u64 offset, size_t len, u8 ddp = 0xc1)
 	return [=](const Scene &s) { return Attack{{fpdu(response(s, offset, len, ddp))}}; };
 }
 
-// The first 32 octets are right; what follows is not.
+// The first 32 octets are right, the rest is not.
 Build then_responds(u64 offset, size_t len, u8 ddp = 0xc1)
 {
 	return [=](const Scene &s) {

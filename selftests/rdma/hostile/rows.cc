@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// How a row of a table is played: the victim's role, the connection, the octets, and what has to
-// come of them.
+// Runs a row of a table: the victim's role, the connection, the octets, and the expected results.
 #include "stage.hh"
 
 #include <memory>
@@ -116,7 +115,7 @@ Octets joined(const std::vector<Octets> &pieces)
 	return out;
 }
 
-// The number of the async event that a QP has for its owner when it sends such a Terminate.
+// The async event that a QP raises when it sends such a Terminate.
 int event_of(const Cause &cause)
 {
 	if ((cause.layer == 1 || cause.layer == 0) && cause.type == 1)
@@ -203,7 +202,7 @@ private:
 		if (row.cause) {
 			want = want + terminate(*row.cause, culprit(attack));
 		} else {
-			came = s.receive(want.size()); // who leaves is not answered any more
+			came = s.receive(want.size()); // before our FIN, which ends answers
 			if (!row.more.by_fin)
 				s.fin();
 		}

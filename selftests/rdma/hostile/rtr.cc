@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Peer-to-peer mode (RFC 6581 5 and 9.2): each ready-to-receive message, sent and received. It
-// comes before all else, and neither a receive nor a completion is spent on it.
+// comes first, and consumes neither a receive nor a completion.
 #include "stage.hh"
 
 namespace hostile {
@@ -107,8 +107,7 @@ public:
 		works(s, 1, pace);
 	}
 
-	// What is read by it belongs to nobody, so only its length has to be zero; hardware wants
-	// STags that are not.
+	// It reads no memory, so only its length has to be zero; hardware needs nonzero STags.
 	void sends_a_read(Pace pace)
 	{
 		Socket s = answered(offer(a, d), pace);
@@ -140,7 +139,7 @@ private:
 		return s;
 	}
 
-	// The responder sends nothing before the RTR, and then what it has.
+	// The responder sends nothing before the RTR, then what was posted.
 	void waits_for(const Socket &s, const Octets &rtr, Pace pace)
 	{
 		victim.demand("send 8");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The tables of segments, and what they are written with.
+// The tables of segments, and helpers to write them.
 //
 // In all rows the next MSN on every queue is 1 at first, and the receives have 64 octets.
 #pragma once
@@ -28,7 +28,7 @@ inline Build write_to(const char *name, u64 offset, size_t len)
 	return [=](const Scene &s) { return Attack{{fpdu(write(s[name], offset, len))}}; };
 }
 
-// What has to be seen of Sends: the receives in their order.
+// The expected receives, in order.
 inline std::vector<Change> in_receive(const Scene &s, const Octets &octets,
 				      const char *receive = "receive0")
 {

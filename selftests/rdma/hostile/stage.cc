@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Connections with the victim, and what it says at their end.
+// Connections with the victim, and its verdict at their end.
 #include "stage.hh"
 
 #include <chrono>

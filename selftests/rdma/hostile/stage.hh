@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the cases of the attacker have in common: a connection with the victim, in either role, and
-// what is wanted of what comes back, of its end, and of the victim's program.
+// Shared by the attacker's cases: a connection with the victim, in either role, and checks of the
+// answer, of the connection's end, and of the victim's program.
 #pragma once
 
 #include "../shared/timeouts.hh"
@@ -10,14 +10,14 @@ namespace hostile {
 
 inline constexpr unsigned victim_port = 7190, attacker_port = 7192;
 inline constexpr int short_while = 100;	    // ms
-inline constexpr int victim_timeout = 1000; // ms; where the victim is to wait, Timeouts sets it
+inline constexpr int victim_timeout = 1000; // ms; set by Timeouts if the victim has to wait
 
 void want_octets(const char *what, const Octets &is, const Octets &want);
 // An FPDU that begins like this, and whose pad is zero (RFC 5044 4.1).
 void want_fpdu(const char *what, const Octets &is, const Octets &header);
 std::string in_hex(u64 value);
 
-// The victim's Read Requests, which are FPDUs of this size, and what answers one.
+// The victim's Read Requests, FPDUs of this size, and the response to one.
 inline constexpr size_t read_request_size = 2 + 18 + 28 + 4;
 Octets read_request_header(u32 msn);
 Octets response_to(const Octets &request, size_t len);
@@ -37,11 +37,11 @@ protected:
 	Socket accepted_by_victim(Pace pace, int window = 0);
 	void take_request(const Socket &s);
 
-	void want_closed(const Socket &s); // whatever is said before
+	void want_closed(const Socket &s); // whatever comes before
 	void want_end(const Socket &s, const Octets &want, bool late);
 
 	void want_verdict(const std::string &is, const std::string &want);
-	void want_untouched(); // the program was never bothered, and nothing else happened to it
+	void want_untouched(); // the program got no event, and nothing else changed
 
 private:
 	void want_aftermath(const std::string &verdict);
@@ -51,7 +51,7 @@ struct Case {
 	const char *role; // the victim's
 	std::string name;
 	std::function<void(Pace)> play;
-	bool once = false; // not octet by octet as well
+	bool once = false; // not also octet by octet
 };
 
 std::vector<Case> startup_cases(const Stage &stage);  // rows.cc

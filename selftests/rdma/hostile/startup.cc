@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What a receiver checks of a Request or Reply frame (RFC 5044 7.1, RFC 6581 9 and 10), and that it
-// does not wait for ever.
+// What a receiver checks of a Request or Reply frame (RFC 5044 7.1, RFC 6581 9 and 10), and its
+// timeouts.
 #include "case.hh"
 
 namespace hostile {
@@ -13,7 +13,7 @@ Octets plain_enhanced(u8 ab, u8 cd, u16 ird = 4, u16 ord = 4)
 
 constexpr u8 a = 0x80, b = 0x40, c = 0x80, d = 0x40; // control flags, each in its octet
 
-// What 7.1.1 says of both frames; `good` is one that would do.
+// What 7.1.1 says of both frames; `good` is a valid one.
 std::vector<Startup> rows_of_both(const Frame &good, const char *wrong_key)
 {
 	std::vector<Startup> rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Octets that a peer's TCP marks as urgent (RFC 9293 3.8.5): the mark means nothing to MPA, and
-// they stay where they are in the stream (RFC 6093 3.1).
+// Octets that a peer's TCP marks as urgent (RFC 9293 3.8.5): MPA ignores the mark, and they stay in
+// their place in the stream (RFC 6093 3.1).
 #include "stage.hh"
 
 namespace hostile {

@@ -128,8 +128,8 @@ rdma_cm_id *listen_on(rdma_event_channel *channel, const char *host, unsigned po
 	return id;
 }
 
-// rdma_cm may miss a neighbour until its time is up (faults/carrier.cc), which is to be before ours
-// is.
+// rdma_cm may miss a neighbour until its timeout (faults/carrier.cc), which must be shorter than
+// ours.
 rdma_cm_id *resolve(rdma_event_channel *channel, const char *host, unsigned port)
 {
 	sockaddr_in addr = address(host, port);

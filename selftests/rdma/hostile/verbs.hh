@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the victim's program is made of: verbs and rdma_cm, where whatever goes wrong is an
-// exception.
+// Verbs and rdma_cm for the victim's program; all errors are exceptions.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,7 +17,7 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-inline constexpr int patience = 10000; // ms, for what has to come
+inline constexpr int patience = 10000; // ms, for expected events
 inline constexpr u32 queue = 64;
 
 template <class T> T *need(T *what, const char *name)
@@ -49,8 +48,7 @@ public:
 		ibv_destroy_comp_channel(channel);
 	}
 
-	// An event may tell of a completion that was polled already: only time or a completion ends
-	// the wait.
+	// An event may be for a completion already polled: only time or a completion ends the wait.
 	bool next(ibv_wc *wc, int ms)
 	{
 		while (ibv_poll_cq(cq, 1, wc) != 1) {

@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The end that is attacked: an honest verbs program. It does what the attacker asks for on its
-// standard input, one line at a time, and answers with one line each:
+// The victim: an honest verbs program. It reads the attacker's commands from standard input, one on
+// each line, and answers each with one line:
 //
-//	accept N		accept the connection request that comes, with N receives
-//				posted: "ok PRIVATE-DATA"
-//	request			a connection request comes, and is kept for later: "ok"
-//	quiet			no connection request is there: "ok"
+//	accept N		accept the next connection request, with N receives posted: "ok
+//				PRIVATE-DATA"
+//	request			wait for a connection request, and keep it for later: "ok"
+//	quiet			no connection request is pending: "ok"
 //	connect PORT N		begin to connect, with N receives posted: "ok"
 //	connected		how that ended: "ok", or the event's name
 //	accept-no-reads N	the same as accept, allowing no RDMA Reads at all
-//	crc ON			the administrator of this end wants CRCs (1) or does not (0): "ok"
-//	reject HEX		refuse the connection request that comes, with this private data:
-//				"ok"
-//	depths			what the last connection request, or the connection, was said to
-//				allow: "ok INITIATOR-DEPTH RESPONDER-RESOURCES", decimal
+//	crc ON			set mpa_crc of this end to 1 or 0: "ok"
+//	reject HEX		reject the next connection request, with this private data: "ok"
+//	depths			of the last connection request, or of the connection: "ok
+//				INITIATOR-DEPTH RESPONDER-RESOURCES", decimal
 //	mix			post a Write of 5 bytes, a Send of 7, a Read of 64, a Send of 6
 //				and a Write of 9: "ok"
 //	flood N			post N Writes of 256 KiB: "ok"
-//	done			how many requests have completed by now: "ok N"
-//	completed N		the next N completions of what was posted: "ok OPCODE...", in
-//				their order, and "more" if there is another one
+//	done			how many requests have completed: "ok N"
+//	completed N		the next N completions: "ok OPCODE...", in order, and "more" if
+//				there is another one
 //	read LENGTH		post an RDMA Read, whose source does not matter: "ok"
 //	send LENGTH		post a Send: "ok"
 //	disconnect		end the connection from here: "ok"
-//	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it never got far), take
-//				it down and tell what became of it. CHANGE: "may ADDRESS LENGTH",
-//				memory that may have changed, or "is ADDRESS HEX", memory that must
-//				have changed to this. Numbers are hexadecimal.
+//	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it was never up), destroy
+//				it and report its results. CHANGE: "may ADDRESS LENGTH", memory that
+//				may have changed, or "is ADDRESS HEX", memory that must have changed
+//				to this. Numbers are hexadecimal.
 //
-// All memory that anybody could reach lies in one arena, full of canaries: it is compared byte by
-// byte. And a good connection of this very process is used again after each case.
+// All reachable memory lies in one arena, full of canaries, which is compared byte by byte. A good
+// connection of the same process is used again after each case.
 #include "good.hh"
 
 #include <fcntl.h>
@@ -295,7 +294,7 @@ private:
 		return "ok";
 	}
 
-	// That is, once nothing has completed for a while.
+	// Once nothing has completed for a while.
 	std::string done()
 	{
 		unsigned count = 0;
@@ -347,7 +346,7 @@ private:
 		}
 	}
 
-	// What the flush brings, and a moment longer, for what would be too much.
+	// Flushed completions, and a moment longer, in case there are too many.
 	void count_completions(bool wait)
 	{
 		ibv_wc wc;
@@ -365,7 +364,7 @@ private:
 			bool own = event.element.qp == id->qp;
 
 			if (event.event_type <=
-			    IBV_EVENT_PATH_MIG_ERR) // the others tell of ports and the like
+			    IBV_EVENT_PATH_MIG_ERR) // the others are about ports and the like
 				out += std::string(out.empty() ? "" : "+") + (own ? "" : "stray-") +
 				       std::to_string(event.event_type);
 			ibv_ack_async_event(&event);

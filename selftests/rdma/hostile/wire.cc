@@ -68,9 +68,9 @@ Fpdus cut(const Octets &stream)
 	return out;
 }
 
-// Figures 7 and 8. Behind the control field: the length of the DDP segment that is to blame, which
-// is its ULPDU_Length, its DDP header (14 octets if its T bit is set, else 18) and the 28 octets of
-// its RDMA Read Request.
+// Figures 7 and 8. After the control field: the length of the erroneous DDP segment (its
+// ULPDU_Length), its DDP header (14 octets if its T bit is set, else 18) and the 28 octets of its
+// RDMA Read Request.
 Octets terminate(const Cause &cause, const Octets &culprit)
 {
 	size_t header = culprit.size() > 2 && culprit[2] & 0x80 ? 14 : 18;

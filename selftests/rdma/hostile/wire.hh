@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Octets as the figures of RFC 5040, 5041, 5044 and 6581 draw them, put together by hand: nothing
-// here is shared with what is being attacked. Every field can hold any value, since most of the
-// cases want a wrong one.
+// Octets as in the figures of RFC 5040, 5041, 5044 and 6581, built by hand: no code is shared with
+// srnic. Every field can hold any value, since most cases need a wrong one.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +53,7 @@ inline u64 number(const Octets &octets, size_t at, size_t len)
 	return value;
 }
 
-// Payload of which no two neighbours are alike.
+// Payload in which no two adjacent octets are equal.
 inline Octets filler(size_t len, unsigned seed = 1)
 {
 	Octets out(len);
@@ -68,18 +67,18 @@ std::string hex(const Octets &octets);
 
 // ---- MPA (RFC 5044) ----
 
-// 4.4: CRC32C bit by bit, complemented, least significant octet first, as iSCSI has it.
+// 4.4: CRC32C bit by bit, complemented, least significant octet first, as in iSCSI.
 Octets crc_of(const Octets &octets);
 
-// 4.1. The pad may be given another value than zero.
+// 4.1. The pad may be nonzero.
 Octets fpdu(const Octets &ulpdu, u8 pad = 0);
-// One whose length field says something else; the CRC is right for what is there.
+// One with a wrong length field; the CRC is right for the octets sent.
 Octets fpdu_that_says(u16 length, const Octets &ulpdu);
-// One bit is not what was sent.
+// One bit is flipped.
 Octets damaged(Octets fpdu, size_t octet, u8 bit = 0x01);
 
-// Cuts a stream into its FPDUs. The last one may be incomplete, or its CRC wrong: `good` says how
-// many are sound.
+// Cuts a stream into its FPDUs. The last one may be incomplete, or have a wrong CRC: `good` is the
+// number of intact ones.
 struct Fpdus {
 	std::vector<Octets> all;
 	size_t good = 0;
@@ -95,7 +94,7 @@ struct Frame {
 	u8 flags = 0x50; // C, S
 	u8 rev = 2;
 	Octets data = {0x00, 0x04, 0x00, 0x04}; // enhanced data: A to D zero, IRD 4, ORD 4
-	int pd_length = -1;			// -1: what is there
+	int pd_length = -1;			// -1: the real one
 
 	Octets octets() const
 	{
@@ -184,7 +183,7 @@ constexpr Cause invalidation(u8 code) { return {0, 1, code, Includes::ddp_header
 constexpr Cause protection(u8 code) { return {0, 1, code, Includes::read_request}; }
 constexpr Cause operation(u8 code) { return {0, 2, code, Includes::ddp_header}; }
 
-// The whole FPDU that such a Terminate is, for the FPDU that is to blame.
+// The whole FPDU of such a Terminate, for the erroneous FPDU.
 Octets terminate(const Cause &cause, const Octets &culprit = {});
 
 } // namespace hostile

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The cases. Each runs in a process of its own, which has touched no verbs before; a Failure says
-// what was not so, a Skip what this machine lacks. Whatever a case does, main.cc then looks for
-// what it did to others.
+// The cases. Each runs in its own process, which has not used verbs before. A Failure says what is
+// wrong, a Skip what this machine lacks. main.cc then checks for effects on others.
 #pragma once
 #include <random>
 

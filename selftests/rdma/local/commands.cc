@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// uverbs commands as no library writes them: the driver's part of any length and content, responses
-// with too little room or in memory that is not there, and noise.
+// uverbs commands that no library sends: driver parts of any length and content, response buffers
+// that are too short or unmapped, and noise.
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -35,12 +35,12 @@ Octets noise(size_t len)
 	return out;
 }
 
-// A command of the core with its fixed part; the response's address is its first field.
+// A command of the core with its fixed part, whose first field is the response's address.
 struct Command {
 	uint32_t number;
 	Octets fixed;
 	size_t response_len;
-	size_t driver_len; // what the driver answers
+	size_t driver_len; // of the driver's response
 };
 
 // Writes it; 0 or an errno.
@@ -134,7 +134,7 @@ std::vector<Command> with_rings(const Objects &of)
 
 std::string named(const Command &command) { return "command " + std::to_string(command.number); }
 
-// Who is not told where his rings are gets none.
+// Without room for the offsets of its rings, nothing is created.
 void too_little_room()
 {
 	Objects objects;
@@ -165,7 +165,7 @@ void room_that_is_not_there()
 	}
 }
 
-// More than the driver knows, in both directions, is for a newer driver: it is left alone.
+// Longer commands and responses than the driver knows are for a newer driver: the rest is ignored.
 void other_lengths()
 {
 	Objects objects;
@@ -187,7 +187,7 @@ void other_lengths()
 			}
 }
 
-// A command for a context that there is not, or of which there is one.
+// A command without a context, and GET_CONTEXT with one.
 void contexts_out_of_order()
 {
 	Objects objects;
@@ -206,8 +206,7 @@ void contexts_out_of_order()
 	close(fd);
 }
 
-// Every command there is, with noise for its fields; handles are small, so that some of them mean
-// something.
+// Every command, with noise in its fields; handles are small, so that some of them are valid.
 void noise_as_commands()
 {
 	Pair pair(address);
@@ -227,8 +226,8 @@ void noise_as_commands()
 	}
 }
 
-// All but GET_CONTEXT: when that fails, Linux (6.12) forgets a reference on the calling task,
-// whatever the driver.
+// All but GET_CONTEXT: if that fails, Linux (6.12) leaks a reference on the calling task, with any
+// driver.
 void noise_as_ioctls()
 {
 	Objects objects;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// kill -9 at a random moment of a process that does nothing but one verb and its opposite.
-// KILL_ROUNDS: of each.
+// kill -9 at a random moment of a process that loops over one verb and its opposite. KILL_ROUNDS:
+// of each.
 #include <cstdlib>
 #include <poll.h>
 #include <sys/mman.h>
@@ -179,7 +179,7 @@ void event_waits()
 	});
 }
 
-// Somebody waits for each kind of event, none of which comes.
+// A thread waits for each kind of event, and none comes.
 void endless_waits()
 {
 	kill_while([] {

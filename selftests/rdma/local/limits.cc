@@ -19,7 +19,7 @@
 
 namespace {
 
-// Root, but for the right to lock memory without limit.
+// Drops only the right to lock memory without limit.
 void drop_ipc_lock()
 {
 	__user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -74,8 +74,8 @@ public:
 		put(root + "/cgroup.subtree_control", "+" + controller);
 		require(!mkdir(path.c_str(), 0755) || errno == EEXIST, "mkdir of a control group");
 	}
-	// A group removed with limits is touched by Linux (6.12) when the device goes, whatever the
-	// driver.
+	// If a group is removed while it has limits, Linux (6.12) accesses it when the device goes,
+	// with any driver.
 	~Group()
 	{
 		std::ofstream(path + "/rdma.max")
@@ -130,7 +130,7 @@ void limit_objects(const Group &group)
 
 	group.join();
 	group.set("rdma.max", device + " hca_handle=max hca_object=10");
-	Context inside; // what counts is the group of whom the context belongs to
+	Context inside; // the group of the context's owner is charged
 	for (int i = 0; i < 10; i++)
 		require((pd[i] = ibv_alloc_pd(inside.verbs)), "a PD within hca_object");
 	require(!ibv_alloc_pd(inside.verbs) && errno == EAGAIN, "a PD beyond hca_object");
@@ -180,8 +180,8 @@ void charge_rings(const Group &group)
 		"the memory of a destroyed ring stays charged");
 }
 
-// Connections that are about to be: each end has its QP, and what is allocated from now on the
-// kernel allocates, in its own workers.
+// Connections about to be established: both ends have QPs, and further memory is allocated by kernel
+// workers.
 struct Crowd {
 	std::vector<rdma_cm_id *> clients, servers;
 	std::vector<std::thread> connecting;
@@ -231,7 +231,7 @@ void charge_reads(const Group &group)
 			std::to_string(grown) + " bytes");
 }
 
-// Whether the kernel refuses the memory or kills for it is its own business.
+// The kernel may refuse the memory or kill the process.
 void exceed_memory(const Group &group)
 {
 	group.join();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A local user's errors and attacks. After each case a fresh pair must work, a neighbour's transfer
-// must have gone on undamaged, and the device must have the objects that it had before, no more.
+// A local user's errors and attacks. After each case a new pair must work, a neighbour's transfer
+// must have continued undamaged, and the device must have no more objects than before.
 //	local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [PART-OF-THE-CASES'-NAMES]
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ std::string resources()
 	return found;
 }
 
-// Freeing may take its time where a killed process left work to the kernel.
+// Freeing may take a while if a killed process left work to the kernel.
 void settle(const std::string &before)
 {
 	std::string now;
@@ -47,7 +47,7 @@ void settle(const std::string &before)
 	throw Failure("left behind: " + now + "# instead of: " + before);
 }
 
-// The child's own words on why it skipped; shared memory, empty if it did not.
+// Why the child skipped; shared memory, empty if it did not.
 char *skipped;
 
 void run_in_child(const Case &which)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Rings mapped otherwise than the provider does it, and mappings taken away from under the kernel's
-// work.
+// Rings mapped differently from the provider, and mappings removed while the kernel works.
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
@@ -56,7 +55,7 @@ void no_execution_later()
 	pair.exercise();
 }
 
-// Offsets mean something only in the context that they belong to.
+// Offsets are valid only in their own context.
 void offsets_of_another_process()
 {
 	Pair pair(address);
@@ -120,7 +119,7 @@ void post_everywhere(Pair &pair)
 	}
 }
 
-// What the process loses by it is its own; the kernel has mappings of its own.
+// Only the process itself loses by it; the kernel has its own mappings.
 void taken_away(const std::function<void(const Ring &)> &take)
 {
 	for (int round = 0; round < 3; round++)
@@ -170,7 +169,7 @@ void madvise_meanwhile()
 		});
 }
 
-// The memory that work refers to goes; it was pinned, so octets still land, in nobody else's pages.
+// Unmaps memory that requests refer to. It is pinned, so data still lands in it, not in others'.
 void buffers_unmapped_meanwhile()
 {
 	in_child([] {

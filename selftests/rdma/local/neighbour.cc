@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The neighbour's life, and how it tells of it: a page that both processes share.
+// The neighbour's loop, and its progress, in a page shared by both processes.
 #include "neighbour.hh"
 
 #include <cstdio>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The innocent: another process that moves octets over a connection of its own and compares them,
-// all the while.
+// The neighbour: another process that moves and verifies data on its own connection all the time.
 #pragma once
 #include <atomic>
 #include <sys/types.h>

@@ -131,7 +131,7 @@ std::optional<ibv_wc> End::completion(bool receive, int timeout_ms)
 	ibv_wc wc;
 
 	for (;;) {
-		// Before the look, whatever comes in between.
+		// Arm before polling, so that no completion is missed.
 		const bool over = std::chrono::steady_clock::now() >= end;
 
 		if (ibv_poll_cq(receive ? id->recv_cq : id->send_cq, 1, &wc) == 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Two connected QPs in one process, through rdma_cm, with a registered buffer each; and the rings
-// that srnic mapped for them, found the way an attacker would: in /proc/self/maps.
+// that srnic mapped for them, found in /proc/self/maps as an attacker would.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ struct Failure : std::runtime_error {
 	using runtime_error::runtime_error;
 };
 
-// Throws with the place's own words if a condition does not hold.
+// Throws with this message if a condition does not hold.
 void require(bool condition, const std::string &what);
 
 // A ring that this process maps.
@@ -50,14 +50,13 @@ struct End {
 	int post_write(uint64_t wr_id, uint32_t len, const End &peer);
 	int post_write_to(uint64_t wr_id, uint32_t len, uint64_t remote_addr, uint32_t rkey);
 	int modify_to_error();
-	// The doorbell as it is: one more look by the kernel at whatever the rings say now.
+	// The plain doorbell: makes the kernel read the rings again.
 	void ring_doorbell();
 	// The next completion of either queue, if one comes within the time.
 	std::optional<ibv_wc> completion(bool receive, int timeout_ms = 10000);
 };
 
-// An id with a QP and CQs, by which a connection to this address and port can be made, or awaited
-// (RAI_PASSIVE).
+// An id with a QP and CQs, to connect to this address and port, or to listen on it (RAI_PASSIVE).
 rdma_cm_id *create_ep(const std::string &address, int flags, const char *port = "7190",
 		      const ibv_qp_cap &cap = {64, 64, 4, 4, 64});
 
@@ -71,6 +70,6 @@ struct Pair {
 	std::vector<Ring> rings; // of this process, which has one pair at a time
 
 	explicit Pair(const std::string &address);
-	// Moves octets both ways and compares them.
+	// Moves data both ways and compares it.
 	void exercise();
 };

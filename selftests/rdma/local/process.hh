@@ -23,8 +23,8 @@ struct Context {
 	~Context();
 };
 
-// A context of its own descriptor, got by write() as libraries of old do: the descriptor, or -1 and
-// errno.
+// A context on its own descriptor, created by write() as old libraries do: the descriptor, or -1
+// and errno.
 int get_context_by_write(const char *uverbs_file);
 
 void sleep_ms(unsigned int ms);

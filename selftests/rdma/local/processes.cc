@@ -11,7 +11,7 @@
 
 namespace {
 
-// Enough writes and sends both ways to be under way for a while; the queues are full then.
+// Writes and sends both ways until the queues are full, enough to be in flight for a while.
 void put_in_flight(Pair &pair)
 {
 	for (uint64_t i = 0; i < 16; i++) {
@@ -32,8 +32,7 @@ void unmap_rings(const Pair &pair)
 		munmap(const_cast<srnic_ring_hdr *>(ring.header), ring.size());
 }
 
-// Puts work in flight, does something to the process, and lets it end without a word to the
-// library.
+// Puts work in flight, does something to the process, and lets it exit without calling the library.
 void in_flight_then(const std::function<void(Pair &)> &act)
 {
 	for (unsigned int ms : {0u, 1u, 20u})
@@ -87,7 +86,7 @@ void close_comp_channels()
 	});
 }
 
-// The connection is the cm id's: both ends lose it, and what was posted is flushed.
+// The connection belongs to the cm id: both ends lose it, and requests are flushed.
 void close_cm_channels()
 {
 	in_child([] {
@@ -122,8 +121,7 @@ void close_everything_from_another_thread()
 		});
 }
 
-// A child maps nothing of it (the rings are not inherited), may exit, and the parent's connection
-// goes on.
+// A child does not inherit the rings. When it exits, the parent's connection goes on.
 void fork_leaves_the_connection_alone()
 {
 	Pair pair(address);
@@ -140,7 +138,7 @@ void inherit(const Pair &pair)
 			"MADV_DOFORK");
 }
 
-// Descriptors and registered memory are inherited all the same; the parent's are its own.
+// Descriptors and registered memory are inherited, but the parent's are unaffected.
 void child_that_exits_in_flight()
 {
 	Pair pair(address);
@@ -158,8 +156,8 @@ void child_that_exits_in_flight()
 		}
 }
 
-// Who undoes what the provider did against it shares the rings with its child: that harms these
-// queues at most.
+// A program that undoes the provider's madvise shares the rings with its child: that harms only
+// these queues.
 void child_that_scribbles()
 {
 	for (int round = 0; round < 5; round++) {
@@ -180,9 +178,9 @@ void child_that_scribbles()
 	}
 }
 
-// The queues live until the last descriptor is closed, and complete for whoever has them mapped.
-// (uverbs takes no command from a descriptor that a process inherited: the child can post and poll,
-// not ring the doorbell.)
+// The queues live until the last descriptor is closed, and complete for any process that maps them.
+// (uverbs takes no commands from an inherited descriptor: the child can post and poll, but not ring
+// the doorbell.)
 void child_that_survives_its_parent()
 {
 	int result[2];

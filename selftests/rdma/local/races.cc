@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Things that happen at the same time, and what must be true of their order.
+// Concurrent operations, and what must hold of their order.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -49,8 +49,8 @@ struct IdleQp {
 	}
 };
 
-// rdma_connect() of a QP that is known by its number only; 0 or an errno. Where nobody listens it
-// is over at once.
+// rdma_connect() of a QP that is known by its number only; 0 or an errno. It fails at once if
+// nothing listens.
 int connect_by_number(uint32_t number, const char *port = "7199")
 {
 	rdma_addrinfo hints{}, *found;
@@ -71,7 +71,7 @@ int connect_by_number(uint32_t number, const char *port = "7199")
 	return ret;
 }
 
-// The numbers that come next, tried before and while they come into being, and while they go.
+// The next QP numbers, tried before and while QPs with them are created and destroyed.
 void guessed_numbers()
 {
 	IdleQp probe;
@@ -114,8 +114,8 @@ void own_number_while_it_goes()
 	connecting.join();
 }
 
-// iw_cm connects whatever QP number it is told. A number is no secret: it must not do for another
-// process's QP.
+// iw_cm connects any QP number it is given. Numbers are no secret: one must not be enough to
+// connect another process's QP.
 void number_of_another_process()
 {
 	IdleQp victim;
@@ -157,8 +157,8 @@ void inspected_meanwhile()
 
 // ---- order of completions ----
 
-// What a queue has posted and polled; the completions must come in this order, each once, and no
-// good one after a bad one.
+// What a queue has posted and polled. Completions must come in this order, each once, and no
+// successful one after a failed one.
 struct Queue {
 	const char *name;
 	uint64_t posted = 0, polled = 0;
@@ -206,7 +206,7 @@ void in_order_until(const std::function<void(Pair &)> &end_of_it)
 			turn(pair, sends, receives);
 		end_of_it(pair);
 		const auto late = Clock::now() + std::chrono::seconds(10);
-		// slots are used again, in the error state as well
+		// slots are reused, also in the error state
 		for (int i = 0; i < 20 || !(sends.failed && receives.failed); i++) {
 			turn(pair, sends, receives);
 			require(Clock::now() < late, "nothing is flushed");
@@ -270,7 +270,7 @@ void states_from_many_threads()
 	}
 }
 
-// ---- the engine goes idle while somebody posts ----
+// ---- the engine goes idle during a post ----
 
 void posts_from_many_threads()
 {
@@ -314,7 +314,7 @@ void posts_from_many_threads()
 
 // ---- a Terminate that cannot be sent ----
 
-// RFC 5040 6.2.1 ends in a closed connection, whatever the peer does: here it reads nothing, and
+// RFC 5040 6.2.1: the connection gets closed, whatever the peer does: here it reads nothing, and
 // its FPDU has no CRC.
 void peer_that_never_reads()
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RFC 5044 7.1.2, the responder's part, without a word of DDP behind it.
+// RFC 5044 7.1.2, the responder's part, without any DDP.
 #include "raw_peer.hh"
 
 #include <netdb.h>

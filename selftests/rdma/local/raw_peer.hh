@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A responder of plain TCP: takes one connection, answers the Request by the plainest Reply there
-// is (RFC 5044 7.1.1), and then does what its owner says, which may be nothing.
+// A responder on plain TCP: accepts one connection, answers the Request with the simplest Reply
+// (RFC 5044 7.1.1), and then does what its owner says, which may be nothing.
 #pragma once
 #include <string>
 #include <thread>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Which memory a program may register (RFC 5040 8.1.2, RFC 5042 7.3), and that the end of a region
-// is the end of what a peer can do to it (RFC 5040 8.1.1).
+// Which memory a program may register (RFC 5040 8.1.2, RFC 5042 7.3), and that a peer cannot access
+// a region after its end (RFC 5040 8.1.1).
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -28,7 +28,7 @@ struct Domain {
 	ibv_pd *pd = ibv_alloc_pd(context.verbs);
 
 	~Domain() { ibv_dealloc_pd(pd); }
-	// Why this cannot be registered; 0: it can.
+	// The errno of registering this; 0: it succeeds.
 	int refusal(void *at, size_t len, int access) const
 	{
 		ibv_mr *mr = ibv_reg_mr(pd, at, len, access);
@@ -73,7 +73,7 @@ void what_is_not_there()
 			"the kernel's memory is registered");
 }
 
-// Writes, each of other octets than the one before, until one is refused.
+// Writes, each with different data, until one is refused.
 void keep_writing(End &from, uint64_t to, uint32_t rkey, std::atomic<int> &written)
 {
 	for (uint64_t i = 1; i < 100000; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A user's errors end in completions and errnos as verbs define them; garbage in a mapped ring ends
-// in an error of the QP it belongs to.
+// A user's errors give the completions and errnos that verbs define; garbage in a mapped ring gives
+// an error of its QP.
 #include <atomic>
 #include <chrono>
 #include <poll.h>
@@ -100,7 +100,7 @@ void scribble(uint8_t *at, size_t len)
 		at[i] = static_cast<uint8_t>(chance());
 }
 
-// Slots full of noise, and a producer index that says they are all new.
+// Slots full of noise, and a producer index that makes them all new.
 void garbage_in_slots()
 {
 	for (int round = 0; round < 20; round++) {
@@ -168,7 +168,7 @@ void edge_values_in_requests()
 				sge->length =
 					static_cast<uint32_t>(edges[chance() % std::size(edges)]);
 				sge->lkey = chance() & 1 ? pair.client.mr->lkey
-							 : 1; // 1: what kernel consumers use
+							 : 1; // 1: the key of kernel consumers
 			}
 			ring.header->prod = ring.header->prod + ring.header->entries;
 		}
@@ -177,7 +177,7 @@ void edge_values_in_requests()
 	}
 }
 
-// Requests that change while the kernel looks at them.
+// Requests that change while the kernel reads them.
 void requests_that_change_meanwhile()
 {
 	for (int round = 0; round < 3; round++) {
@@ -225,7 +225,7 @@ ibv_async_event next_event(ibv_context *verbs)
 	return event;
 }
 
-// Nobody polls: the CQ overruns, its owner's loss, which the owner is told. What fitted is still
+// Nothing polls: the CQ overruns, and its owner gets an event. The entries that fitted are still
 // there.
 void completions_that_nobody_polls()
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # A connection between two QPs of this process, made by rdma_cm over the device's own address, for the tests here. The
-# QPs are the test's own (rdma_cm calls that external): it learns their numbers only.
+# test creates the QPs (rdma_cm calls that external): rdma_cm gets only their numbers.
 import itertools
 
 import pyverbs.cm_enums as ce
@@ -13,7 +13,7 @@ PORTS = itertools.count(7500)
 
 
 class End:
-    """An id of rdma_cm, its events, and a QP for it."""
+    """An rdma_cm id, its events, and a QP for it."""
 
     def __init__(self):
         self.channel = CMEventChannel()

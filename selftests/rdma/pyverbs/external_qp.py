@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# QPs that are not rdma_cm's own: it connects them by their numbers, and an RNIC's are in RTS with no help of the
-# consumer's (test_rdmacm's case of that waits for an event that only InfiniBand has).
+# QPs not created by rdma_cm: it connects them by their numbers, and an RNIC's are then in RTS without help of the
+# consumer (test_rdmacm's case waits for an event that only InfiniBand has).
 import pyverbs.enums as e
 from pyverbs.mr import MR
 from pyverbs.wr import SGE, RecvWR, SendWR

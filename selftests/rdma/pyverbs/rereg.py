@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# ibv_rereg_mr() in all its forms, as the peer finds the region. It reads: a read completes only with its data, so one
-# that is refused (RFC 5040 7.1) does not, and the region's own side tells why in an event.
+# ibv_rereg_mr() in all its forms, checked by Reads of the peer: a Read that is refused (RFC 5040 7.1) does not succeed,
+# and the region's side gets an event with the reason.
 import pyverbs.enums as e
 from pyverbs.mr import MR
 from pyverbs.mem_alloc import free, posix_memalign
@@ -38,7 +38,7 @@ class Rereg(RDMATestCase):
         self.mr.write('a' * SIZE, SIZE)
 
     def read(self, addr=None, length=SIZE):
-        """The status of a read by the peer. After a refusal the connection is over."""
+        """The status of a Read by the peer. After a refusal the connection is over."""
         wr = SendWR(opcode=e.IBV_WR_RDMA_READ, num_sge=1, sg=[SGE(self.sink.buf, length, self.sink.lkey)])
         wr.set_wr_rdma(self.mr.rkey, addr or self.mr.buf)
         self.peer.qp.post_send(wr)

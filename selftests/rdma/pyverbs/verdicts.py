@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Runs unittest modules that are written on rdma-core's tests package and prints, after whatever a case had to say, one
-# line for it: "pass NAME", "fail NAME" or "skip NAME REASON"; at the end "done". Arguments: the directory above tests/,
-# the device, modules.
+# Runs unittest modules based on rdma-core's tests package. Prints one line after each case's output: "pass NAME", "fail
+# NAME" or "skip NAME REASON"; at the end "done". Arguments: the directory above tests/, the device, modules.
 import os
 import sys
 import traceback

@@ -7,7 +7,7 @@
 // From the command line.
 struct Settings {
 	Place here, there;
-	uint64_t huge;   // octets of the largest messages; 0: none
+	uint64_t huge;   // bytes of the largest messages; 0: none
 	unsigned rounds; // of what is repeated
 };
 extern Settings settings;
@@ -15,5 +15,5 @@ extern Settings settings;
 Cases operation_cases(); // operations.cc: every operation, its forms and its completions
 Cases order_cases();     // order.cc: RFC 5040 5.5
 Cases huge_cases();      // huge.cc: messages above 2 GiB
-Cases revoke_cases();    // revoke.cc: the end of a region or a QP is the end of what a peer can do
-Cases ending_cases();    // endings.cc: how connections end, and who sees what of it
+Cases revoke_cases();    // revoke.cc: a peer cannot use a region or QP after its end
+Cases ending_cases();    // endings.cc: how connections end, and what both ends see

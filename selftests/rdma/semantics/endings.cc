@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// How connections end (RFC 5040 5.4, 6), and who sees what of it: completions, asynchronous events,
-// ibv_query_qp, `rdma resource show qp`, rdma_cm.
+// How connections end (RFC 5040 5.4, 6), and what both ends see of it: completions, asynchronous
+// events, ibv_query_qp, `rdma resource show qp`, rdma_cm.
 #include <cstdio>
 
 #include "case.hh"
@@ -9,7 +9,7 @@ namespace {
 
 Joint connected() { return Joint(settings.there, settings.here); }
 
-// What `rdma resource show qp` says of it.
+// The state in `rdma resource show qp`.
 std::string shown(const End &end)
 {
 	const std::string device = ibv_get_device_name(end.id->verbs->device);
@@ -58,7 +58,7 @@ void expect_in_error(const End &end)
 	expect_shown(end, "ERR");
 }
 
-// Both ends have a receive posted, flushed when it is over.
+// Both ends have posted a receive, which is flushed at the end.
 void expect_over(Joint &joint)
 {
 	for (End *end : {&joint.client, &joint.server}) {
@@ -108,8 +108,7 @@ void peers_fault(ibv_wr_opcode opcode)
 void terminated_by_a_write() { peers_fault(IBV_WR_RDMA_WRITE); }
 void terminated_by_a_read() { peers_fault(IBV_WR_RDMA_READ); }
 
-// The second of three reads is the one that may not be: figure 9, a Remote Protection Error, access
-// rights.
+// The second of three reads is refused: figure 9, a Remote Protection Error, access rights.
 void a_refused_read_is_told()
 {
 	Joint joint = connected();
@@ -132,7 +131,7 @@ void a_refused_read_is_told()
 	expect_flushed(*joint.client.sends, 3);
 }
 
-// RFC 5041 7.2: the buffer is too small for the message. The receive behind it is flushed.
+// RFC 5041 7.2: the buffer is too small for the message. The next receive is flushed.
 void a_send_too_long_is_told()
 {
 	Joint joint = connected();
@@ -145,8 +144,8 @@ void a_send_too_long_is_told()
 	expect_flushed(*joint.server.receives, 2);
 }
 
-// RFC 5040 7.1, 1: nothing of it goes out but a Terminate; who posted it is told by the completion.
-// good: octets of its own memory that the list begins with.
+// RFC 5040 7.1, 1: only a Terminate goes out; the completion has the error. good: bytes of valid
+// memory at the beginning of the list.
 void local_error(ibv_wr_opcode opcode, uint32_t good)
 {
 	Scene scene;
@@ -204,7 +203,7 @@ void destroyed()
 	expect_in_error(scene.joint.server);
 }
 
-// A disconnect closes behind what is complete, it does not cut it off.
+// A disconnect does not cut off completed requests.
 void completed_sends_arrive()
 {
 	Joint joint = connected();
@@ -223,8 +222,8 @@ void completed_sends_arrive()
 	expect(theirs.octets == ours.octets, "the octets");
 }
 
-// For as long as its response comes, which semantics.sh makes longer than anybody would wait for
-// nothing.
+// The drain lasts while the response comes in, which semantics.sh makes longer than a drain
+// without progress.
 void posted_read_completes()
 {
 	Joint joint = connected();

@@ -27,8 +27,8 @@ int open_namespace(const std::string &path)
 	return fd;
 }
 
-// This thread is in the namespace; what is made meanwhile stays there. (An id is where it was made;
-// siw's sockets are where the caller is.)
+// This thread is in the namespace; objects created meanwhile stay there. (An id stays where it was
+// created; siw's sockets are where the caller is.)
 struct Visit {
 	int home = open_namespace("/proc/thread-self/ns/net");
 

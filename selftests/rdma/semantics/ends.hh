@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Both ends of one connection in one process, each in a network namespace of its own; registered
-// memory; completions. What goes wrong is thrown as in ../faults/link.hh: Broken, Stalled, Wrong.
+// Both ends of one connection in one process, each in its own network namespace; registered memory;
+// completions. Throws as ../faults/link.hh does: Broken, Stalled, Wrong.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,9 +13,9 @@ constexpr uint32_t inline_len = 80;
 constexpr int all_rights =
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-// A call that has to work: Broken with its errno if not.
+// A call that must succeed: Broken with its errno if not.
 void need(bool worked, const char *what);
-// What a test is about: Wrong if it is not so.
+// The condition under test: Wrong if it is false.
 void expect(bool condition, const std::string &what);
 
 // Where an end lives: a name in /run/netns, and an IPv4 address there.
@@ -32,7 +32,7 @@ public:
 
 	std::optional<ibv_wc> there();		// one, if there is one now
 	ibv_wc next();				// the next one; sleeps
-	ibv_wc good(uint64_t wr_id); // the next one, which has to be this one, and a success
+	ibv_wc good(uint64_t wr_id); // the next one, which must have this wr_id and success
 	void arm(bool solicited);
 	bool wakes(int within_ms);		// an event comes within the time
 
@@ -57,7 +57,7 @@ public:
 	ibv_qp_state state() const;
 	// The next asynchronous event of the QP.
 	ibv_event_type async_event() const;
-	// Until rdma_cm says so, whatever it says before.
+	// Waits for this event of rdma_cm; skips others.
 	void await(rdma_cm_event_type type) const;
 	void destroy_qp();
 

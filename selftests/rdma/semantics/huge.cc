@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Messages above 2 GiB (RFC 5040 1.1: up to 2^32 - 1 octets), in a guest that has less memory than
-// that: most of a buffer is one stretch of memory, mapped again and again. Only what lies around
-// its 2 GiB mark and at its end is there once, so that octets which land 2 GiB off are seen.
+// Messages above 2 GiB (RFC 5040 1.1: up to 2^32 - 1 octets), in a guest with less memory: most of
+// a buffer is one piece of memory, mapped many times. Only the parts around its 2 GiB mark and at
+// its end are unique, so that data which lands 2 GiB off is seen.
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a program may rely on: RDMAP's operations, order and limits, seen from both ends.
 //	semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART-OF-THE-CASES'-NAMES]
-// HUGE: octets of the largest messages, above 2^31, or 0. ROUNDS: how often things that race are
-// tried.
+// HUGE: bytes of the largest messages, above 2^31, or 0. ROUNDS: tries of each race.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Every operation in its forms: of no octets, of many pieces, inline, unsignaled, solicited; with
+// Every operation in its forms: zero-length, of many pieces, inline, unsignaled, solicited; with
 // the completions at both ends (RFC 5040 5.1 to 5.3).
 #include <cstring>
 
@@ -7,11 +7,11 @@
 
 namespace {
 
-constexpr int a_while_ms = 100; // in which what must not come would have come
+constexpr int a_while_ms = 100; // how long to wait for events that must not come
 
 Joint connected(uint8_t reads = 8) { return Joint(settings.there, settings.here, reads); }
 
-// ---- of no octets ----
+// ---- zero-length ----
 
 void zero_length_send(std::vector<ibv_sge> posted, std::vector<ibv_sge> received, Joint &joint)
 {
@@ -34,8 +34,8 @@ void zero_length_sends()
 	expect(theirs.octets == std::vector<uint8_t>(64), "a Send of no octets has changed memory");
 }
 
-// Whatever the STag and the address: RFC 5041 5.2 forbids to look at them. The Send behind shows
-// that all goes on.
+// With any STag and address: RFC 5041 5.2 forbids checking them. The Send after it shows that the
+// connection still works.
 void zero_length_writes()
 {
 	Joint joint = connected();
@@ -66,7 +66,7 @@ void zero_length_reads()
 
 // ---- solicited events ----
 
-// A Send comes to a CQ that waits for solicited ones only: does it wake?
+// A Send arrives at a CQ armed for solicited events only: is there an event?
 bool wakes(Joint &joint, unsigned flags)
 {
 	joint.server.receives->arm(true);
@@ -87,7 +87,7 @@ void solicited_events()
 	expect(!wakes(joint, 0), "a Send without solicited event wakes after one that had it");
 }
 
-// A receive that ends in error wakes as well: nobody would look for it otherwise.
+// A receive that ends in error also raises an event.
 void errors_wake()
 {
 	Joint joint = connected();
@@ -130,7 +130,7 @@ std::vector<uint8_t> gathered(const std::vector<ibv_sge> &pieces)
 	return all;
 }
 
-// Everything else is zero, as it was.
+// All other bytes are still zero.
 bool only_pieces_changed(const Buffer &buffer, std::vector<ibv_sge> pieces)
 {
 	std::vector<uint8_t> rest = buffer.octets;
@@ -190,7 +190,7 @@ void scatter_a_read()
 
 // ---- inline, unsignaled ----
 
-// From memory that is not registered, and that is gone when the call has returned.
+// From memory that is not registered, and is gone when the call has returned.
 void post_inline(End &end, uint64_t wr_id, ibv_wr_opcode opcode, uint8_t octet, Target remote)
 {
 	uint8_t octets[inline_len];
@@ -222,7 +222,7 @@ void inline_requests()
 	}
 }
 
-// Only what is signaled completes, but everything gives its slot back: there are 128.
+// Only signaled requests complete, but all free their slots: there are 128.
 void unsignaled_requests()
 {
 	Joint joint = connected();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RFC 5040 5.5, as programs see it: what is there when a completion is.
+// RFC 5040 5.5, as programs see it: what a completion guarantees.
 #include "case.hh"
 
 namespace {
@@ -66,7 +66,7 @@ void read_then_fenced_write()
 		scene.joint.client.sends->good(1);
 		scene.joint.client.sends->good(2);
 		expect(scene.result.octets == before, "the Read has octets of the Write behind it");
-		before = scene.ours.octets;	// on its way: its completion says no more
+		before = scene.ours.octets;	// in flight: its completion says no more
 	}
 }
 
@@ -87,7 +87,7 @@ void read_then_fenced_send()
 	}
 }
 
-// Long and short ones, which overtake nothing.
+// Long and short messages do not overtake each other.
 void sends_in_order()
 {
 	Scene scene;
@@ -105,7 +105,7 @@ void sends_in_order()
 	}
 }
 
-// Reads take a round trip and the others do not, but they complete in the order of posting.
+// Only Reads take a round trip, but all complete in the order of posting.
 void completions_in_order()
 {
 	constexpr ibv_wr_opcode opcodes[] = {IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_SEND};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A completed request gives its buffer back (RFC 5040 5.5: a Send or Write completes when it does
-// not need its source any more): the source is overwritten at once, and what arrives is still what
-// was posted.
+// The buffer of a completed request may be reused (RFC 5040 5.5: a Send or Write completes when it
+// does not need its source any more): the source is overwritten at once, and the posted data must
+// still arrive.
 //	reuse NS ADDRESS PEER-NS PEER-ADDRESS WAY ROUNDS [OCTETS]
-// WAY: write, send: signaled, and its own completion is awaited; write-then-send, send-then-send:
-// unsignaled, and the completion of a small Send behind it is. Ends with a line "ROUNDS rounds, N
+// WAY: write, send: signaled, waits for its own completion; write-then-send, send-then-send:
+// unsignaled, waits for the completion of a small Send after it. Ends with a line "ROUNDS rounds, N
 // damaged"; exit status 0: none was.
 #include "ends.hh"
 
@@ -29,8 +29,8 @@ constexpr Way ways[] = {
 
 enum : uint64_t { large, small };
 
-// One connection with a source here, a target there, and a small message that says that the large
-// one is there.
+// One connection with a local source, a remote target, and a small message that announces the large
+// one.
 struct Transfer {
 	Joint joint;
 	Buffer source, target, note, seen;
@@ -54,7 +54,7 @@ struct Transfer {
 			joint.server.receives->good(large);
 		joint.server.receives->good(small);
 	}
-	// From posting until the source is the program's again.
+	// From posting until the source may be reused.
 	void give_and_get_back()
 	{
 		End &client = joint.client;
@@ -107,8 +107,8 @@ const Way &way_called(const char *name)
 	throw Broken(std::string("there is no way ") + name);
 }
 
-// A connection that breaks by damage (its CRC) has damaged the round too, and the next round has a
-// new one.
+// A connection that breaks because of damage (its CRC) counts as a damaged round; the next round
+// gets a new one.
 unsigned damaged_rounds(const Place &from, const Place &to, const Way &way, unsigned rounds,
 			size_t len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RFC 5040 8.1.1, RFC 5042 6.2: when a program has taken a region or a QP away from its peer, no
-// octet lands any more, however many are on their way. Tried with everything that places octets and
-// everything that takes rights away.
+// RFC 5040 8.1.1, RFC 5042 6.2: after a program has revoked a region or destroyed a QP, no byte
+// lands any more, however many are in flight. Tried with everything that places data and everything
+// that revokes rights.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t piece = 64 << 10, pieces = 16, batch = 100;
 std::minstd_rand chance(1);
 
-// What the peer has under way when the rights end. The target is at the server.
+// What the peer has in flight when the rights end. The target is at the server.
 struct Scene {
 	Joint joint{settings.there, settings.here};
 	Buffer source, target;
@@ -33,7 +33,7 @@ struct Scene {
 		if (writer.joinable())
 			writer.join();
 	}
-	// Of each message other octets than the one before to the same place.
+	// Each message writes different data to the same place.
 	ibv_sge from(uint32_t i) const
 	{
 		return source.region.piece(i * 4099 % (pieces * piece), piece);

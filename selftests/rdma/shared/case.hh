@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A case: one TAP line, which is the sentence that it proves.
+// A case: one TAP line, the sentence that it proves.
 #pragma once
 #include <cstdio>
 #include <cstring>
@@ -15,7 +15,7 @@ struct Case {
 };
 using Cases = std::vector<Case>;
 
-// What a case says that has nothing to prove here, or was not asked to.
+// Thrown by a case that cannot run here, or was not selected.
 struct Skip : std::runtime_error {
 	using runtime_error::runtime_error;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// rdma_cm's events turned into the few things that the cases ask for, and sockets.
+// Maps rdma_cm's events to the few that the cases need; and sockets.
 #include "consumer.hh"
 
 #include <cerrno>
@@ -96,8 +96,8 @@ Server::Server(Manner how, const std::string &address, const char *port, int bac
 		thread = std::thread([this] { serve(); });
 }
 
-// Closing the channel's descriptor ends all its ids in the kernel, connections and requests nobody
-// fetched included.
+// Closing the channel's descriptor ends all its ids in the kernel, including connections and
+// requests not fetched yet.
 Server::~Server()
 {
 	stop = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// rdma_cm consumers of both roles, event by event, and plain TCP peers that talk to them.
+// rdma_cm consumers of both roles, event by event, and their plain TCP peers.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -64,9 +64,9 @@ public:
 	~Tcp();
 	void send(const std::string &octets) const;
 	bool try_send(const std::string &octets) const;
-	// Up to so many octets: fewer if the peer closes or the time is over.
+	// Up to so many octets: fewer if the peer closes or after a timeout.
 	std::string receive(size_t len, int timeout_ms = 5000) const;
-	// The peer has closed without a further octet.
+	// The peer has closed and sent nothing more.
 	bool closed(int timeout_ms) const;
 	void reset();
 };
@@ -82,8 +82,8 @@ public:
 	Tcp accept() const;
 };
 
-// RFC 5044 7.1.1 with RFC 6581's enhanced data (IRD and ORD of 1, peer-to-peer, every RTR): the
-// frames that do.
+// Valid frames: RFC 5044 7.1.1 with RFC 6581's enhanced data (IRD and ORD of 1, peer-to-peer, every
+// RTR).
 extern const std::string good_request, good_reply;
 // Is it a Reply, and which flags has it? -1 if not.
 int reply_flags(const std::string &octets);

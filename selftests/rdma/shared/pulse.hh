@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Whether a processor stood still: a guest's may be taken away for a second, and what has to happen
-// within a second then does not, in a driver without a fault.
+// Detects a stalled processor: a guest may lose one for a second. Deadlines of a second then fail
+// without a fault of the driver.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -51,9 +51,8 @@ public:
 			thread.join();
 	}
 
-	// What `attempt` says went wrong, nothing if nothing did. It is tried again, twice at most,
-	// where a processor stood still meanwhile: a fault of the driver fails then as well, or at
-	// the latest when none does.
+	// The error of `attempt`, or nothing. It is retried, twice at most, if a processor stalled
+	// meanwhile: a fault of the driver then fails again.
 	template <class Attempt> std::string steadily(Attempt attempt)
 	{
 		for (int tries = 1;; tries++) {
@@ -61,7 +60,7 @@ public:
 			std::string trouble = attempt();
 			if (trouble.empty() || tries == 3)
 				return trouble;
-			// Until a pause that ends here is noticed.
+			// Long enough to notice a pause that ends here.
 			std::this_thread::sleep_for(2 * beat);
 			if (!stood_still)
 				return trouble;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Connection setup under attack, beyond single frames (those are hostile/'s): listeners that
-// devices share, peers that stall, vanish and come in crowds, and devices that go in every state of
-// a connection.
+// Connection setup under attack, beyond single frames (see hostile/): listeners shared by devices,
+// peers that stall, vanish and come in crowds, and devices removed in every state of a connection.
 //	startup DEVICE-0 ADDRESS-0 ADDRESS6-0 DEVICE-1 ADDRESS-1 ADDRESS6-1 NETDEV-1
 //	ADDRESS-OF-NO-DEVICE [PART]
-// All in one namespace; NETDEV-1 sends nothing on. Cases that wait for a timeout make it short; in
-// all others the module's defaults are far away, so that it is not a timeout that ends what has to
-// end.
+// All in one namespace; NETDEV-1 drops its packets. Cases that wait for a timeout make it short. In
+// all others the module's long defaults apply, so that no timeout ends a connection by chance.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -122,7 +120,7 @@ void listen_twice(const std::string &first, const std::string &second)
 	try {
 		Server again(Manner::accepts, second, port);
 	} catch (const Failure &failure) {
-		// rdma_cm's own words where one of them is a wildcard: EADDRNOTAVAIL
+		// rdma_cm's error if one of them is a wildcard: EADDRNOTAVAIL
 		require(strstr(failure.what(), strerror(EADDRINUSE)) ||
 				strstr(failure.what(), strerror(EADDRNOTAVAIL)),
 			failure.what());
@@ -191,7 +189,7 @@ void a_device_leaves_and_comes_back()
 
 // ---- peers that are slow, many or gone ----
 
-// RFC 5044 7.1.2 rule 10: it is the frame that must come in time, not just an octet now and then.
+// RFC 5044 7.1.2 rule 10: the whole frame must come in time, not just an octet now and then.
 void dripping_peer()
 {
 	const Timeouts short_ones(1);
@@ -228,7 +226,7 @@ void half_open_beyond_the_backlog()
 		require(each.closed(20000), "a stalled startup is not dropped");
 }
 
-// As many as there may be, and more: each that is new takes the place of the oldest.
+// More than the limit: each new one replaces the oldest.
 void half_open_beyond_the_limit()
 {
 	constexpr size_t limit = 4;
@@ -280,8 +278,8 @@ void half_open_when_the_listener_goes()
 	require(!connects(host[0].v4), "somebody still listens");
 }
 
-// The Reply to a Request. As many startups as the backlog may be unfinished, whatever their
-// Requests: who meets that limit hears nothing, and asks again.
+// The Reply to a Request. As many startups as the backlog may be unfinished: beyond that limit no
+// Reply comes, so try again.
 std::string reply_to_a_request()
 {
 	for (int i = 0; i < 100; i++) {
@@ -297,8 +295,7 @@ std::string reply_to_a_request()
 	return {};
 }
 
-// What the consumer does not fetch it cannot accept: beyond its backlog the peer is refused, not
-// kept waiting.
+// The consumer does not fetch its events: peers beyond its backlog are refused, not kept waiting.
 void requests_beyond_the_consumers_backlog()
 {
 	constexpr int backlog = 3;
@@ -309,7 +306,7 @@ void requests_beyond_the_consumers_backlog()
 		peers.emplace_back(host[0].v4, port);
 		peers.back().send(good_request);
 	}
-	sleep_ms(1000); // they are with the consumer then
+	sleep_ms(1000); // by then the consumer has them
 	for (int i = 0; i < backlog; i++)
 		require(reply_flags(reply_to_a_request()) == 0x70, "a request is not refused");
 	for (const Tcp &each : peers)
@@ -387,8 +384,8 @@ void silent_responder()
 	require(tcp.closed(5000), "the connection stays open");
 }
 
-// iw_cm waits for the outcome, so a process that is killed ends with its connection, after
-// reply_timeout at the latest.
+// iw_cm waits for the outcome, so a killed process ends with its connection, after reply_timeout at
+// the latest.
 void killed_initiator()
 {
 	const Timeouts short_ones(4);
@@ -407,8 +404,8 @@ void killed_initiator()
 
 // ---- the device goes ----
 
-// What is open when it goes, by the state that it is in (kernel/ep.h). Members go in the reverse
-// order.
+// What is open when the device goes, by state (enum core_conn_state). Members are destroyed in
+// reverse order.
 struct Scene {
 	std::unique_ptr<TcpListener> listener;
 	std::unique_ptr<Server> server;
@@ -570,7 +567,7 @@ Cases all_cases()
 	return all;
 }
 
-// Whatever goes wrong in a case, the next one finds the device.
+// Whatever goes wrong in a case, the next one has the device again.
 void restore_device()
 {
 	if (system(("rdma link show " + host[1].device + "/1 >/dev/null 2>&1").c_str()))

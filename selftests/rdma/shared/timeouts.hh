@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The module's parameters, others for a while.
+// Changes module parameters for a while.
 #pragma once
 #include <fstream>
 #include <stdexcept>
@@ -28,9 +28,8 @@ public:
 	~Parameter() { set_parameter(name, normal); }
 };
 
-// startup_timeout and reply_timeout are this while it lives; then they are the defaults again,
-// which are far away: a case that does not wait for a timeout does not meet one either, even where
-// the machine is slow.
+// Sets startup_timeout and reply_timeout while it lives, then the defaults again, which are so long
+// that a case that does not wait for a timeout does not hit one even on a slow machine.
 class Timeouts {
 public:
 	explicit Timeouts(int seconds)
