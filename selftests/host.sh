@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What the scripts that start on the host share. Sourced.
+# Shared by scripts that run on the host. Sourced.
 # shellcheck shell=bash
 
 say() { echo "=== $*" >&2; }
 
-# Installs those of these Debian packages that are missing.
+# Installs the missing ones of these Debian packages.
 host_packages() {
 	local package missing=()
 	for package; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Runs the parts that a test run is made of, in two lanes side by side, so that a processor is busy while a guest of the
-# other lane waits for time to pass. Each line says which part it comes from. Sourced by check; parts-test tries it out.
+# Runs the parts of a test run in two parallel lanes, so that a processor is busy while a guest of the other lane waits.
+# Prefixes each output line with its part. Sourced by check; tested by parts-test.
 #
 #	part LANE NAME COMMAND...	declares a part
 #	run_parts PROFILE		shows the plan, runs them all, shows what failed and a table, and ends with
@@ -11,7 +11,7 @@ CACHE=${SRNIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/srnic}
 NAMES=() LANES=() COMMANDS=()
 FAILED='^not ok|^\[  FAILED  \]'
 
-# LANE: 0 or 1, which runs its parts in the order of their declaration; any: for the lane that has none left.
+# LANE: 0 or 1: run in order of declaration; any: for a lane that has none left.
 part() { # LANE NAME COMMAND...
 	LANES+=("$1") NAMES+=("$2")
 	shift 2
@@ -24,7 +24,7 @@ time_file() { echo "$CACHE/times/$PROFILE/${NAMES[$1]//[^A-Za-z0-9]/-}"; }
 
 last_time() { cat "$(time_file "$1")" 2>/dev/null; }
 
-# Only of a part that passed: one that fails may end early.
+# Only for a part that passed: one that fails may end early.
 keep_time() { # PART SECONDS
 	mkdir -p "$CACHE/times/$PROFILE" && echo "$2" >"$(time_file "$1")"
 }
@@ -46,7 +46,7 @@ plan() {
 
 # ---- one part ----
 
-# How many tests a log says passed or failed, whether it is TAP or GoogleTest's.
+# How many tests passed or failed in a log of TAP or GoogleTest.
 count() { # LOG WHICH: "ok" or "not ok"; GoogleTest's word
 	local tap gtest
 	tap=$(grep -c "^$2 [0-9]" "$1")
@@ -54,12 +54,12 @@ count() { # LOG WHICH: "ok" or "not ok"; GoogleTest's word
 	echo $((tap + gtest))
 }
 
-# What a log says of its failures: each failed test with what it printed, or the last lines where no test accounts for it.
+# The failures in a log: each failed test with its output, or the last lines if no test failed.
 failures() { # LOG
 	grep -E -A 30 "$FAILED" "$1" | grep -E -v '^ok ' || tail -n 60 "$1"
 }
 
-# A failure that no test accounts for (a crash, a splat, a hang) counts as one.
+# A failure without a failed test (a crash, a splat, a hang) counts as one.
 run_part() { # PART
 	local name=${NAMES[$1]} log=$RESULTS/$1 began=$SECONDS status passed failed why=
 	say "$name"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Builds the project for one of the lab's kernels, inside the guest root, from a copy of the tree that lives in the
-# cache: the tree itself is never written to, and a second build only compiles what changed.
-# Run alone it builds, shows the compiler's messages and exits with make's status:
+# Builds the project for one of the lab's kernels, inside the guest root, from a copy of the tree in the cache. The tree
+# itself is never written to, and a second build compiles only what changed.
+# Run as a script it builds, shows the compiler's messages and exits with make's status:
 #	build.sh [stock | uml | uml-debug | debug]
 # Sourced, project_ready is the entry.
 
@@ -14,7 +14,7 @@
 # shellcheck source=debug.sh
 . "${BASH_SOURCE[0]%/*}/debug.sh"
 
-# The tree's files, as git sees them (untracked ones too), or all of them where there is no git.
+# The tree's files as git sees them (untracked ones too), or all files without git.
 tree_files() (
 	cd "$TREE" || exit
 	if git -c safe.directory="$TREE" rev-parse --git-dir >/dev/null 2>&1; then
@@ -26,14 +26,14 @@ tree_files() (
 	done
 )
 
-# Everything but the lab and the documentation can change what is built.
+# A key for all files that can change the build: all but the lab and the documentation.
 tree_key() (
 	cd "$TREE" &&
 		tree_files | grep -zvE '^(selftests/vm|Documentation)/|\.md$' | xargs -0 -r sha256sum | key
 )
 
-# Brings the copy of the tree up to date. What differs is copied with the time of now: make is to see also a file that was put
-# back with its old time. Files that are gone from the tree go from the copy.
+# Updates the copy of the tree. Changed files get the current time, so that make also notices a file restored with its old
+# time. Files deleted from the tree are deleted from the copy.
 copy_tree() {
 	local copy=$1 list=$1.files
 	mkdir -p "$copy"
@@ -43,8 +43,8 @@ copy_tree() {
 	mv "$list.new" "$list"
 }
 
-# Sets KVER, the kernel's version, KERNEL_SOURCE, the tree that modules are built against, and MAKE_VARS, what make is told
-# about it, for the kernel called $1.
+# For the kernel called $1, sets KVER, its version, KERNEL_SOURCE, the tree that modules are built against, and MAKE_VARS,
+# make's variables for it.
 kernel_vars() {
 	case $1 in
 	stock)
@@ -72,8 +72,8 @@ in_build() { in_root "${KERNEL_BINDS[@]}" --bind "$BUILD" /run/build "$ROOT" "$@
 
 project_make() { in_build make -C /run/build/srnic -j"$(nproc)" "${MAKE_VARS[@]}" "$@"; }
 
-# What the guest is given, with /lib and the like where a merged /usr has them, and the module index made here, where
-# that takes no emulation.
+# The files for the guest, with /lib and the like in their places in a merged /usr. The module index is made here,
+# without emulation.
 stage() {
 	local new=$BUILD/stage
 	rm -rf "$new"
@@ -98,8 +98,8 @@ build() { project_make all guest-tests && stage; }
 build_key() { echo "$TREE" "${ROOT##*/}" | key; }
 build_lock() { echo "build-$1-$(build_key)"; }	# for the kernel called $1; taken with locked
 
-# Builds unless that was done for this very tree, and sets STAGE, the directory of what make install made, and SELFTESTS,
-# the tree's selftests with what make built there. To be called, and used, under the lock of that kernel's build.
+# Builds unless this tree was built already. Sets STAGE, the directory that make install wrote to, and SELFTESTS, the
+# built selftests. Hold the lock of that kernel's build while calling this and using the results.
 project_ready() {
 	BUILD=$CACHE/build/$1-$(build_key)
 	mkdir -p "$BUILD"
@@ -111,7 +111,7 @@ project_ready() {
 	SELFTESTS=$BUILD/srnic/selftests
 }
 
-# The same for somebody who wants to see the compiler's messages: builds whatever was done before.
+# The same, but always builds, to show the compiler's messages.
 project_shown() {
 	local want
 	BUILD=$CACHE/build/$1-$(build_key)
@@ -124,7 +124,7 @@ project_shown() {
 	echo "$want" >"$BUILD/done"
 }
 
-# The key is taken before the copy: a file that changes in between is then built once more, not forgotten.
+# The key is computed before the copy, so a file that changes in between is built again, not missed.
 project_update() {
 	local want
 	want=$(tree_key)-${KERNEL_SOURCE##*/}

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# What every script of the lab shares: messages, the cache, keys for its contents, locks, clean-up. Sourced, never run.
+# Shared by all scripts of the lab: messages, the cache, keys for its contents, locks, clean-up. Sourced, never run.
 
 VM=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 TREE=${SRNIC_TREE:-$(cd -- "$VM/../.." && pwd)}
 CACHE=${SRNIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/srnic}
 RELEASE=trixie
-LINUX=6.12			# the series of RELEASE's kernel; its source package is called after it
+LINUX=6.12			# the series of RELEASE's kernel, as in the name of its source package
 export LC_ALL=C
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 
-# Exit statuses of the lab itself; the guest command's own status is handed on unchanged otherwise.
+# Exit statuses of the lab itself; otherwise the guest command's status is returned unchanged.
 [ -n "${STATUS_LAB:-}" ] || readonly STATUS_LAB=125 STATUS_HANG=124 STATUS_SPLAT=123
 
 die() {
@@ -18,11 +18,10 @@ die() {
 	exit "$STATUS_LAB"
 }
 
-# A key for whatever is on standard input.
+# A key for the contents of standard input.
 key() { sha256sum | cut -c1-16; }
 
-# Runs a step that takes long: says so before, and how long it took after. Its own output goes to a log, which is shown
-# if it fails.
+# Runs a long step: announces it, then prints how long it took. Its output goes to a log, which is shown if it fails.
 step() {
 	local what=$1 log began=$SECONDS
 	shift
@@ -37,7 +36,7 @@ step() {
 	say "$what: done in $((SECONDS - began)) s"
 }
 
-# Calls "$@" while holding the lock of the cache called $1: two runs at once must not build the same thing twice.
+# Calls "$@" while holding the cache lock called $1, so that concurrent runs do not build the same thing twice.
 locked() {
 	local name=$1 fd
 	shift
@@ -51,7 +50,7 @@ locked() {
 	exec {fd}>&-
 }
 
-# Exit handlers that can be added to, last one first.
+# Adds an exit handler; they run last one first.
 cleanups=()
 at_exit() { cleanups=("$*" "${cleanups[@]}"); }
 run_cleanups() {

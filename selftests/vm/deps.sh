@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the lab needs on this machine, by Debian package name; missing ones are installed with apt. Sourced.
+# Debian packages that the lab needs on this machine; missing ones are installed with apt. Sourced.
 
 # shellcheck source=common.sh
 . "${BASH_SOURCE[0]%/*}/common.sh"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# QEMU, of the guests' own Debian release whatever this machine has, unpacked in the cache and not installed. Before
-# version 8.1 an emulated processor may keep a translation of code that another one was just changing; a kernel that
-# patches itself then dies of a breakpoint which is long gone ("Oops: int3"). Sourced; emulator_ready is the entry.
+# QEMU from the guests' Debian release, unpacked in the cache and not installed. Before version 8.1 an emulated
+# processor may keep a stale translation of code that another one has changed; a kernel that patches itself then dies of
+# a breakpoint already removed ("Oops: int3"). Sourced; emulator_ready is the entry.
 
 # shellcheck source=root.sh
 . "${BASH_SOURCE[0]%/*}/root.sh"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The guest's disk, made from a root directory, and the small initrd that mounts it. Both are read-only afterwards: a
-# guest writes to a layer of its own that is thrown away. Sourced.
+# The guest's disk, made from a root directory, and the small initrd that mounts it. Both are read-only afterwards: each
+# guest writes to its own temporary layer. Sourced.
 
 # shellcheck source=root.sh
 . "${BASH_SOURCE[0]%/*}/root.sh"
@@ -22,7 +22,7 @@ disk_ready() {
 	touch "$IMAGE"
 }
 
-# The modules that the initrd needs to reach the disk and a shared directory, in loading order, as paths in the root.
+# The modules that the initrd needs for the disk and a shared directory, in loading order, as paths in the root.
 initrd_modules() {
 	local m
 	for m in virtio_blk crc32c_generic ext4 9pnet_virtio 9p; do
@@ -46,8 +46,7 @@ make_initrd() {
 	mv "$out.new" "$out"
 }
 
-# Sets INITRD. Its argument is "modules" for a kernel which has its drivers as modules, "none" for one which has them
-# built in.
+# Sets INITRD. Argument: "modules" if the kernel's drivers are modules, "none" if they are built in.
 initrd_ready() {
 	local modules=()
 	INITRD=$CACHE/initrd-$1-$({ root_key; cat "$VM/initrd-init"; declare -f initrd_modules make_initrd; } | key)

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Kernels that the lab builds itself, in the cache: from the source of the guest root's kernel, with a configuration put
-# together from fragments. Sourced; kernel_ready is the entry.
+# Builds the lab's own kernels in the cache, from the source of the guest root's kernel and configuration fragments.
+# Sourced; kernel_ready is the entry.
 
 # shellcheck source=siw.sh
 . "${BASH_SOURCE[0]%/*}/siw.sh"
 
-# The fragments as one, in which the last that names an option has set it.
+# Merges the fragments; the last one that names an option sets it.
 kernel_config() {
 	cat "$@" | awk '
 		match($0, /^CONFIG_[A-Z0-9_]+=/) { o = substr($0, 1, RLENGTH - 1); want[o] = $0 }
@@ -13,7 +13,7 @@ kernel_config() {
 		END { for (o in want) print want[o] }'
 }
 
-# Options silently disappear when something that they depend on is missing: that is an error here.
+# kconfig silently drops options with unmet dependencies: that is an error here.
 kernel_missing_options() {
 	local dir=$1 line option
 	while IFS= read -r line; do
@@ -26,9 +26,9 @@ kernel_missing_options() {
 	done <"$dir/lab.config"
 }
 
-# User-mode Linux keeps a process's floating point state in an area of a fixed size, 2696 bytes. PTRACE_SETREGSET wants
-# all of what the processor has: 11008 bytes with AMX. Less and init dies at boot ("ptrace set fp regs failed"); more is
-# no harm. The area lies on the kernel's stack, once for each nested signal: uml.config makes that larger, too.
+# User-mode Linux keeps a process's floating point state in an area of fixed size, 2696 bytes. PTRACE_SETREGSET needs
+# the processor's full state: 11008 bytes with AMX. With less, init dies at boot ("ptrace set fp regs failed"); more
+# does no harm. The area lies on the kernel's stack, once for each nested signal: uml.config enlarges that, too.
 mend_uml() {
 	sed -i 's/\bHOST_FP_SIZE, 2696\b/HOST_FP_SIZE, 12288/' "$1/user-offsets.c" &&
 		grep -q 'HOST_FP_SIZE, 12288' "$1/user-offsets.c"
@@ -59,8 +59,7 @@ build_kernel() { # DIRECTORY ARCH BASE "TARGET..." FRAGMENT...
 	mv "$dir.new" "$dir"
 }
 
-# Takes away what no module that is built against the tree needs: the kernel's own objects, and the bulk of the source,
-# which is for other machines.
+# Removes what module builds do not need: the kernel's objects, and the bulk of the source, which is for other machines.
 prune_kernel() {
 	local dir
 	find "$1" -path "$1/scripts" -prune -o -path "$1/tools" -prune -o -path "$1/installed" -prune -o \
@@ -75,8 +74,8 @@ build_kernel_once() { # NAME DIRECTORY ...
 	[ -d "$2" ] || step "building the $1 kernel (ten minutes and more)" build_kernel "${@:2}"
 }
 
-# Sets KERNEL_SOURCE, the built tree, KVER, the kernel's version, and KERNEL_MODULES, its installed modules, for the
-# kernel called $1: ARCH and the configuration that BASE makes, changed by the fragments.
+# For the kernel called $1, sets KERNEL_SOURCE, the built tree, KVER, its version, and KERNEL_MODULES, its installed
+# modules. Its configuration is made by target BASE for ARCH, and changed by the fragments.
 kernel_ready() { # NAME ARCH BASE "TARGET..." FRAGMENT...
 	KERNEL_SOURCE=$CACHE/$1-$RELEASE_KERNEL-$({ chroot "$ROOT" gcc --version; declare -f mend_uml; cat "${@:5}"; } | key)
 	if [ ! -d "$KERNEL_SOURCE" ]; then

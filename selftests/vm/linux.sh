@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The kernel's source, of the very version that the guest root runs, as Debian's linux-source package has it.
-# Kept packed in the cache; whoever needs a part of it unpacks that part. Sourced.
+# The kernel's source, of the version in the guest root, from Debian's linux-source package. Kept packed in the cache;
+# users unpack the parts they need. Sourced.
 
 # shellcheck source=root.sh
 . "${BASH_SOURCE[0]%/*}/root.sh"

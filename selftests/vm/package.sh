@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A guest root with further Debian packages: a copy of the usual one in which apt installed them, so that what a package
-# does on installation (a DKMS build, say) happens here and not in the slow guest. Sourced; package_root_ready is the entry.
+# A guest root with further Debian packages: a copy of the usual one in which apt has installed them, so that their
+# installation (a DKMS build, say) does not run in the slow guest. Sourced; package_root_ready is the entry.
 
 # shellcheck source=root.sh
 . "${BASH_SOURCE[0]%/*}/root.sh"
@@ -29,7 +29,7 @@ make_package_root() {
 	mv "$dir.new" "$dir"
 }
 
-# Sets GUEST_ROOT, and PACKAGED if the project itself comes by one of the packages ("$@": files and names).
+# Sets GUEST_ROOT, and PACKAGED if one of the packages is a file, so contains the project ("$@": files and names).
 package_root_ready() {
 	local p
 	for p; do

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What a guest gets besides its disk: the installed project, further modules with an index of all of them, the selftests
-# and the command. One tar file, unpacked over the disk at boot. Sourced; make_payload is the entry.
+# The guest's payload: the installed project, further modules with an index of all modules, the selftests and the
+# command. One tar file, unpacked over the disk at boot. Sourced; make_payload is the entry.
 
 # shellcheck source=build.sh
 . "${BASH_SOURCE[0]%/*}/build.sh"
 
-# modprobe's index of the modules in payload and root together, made here because it takes long where it is emulated. It
-# is kept as long as the modules' names and symbols stay what they are.
+# modprobe's index of all modules in payload and root, made here because it is slow under emulation. Reused while the
+# modules' names and symbols do not change.
 index_modules() {
 	local modules=$1 of_root=$GUEST_ROOT/usr/lib/modules/$KVER cached d binds=()
 	cached=$BUILD/modules.index-$({ echo "$GUEST_ROOT"; cd "$modules" && find . -name '*.ko*' -exec sha256sum {} + | sort; } | key)
@@ -25,8 +25,7 @@ index_modules() {
 	cp "$cached"/* "$modules/"
 }
 
-# Where the command's program is in the guest. One from the tree's selftests is there already, one that the guest has
-# itself is meant, any other file is copied.
+# Where the command's program is in the guest: in the selftests, a program of the guest, or a file that is copied.
 guest_path() {
 	local path=$1 dir=$2 full
 	case $path in

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Boots a guest in QEMU: accelerated by KVM where that really works, emulated where not. Sourced; qemu_start is the entry.
+# Boots a guest in QEMU: with KVM if that really works, emulated if not. Sourced; qemu_start is the entry.
 
 # shellcheck source=emulator.sh
 . "${BASH_SOURCE[0]%/*}/emulator.sh"
@@ -8,14 +8,14 @@ KERNEL_LINE="console=ttyS0 loglevel=6 panic=-1 oops=panic sysrq_always_enabled r
 
 GUEST_MB=3072
 
-# The part of the command line that all guests have.
+# The common part of the command line.
 qemu_base() {
 	QEMU=("${EMULATOR[@]}" -name srnic -nodefaults -no-user-config -display none -no-reboot -m "$GUEST_MB"
 		-machine q35 -smp 2 -kernel "$KERNEL" -initrd "$INITRD")
 }
 
-# KVM may be present and yet hang every guest: it is believed only after a guest has got as far as its initrd. Asked once
-# per boot of this machine.
+# KVM may be present and yet hang every guest, so it is used only if a test guest reaches its initrd. Tested once per
+# boot of this machine.
 kvm_works() {
 	local memo
 	memo=$CACHE/kvm-$(cat /proc/sys/kernel/random/boot_id)
@@ -32,8 +32,8 @@ kvm_probe() {
 	if grep -q '^lab: ' "$log"; then echo yes; else echo no; fi
 }
 
-# Starts the guest in the background and sets GUEST, its process. RUN is its directory; it finds its command in
-# payload.tar there and fills console.log, status and the pipe called output.
+# Starts the guest in the background and sets GUEST, its process. RUN is its directory, with its command in payload.tar;
+# the guest writes console.log, status and the pipe called output there.
 qemu_start() {
 	qemu_base
 	if kvm_works; then
@@ -56,5 +56,5 @@ qemu_start() {
 	GUEST=$!
 }
 
-# Makes a guest that hangs say where all its tasks are: sysrq over the serial console's break.
+# Makes a hung guest print the stacks of all tasks: sysrq over the serial console's break.
 qemu_traces() { "$VM/sysrq" "$RUN/monitor" console "$RUN/console" t w l; }

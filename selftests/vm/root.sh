@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The guest root: one directory with a minimal Debian, the kernel, its headers, compilers, the tools that tests use, and
-# rdma-core's source, configured. Programs are built in it by chroot, and the guest's disk is made from it.
-# Sourced; root_ready is the entry.
+# The guest root: a directory with a minimal Debian, the kernel, its headers, compilers, tools for the tests, and
+# rdma-core's configured source. Programs are built in it by chroot, and the guest's disk is made from it. Sourced;
+# root_ready is the entry.
 
 # shellcheck source=common.sh
 . "${BASH_SOURCE[0]%/*}/common.sh"
@@ -12,7 +12,7 @@ package_list() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$VM/packages"; }
 
 root_key() { { package_list; echo "$RELEASE"; declare -f bootstrap rdma_core_source; } | key; }
 
-# The Debian mirror that this machine's apt uses already; SRNIC_MIRROR overrides it.
+# The Debian mirror that this machine's apt uses; SRNIC_MIRROR overrides it.
 mirror() {
 	local uri=${SRNIC_MIRROR:-}
 	[ -n "$uri" ] || uri=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
@@ -32,9 +32,8 @@ bootstrap() {
 		"deb-src [signed-by=$keyring] $uri $RELEASE main"
 }
 
-# Sets IN_ROOT, a command that runs "$@" in a root with /proc, /sys, /dev, a /tmp of its own and the network's name
-# server, all in a mount namespace that disappears with it. The root is read-only unless --writable comes first;
-# --bind FROM TO adds to it.
+# Sets IN_ROOT, a command that runs "$@" in a root with /proc, /sys, /dev, a private /tmp and this machine's resolver,
+# all in a temporary mount namespace. The root is read-only unless --writable comes first; --bind FROM TO adds to it.
 set_in_root() {
 	local dir writable=0 binds=() script
 	while :; do
@@ -80,8 +79,8 @@ in_root() {
 	"${IN_ROOT[@]}"
 }
 
-# rdma-core's source, of the very version that the root's packages have: a provider includes its private headers. Its own
-# cmake makes some of them.
+# rdma-core's source, of the version of the root's packages: a provider includes its private headers, some of which its
+# cmake generates.
 rdma_core_source() {
 	in_root --writable "$1" sh -euc '
 		cd /usr/src
@@ -110,13 +109,13 @@ make_root() {
 	mv "$new" "$dir"
 }
 
-# What the cache holds and nobody has used for two weeks.
+# Cache entries not used for two weeks.
 forget_old() {
 	find "$CACHE" -mindepth 1 -maxdepth 1 -mtime +14 -name '*-*' ! -name '.*' -exec rm -rf {} +
 	find "$CACHE/build" "$CACHE/log" -mindepth 1 -maxdepth 1 -mtime +14 -exec rm -rf {} + 2>/dev/null || :
 }
 
-# Sets ROOT (the root's directory) and RELEASE_KERNEL (the version of its kernel), making the root if it is not there.
+# Sets ROOT (the root's directory) and RELEASE_KERNEL (the version of its kernel), creating the root if missing.
 root_ready() {
 	ROOT=$CACHE/root-$(root_key)
 	[ -d "$ROOT" ] || make_root "$ROOT"

@@ -1,16 +1,14 @@
 # shellcheck shell=bash
-# The kernel's own software iWARP, siw, as a peer to talk to and to race: built out of tree from the kernel's source for
-# a Debian kernel, which does not have it, and wherever siw is to be another one than the kernel has. What siw lets nobody
-# set at run time is set in the source: `siw-crc` is siw that requires CRCs, and of `siw-params` all such constants are
-# parameters of the module, in /sys/module/siw/parameters. Sourced; siw_ready is the entry.
+# siw, the kernel's own software iWARP, for tests of interoperability and speed: built out of tree from the kernel's
+# source for Debian's kernel, which lacks it, and for the variants. `siw-crc` requires CRCs; `siw-params` has siw's
+# compile-time constants as module parameters, in /sys/module/siw/parameters. Sourced; siw_ready is the entry.
 
 # shellcheck source=linux.sh
 . "${BASH_SOURCE[0]%/*}/linux.sh"
 
-# Two faults of siw that show on a slow machine, mended in its source. It calls TCP's callbacks from its own sends with
-# softirqs on and takes a lock there that it also takes in a softirq: lockdep tells of that once, and of nothing else ever
-# after. And what an initiator sends before siw, after its MPA Reply, has changed its callbacks is not looked at until more
-# comes, which may be never.
+# Fixes two bugs of siw that show on slow machines. Its sends call TCP's callbacks with softirqs on, and these take a lock
+# that softirqs take as well: lockdep reports that and then disables itself. And data that an initiator sends before siw
+# has changed its callbacks, after its MPA Reply, is not read until more arrives, perhaps never.
 mend_siw() {
 	sed -i -e 's/\bread_\(un\|\)lock(&sk->sk_callback_lock)/read_\1lock_bh(\&sk->sk_callback_lock)/' \
 		-e '/^\t\tsiw_sk_assign_rtr_upcalls(cep);$/ {
@@ -23,7 +21,7 @@ mend_siw() {
 	grep -q 'release_sock(cep->sock->sk)' "$1/siw_cm.c" && ! grep -q 'read_lock(&sk->sk_callback_lock)' "$1"/*.c
 }
 
-# From constants to parameters of the same names, with the same values at first.
+# Turns constants into parameters of the same names and default values.
 open_siw() { # DIRECTORY
 	local flags='try_gso\|mpa_crc_required\|mpa_crc_strict\|peer_to_peer' name
 	sed -i "s/^\(extern \)\?const bool \($flags\)\b/\1bool \2/" "$1/siw_main.c" "$1/siw.h"
@@ -53,7 +51,7 @@ build_siw_once() { # DIRECTORY KIND
 	[ -d "$1" ] || step "building $2 for $KVER" build_siw "$1" "$2"
 }
 
-# Sets SIW, the module's file of this kind: siw, siw-crc or siw-params, for the kernel of kernel_vars.
+# Sets SIW, the module of this kind (siw, siw-crc or siw-params) for the kernel of kernel_vars.
 siw_ready() {
 	local dir
 	dir=$CACHE/$1-$KVER-$({ echo "$KERNEL_SOURCE"; declare -f build_siw mend_siw open_siw; } | key)

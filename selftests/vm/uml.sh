@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# User-mode Linux with the RDMA stack: a kernel that is a program, at native speed. Built in the cache from the source of
-# the guest root's kernel, with uml.config (and uml-debug.config for the flavour that checks locking and memory).
-# Sourced; uml_ready makes it, uml_start boots it.
+# User-mode Linux with the RDMA stack: a kernel as a process, at native speed. Built in the cache from the source of the
+# guest root's kernel, with uml.config (and uml-debug.config for the variant that checks locking and memory). Sourced;
+# uml_ready builds it, uml_start boots it.
 
 # shellcheck source=kernel.sh
 . "${BASH_SOURCE[0]%/*}/kernel.sh"
@@ -17,18 +17,18 @@ uml_ready() {
 	kernel_ready "$1" um x86_64_defconfig all "${fragments[@]}"
 }
 
-# A process of the guest is a process here, with a mapping for each run of pages that lie together in the guest's memory.
-# Where that is fragmented, the largest messages of semantics.sh need more mappings than the usual 65,530, and the guest's
-# process dies of SIGSEGV.
+# A process of the guest is a process here, with one mapping for each run of contiguous pages of guest memory. If that is
+# fragmented, the largest messages of semantics.sh need more than the usual 65,530 mappings, and the guest's process dies
+# of SIGSEGV.
 uml_mappings() {
 	local limit=/proc/sys/vm/max_map_count wanted=2097152
 	[ "$(cat $limit)" -ge $wanted ] || { echo $wanted >$limit; } 2>/dev/null ||
 		say "vm.max_map_count cannot be raised to $wanted: a guest with large mappings may die"
 }
 
-# Starts a guest like qemu_start does. The disk is written to through a copy-on-write file, the channels are serial lines
-# on open files, and a process namespace of its own ends all of the kernel's processes with it (under a shell, because a
-# namespace's first process cannot abort, which is how this kernel panics).
+# Starts a guest like qemu_start does. The disk is a copy-on-write file, and the channels are serial lines on open files.
+# Its own PID namespace ends all of the kernel's processes with it (under a shell, because a namespace's first process
+# cannot abort, which is how this kernel panics).
 uml_start() {
 	local share=()
 	uml_mappings
