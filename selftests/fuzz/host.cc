@@ -23,7 +23,7 @@ bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 	return sink;
 }
 
-// ---- what there is ----
+// ---- state ----
 
 void Host::furnish(Input &input)
 {
@@ -80,7 +80,7 @@ core_take Host::take_receive(u32 &room)
 	return CORE_TAKE_OK;
 }
 
-// ---- what the parser does ----
+// ---- calls of the parser ----
 
 void Host::place(const core_place &at, const u8 *data, u32 n)
 {
@@ -162,7 +162,7 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 		break;
 	}
 	happened.push_back(what);
-	// The host may turn down an invalidation.
+	// The host may refuse an invalidation.
 	if (event == CORE_RX_SEND && message.invalidate && message.inv_stag % 4 == 1) {
 		REQUIRE(core_rx_fail_invalidate(&rx, static_cast<core_region_verdict>(
 							     refuse_verdict)) == CORE_RX_ERROR);
@@ -170,7 +170,7 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 	}
 }
 
-// The Terminate that would be sent: it can be written, and read back.
+// The Terminate to be sent can be built, and parsed again.
 void Host::finish(core_rx &rx)
 {
 	auto wire = std::make_unique<u8[]>(CORE_TERM_MAX);
@@ -190,7 +190,7 @@ void Host::finish(core_rx &rx)
 	REQUIRE(memcmp(again.read_request, term.read_request, sizeof(term.read_request)) == 0);
 }
 
-// 1 stays 1; anything else wanders.
+// 1 stays 1; other sizes vary.
 static size_t next_piece(u32 &cut)
 {
 	if (cut == 1)
@@ -199,7 +199,7 @@ static size_t next_piece(u32 &cut)
 	return 1 + (cut >> 8) % (cut >> 30 ? 9 : 200);
 }
 
-// Octets of the FPDU that starts here, or of the shortest header if it announces less, with its
+// The length of the FPDU that starts here, or of the shortest header if it announces less, with
 // markers.
 static u64 extent(const Octets &stream, size_t start, bool markers)
 {
@@ -217,7 +217,7 @@ static u64 extent(const Octets &stream, size_t start, bool markers)
 	return at - start;
 }
 
-// Its buffer ends with it, where the sanitizer looks.
+// In a buffer of its exact size, for the sanitizer.
 static bool in_its_buffer(const core_rx &rx, const core_rx_step &step)
 {
 	const u8 *start = reinterpret_cast<const u8 *>(&rx);
@@ -245,8 +245,8 @@ void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 			REQUIRE(step.want == 0);
 			break;
 		}
-		// Nothing of a later FPDU is asked for: two octets of length, then no more than
-		// they announce.
+		// It asks for no byte of a later FPDU: two octets of length, then no more than
+		// these announce.
 		if (core_rx_fpdus(rx.get()) != ended || done == 0) {
 			ended = core_rx_fpdus(rx.get());
 			room = extent(stream, done, params.markers);

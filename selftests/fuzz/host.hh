@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the fuzz targets share: how input is read, and a host for the core that trusts it in
-// nothing. Whatever is not as it must be ends the process, as a sanitizer would.
+// Shared by the fuzz targets: input, and a host for the core that checks everything. An error ends
+// the process, as with a sanitizer.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using Octets = std::vector<u8>;
 		}                                                                                  \
 	} while (0)
 
-// The fuzzer's octets, from the front; zeros behind the end.
+// The fuzzer's input, from the front; zeros after the end.
 struct Input {
 	const u8 *data;
 	size_t left;
@@ -53,7 +53,7 @@ struct Input {
 	}
 };
 
-// What happened to a stream: enough to tell whether two ways to feed it differ.
+// What happened to a stream: enough to compare two ways to feed it.
 struct Happened {
 	core_rx_event event;
 	u64 a, b;
@@ -72,8 +72,8 @@ public:
 
 	// Regions, receives, reads and rights out of the input.
 	void furnish(Input &input);
-	// Feeds octets in pieces that `cut` chooses (0: whole, 1: single octets), to a parser in a
-	// block of its exact size.
+	// Feeds data in pieces chosen by `cut` (0: whole, 1: single bytes), to a parser in a block
+	// of its exact size.
 	void run(const core_rx_params &params, const Octets &stream, u32 cut);
 
 	std::vector<Happened> happened;
@@ -103,7 +103,7 @@ private:
 	Octets receiving;
 	u32 inbound = 0, ird = 0;
 	bool receive_active = false;
-	u32 filled = 0;	      // octets of the receive in progress
+	u32 filled = 0;	      // bytes of the receive in progress
 	u32 refuse_after = 0; // placements until the host itself refuses one; 0: never
 	u32 refuse_verdict = 0;
 	bool refuses_some = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup: whatever the peer's frame holds, either end decides something that its own limits
-// allow; what the core builds, it reads back.
+// MPA startup: with any frame from the peer, either end's decision is within its own limits; the
+// core can parse what it builds.
 #include "host.hh"
 
 namespace {
 
-// In a block of its exact size, so that a look behind it shows.
+// In a block of its exact size, so that the sanitizer sees reads past its end.
 std::unique_ptr<u8[]> exact(const Octets &octets, size_t size)
 {
 	auto out = std::make_unique<u8[]>(size);
@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		REQUIRE(!request.p2p || __builtin_popcount(concluded.rtr) == 1);
 		REQUIRE((concluded.rtr & ~agreed.rtr) == 0);
 	}
-	// A peer that says anything.
+	// A peer that sends anything.
 	if (parse(input, false, hostile)) {
 		core_mpa_respond(&hostile, &local, input.octet() & 1, private_len, &reply, &agreed);
 		require_round_trip(reply);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Slots of send and receive queues, and ring indices, as a hostile user may write them: what is
-// accepted lies within its slot and its limits, and can be sent: the message's segments are whole,
-// in order and no larger than they may be.
+// Slots of send and receive queues, and ring indices, as a hostile user may write them. A request
+// that is accepted lies within its slot and its limits, and can be sent: the message's segments are
+// whole, in order and not too large.
 #include <rdma/srnic-abi.h>
 
 #include "host.hh"
 
 namespace {
 
-// A slot of exactly this size, so that a look behind it shows.
+// A slot of exactly this size, so that the sanitizer sees reads past its end.
 std::unique_ptr<u64[]> make_slot(Input &input, u32 size)
 {
 	auto slot = std::make_unique<u64[]>(size / 8);
@@ -27,7 +27,7 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 	core_fpdu_init(&fpdu, false, false);
 	msg.opcode = opcode;
 	msg.length = length;
-	// Long messages: only their last part, which is where the arithmetic ends.
+	// Long messages: only their last part, where overflows would be.
 	if (length > 1 << 20)
 		msg.sent = next = length - 1 - length % 5000;
 	do {

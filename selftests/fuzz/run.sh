@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Runs all fuzz targets at once for SECONDS_EACH and prints TAP. A crash leaves its input behind, and fails.
+# Runs all fuzz targets in parallel for SECONDS_EACH and prints TAP. A crash fails, and leaves its input behind.
 build=$1 corpus=$2
 shift 2
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The receive stream. Input: what the host has, then FPDUs, each a template with octets of the
-// input over it, or plain octets. CRCs are put right, or off; there are markers, right or wrong, or
-// none. Fed whole and in pieces, with the same outcome.
+// The receive stream. Input: the host's state, then FPDUs, each a template overlaid with input, or
+// plain input. CRCs are corrected, or off; markers are right, wrong, or off. Fed whole and in
+// pieces, with the same outcome.
 #include "host.hh"
 
 namespace {
@@ -12,7 +12,7 @@ void put(Octets &out, u64 value, u32 octets)
 		out.push_back(static_cast<u8>(value >> (8 * octets)));
 }
 
-// What a peer may know and follow, if the input wishes.
+// The state of a well-behaved peer, used if the input chooses.
 struct Peer {
 	const Host &host;
 	u32 send_msn = 1, send_mo = 0, read_msn = 1;
@@ -24,7 +24,7 @@ struct Target {
 	u64 to;
 };
 
-// Around a region's start or end, or nowhere.
+// Around a region's start or end, or anywhere.
 Target pick_target(Input &input, const Peer &peer)
 {
 	u8 which = input.octet(), offset = input.octet();
@@ -40,7 +40,7 @@ Target pick_target(Input &input, const Peer &peer)
 					    : region.grant.base + offset};
 }
 
-// Goes on where the oldest read has got to; a response ends with it, if the input does not object.
+// Continues the response to the oldest read, and ends with it unless the input says otherwise.
 bool respond(Octets &out, Input &input, Peer &peer, u8 control)
 {
 	u32 len = input.octet();
@@ -138,10 +138,10 @@ Octets make_ulpdu(Input &input, Peer &peer)
 }
 
 struct Framing {
-	bool markers, forge; // forge: the input says of each marker what is wrong with it
+	bool markers, forge; // forge: the input says for each marker what is wrong with it
 };
 
-// The marker that comes now, if there is one, of an FPDU whose ULPDU_Length starts there.
+// The marker that is due now, if any, of an FPDU whose ULPDU_Length starts there.
 void add_marker(Octets &stream, Input &input, Framing framing, size_t length_at)
 {
 	size_t at = stream.size();
@@ -221,8 +221,8 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 good;
 
 	whole.furnish(input);
-	// A refusal by the host counts placements, which the cut changes: then there is nothing to
-	// compare.
+	// The host refuses by count of placements, which depends on the cut: then the outcomes are
+	// not comparable.
 	split = octets = whole;
 	framing = {(flags & 0x40) != 0, (flags & 0x80) != 0};
 	stream = make_stream(input, whole, flags & 3 ? 1 + (flags & 1) : 0, framing, good);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The send scheduler and transmit framing, in any order of events: every FPDU has the length that
-// was foretold and ends whole, two tagged messages never mix, reads stay within the ORD, a held
-// responder says nothing, and behind a refusal or Terminate comes nothing more.
+// The send scheduler and transmit framing, in any order of events: every FPDU has its announced
+// length and is complete, two tagged messages never mix, reads stay within the ORD, a held
+// responder sends nothing, and nothing follows a refusal or Terminate.
 #include "send_host.hh"
 
 namespace {
@@ -12,7 +12,7 @@ struct End {
 	SendHost host;
 	core_tx tx;
 	bool initiator, over = false;
-	u8 tagged_open = CORE_RDMAP_NONE; // the tagged message that has begun and not ended
+	u8 tagged_open = CORE_RDMAP_NONE; // the unfinished tagged message
 
 	End(Input input, u8 how) : host{input}, initiator(how & 1)
 	{

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the scheduler asks of its host, answered by the fuzzer's input.
+// The scheduler's host functions, answered by the fuzzer's input.
 #include "send_host.hh"
 
 bool core_host_validated(void *ctx) { return SendHost::of(ctx).validated; }
 
-// Slots of noise, and such as make sense: opcode, flags, length and the list are the input's.
+// Slots of noise, and plausible ones with opcode, flags, length and list from the input.
 const struct srnic_send_wqe *core_host_next_send(void *ctx)
 {
 	SendHost &host = SendHost::of(ctx);

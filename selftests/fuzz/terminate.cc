@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The Terminate parser: any octets of any length. What it accepts, it can build, and reads back as
-// the same. Whatever it says of a request of ours is said of one that its DDP header can be of.
+// The Terminate parser: any octets of any length. A Terminate that it accepts can be built and
+// parsed to the same. A refusal of our request fits the DDP header in the Terminate.
 #include <rdma/srnic-abi.h>
 
 #include "host.hh"

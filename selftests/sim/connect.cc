@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup over the simulated stream, and the ends that a connection can come to.
+// MPA startup over the simulated stream, and the ways a connection can end.
 #include "endpoint.hh"
 
 namespace sim {
@@ -22,7 +22,7 @@ void Endpoint::hello()
 	out.write(frame, core_mpa_build(&request, frame) + private_len);
 }
 
-// Gathers no more than the frame that is expected: what follows it belongs to the stream proper.
+// Gathers only the expected frame: the rest belongs to the stream.
 void Endpoint::feed_startup(const u8 *&data, u32 &len)
 {
 	for (; len && now == State::startup; data++, len--) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Faults that receive paths of other software RNICs were found to have, each against a whole
-// endpoint in every cut of the stream: nothing may change but what was granted, the Terminate must
-// be the right one, nothing may be lost.
+// Bugs found in the receive paths of other software RNICs, each tried on a whole endpoint in every
+// cut of the stream: only granted memory may change, the Terminate must be right, nothing may be
+// lost.
 #include "directed.hh"
 #include "../core/wire.hh"
 #include "endpoint.hh"
@@ -44,7 +44,7 @@ struct Victim : Witness {
 
 		feed(Bytes(key.begin(), key.end()) +
 		     Bytes{u8(crc ? 0x50 : 0x10), 2, 0, 4, 0, 4, 0, 4});
-		feed(fpdu(Tagged{})); // what a responder waits for before it sends
+		feed(fpdu(Tagged{})); // a responder waits for this before it sends
 		events.clear();
 		out.drop(out.queued());
 	}
@@ -79,7 +79,7 @@ struct Victim : Witness {
 		end->post_send(request);
 		end->run();
 	}
-	// The Read Request's sink STag, out of what was sent.
+	// The sink STag of the Read Request that was sent.
 	u32 sink()
 	{
 		const u8 *fpdu = out.peek().data;
@@ -112,8 +112,8 @@ struct Victim : Witness {
 
 constexpr unsigned cut_seeds = 12;
 
-// An ULPDU_Length below the header that its own control octets announce: subtracting one from the
-// other must not make a payload of four billion octets.
+// A ULPDU_Length shorter than the header that the control octets announce: the difference must not
+// wrap to a payload of four billion octets.
 void length_below_header()
 {
 	for (u32 opcode = 0; opcode < 16; opcode++)
@@ -135,8 +135,8 @@ void length_below_header()
 				}
 }
 
-// A Read Response longer than what was asked for, whose segments never set Last: the sink ends
-// where it ends.
+// A Read Response longer than requested, whose segments never set Last: nothing may land beyond the
+// sink.
 void read_response_without_last()
 {
 	for (u32 segment : {1u, 7u, 100u, 256u, 1000u})
@@ -152,8 +152,8 @@ void read_response_without_last()
 							    .to = to,
 							    .data = payload(segment)}),
 						cut);
-			// The first octet too many lies outside the sink; a sink that is full
-			// without Last has no code.
+			// The first excess octet lies outside the sink; there is no error code
+			// for a full sink without Last.
 			if (256 % segment)
 				victim.expect_term(1, 1, 1, "a response too long");
 			else

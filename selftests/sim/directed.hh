@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Tests that one endpoint takes against a peer whose every octet is written by hand.
+// Tests of one endpoint against a peer whose every octet is written by hand.
 #pragma once
 
 #include <functional>

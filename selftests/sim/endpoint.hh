@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One end of a connection: the real core, in a small model of the module's shell, without sockets,
-// locks and threads. What stream/qp.c keeps is here; what the rooms of kernel/ do is in connect.cc
-// (connection), queues.cc (queue, memory), rx.cc and tx.cc (stream).
+// One end of a connection: the real core in a small model of the module's shell, without sockets,
+// locks and threads. Models of the folders of kernel/ are in connect.cc (connection), queues.cc
+// (queue, memory), rx.cc and tx.cc (stream).
 #pragma once
 
 #include "stream.hh"
@@ -30,7 +30,7 @@ public:
 	void post_recv(const RecvRequest &request);
 	void store(u64 at, const Bytes &data);
 
-	// What the world does to it.
+	// Events from outside.
 	void run(); // the transmit engine gets to run: one pass
 	void feed(const u8 *data, u32 len);
 	void hang_up();
@@ -162,10 +162,10 @@ private:
 	u32 ird = 0, ord = 0;
 	std::deque<core_read_request> inbound;
 	std::deque<OutboundRead> outbound;
-	u32 reads_done = 0; // and not in outbound any more
+	u32 reads_done = 0; // removed from outbound
 
 	core_rx rx{};
-	core_place_kind placing{}; // of the octets that are being placed
+	core_place_kind placing{}; // of the data being placed
 	bool receive_active = false;
 	Cursor receive_cursor{};
 	RecvSlot receive{};
@@ -175,8 +175,8 @@ private:
 	u32 built = 0, completed = 0;
 	core_terminate term{};
 	Bytes batch;
-	u64 stream_built = 0; // octets built so far, sent or not
-	bool announced[2] = {}; // the local message being built, the response
+	u64 stream_built = 0; // bytes built so far, sent or not
+	bool announced[2] = {}; // the request being built, the response
 	Cursor cursor[2] = {};
 	Slot current{};
 };

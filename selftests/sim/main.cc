@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Runs directed tests and random programs; prints TAP. A program that fails is named by its seed,
-// which replays it.
+// Runs directed tests and random programs; prints TAP. The seed of a failed program replays it.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -40,7 +39,7 @@ static double seconds()
 		.count();
 }
 
-// What a run of this size has to have met, or it shows less than it says.
+// Events that a run of this size must have met, or it proves too little.
 static bool reached_everything(const Tally &tally)
 {
 	bool all = true;

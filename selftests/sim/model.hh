@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The simulator's vocabulary: regions and work requests, what an endpoint tells its watcher, and
-// how a run fails.
+// Common types: regions and work requests, what an endpoint reports, and how a run fails.
 #pragma once
 
 #include <cstdarg>
@@ -21,7 +20,7 @@ namespace sim {
 
 using Bytes = std::vector<u8>;
 
-// Small and fast, and good enough to choose with: a counter, mixed.
+// A small and fast random number generator: a mixed counter.
 struct Random {
 	u64 state;
 
@@ -39,7 +38,7 @@ struct Random {
 inline u64 below(Random &random, u64 n) { return n ? random() % n : 0; }
 inline bool one_in(Random &random, u64 n) { return below(random, n) == 0; }
 
-// Something is not as the specs, or the oracle, have it.
+// Something violates the specs or the oracle's model.
 struct Broken : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
@@ -55,7 +54,7 @@ struct Broken : std::runtime_error {
 	throw Broken(text);
 }
 
-// A memory region: octets [at, at + length) of its endpoint's memory, known to others as [base,
+// A memory region: bytes [at, at + length) of its endpoint's memory, which others know as [base,
 // base + length) of stag.
 struct Mr {
 	u32 stag;
@@ -74,7 +73,7 @@ struct SendRequest {
 	srnic_send_wqe wqe{};
 	std::vector<srnic_sge> sges;
 	Bytes data;		// with SRNIC_WQE_INLINE
-	bool malformed = false; // the generator's word for it: to be refused by what the slot says
+	bool malformed = false; // set by the generator: the slot itself must be refused
 };
 
 struct RecvRequest {
@@ -103,30 +102,30 @@ inline bool is_local(u8 op)
 	return core_operation_of(op)->known && core_operation_of(op)->wire == CORE_RDMAP_NONE;
 }
 
-// Where a message comes from.
+// The origin of a message.
 enum class Source { request, response, rtr, terminate };
 
 // Why an endpoint's connection is over.
 enum class Cause {
-	peer_error,	 // the core refused what came
-	local_error,	 // a work request that cannot be done
-	response_gone,	 // the source of a peer's read went away
+	peer_error,	 // the core refused received data
+	local_error,	 // an impossible work request
+	response_gone,	 // the source of a peer's read is gone
 	peer_terminated, // a Terminate came
 	stream_over,	 // reset or closed
 };
 
-// What an endpoint tells. Everything happens on side 0 or 1.
+// What an endpoint reports, for side 0 or 1.
 struct Witness {
 	virtual ~Witness() = default;
-	// A message, of the send queue entry `index` if it is a request's, is the next to go out.
+	// A message starts, of the send queue entry `index` if it is a request's.
 	virtual void started(unsigned, Source, const core_tx_msg &, u32 /*index*/) {}
-	// Octets of that message's payload were read from memory.
+	// Some of that message's payload was read from memory.
 	virtual void fetched(unsigned, Source, u32 /*offset*/, u32 /*len*/) {}
-	// All of that message is built; it ends at this octet of the stream.
+	// All of that message is built; it ends at this offset of the stream.
 	virtual void finished(unsigned, Source, u64 /*stream_end*/) {}
-	// A request that never reaches the wire was done.
+	// A local request was done.
 	virtual void done_locally(unsigned, u32 /*index*/) {}
-	// Octets came in and were written to memory.
+	// Received data was written to memory.
 	virtual void wrote(unsigned, core_place_kind, u64 /*at*/, u32 /*len*/) {}
 	virtual void delivered(unsigned, core_rx_event) {}
 	virtual void completed(unsigned, const srnic_cqe &, bool /*solicited*/) {}

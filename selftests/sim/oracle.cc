@@ -77,7 +77,7 @@ bool Oracle::impossible(const Side &side, const Op &op) const
 	return !usable(side, op.request.sges, is_read(wqe.opcode) ? CORE_ACCESS_LOCAL_WRITE : 0);
 }
 
-// Would a peer that invalidates this STag, and may not, hit a region all the same?
+// Does this STag name a region that a peer may never invalidate?
 bool Oracle::is_known(const Side &side, u32 stag) const
 {
 	for (const Mr &mr : side.regions)
@@ -336,7 +336,7 @@ void Oracle::done_locally(unsigned side, u32 index)
 
 // ---- receiving ----
 
-// Octets that came by may be wrong from the damaged one on.
+// From the damaged byte on, received data may be wrong.
 bool Oracle::damaged(unsigned to) const { return sides[!to].out->damaged(); }
 
 std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message &message,
@@ -364,8 +364,7 @@ std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message 
 		       CORE_ACCESS_LOCAL_WRITE);
 }
 
-// A read's sink and a receive may be the same octets: which of them is meant, only the endpoint can
-// tell.
+// A read's sink and a receive may share memory: only the endpoint knows which of them is meant.
 bool Oracle::place_exactly(unsigned side, core_place_kind kind, u64 at, u32 len)
 {
 	Message *message = oldest(sides[!side], kind == CORE_PLACE_READ);
@@ -394,8 +393,8 @@ bool Oracle::place_in(unsigned side, Message &message, u64 at, u32 len)
 	return true;
 }
 
-// A damaged header may send octets anywhere that this stream may write to, before the CRC tells;
-// and nowhere else.
+// Before the CRC is checked, a damaged header may place data anywhere that this stream may write
+// to, and nowhere else.
 void Oracle::place_damaged(unsigned side, u64 at, u32 len)
 {
 	Side &us = sides[side];
@@ -432,7 +431,7 @@ void Oracle::wrote(unsigned side, core_place_kind kind, u64 at, u32 len)
 	place_damaged(side, at, len);
 }
 
-// Rules 10, 11, 16: messages are delivered in their order, whole.
+// Rules 10, 11, 16: messages are delivered in order, whole.
 void Oracle::delivered(unsigned side, core_rx_event event)
 {
 	Side &us = sides[side], &peer = sides[!side];
@@ -513,7 +512,7 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 
 // ---- completions ----
 
-// Rules 14 and 15. Writes and Sends: when TCP has all of it. Reads: when all octets have come.
+// Rules 14 and 15. Writes and Sends: when TCP has all of it. Reads: when all data has arrived.
 void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 {
 	const Side &us = sides[side], &peer = sides[!side];
@@ -650,7 +649,7 @@ void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
 
 // ---- ends ----
 
-// The request that is being worked on, or is next.
+// The current request, or the next one.
 Oracle::Op *Oracle::at_hand(Side &side)
 {
 	if (Message *building = unfinished(side, false);
@@ -661,7 +660,7 @@ Oracle::Op *Oracle::at_hand(Side &side)
 	return side.next_start < side.ops.size() ? &side.ops[side.next_start] : nullptr;
 }
 
-// RFC 5041 7.2 and RFC 5040 figure 9: the codes that the first undelivered message deserves.
+// RFC 5041 7.2 and RFC 5040 figure 9: the possible error codes for the first undelivered message.
 void Oracle::foresee(unsigned side)
 {
 	static const u32 ddp_codes[] = {0, 0x1100, 0x1101, 0x1100, 0x1102, 0x1103};
@@ -681,7 +680,7 @@ void Oracle::foresee(unsigned side)
 
 		if (verdict != CORE_REGION_OK)
 			us.due.insert(ddp_codes[verdict]);
-		// Which segment leaves the region first, and how far it goes, is not known here.
+		// This does not know which segment leaves the region first, nor how far.
 		if (verdict == CORE_REGION_WRAP)
 			us.due.insert(ddp_codes[CORE_REGION_BOUNDS]);
 	} else if (message.opcode == CORE_RDMAP_READ_REQUEST && message.op != no_op) {
@@ -708,7 +707,7 @@ void Oracle::check_refusal(unsigned side, const core_terminate &term)
 
 	tally["refused " + std::to_string(term.layer) + " " + std::to_string(term.etype) + " " +
 	      std::to_string(term.code)]++;
-	if (damaged(side)) // deserves anything
+	if (damaged(side)) // any error is possible
 		return;
 	if (us.owed) {
 		if (told != *us.owed)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What has to be, after RFC 5040 5.5 and verbs: a model of both memories and of all queues at the
-// level of messages. It knows nothing of segments, framing or the core's checks. It follows what
-// the endpoints tell, believes none of it, and throws at the first thing that is not as it must be.
+// The rules of RFC 5040 5.5 and verbs: a model of both memories and of all queues at the level of
+// messages, without segments, framing or the core's checks. It checks all that the endpoints report
+// and throws at the first violation.
 //
-// Exactness: an endpoint's memory is changed by its own consumer and by messages that come in one
-// stream, so each octet that comes in has one right place and one right value: the next of the
-// oldest message that is not delivered. What a message carries is taken from the model's memory at
-// the moment when the sender reads it.
+// Exactness: only its own consumer and the messages of one stream change an endpoint's memory, so
+// each received byte has one right place and value: the next of the oldest undelivered message. The
+// payload of a message is taken from the model's memory at the moment when the sender reads it.
 #pragma once
 
 #include <map>
@@ -17,7 +16,7 @@
 
 namespace sim {
 
-// How often everything happened, to show that a run reached it.
+// How often each event happened, to show that a run reached it.
 using Tally = std::map<std::string, u64>;
 
 class Oracle : public Witness {
@@ -26,17 +25,17 @@ public:
 
 	void attach(unsigned side, const Endpoint &endpoint, const Stream &out);
 
-	// The consumer's calls, before the endpoint hears of them.
+	// The consumer's calls, before the endpoint gets them.
 	void posted(unsigned side, const SendRequest &request);
 	void posted(unsigned side, const RecvRequest &request);
 	void stored(unsigned side, u64 at, const Bytes &data);
 
-	// Octets are about to reach this side.
+	// Data is about to reach this side.
 	void receiving(unsigned side) { foresee(side); }
 
-	// All of an endpoint's memory is as it should be.
+	// Compares all of an endpoint's memory.
 	void compare(unsigned side) const;
-	// At the end: nothing is missing.
+	// At the end: checks that nothing is missing.
 	void expect_all_done() const;
 	void expect_all_flushed() const;
 
@@ -59,7 +58,7 @@ private:
 		SendRequest request;
 		u32 length;
 		bool started, built, done;
-		bool refused; // seen to be impossible
+		bool refused; // found to be impossible
 		u64 stream_end;
 	};
 	struct Message {
@@ -72,7 +71,7 @@ private:
 		u64 stream_end;
 		u32 stag, inv_stag; // writes: at the receiver
 		u64 to;
-		Bytes content; // as far as the sender has read it
+		Bytes content; // what the sender has read so far
 		u32 placed;
 	};
 	struct InboundRead { // delivered, not yet answered
@@ -89,19 +88,18 @@ private:
 		u32 first_index, next_start = 0, next_send = 0, next_recv = 0;
 		std::vector<Op> ops;
 		std::vector<RecvRequest> receives;
-		// Sent by this side, not yet delivered, in the order in which they began. A
-		// response and others may be under way at once: each kind has its own order.
+		// Sent by this side, not yet delivered, in the order of their start. A response may
+		// overlap with another message: each kind has its own order.
 		std::deque<Message> wire;
 		std::deque<InboundRead> inbound;
-		// Issued, without their response: op numbers, or no_op for the RTR.
+		// Outstanding: op numbers, or no_op for the RTR.
 		std::deque<u32> reads;
-		std::optional<Message> arrived; // a Send delivered whose completion has not shown
+		std::optional<Message> arrived; // a delivered Send without its completion yet
 		bool failed = false;
-		// The Terminate that a completion just told of: layer, type, code.
+		// The Terminate expected from the last completion: layer, type, code.
 		std::optional<u32> owed;
-		// Terminates that the first undelivered message has deserved at some time since its
-		// last octet came: an error of its header is told later, when the CRC has been
-		// found good.
+		// Terminates that have been right for the first undelivered message at some time
+		// since its last byte arrived: a header error is reported only after the CRC check.
 		std::set<u32> due;
 		core_terminate sent_term{};
 		core_mpa_agreed agreed{};
@@ -113,7 +111,7 @@ private:
 	{
 		return message.source == Source::response;
 	}
-	// The oldest response, or other message, that is not delivered; the one being built.
+	// The oldest undelivered response, or other message; the one being built.
 	static Message *oldest(Side &side, bool response);
 	static Message *unfinished(Side &side, bool response);
 
@@ -121,14 +119,13 @@ private:
 	// Why octets [to, to + len) of stag cannot be used so; CORE_REGION_OK if they can.
 	core_region_verdict usable(const Side &side, u32 stag, u32 access, u64 to, u64 len) const;
 	bool usable(const Side &side, const std::vector<srnic_sge> &sges, u32 access) const;
-	// Can this request not be done, as things are?
+	// Is this request impossible at the moment?
 	bool impossible(const Side &side, const Op &op) const;
 	bool can_invalidate(const Side &side, u32 stag) const;
 	bool is_known(const Side &side, u32 stag) const;
 	bool invalidate(Side &side, u32 stag, bool remote);
 
-	// Where up to len octets have to lie: as many as lie together. Nothing, if they must not be
-	// used.
+	// The place of up to len contiguous bytes; nothing if they must not be used.
 	struct Spot {
 		u64 at;
 		u32 run;

@@ -3,9 +3,9 @@
 
 namespace sim {
 
-constexpr u64 guard = 64; // octets between regions that are nobody's
+constexpr u64 guard = 64; // unused bytes between regions
 
-// ---- what a seed makes ----
+// ---- a program from a seed ----
 
 static u64 region_octets(int scale) { return scale == 0 ? 2048 : scale == 1 ? 32768 : 640 * 1024; }
 
@@ -35,7 +35,7 @@ u32 Program::buffer_size()
 	return static_cast<u32>(1024u << pick(scale == Scale::small ? 6 : 9));
 }
 
-// The smallest pieces only where they are not too many.
+// Uses the smallest pieces only if they are not too many.
 Cut Program::pick_cut()
 {
 	static const Cut all[] = {Cut::all, Cut::segments, Cut::mixed, Cut::crumbs, Cut::octets};
@@ -107,7 +107,7 @@ Setup Program::make_setup(bool initiator)
 	return setup;
 }
 
-// Favours the edges: nothing, one octet, a multiple of what a segment takes and its neighbours.
+// Favours the edges: zero, one, and multiples of a segment's payload, give or take one.
 u32 Program::pick_length(u64 max)
 {
 	u64 length = 0,
@@ -135,8 +135,8 @@ u32 Program::pick_length(u64 max)
 	return static_cast<u32>(std::min(length, max));
 }
 
-// Where length octets fit into a region. At the top of all TOs, the last one cannot be used: its
-// end would wrap.
+// A place for length bytes in a region. In a region at the end of the TO space, the last byte
+// cannot be used: its end would wrap.
 u64 Program::spot(const Mr &mr, u32 length)
 {
 	u64 end = mr.length - (mr.base + mr.length == 0);
@@ -249,7 +249,7 @@ void Program::post_send_op(unsigned side, bool inv)
 	SendRequest request = begin(side, inv ? SRNIC_OP_SEND_INV : SRNIC_OP_SEND);
 
 	if (inv) {
-		// What this side still reads through the window has to have come.
+		// This side's reads through the window must be complete.
 		request.wqe.flags |= SRNIC_WQE_FENCE;
 		request.wqe.imm_inv = ends[!side].regions()[window + which].stag;
 		windows[!side][which] = Window::closing;
@@ -258,8 +258,7 @@ void Program::post_send_op(unsigned side, bool inv)
 	submit(side, request);
 }
 
-// The owner's part: opens a window that its peer has closed, or closes one that is not to be used
-// for a while.
+// The owner's part: opens a window that its peer has closed, or closes one for a while.
 void Program::post_window_op(unsigned side)
 {
 	unsigned which = static_cast<unsigned>(pick(2));
@@ -327,8 +326,8 @@ void Program::post(unsigned side)
 	}
 }
 
-// Anything: wrong STags, places out of bounds, opcodes and flags that do not exist, windows under a
-// peer's feet.
+// Anything: wrong STags, offsets out of bounds, undefined opcodes and flags, windows that the peer
+// has in use.
 void Program::post_wild(unsigned side)
 {
 	static const u8 opcodes[] = {SRNIC_OP_WRITE,	SRNIC_OP_WRITE,
@@ -390,7 +389,7 @@ void Program::deliver(unsigned to)
 	Stream::Piece piece = in.peek();
 
 	if (piece.len) {
-		// Exact, so that reading past it shows.
+		// Of the exact size, so that the sanitizer sees reads past its end.
 		Bytes octets(piece.data, piece.data + piece.len);
 
 		in.drop(piece.len);
@@ -401,8 +400,7 @@ void Program::deliver(unsigned to)
 		ends[to].hang_up();
 }
 
-// The consumer writes where it likes, whatever is under way; requests that completed must not
-// notice.
+// The consumer writes anywhere at any time; completed requests must not be affected.
 void Program::store(unsigned side)
 {
 	const Mr &mr = ends[side].regions()[pick(places)];
@@ -416,8 +414,7 @@ void Program::store(unsigned side)
 	ends[side].store(at, data);
 }
 
-// Once in a wild program, perhaps: the connection breaks, or an octet is damaged under the CRC's
-// eyes.
+// At most once in a wild program: the connection breaks, or a byte protected by a CRC is damaged.
 void Program::spoil()
 {
 	unsigned side = static_cast<unsigned>(pick(2));
@@ -470,7 +467,7 @@ void Program::step()
 	look();
 }
 
-// Lets everything run until nothing moves any more.
+// Lets everything run until nothing changes any more.
 void Program::drain()
 {
 	u64 before;
@@ -491,7 +488,7 @@ void Program::drain()
 void Program::finish()
 {
 	drain();
-	// A responder says nothing before its peer has (RFC 5044 7.1.2 rule 4).
+	// A responder sends nothing before its peer has (RFC 5044 7.1.2 rule 4).
 	if (!oracle.failed(0) && !oracle.failed(1) && ends[1].held()) {
 		submit(0, begin(0, SRNIC_OP_WRITE));
 		drain();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A random program: from a seed come two endpoints, the streams between them, work for both and the
-// order in which everything happens. Clean programs break no rule, and all of their work has to
-// succeed. In wild ones either side does anything, the stream may be damaged or reset, and the
-// oracle has to agree with every end that they come to.
+// A random program: a seed determines two endpoints, the streams between them, work for both and
+// the order of all events. Clean programs break no rule, and all of their work must succeed. In
+// wild ones either side does anything, the stream may be damaged or reset, and the oracle must
+// agree with how they end.
 #pragma once
 
 #include "oracle.hh"
@@ -58,7 +58,7 @@ private:
 	Oracle oracle;
 	Stream streams[2]; // out of side 0, out of side 1
 	Endpoint ends[2];
-	std::deque<u32> rooms[2]; // receives posted that no Send was aimed at yet
+	std::deque<u32> rooms[2]; // lengths of posted receives without a Send yet
 	Window windows[2][2] = {};
 	u64 window_op[2][2] = {}; // the request that changes it
 	u32 requests[2] = {}, receives[2] = {};

@@ -25,7 +25,7 @@ bool Endpoint::find_region(u32 stag, core_region &grant) const
 	return false;
 }
 
-// One of `to_octets` and `in` says the direction, neither that it is only a question.
+// The one of `to_octets` and `in` that is set gives the direction; with neither, only checks.
 bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u32 len,
 		    core_region_verdict &verdict)
 {

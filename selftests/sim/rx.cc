@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive half of an endpoint: does with the stream's octets what the core says.
+// Receive half of an endpoint: handles the stream as the core says.
 #include "endpoint.hh"
 
 // ---- what the core asks ----
@@ -99,7 +99,7 @@ void Endpoint::deliver_read_response()
 		complete(read.index, status, read.sink.length);
 }
 
-// The read that the peer refused, if it is outstanding, completes as refused; MSNs begin with 1.
+// The read that the peer refused, if outstanding, completes as refused; MSNs begin with 1.
 void Endpoint::blame_request(const core_terminate &why)
 {
 	core_refusal refusal = core_terminate_refusal(&why);
@@ -139,7 +139,7 @@ void Endpoint::deliver(core_rx_event event)
 		fail(Cause::peer_terminated);
 		break;
 	case CORE_RX_ERROR:
-		release_hold(); // what is refused may still be a valid FPDU
+		release_hold(); // a refused FPDU may still be valid
 		if (receive_active && core_terminate_receive_status(&told) != SRNIC_WC_FLUSH_ERR)
 			complete_recv(nullptr, core_terminate_receive_status(&told));
 		terminate(Cause::peer_error, told);

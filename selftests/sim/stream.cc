@@ -55,7 +55,7 @@ Stream::Piece Stream::peek() { return {octets.data() + head, std::min(queued(), 
 
 void Stream::drop(u32 len)
 {
-	len = std::min(len, queued()); // a reset may have come in between
+	len = std::min(len, queued()); // there may have been a reset
 	head += len;
 	taken += len;
 	if (head == octets.size() || head > 1 << 16) {

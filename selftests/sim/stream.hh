@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One direction of a simulated TCP connection: octets in order, handed on in pieces of any size,
-// and perhaps damaged, or lost with the connection.
+// One direction of a simulated TCP connection: bytes in order, delivered in pieces of any size, and
+// perhaps damaged, or lost with the connection.
 #pragma once
 
 #include "model.hh"
 
 namespace sim {
 
-// How a receiver gets to see the stream.
+// How the stream is cut for the receiver.
 enum class Cut { all, octets, crumbs, segments, mixed };
 
 class Stream {
 public:
 	Stream(u32 capacity, Cut cut, u32 segment, u64 seed);
 
-	// Takes what there is room for: 0 if the buffer is full. Nothing after a reset.
+	// Takes as much as there is room for: 0 if the buffer is full. Nothing after a reset.
 	u32 write(const u8 *data, u32 len);
 	bool reset() const { return is_reset; }
 	void do_reset();
 	void close() { closed = true; }
 
-	// The next piece for the receiver, at most what lies there; then it is gone.
+	// The next piece for the receiver.
 	struct Piece {
 		const u8 *data;
 		u32 len;
 	};
 	Piece peek();
 	void drop(u32 len);
-	// Nothing will come any more.
+	// The stream has ended.
 	bool over() const { return is_reset || (closed && !queued()); }
 
 	u64 accepted() const { return given; }
 	u64 consumed() const { return taken; }
 	u32 queued() const { return static_cast<u32>(octets.size() - head); }
 
-	// Flips a bit of the octet at this place in the stream, once it comes by. Once only.
+	// Flips a bit of the byte at this place in the stream, when it passes. Once only.
 	void damage(u64 at, u8 bit);
 	bool to_be_damaged() const { return flip_at != ~0ull; }
 	bool damaged() const { return flip_at < taken; }

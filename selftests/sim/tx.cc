@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Transmit half of an endpoint: does what the core's scheduler says, and packs FPDUs into batches.
+// Transmit half of an endpoint: follows the core's scheduler, and packs FPDUs into batches.
 #include "endpoint.hh"
 
 // ---- what the core asks ----
@@ -110,7 +110,7 @@ Source Endpoint::source_of(const core_tx_msg &msg) const
 	return tx.of_request ? Source::request : Source::rtr;
 }
 
-// Tells of a message when its first FPDU is built.
+// Reports a message when its first FPDU is built.
 void Endpoint::announce(const core_tx_msg &msg)
 {
 	Source source = source_of(msg);
