@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The life of a connection: MPA startup in both roles (RFC 5044 7.1.2, RFC 6581 8) and its end (RFC
-// 5044 7.2, RFC 5041 6.2, RFC 5040 6.2.1), a row of the table at a time; then all sequences of what
-// may happen, for what iw_cm allows.
+// 5044 7.2, RFC 5041 6.2, RFC 5040 6.2.1), one row of the table at a time; then all sequences of
+// inputs, checked against iw_cm's rules.
 #include "wire.hh"
 
 namespace {
@@ -60,7 +60,7 @@ TEST(ConnectionInitiator, OperatesOnceTheReplyAccepts)
 }
 
 // RFC 5044 7.1.2, 3: "... if the Rejected Connection bit is set to '1', the implementation MUST
-// exit MPA, leaving the TCP connection open. The ULP may close TCP": which it does here.
+// exit MPA, leaving the TCP connection open. The ULP may close TCP": here it does.
 TEST(ConnectionInitiator, ClosesWhenTheReplyRejects)
 {
 	expect(CORE_CONN_AWAIT_REPLY, CORE_CONN_REPLY_REJECTS,
@@ -91,7 +91,7 @@ TEST(ConnectionInitiator, FailsInEveryStateWithOneEvent)
 			       CORE_CONN_DEAD);
 }
 
-// The consumer could not be told of its connection: to it, connecting has failed.
+// The event could not be delivered: for the consumer, connecting has failed.
 TEST(ConnectionInitiator, EndsWhatItsConsumerCouldNotBeToldOf)
 {
 	expect(CORE_CONN_OPERATION, CORE_CONN_UNDELIVERED,
@@ -142,7 +142,7 @@ TEST(ConnectionResponder, FailsWithoutAnEventBeforeTheConsumerAccepts)
 			       CORE_CONN_DEAD);
 }
 
-// iw_cm knows the connection as accepted: it is established with an error, and closed.
+// To iw_cm the connection is accepted, so it gets ESTABLISHED with an error, and CLOSE.
 TEST(ConnectionResponder, FailsWithItsQpAfterTheConsumerAccepted)
 {
 	for (Input input : {CORE_CONN_BROKEN, CORE_CONN_TIMEOUT, CORE_CONN_ABORT, CORE_CONN_KILL,
@@ -225,7 +225,7 @@ TEST(ConnectionTeardown, ClosesGracefullyAfterATerminate)
 	       CORE_CONN_LINGER);
 }
 
-// RFC 5041 6.2.2: abortive teardown. The consumer asked for it and is not told to disconnect.
+// RFC 5041 6.2.2: abortive teardown. The consumer asked for it, so it gets no DISCONNECT.
 TEST(ConnectionTeardown, EndsAtOnceWhenTheQpOrTheDeviceGoes)
 {
 	for (Input input : {CORE_CONN_ABORT, CORE_CONN_KILL})
@@ -235,7 +235,7 @@ TEST(ConnectionTeardown, EndsAtOnceWhenTheQpOrTheDeviceGoes)
 }
 
 // RFC 5044 7.2: "Each half connection of MPA terminates when DDP closes the corresponding TCP half
-// connection." The peer's half is waited for, but not for ever.
+// connection." Waiting for the peer's half has a limit.
 TEST(ConnectionTeardown, ReleasesTheSocketOnceBothHalvesAreClosedOrOverdue)
 {
 	for (Input input : {CORE_CONN_TCP_CLOSED, CORE_CONN_TIMEOUT, CORE_CONN_KILL})
@@ -246,7 +246,7 @@ TEST(ConnectionTeardown, ReleasesTheSocketOnceBothHalvesAreClosedOrOverdue)
 // ---- Time ----
 
 // RFC 5044 7.1.2, 10: "MPA implementations SHOULD implement a reasonable timeout while waiting for
-// the entire set of startup frames". Full operation is the consumer's to bound.
+// the entire set of startup frames". Full operation has no timeout.
 TEST(ConnectionTime, BoundsEveryStateButOperationAndDead)
 {
 	const core_conn_limit limits[CORE_CONN_STATES] = {
@@ -288,10 +288,10 @@ TEST(ConnectionTime, WithoutExtensionIsASimpleTimeout)
 	EXPECT_TRUE(core_patience_over(&patience, 110, 9));
 }
 
-// ---- How many may begin ----
+// ---- How many startups ----
 
-// RFC 5044 7.1.2, 10: a timeout "prevents certain denial-of-service attacks"; so does it that who
-// says nothing gives way first.
+// RFC 5044 7.1.2, 10: a timeout "prevents certain denial-of-service attacks"; so does dropping the
+// oldest silent startup first.
 TEST(ConnectionAdmission, TheOldestGivesWayOnceItHadItsTime)
 {
 	EXPECT_EQ(core_admit(2, 3, 100, 50), CORE_ADMIT);
@@ -301,11 +301,11 @@ TEST(ConnectionAdmission, TheOldestGivesWayOnceItHadItsTime)
 	EXPECT_EQ(core_admit(9, 3, 51, 50), CORE_ADMIT_FOR_OLDEST);
 }
 
-// ---- All that may happen ----
+// ---- All sequences of inputs ----
 
 namespace {
 
-// What the consumer has been told, and what holds it together with the connection.
+// The events that the consumer got, and its references with the connection.
 struct Life {
 	State state;
 	bool initiator;
@@ -317,7 +317,7 @@ struct Life {
 	bool good = false; // CONNECT_REPLY or ESTABLISHED with status 0
 };
 
-// The inputs that an action's outcome may be; NOTHING: the action has none.
+// The possible outcomes of an action, as inputs; NOTHING: none.
 std::vector<Input> outcomes(u32 actions)
 {
 	if (actions >> CORE_CONN_START_QP & 1)
@@ -395,7 +395,7 @@ void act(Life &life, Action action)
 	}
 }
 
-// Feeds the input, whose outcomes are fed in turn. Appends the lives that may follow.
+// Feeds the input, and then the outcomes of its actions. Appends the possible results.
 void live(Life life, Input input, std::vector<Life> &after)
 {
 	const core_conn_step step = core_conn_next(life.state, input);
@@ -416,7 +416,7 @@ void live(Life life, Input input, std::vector<Life> &after)
 			live(life, outcome, after);
 }
 
-// iw_cm has room for 4 events of a connection that it made, and for 3 of one that it accepted.
+// iw_cm has room for 4 events of an active connection, and for 3 of a passive one.
 void expect_budget(const Life &life)
 {
 	ASSERT_LE(life.connect_reply, 1u);
@@ -428,7 +428,7 @@ void expect_budget(const Life &life)
 	ASSERT_LE(life.established + life.disconnect + life.close, 3u);
 }
 
-// Nobody waits for an event that does not come any more.
+// Every expected event has been delivered.
 void expect_all_told(const Life &life)
 {
 	ASSERT_TRUE(life.parted && life.released);
@@ -472,8 +472,8 @@ TEST(ConnectionWalk, AResponderIsToldOnceOfEachThingAndEnds)
 	EXPECT_GT(walk({CORE_CONN_AWAIT_REQUEST, false}, deep), 90u);
 }
 
-// Whatever the state: time or the device's removal ends it in three steps at most, but for full
-// operation, which time does not end.
+// Timeouts or the device's removal end any state in three steps at most, except that timeouts do
+// not end full operation.
 TEST(ConnectionWalk, TimeOrRemovalEndsEveryState)
 {
 	for (u32 i = 0; i < CORE_CONN_STATES; i++)

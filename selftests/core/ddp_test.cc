@@ -52,7 +52,7 @@ TEST(Region, EmptyRegionHoldsNothing)
 	EXPECT_EQ(check({0x10000, 0, 7, remote_write}, 0x10000, 1), CORE_REGION_BOUNDS);
 }
 
-// 8.2: an STag of another Protection Domain is not for this stream. Nor does it tell anything else.
+// 8.2: an STag of another Protection Domain is not for this stream. No other error is reported.
 TEST(Region, ForeignBeforeAnythingElse)
 {
 	EXPECT_EQ(check(page, 0x10000, 1, 8), CORE_REGION_FOREIGN);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Delivery and its order: nothing is told to a consumer, and no Read Request looked into, before
-// all of the message and of what came before it is there (RFC 5041 5.3 and 5.4, RFC 5040 5.5, RFC
-// 5044 6).
+// Delivery and its order: no message is delivered, and no Read Request processed, before all of it
+// and of the messages before it has arrived (RFC 5041 5.3 and 5.4, RFC 5040 5.5, RFC 5044 6).
 #include "fake_host.hh"
 
 using namespace wire;
 
-// The octets in front of the last one of the whole message, then that one.
+// All octets of the message but the last, then that one.
 static void expect_delivery_with_the_last_octet(const Bytes &stream, core_rx_event event,
 						const std::function<void(FakeHost &)> &prepare)
 {
@@ -27,7 +26,7 @@ static void expect_delivery_with_the_last_octet(const Bytes &stream, core_rx_eve
 }
 
 // RFC 5041 5.4: "if and only if" the last segment had L and all of the message was placed; RFC 5044
-// 6: of an FPDU that is there and verified.
+// 6: of a complete and verified FPDU.
 TEST(Delivery, NothingBeforeTheLastOctet)
 {
 	auto segments = [](auto segment, auto rest) {
@@ -56,8 +55,8 @@ TEST(Delivery, NothingBeforeTheLastOctet)
 					    [](FakeHost &) {});
 }
 
-// RFC 5040 5.5, 12 and 17: when a Read Request is delivered, what was written before it is there,
-// and its source has not been looked up earlier.
+// RFC 5040 5.5, 12 and 17: when a Read Request is delivered, earlier Writes have been placed, and
+// its source has not been looked up yet.
 TEST(Delivery, ReadRequestSeesWhatWasWritten)
 {
 	Bytes write = fpdu(Tagged{.stag = 1, .data = payload(100)});
@@ -70,14 +69,14 @@ TEST(Delivery, ReadRequestSeesWhatWasWritten)
 	unsigned asked = s.host.regions_asked;
 	s.feed_octets(Bytes(request.begin(), request.end() - 1));
 	EXPECT_EQ(s.host.regions_asked, asked);
-	s.host.grant(2, 0, 100); // not there until the request is complete
+	s.host.grant(2, 0, 100); // only when the request is complete
 	s.feed({request.back()});
 	EXPECT_EQ(s.host.regions_asked, asked + 1);
 	EXPECT_EQ(s.deliveries.back(), Delivery{CORE_RX_READ_REQUEST});
 	EXPECT_EQ(s.host.regions[1].memory, payload(100));
 }
 
-// RFC 5041 5.3: messages of one queue in the order in which they were sent, each of them once.
+// RFC 5041 5.3: messages of one queue in the order in which they were sent, each once.
 TEST(Delivery, SendsInTheirOrderAndOnce)
 {
 	Stream s;

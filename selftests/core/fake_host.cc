@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the core asks of its host, answered by the fake.
+// The core's host functions, implemented by the fake.
 #include "fake_host.hh"
 
 bool core_host_region(void *ctx, u32 stag, struct core_region *out)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A host for the core: memory, receives and reads in plain containers, and a stream that feeds
-// octets to the parser the way the module does. It trusts the core in nothing: every placement is
-// checked again, in wider arithmetic.
+// A host for the core: memory, receives and reads in plain containers, and a stream that feeds data
+// to the parser as the module does. It checks every placement of the core again, in wider
+// arithmetic.
 #pragma once
 
 #include "wire.hh"
@@ -82,7 +82,7 @@ private:
 
 inline u64 crcs_computed;
 
-// One thing that the parser reported, with what belongs to it.
+// An event that the parser reported, with its data.
 struct Delivery {
 	core_rx_event event;
 	u32 length = 0, inv_stag = 0;
@@ -98,7 +98,7 @@ inline void PrintTo(const Delivery &d, std::ostream *out)
 	     << (d.solicited ? " SE" : "") << (d.rtr ? " RTR" : "");
 }
 
-// One incoming stream and everything it did.
+// An incoming stream and its effects.
 struct Stream {
 	FakeHost host;
 	core_rx rx;
@@ -124,7 +124,7 @@ struct Stream {
 	const core_terminate &term() const { return *core_rx_terminate(&rx); }
 	const core_read_request &read_request() const { return *core_rx_read_request(&rx); }
 
-	// What the peer has to send next.
+	// What the peer must send next.
 	u32 send_msn, read_msn;
 	u32 send_mo() const { return filled; }
 	u32 send_room() const { return u32(host.receiving.size()) - filled; }
@@ -137,8 +137,7 @@ struct Stream {
 		return core_rx_between(&rx) || (step.kind == CORE_RX_BYTES && step.want == 16);
 	}
 
-	// Feeds one piece, as one skb would come. Returns the octets that were taken before the
-	// stream was over.
+	// Feeds one piece, like one skb. Returns the octets consumed before the end of the stream.
 	size_t feed(const wire::Bytes &piece)
 	{
 		size_t done = 0;
@@ -181,7 +180,7 @@ struct Stream {
 		}
 	}
 
-	// One whole FPDU: the parser must never want an octet behind its end.
+	// One whole FPDU: the parser must never want an octet beyond its end.
 	core_rx_event feed_fpdu(const wire::Bytes &fpdu)
 	{
 		size_t before = deliveries.size();
@@ -198,7 +197,7 @@ struct Stream {
 	}
 
 private:
-	u32 filled = 0; // octets of the receive in progress
+	u32 filled = 0; // bytes of the receive in progress
 
 	core_rx_event take(const core_rx_step &step, const u8 *from, u32 n)
 	{

@@ -13,8 +13,8 @@ static core_region_verdict ask(core_grant grant, core_revoker who)
 constexpr core_revoker peer = {.stag = stag, .pd = 3, .qpn = 7, .peer = true};
 constexpr core_revoker consumer = {.stag = stag, .pd = 3, .qpn = 9, .peer = false};
 
-// RFC 5040 5.3: the Invalidate STag of a Send is invalidated. Nothing is asked about whether the
-// region is valid at the moment: one that its consumer invalidated a moment ago is no error.
+// RFC 5040 5.3: the Invalidate STag of a Send is invalidated. The region need not be valid: it is
+// no error if its consumer has just invalidated it.
 TEST(Invalidate, APeerMayWhatItsStreamHasRegistered)
 {
 	EXPECT_EQ(ask(region, peer), CORE_REGION_OK);
@@ -30,7 +30,7 @@ TEST(Invalidate, AnotherKeyOfTheSameRegionIsAnotherStag)
 	EXPECT_EQ(ask(renewed, consumer), CORE_REGION_INVALID);
 }
 
-// RFC 5040 8.1.1 rule 7: no peer invalidates what was not given to its own stream.
+// RFC 5040 8.1.1 rule 7: a peer can invalidate only STags of its own stream.
 TEST(Invalidate, AnotherStreamsRegionIsForeignToAPeerOnly)
 {
 	core_grant others = region;
@@ -51,7 +51,7 @@ TEST(Invalidate, AnotherProtectionDomainIsForeign)
 	EXPECT_EQ(ask(others, consumer), CORE_REGION_FOREIGN);
 }
 
-// A region that was registered for good is given back by its owner's deregistration alone.
+// An ordinary region is released only when its owner deregisters it.
 TEST(Invalidate, ARegionThatIsNotFastRegisteredMayNot)
 {
 	core_grant fixed = region;

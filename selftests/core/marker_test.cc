@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Markers (RFC 5044 4.2 to 4.5, 7.1.2 rule 7 and 8): what the core sends and accepts, against an
-// encoder and a decoder that go through the stream one octet at a time.
+// Markers (RFC 5044 4.2 to 4.5, 7.1.2 rule 7 and 8): what the core sends and accepts, compared with
+// an encoder and a decoder that work one octet at a time.
 #include "fake_host.hh"
 #include "sender.hh"
 
@@ -14,7 +14,7 @@ static void add(Bytes &to, const Bytes &octets)
 
 // ---- The reference ----
 
-// Before an octet is put wherever the length of the stream divides by 512, a marker is.
+// Inserts a marker wherever the length of the stream is a multiple of 512.
 struct SlowSender {
 	Bytes stream;
 	// What to do to the marker that starts at this octet of the stream.
@@ -30,7 +30,7 @@ struct SlowSender {
 		covered.clear();
 		for (u8 octet : fields)
 			put(octet);
-		// In front of the CRC field, so under it (4.4).
+		// Before the CRC field, so covered by it (4.4).
 		if (stream.size() % 512 == 0)
 			put_marker();
 		u32 crc = wire::crc32c(covered);
@@ -65,7 +65,7 @@ private:
 	}
 };
 
-// The ULPDUs of a stream; a failure says what is wrong with it.
+// The ULPDUs of a stream; fails with a message if the stream is wrong.
 struct SlowReceiver {
 	const Bytes &stream;
 	size_t at = 0;
@@ -173,8 +173,7 @@ TEST(MarkersSent, FigureSix)
 			  hex("84925898"));
 }
 
-// 4.3, over FPDUs of every size, each of them from wherever the ones before have brought the
-// stream.
+// 4.3, with FPDUs of every size, one after the other.
 TEST(MarkersSent, AsTheReferenceHasThem)
 {
 	for (u32 step : {1u, 2u, 3u, 5u, 129u}) {
@@ -191,7 +190,7 @@ TEST(MarkersSent, AsTheReferenceHasThem)
 	}
 }
 
-// 4.3, for FPDUs that hold many markers, up to the longest there are.
+// 4.3, for FPDUs with many markers, up to the longest.
 TEST(MarkersSent, LongFpdus)
 {
 	MarkedSender sender;
@@ -206,8 +205,7 @@ TEST(MarkersSent, LongFpdus)
 	EXPECT_TRUE(sender.stream == slow.stream);
 }
 
-// 4.3: a marker between two FPDUs is the second one's, and zero: it comes with it, not with the
-// first.
+// 4.3: a marker between two FPDUs belongs to the second, and is zero: it is sent with that.
 TEST(MarkersSent, BetweenTwoFpdus)
 {
 	MarkedSender sender;
@@ -231,7 +229,7 @@ TEST(MarkersSent, BetweenPadAndCrc)
 	EXPECT_EQ(SlowReceiver{sender.stream}.ulpdus().size(), 1u);
 }
 
-// The decoder that knows nothing of the encoder finds what was sent.
+// The independent decoder finds what was sent.
 TEST(MarkersSent, TheReferenceReadsThem)
 {
 	MarkedSender sender;
@@ -247,8 +245,8 @@ TEST(MarkersSent, TheReferenceReadsThem)
 	EXPECT_TRUE(got == data + data + data);
 }
 
-// 4.5: "the worst-case number of Markers" is room enough wherever in the stream an FPDU of MULPDU
-// starts; without room for any more data than 4.5 gives away.
+// 4.5: "the worst-case number of Markers" leaves enough room wherever an FPDU of MULPDU starts, and
+// wastes no more than 4.5 does.
 TEST(MarkersSent, FpdusFitTheEmss)
 {
 	for (u32 emss = 160; emss < 66000; emss = emss < 10000 ? emss + 1 : emss + 997) {
@@ -269,7 +267,7 @@ TEST(MarkersSent, FpdusFitTheEmss)
 
 // ---- Receiving ----
 
-// One peer that writes, wherever it likes, and the memory it may write to.
+// A peer that writes anywhere, and the memory it may write to.
 struct Marked : Stream {
 	explicit Marked(bool crc = true, u32 room = 70000) : Stream(crc, 0, true)
 	{
@@ -300,7 +298,7 @@ static std::string of_term(core_rx_event event)
 	return event == CORE_RX_ERROR ? "refused" : event == CORE_RX_MORE ? "goes on" : "delivered";
 }
 
-// Every FPDU size up to two markers and more, in pieces of random size.
+// Every FPDU size up to more than two markers, in pieces of random size.
 TEST(MarkersReceived, EverySize)
 {
 	Marked stream;
@@ -338,8 +336,8 @@ TEST(MarkersReceived, LongFpdus)
 	EXPECT_EQ(stream.deliveries.size(), 6u);
 }
 
-// A stream with a marker in every place there is: before an FPDU, in both halves of an untagged
-// header, in payload that is placed and payload that is gathered, between pad and CRC field.
+// A stream with a marker in every possible place: before an FPDU, in both halves of an untagged
+// header, in placed and in gathered payload, between pad and CRC field.
 struct EveryPlace {
 	SlowSender slow;
 	std::vector<std::pair<size_t, size_t>> fpdus; // first octet, end
@@ -372,7 +370,7 @@ private:
 		slow.send(ulpdu);
 		fpdus.push_back({start, slow.stream.size()});
 	}
-	// Writes that bring the stream to this octet of an interval between markers.
+	// Writes that advance the stream to this octet of the marker interval.
 	void fill_up_to(size_t place)
 	{
 		size_t room = (place % 512 + 1024 - slow.stream.size() % 512) % 512;
@@ -452,8 +450,8 @@ TEST(MarkersReceived, WhatIsReserved)
 	EXPECT_EQ(damaged.deliveries.size(), 1u);
 }
 
-// 8, 3: in every place, every bit of FPDUPTR that counts: the stream ends with that FPDU, of which
-// DDP hears nothing.
+// 8, 3: in every place, a flip of every significant bit of FPDUPTR: the stream ends with that FPDU,
+// which is not passed to DDP.
 TEST(MarkersReceived, AMarkerThatPointsElsewhere)
 {
 	EveryPlace all;
@@ -470,7 +468,7 @@ TEST(MarkersReceived, AMarkerThatPointsElsewhere)
 						     << "marker at " << at << " bit " << bit);
 					arrange(stream, all);
 					forged[at + 3 - bit / 8] ^= static_cast<u8>(1 << bit % 8);
-					// The CRC that belongs to what is there now.
+					// The CRC of the changed octets.
 					Bytes covered(forged.begin() + static_cast<long>(start),
 						      forged.begin() + static_cast<long>(end - 4));
 					u32 field = wire::crc32c(covered);
@@ -503,7 +501,7 @@ TEST(MarkersReceived, TheCrcComesFirst)
 	}
 }
 
-// 6: nothing of an FPDU that is known to be out of place is placed any more; 4.3: nor without CRCs.
+// 6: once an FPDU is known to be misplaced, no more of it is placed; 4.3: nor without CRCs.
 TEST(MarkersReceived, NothingIsPlacedBehindOneThatIsWrong)
 {
 	for (bool crc : {true, false}) {
@@ -527,7 +525,7 @@ TEST(MarkersReceived, NothingIsPlacedBehindOneThatIsWrong)
 	}
 }
 
-// Markers that were not agreed on are octets of an FPDU as any other, and the other way round.
+// Without agreement markers are ordinary octets of an FPDU, and the other way round.
 TEST(MarkersReceived, OnlyIfAgreedOn)
 {
 	Stream plain;
@@ -559,8 +557,7 @@ TEST(MarkersReceived, TheStreamEndsBetweenFpdus)
 		}
 }
 
-// A header that is refused with a marker behind it: the FPDU is skipped, marker and all, and then
-// told of.
+// A refused header with a marker after it: the FPDU is skipped, with the marker, and then reported.
 TEST(MarkersReceived, ARefusedSegmentIsSkipped)
 {
 	for (size_t len : {0u, 470u, 488u, 489u, 500u, 2000u}) {
@@ -596,7 +593,7 @@ TEST(MarkersReceived, LengthsBelowAnyHeader)
 		}
 }
 
-// What is sent arrives, at every MULPDU and in every message.
+// Everything sent arrives, at every MULPDU and in every message.
 TEST(MarkersRoundTrip, ManyMessages)
 {
 	std::mt19937 random(512);

@@ -98,7 +98,7 @@ TEST(MpaFrame, IgnoresWhatIsReserved)
 	EXPECT_FALSE(frame.reject || frame.enhanced);
 }
 
-// RFC 5044 7.1.1, 7.1.2 rules 5 and 8: the other end's key, and none but that.
+// RFC 5044 7.1.1, 7.1.2 rules 5 and 8: only the other end's key.
 TEST(MpaFrame, Keys)
 {
 	EXPECT_EQ(parse(reply_key + hex("00 01 0000"), false), CORE_MPA_BAD_KEY);
@@ -121,7 +121,7 @@ TEST(MpaFrame, Revisions)
 	}
 }
 
-// RFC 5044 7.1.1: at most 512; RFC 6581 6: S means that there are four octets at least.
+// RFC 5044 7.1.1: at most 512; RFC 6581 6: at least four octets with S.
 TEST(MpaFrame, Lengths)
 {
 	EXPECT_EQ(parse(request_key + hex("00 01 0200"), false), CORE_MPA_OK);
@@ -248,8 +248,7 @@ TEST(MpaRequest, IrdIsNoMoreThanThereIsRoomFor)
 	EXPECT_EQ(request_of(end_with(100, 5, 16)).ird, 16);
 }
 
-// RFC 5044 7.1.1: CRCs are off only if neither end wants them; markers are for each end to ask of
-// the other.
+// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end asks for its own markers.
 TEST(MpaBasics, CrcAndMarkers)
 {
 	for (unsigned bits = 0; bits < 16; bits++) {
@@ -272,8 +271,8 @@ TEST(MpaBasics, CrcAndMarkers)
 	}
 }
 
-// RFC 5044 7.1.1: M speaks of one direction only. An end that asks for markers promises none, and
-// it never is an error.
+// RFC 5044 7.1.1: M is about one direction only. An end that asks for markers promises none, and it
+// is never an error.
 TEST(MpaBasics, MarkersAreAskedForByWhoReceivesThem)
 {
 	core_mpa_local plain = end_with(1, 1, 1), with_markers = plain;
@@ -317,7 +316,7 @@ TEST(MpaRespond, Unenhanced)
 
 struct Depths {
 	u16 initiator_ird, initiator_ord; // in the Request
-	u16 ird, ord, max_ird;		  // what the responder brings
+	u16 ird, ord, max_ird;		  // the responder's
 	u16 reply_ird, reply_ord, set_ird, set_ord;
 };
 
@@ -358,8 +357,8 @@ TEST(MpaRespond, Depths)
 }
 
 struct Conclusion {
-	u16 ird, ord, max_ird;	  // what the initiator brought
-	u16 reply_ird, reply_ord; // what came back
+	u16 ird, ord, max_ird;	  // the initiator's
+	u16 reply_ird, reply_ord; // in the Reply
 	u16 set_ird, set_ord;
 	u8 error;
 };
@@ -429,7 +428,7 @@ struct Rtr {
 	u8 offered, chosen, error;
 };
 
-// RFC 6581 9.2: the responder offers what both know, or else what it knows; the initiator generates
+// RFC 6581 9.2: the responder offers the common RTR types, or else its own; the initiator generates
 // one, or error 7.
 TEST(MpaNegotiation, RtrSelection)
 {
@@ -460,8 +459,7 @@ TEST(MpaNegotiation, RtrSelection)
 	}
 }
 
-// RFC 6581 9.1: with an initiator ORD of zero, the responder's IRD is one for the sake of a read
-// RTR.
+// RFC 6581 9.1: with an initiator ORD of zero, the responder's IRD is one, for a read RTR.
 TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
 {
 	core_mpa_local initiator = end_with(0, 0, 0, 1, CORE_RTR_READ);
@@ -501,7 +499,7 @@ TEST(MpaNegotiation, ClientServer)
 		       reply = respond(request, end_with(4, 4, 4, 1)).reply;
 
 	EXPECT_FALSE(reply.p2p || reply.rtr);
-	reply.p2p = 1; // a responder that breaks the rule is not obeyed
+	reply.p2p = 1; // a responder that breaks the rule is ignored
 	reply.rtr = CORE_RTR_ALL;
 	EXPECT_FALSE(conclude(request, reply, initiator).p2p);
 	EXPECT_FALSE(conclude(request, reply, initiator).rtr);
@@ -534,8 +532,8 @@ TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 	EXPECT_EQ(conclude(request_of(peer), reply, peer).rtr, 0);
 }
 
-// RFC 6581 10: and an enhanced reply that nobody asked for is an error that 8 has no other number
-// for.
+// RFC 6581 10: an enhanced reply to an unenhanced request is an error, for which 8 has no other
+// number.
 TEST(MpaConclude, EnhancedReplyToAPlainRequest)
 {
 	core_mpa_local local = end_with(4, 5, 16);

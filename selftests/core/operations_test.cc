@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The table of operations: which message each becomes (RFC 5040 3), and what completes it (RFC 5040
-// 5.5). What each may carry is tested with the slots it is found in (ring_test.cc).
+// The table of operations: the message of each (RFC 5040 3), and what completes it (RFC 5040 5.5).
+// ring_test.cc tests what each may carry.
 #include <rdma/srnic-abi.h>
 
 #include "operations.hh"
@@ -32,7 +32,7 @@ TEST(Operations, OnlyReadsCompleteByAResponse)
 			  opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV);
 }
 
-// What invalidates or registers here is never sent, and is the kernel's alone.
+// Local invalidation and registration send nothing, and only the kernel may post them.
 TEST(Operations, LocalOnesAreTheKernels)
 {
 	for (u8 opcode : {SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What every test includes first, precompiled.
+// Precompiled header, included first by every test.
 #ifndef SRNIC_TEST_PRELUDE_HH
 #define SRNIC_TEST_PRELUDE_HH
 

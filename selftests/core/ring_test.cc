@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Shared rings (include/uapi/rdma/srnic-abi.h): whatever a user writes into a slot or an index is
-// either sound or refused. Slots lie at the very end of their allocation, so that reading behind
-// one is an error by itself.
+// either valid or refused. Slots lie at the very end of their allocation, so that the sanitizer
+// sees reads past them.
 #include "ring.hh"
 
 static const std::vector<u8> user_opcodes = {SRNIC_OP_WRITE, SRNIC_OP_SEND, SRNIC_OP_SEND_INV,
@@ -182,7 +182,7 @@ TEST(SendWqe, ListsOfKernelOpcodes)
 	}
 }
 
-// A refused slot has no length that somebody could use by mistake.
+// A refused slot has no length that could be used by mistake.
 TEST(SendWqe, RefusedMeansZeroLength)
 {
 	SendSlot slot(0xff);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive, what is refused: every rule that a peer can break, and the Terminate that answers it:
-// layer, error type, error code (RFC 5041 7.2, RFC 5040 figure 9, RFC 5044 8), and the headers that
-// go with it (RFC 5040 figure 10).
+// Receive errors: every rule that a peer can break, and the Terminate for it: layer, error type,
+// error code (RFC 5041 7.2, RFC 5040 figure 9, RFC 5044 8), and the headers included (RFC 5040
+// figure 10).
 #include "fake_host.hh"
 
 using namespace wire;
@@ -11,8 +11,8 @@ constexpr u8 none = 0, md = 0xc0, mdr = 0xe0;
 
 struct Case {
 	const char *name;
-	Bytes before; // FPDUs that are fine
-	Bytes ulpdu;  // the one that is not
+	Bytes before; // valid FPDUs
+	Bytes ulpdu;  // the bad one
 	u8 layer, etype, code, headers;
 	std::function<void(FakeHost &)> prepare = {};
 };
@@ -20,8 +20,8 @@ struct Case {
 static void PrintTo(const Case &c, std::ostream *out) { *out << c.name; }
 static std::string name_of(const testing::TestParamInfo<Case> &tested) { return tested.param.name; }
 
-// Every case meets the same host: STag 0x100 is fine, the others each lack something; two receives
-// of 100 octets, one outstanding read of 50, room for an inbound one.
+// Every case has the same host: STag 0x100 is good, each other lacks something; two receives of 100
+// bytes, one outstanding read of 50, room for one inbound read.
 static void furnish(FakeHost &host)
 {
 	host.grant(0x100, 0x1000, 0x100);
@@ -36,7 +36,7 @@ static void furnish(FakeHost &host)
 	host.read_room = 1;
 }
 
-// What the Terminate on the wire has to be, put together from RFC 5040 figures 7 and 8.
+// The expected Terminate on the wire, built from RFC 5040 figures 7 and 8.
 static Bytes expected_terminate(const Case &c)
 {
 	Bytes out = {u8(c.layer << 4 | c.etype), c.code, c.headers, 0};
@@ -210,7 +210,7 @@ static std::vector<Case> send_cases()
 		{"UntaggedVersion0", {}, Untagged{.ddp = 0x40}, 1, 2, 0x06, md},
 		{"UntaggedVersion2", {}, Untagged{.ddp = 0x42}, 1, 2, 0x06, md},
 		{"UntaggedVersion3", {}, Untagged{.ddp = 0x43}, 1, 2, 0x06, md},
-		// RFC 5040 figure 9: nothing that the peer did
+		// RFC 5040 figure 9: not the peer's fault
 		{"BrokenReceive", {}, send(1, 0, 4), 0, 0, 0x00, none, broken},
 		// RFC 5040 7.2
 		{"UntaggedRdmapVersion2", {}, Untagged{.rdmap = 0x83}, 0, 2, 0x05, md},
@@ -302,7 +302,7 @@ static std::vector<Case> terminate_cases()
 }
 INSTANTIATE_TEST_SUITE_P(Terminate, Refused, testing::ValuesIn(terminate_cases()), name_of);
 
-// RFC 5041 7.1: what is wrong is known before the first octet is placed.
+// RFC 5041 7.1: the error is known before the first octet is placed.
 TEST(RefusedEarly, NothingIsPlaced)
 {
 	Stream s;
@@ -314,7 +314,7 @@ TEST(RefusedEarly, NothingIsPlaced)
 }
 
 // RFC 5044 4.4: "the receiver MUST first" verify the CRC, so a header's error waits for the whole
-// FPDU, with CRCs or without. That counts as received and validated (7.1.2, 4).
+// FPDU, with CRCs or without. The FPDU counts as received and validated (7.1.2, 4).
 static void refused_at_its_end(bool crc, size_t len)
 {
 	Stream s(crc);
@@ -340,7 +340,7 @@ TEST(RefusedLate, WhenTheFpduIsWhole)
 		}
 }
 
-// RFC 5041 7.1: everything behind the error is dropped.
+// RFC 5041 7.1: everything after the error is dropped.
 TEST(RefusedEarly, NothingIsTakenAfterwards)
 {
 	Stream s;
@@ -362,8 +362,8 @@ static void expect_framing_error(Stream &s, u8 code)
 	EXPECT_FALSE(s.term().has_ddp || s.term().has_rdmap);
 }
 
-// A ULPDU_Length that leaves no room for the header it announces. Without CRCs it is told when it
-// is known: with the length, or with the T bit behind it.
+// A ULPDU_Length too short for the announced header. Without CRCs it is reported at once: after the
+// length, or after the T bit.
 TEST(BadLength, ShorterThanAnyHeader)
 {
 	for (u32 len = 0; len < 18; len++) {
@@ -430,7 +430,7 @@ TEST(BadCrc, AnywhereBehindTheLength)
 		Untagged{},
 		read_request({}),
 		read_request(
-			{.length = 1, .source_stag = 0x999}), // would be refused, had it arrived
+			{.length = 1, .source_stag = 0x999}), // would be refused if undamaged
 		terminate(Bytes(5)),
 	};
 
@@ -450,7 +450,7 @@ TEST(BadCrc, AnywhereBehindTheLength)
 	}
 }
 
-// RFC 5044 4.4: no bit of an FPDU can change without being noticed, and then nothing is delivered.
+// RFC 5044 4.4: any flipped bit of an FPDU is detected, and nothing is delivered.
 TEST(BadCrc, NoBitErrorIsDelivered)
 {
 	const Bytes ulpdus[] = {
@@ -528,7 +528,7 @@ static void expect_term(const core_terminate &term, const HostCase &c)
 	EXPECT_EQ(term.has_rdmap, (c.headers & 0x20) != 0) << c.verdict;
 }
 
-// The region went away between check and placement, or changed.
+// The region was revoked or changed between check and placement.
 TEST(HostCannotPlace, Write)
 {
 	const HostCase cases[] = {
@@ -547,7 +547,7 @@ TEST(HostCannotPlace, Write)
 	}
 }
 
-// Between any two octets of the segment: those before are there, nothing is taken any more.
+// Between any two octets of the segment: those before are placed, nothing more is consumed.
 TEST(HostCannotPlace, AfterAnyOctet)
 {
 	Bytes data = payload(40), whole = fpdu(Tagged{.stag = 0x100, .to = 0x1000, .data = data});
@@ -568,7 +568,7 @@ TEST(HostCannotPlace, AfterAnyOctet)
 		}
 }
 
-// The host stops a stream wherever it is.
+// The host stops the stream at any point.
 TEST(HostStops, Anywhere)
 {
 	Bytes stream = fpdu(Tagged{.stag = 0x100, .to = 0x1000, .data = payload(9)}) +
@@ -585,7 +585,7 @@ TEST(HostStops, Anywhere)
 	}
 }
 
-// A receive that cannot be written to is this end's own fault.
+// An unwritable receive is a local error.
 TEST(HostCannotPlace, Send)
 {
 	for (auto verdict : {CORE_REGION_OK, CORE_REGION_INVALID, CORE_REGION_BOUNDS}) {
@@ -609,7 +609,7 @@ TEST(HostCannotPlace, ReadResponse)
 	expect_term(s.term(), {CORE_REGION_OK, 0, 0, 0, none});
 }
 
-// The source vanished when the request had just been delivered.
+// The source was revoked just after the request was delivered.
 TEST(HostCannotPlace, ReadRequest)
 {
 	Stream s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive against peers that mean harm: nothing they send places an octet outside of what was
-// granted (the fake host checks every placement itself), reads or writes outside the parser's
-// buffer, or keeps it from going on.
+// Receive from hostile peers: nothing they send places an octet outside of granted memory (the fake
+// host checks every placement itself), makes the parser access memory outside its buffer, or hangs
+// it.
 #include "fake_host.hh"
 
 using namespace wire;
@@ -18,7 +18,7 @@ static void furnish(FakeHost &host)
 	host.read_room = 3;
 }
 
-// A segment that this stream could well get next.
+// A plausible next segment.
 static Bytes fitting_ulpdu(std::mt19937 &random, Stream &s)
 {
 	u8 l = random() % 2 ? last : 0;
@@ -54,7 +54,7 @@ static Bytes fitting_ulpdu(std::mt19937 &random, Stream &s)
 	}
 }
 
-// The same with one octet of its header, or its length, at an edge.
+// The same with an extreme value in one octet of its header, or as its length.
 static Bytes likely_ulpdu(std::mt19937 &random, Stream &s)
 {
 	const u8 edges[] = {0, 1, 0x7f, 0x80, 0xff, u8(random())};
@@ -84,8 +84,7 @@ TEST(RxHostile, LikelySegments)
 	EXPECT_GT(fpdus, 20000u) << "the segments are not likely enough to get anywhere";
 }
 
-// Without a CRC in the way: good streams with some octets changed, and then anything at all behind
-// them.
+// Without CRCs: good streams with some octets changed, followed by noise.
 TEST(RxHostile, DamagedStreams)
 {
 	Bytes good =
@@ -125,8 +124,7 @@ TEST(RxHostile, AnyOctetsAtAll)
 	}
 }
 
-// Segments that carry nothing and end nothing are allowed (RFC 5041 5.2 forbids them nowhere), cost
-// their own octets only, and change nothing.
+// Empty segments without L are allowed (RFC 5041 5.2 does not forbid them) and change nothing.
 TEST(RxHostile, EmptySegmentsWithoutEnd)
 {
 	Stream s;
@@ -175,7 +173,7 @@ TEST(RxHostile, EverySplit)
 	}
 }
 
-// No step asks for octets behind the FPDU it belongs to, whatever the length.
+// No step asks for octets beyond its FPDU, whatever the length.
 TEST(RxHostile, NeverPastTheFpdu)
 {
 	for (size_t len = 0; len < 70; len++) {

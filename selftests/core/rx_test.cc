@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive, what is allowed: placement and delivery of every RDMA message (RFC 5040 5, RFC 5041 5),
+// Receive of valid streams: placement and delivery of every RDMA message (RFC 5040 5, RFC 5041 5),
 // FPDUs (RFC 5044 4), the RTR indication (RFC 6581 9.2). Every stream is fed whole, octet by octet,
 // and in random pieces.
 #include "fake_host.hh"
@@ -11,7 +11,7 @@ static Delivery send_of(const Bytes &data)
 	return {CORE_RX_SEND, u32(data.size()), 0, false, false, false, data};
 }
 
-// The same stream into fresh hosts, cut in different ways; the test looks at each of them.
+// Feeds the same stream to new hosts, cut in different ways; the test checks each host.
 static void in_every_cut(const Bytes &stream, bool crc, u8 rtr,
 			 const std::function<void(FakeHost &)> &prepare,
 			 const std::function<void(Stream &)> &look)
@@ -36,8 +36,7 @@ static void in_every_cut(const Bytes &stream, const std::function<void(FakeHost 
 	in_every_cut(stream, true, 0, prepare, look);
 }
 
-// RFC 5044 figure 5 without its marker: the octets of the RFC, and the CRC that belongs to them
-// then.
+// RFC 5044 figure 5 without its marker: the octets of the RFC with a matching CRC.
 TEST(RxSend, FigureFiveOfRfc5044)
 {
 	Bytes figure =
@@ -166,8 +165,8 @@ TEST(RxSend, FillsTheReceive)
 	EXPECT_EQ(s.deliveries, std::vector{send_of(payload(64))});
 }
 
-// RFC 5041 4.1, RFC 5040 4.1: reserved bits are not checked; RFC 5040 4.1: 00b is a valid version,
-// too.
+// RFC 5041 4.1, RFC 5040 4.1: reserved bits are not checked; RFC 5040 4.1: 00b is also a valid
+// version.
 TEST(RxSend, ReservedBitsAndTheOlderVersion)
 {
 	Stream s;
@@ -181,7 +180,7 @@ TEST(RxSend, ReservedBitsAndTheOlderVersion)
 	EXPECT_TRUE(s.between_fpdus());
 }
 
-// RFC 5040 5.1: a Write is placed, segment by segment, and not delivered to anybody.
+// RFC 5040 5.1: a Write is placed, segment by segment, and not delivered to the consumer.
 TEST(RxWrite, SegmentsLandWhereTheirToSays)
 {
 	Bytes stream =
@@ -224,7 +223,7 @@ TEST(RxWrite, TheLongestFpdu)
 		[&](Stream &s) { EXPECT_EQ(s.host.regions[1].memory, data); });
 }
 
-// RFC 5044 4.1: every length has its pad, and the receiver ignores what it is made of.
+// RFC 5044 4.1: every length has its pad, and the receiver ignores the pad's contents.
 TEST(RxWrite, EveryPad)
 {
 	for (size_t len = 1; len <= 8; len++) {
@@ -322,7 +321,7 @@ TEST(RxReadResponse, InTheOrderOfTheReads)
 	EXPECT_EQ(s.deliveries[1].data, payload(4, 2));
 }
 
-// RFC 5041 5.2, once more: the response to a zero-length read.
+// RFC 5041 5.2 again: the response to a zero-length read.
 TEST(RxReadResponse, ZeroLengthIsNeverChecked)
 {
 	Stream s;
@@ -333,7 +332,7 @@ TEST(RxReadResponse, ZeroLengthIsNeverChecked)
 	EXPECT_EQ(s.deliveries[0].event, CORE_RX_READ_RESPONSE);
 }
 
-// A sender may let other messages overtake a long tagged one: each kind goes on where it was.
+// Other messages may overtake a long tagged one: each kind continues where it was.
 TEST(RxInterleaved, SendAndReadRequestInsideAReadResponseAndAWrite)
 {
 	auto response = [](u8 ddp, u64 at) {
@@ -413,8 +412,7 @@ TEST(RxCrcOff, AnyValueWillDo)
 		});
 }
 
-// RFC 6581 9.2 and 4.4.2: the RTR Send is nobody's message; the first message proper has the next
-// MSN.
+// RFC 6581 9.2 and 4.4.2: the RTR Send is not delivered; the first real message has the next MSN.
 TEST(RxRtr, ZeroLengthSendTakesNoReceive)
 {
 	in_every_cut(

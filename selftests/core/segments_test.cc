@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What holds for all segments of a message, whatever its size and the MULPDU (RFC 5041 4 and 5),
-// and for the MULPDU of any EMSS (RFC 5044 4.5).
+// Rules for all segments of a message, of any size and with any MULPDU (RFC 5041 4 and 5), and for
+// the MULPDU of any EMSS (RFC 5044 4.5).
 #include "sender.hh"
 
 using wire::Bytes;
@@ -56,7 +56,7 @@ TEST(Segmentation, EverySegmentSaysTheSame)
 {
 	for (u8 opcode : all_opcodes) {
 		std::vector<Sent> sent = segments_of(full_message(opcode, 1000), {128});
-		size_t same = is_tagged(sent[0]) ? 6 : 14; // octets in front of TO or MO
+		size_t same = is_tagged(sent[0]) ? 6 : 14; // octets before TO or MO
 
 		ASSERT_GT(sent.size(), 5u);
 		for (const Sent &one : sent) {
@@ -67,8 +67,8 @@ TEST(Segmentation, EverySegmentSaysTheSame)
 	}
 }
 
-// RFC 5041 4.1, 5.2 and 5.3: MO counts from zero and TO from the first one, both only grow, each by
-// what was sent, and the segment with L is the last and has the highest.
+// RFC 5041 4.1, 5.2 and 5.3: MO counts from zero and TO from the first one, both grow by what was
+// sent, and the segment with L is the last and has the highest.
 TEST(Segmentation, OffsetsOnlyGrow)
 {
 	for (u8 opcode : all_opcodes)
@@ -85,8 +85,8 @@ TEST(Segmentation, OffsetsOnlyGrow)
 		}
 }
 
-// RFC 5041 3: a MULPDU that changes does not touch what was sent before, and what comes after goes
-// on where that ended.
+// RFC 5041 3: a change of MULPDU does not affect segments sent before, and the next one continues
+// where those ended.
 TEST(Segmentation, MulpduMayChangeInside)
 {
 	for (u8 opcode : all_opcodes) {
@@ -109,9 +109,8 @@ TEST(Segmentation, MulpduMayChangeInside)
 	}
 }
 
-// RFC 5044 4.5: EMSS less 6 octets, less what makes it a multiple of four, less a marker for each
-// 512 octets begun; 3: from 128 to 64768; 5.1: so that an FPDU fits the segment that it is made
-// for.
+// RFC 5044 4.5: EMSS less 6 octets, rounded down to a multiple of four, less a marker for each 512
+// octets begun; 3: from 128 to 64768; 5.1: so that an FPDU fits its TCP segment.
 TEST(Mulpdu, AnyEmss)
 {
 	for (u32 emss = 0; emss <= 70000; emss++)

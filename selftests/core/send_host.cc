@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What the scheduler asks of its host, answered by the fake.
+// The scheduler's host functions, implemented by the fake.
 #include "send_host.hh"
 
 bool core_host_validated(void *ctx) { return SendHost::of(ctx).validated; }

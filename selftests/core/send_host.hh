@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A host for the core's scheduler whose every answer a test writes down, and the stream that comes
-// of it, taken apart again.
+// A host for the core's scheduler with answers chosen by the test, and the resulting stream,
+// parsed.
 #pragma once
 
 #include <deque>
@@ -24,13 +24,13 @@ struct SendHost {
 		core_read_kind kind;
 	};
 
-	// What it answers.
+	// Its answers.
 	bool validated = true, list_usable = true, local_works = true;
 	u32 random = 0x1000;
 	std::deque<Slot> posted;
 	std::deque<core_read_request> asked;
 
-	// What it was told.
+	// The calls it got.
 	Slot current{};
 	u32 taken = 0, built = 0, answered = 0, waits = 0, list_access = ~0u;
 	std::deque<Expected> reads;
@@ -41,7 +41,7 @@ struct SendHost {
 	static SendHost &of(void *ctx) { return *static_cast<SendHost *>(ctx); }
 };
 
-// One FPDU as it went out.
+// One FPDU as sent.
 struct Fpdu {
 	u8 opcode;
 	bool last;
@@ -53,8 +53,8 @@ struct SendEnd {
 	SendHost host;
 	core_tx tx;
 	u32 emss = 1460;
-	std::vector<Fpdu> out;	     // all that went out
-	u32 unreadable_from = ~0u;   // payload from this offset of a message on cannot be read
+	std::vector<Fpdu> out;	     // all sent FPDUs
+	u32 unreadable_from = ~0u;   // payload of a message from this offset on cannot be read
 	wire::Bytes stream;
 
 	static constexpr u32 ord = 2;
@@ -101,7 +101,7 @@ struct SendEnd {
 
 	// ---- the engine ----
 
-	// One FPDU goes out. False if there is none now.
+	// Sends one FPDU. False if there is none now.
 	bool send_one()
 	{
 		u32 len = core_tx_choose(&tx);

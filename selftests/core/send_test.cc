@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The send scheduler: whose turn it is, what waits, what is numbered how, and what goes last.
+// The send scheduler: turns, waiting, numbering, and the end of the stream.
 #include "send_host.hh"
 
 using wire::be32, wire::be64, wire::Bytes;
@@ -35,7 +35,7 @@ TEST(SendOrder, RequestsGoOutAsPosted)
 	EXPECT_FALSE(end.host.terminate);
 }
 
-// RFC 5040 5.5 rule 17: responses in the order of the peer's requests, to where these said.
+// RFC 5040 5.5 rule 17: responses in the order of the peer's requests, to the sinks named there.
 TEST(SendOrder, ResponsesGoOutAsAsked)
 {
 	SendEnd end;
@@ -81,7 +81,7 @@ TEST(SendOrder, NumbersWrap)
 	EXPECT_EQ(msn(end.out.at(1)), 0u);
 }
 
-// RFC 5040 8.1.1: a Read Request names an STag that nobody can guess, and no key of this end's.
+// RFC 5040 8.1.1: a Read Request names an STag that cannot be guessed and is no key of this end.
 TEST(SendOrder, AReadNamesASinkOfItsOwn)
 {
 	SendEnd end;
@@ -99,7 +99,7 @@ TEST(SendOrder, AReadNamesASinkOfItsOwn)
 
 // ---- Turns ----
 
-// A response and Sends take turns FPDU by FPDU: receivers tell untagged messages from tagged ones.
+// A response and Sends alternate by FPDU: receivers can tell untagged messages from tagged ones.
 TEST(Turns, UntaggedAndTaggedByFpdu)
 {
 	SendEnd end;
@@ -112,7 +112,7 @@ TEST(Turns, UntaggedAndTaggedByFpdu)
 					  op_response}));
 }
 
-// A Write waits for the end of a response that has begun, and holds up what was posted behind it.
+// A Write waits for the end of a response in progress, and delays later requests.
 TEST(Turns, TwoTaggedMessagesByMessage)
 {
 	SendEnd end;
@@ -128,7 +128,7 @@ TEST(Turns, TwoTaggedMessagesByMessage)
 			   op_response, op_send}));
 }
 
-// Neither side starves: after each Write comes a response that is due, and the other way round.
+// Neither side starves: Writes and due responses alternate.
 TEST(Turns, WritesAndResponsesAlternate)
 {
 	SendEnd end;
@@ -142,7 +142,7 @@ TEST(Turns, WritesAndResponsesAlternate)
 					  op_response}));
 }
 
-// Choosing sends nothing: an engine without room asks again later, and gets the same answer.
+// Choosing has no effect: an engine without room asks again later, and gets the same answer.
 TEST(Turns, ChoosingAgainChangesNothing)
 {
 	SendEnd end;
@@ -176,7 +176,7 @@ TEST(Waiting, AReadForOneOfTheOrdsPlaces)
 	EXPECT_EQ(end.opcodes(), (Opcodes{op_request, op_request, op_request, op_send}));
 }
 
-// Without any a read cannot be done.
+// With an ORD of zero a read is impossible.
 TEST(Waiting, AnOrdOfNoneHasNoReads)
 {
 	SendEnd end(0, true, 0);
@@ -189,7 +189,7 @@ TEST(Waiting, AnOrdOfNoneHasNoReads)
 	EXPECT_TRUE(end.host.terminate);
 }
 
-// The fence of verbs, RFC 5040 5.5: what carries it begins when all earlier reads are complete.
+// The fence of verbs, RFC 5040 5.5: a fenced request begins when all earlier reads are complete.
 TEST(Waiting, AFenceForAllReads)
 {
 	SendEnd end;
@@ -203,7 +203,7 @@ TEST(Waiting, AFenceForAllReads)
 	EXPECT_EQ(end.opcodes(), (Opcodes{op_request, op_send}));
 }
 
-// The peer's reads are answered meanwhile: else both ends could wait for each other for ever.
+// The peer's reads are answered meanwhile: otherwise both ends could wait for each other for ever.
 TEST(Waiting, ResponsesDoNotWaitForReads)
 {
 	SendEnd end;
@@ -237,7 +237,7 @@ TEST(Rtr, ComesBeforeWhatWasPosted)
 	}
 }
 
-// RFC 6581 9.2: it is of no length. Known hardware wants STags that are not zero all the same.
+// RFC 6581 9.2: it has zero length. Some hardware still needs nonzero STags.
 TEST(Rtr, HasNoLength)
 {
 	SendEnd write(CORE_RTR_WRITE), read(CORE_RTR_READ);
@@ -291,9 +291,9 @@ TEST(Hold, AnInitiatorDoesNotWait)
 	EXPECT_TRUE(end.send_one());
 }
 
-// ---- What is done here ----
+// ---- Local operations ----
 
-// Local operations take their place in the order, and send nothing.
+// They take their place in the order, and send nothing.
 TEST(Local, DoneWhenTheirTurnComes)
 {
 	SendEnd end;
@@ -329,7 +329,7 @@ static void expect_refused(SendEnd &end, u8 status)
 	EXPECT_FALSE(end.host.terminate->has_ddp || end.host.terminate->has_rdmap);
 }
 
-// RFC 5040 figure 9: a local catastrophic error. Nothing goes out behind what was refused.
+// RFC 5040 figure 9: a local catastrophic error. Nothing is sent after the refused request.
 TEST(Refused, WhatMakesNoSense)
 {
 	for (u8 opcode : {0, 8, 99, 255}) {
@@ -358,8 +358,8 @@ TEST(Refused, LocalOperationsThatFail)
 	expect_refused(end, SRNIC_WC_LOC_PROT_ERR);
 }
 
-// Memory that goes in the middle of a message: no octet of the FPDU that it was to be in goes out,
-// and the stream is where it was before it. With markers, so are these.
+// Memory revoked in the middle of a message: no octet of the affected FPDU is sent, and the stream,
+// with its markers, is back to where it was before that FPDU.
 TEST(Rollback, PayloadThatIsGone)
 {
 	for (bool markers : {false, true}) {
@@ -396,8 +396,8 @@ TEST(Rollback, PayloadThatIsGone)
 	}
 }
 
-// RFC 5040 7.2 rule 4: the source of a read that goes while it is answered. The Terminate names the
-// request, brought up to date by what was sent.
+// RFC 5040 7.2 rule 4: the source of a read is revoked while it is answered. The Terminate has the
+// request, updated by what was sent.
 TEST(Rollback, TheSourceOfARead)
 {
 	SendEnd end;
@@ -444,7 +444,7 @@ TEST(Last, TheTerminate)
 	EXPECT_FALSE(end.send_one());
 }
 
-// RFC 5041 6.2.1: what was posted before a graceful close still goes out, and nothing else.
+// RFC 5041 6.2.1: requests posted before a graceful close are still sent, and nothing else.
 TEST(Closing, WhatWasPostedGoesOut)
 {
 	SendEnd end;
@@ -460,7 +460,7 @@ TEST(Closing, WhatWasPostedGoesOut)
 	EXPECT_FALSE(core_tx_may_take(&end.tx));
 }
 
-// RFC 5041 6.2.1: and what the peer has asked to read.
+// RFC 5041 6.2.1: pending reads of the peer are still answered.
 TEST(Closing, WhatWasAskedIsAnswered)
 {
 	SendEnd end;
@@ -474,7 +474,7 @@ TEST(Closing, WhatWasAskedIsAnswered)
 	EXPECT_TRUE(core_tx_closed(&end.tx));
 }
 
-// An outstanding read is waited for, unless the peer has closed its half: then nothing comes.
+// An outstanding read is awaited, unless the peer has closed its half.
 TEST(Closing, WaitsForReadsWhileThePeerMayAnswer)
 {
 	SendEnd end;

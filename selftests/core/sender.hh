@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The sending end of a stream, for tests: messages become octets by the core's steps.
+// The sending end of a stream, for tests: turns messages into octets by the core's steps.
 #pragma once
 
 #include "wire.hh"
 
 struct Sent {
-	wire::Bytes header; // ULPDU_Length and DDP header, where there are no markers
+	wire::Bytes header; // ULPDU_Length and DDP header, if there are no markers
 	u32 offset, payload, pad;
 	bool last;
 };

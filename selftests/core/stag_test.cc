@@ -42,8 +42,7 @@ TEST(Stag, EveryKeyBitCounts)
 	}
 }
 
-// Neighbours in the table are no neighbours on the wire, and each half of the difference takes many
-// values.
+// Adjacent indices give STags that are not adjacent, and both halves of their difference vary.
 TEST(Stag, NeighboursScatter)
 {
 	std::map<u32, u32> differences;

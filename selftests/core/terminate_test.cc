@@ -26,7 +26,7 @@ static core_terminate parsed(const Bytes &data)
 static bool parses(const Bytes &data)
 {
 	core_terminate term;
-	Bytes exact = data; // nothing behind the last octet that could be read unnoticed
+	Bytes exact = data; // so that the sanitizer sees reads past the end
 
 	exact.shrink_to_fit();
 	return core_terminate_parse(exact.data(), static_cast<u32>(exact.size()), &term);
@@ -92,7 +92,7 @@ TEST(TerminateParse, TakesBackWhatWasBuilt)
 	}
 }
 
-// 4.8: shorter than what the header control bits announce.
+// 4.8: shorter than the header control bits announce.
 TEST(TerminateParse, EveryShorterLengthIsRefused)
 {
 	for (const Bytes &whole : {build(term_with(0, 1, 4, untagged_header, 46, request)),
@@ -110,7 +110,7 @@ TEST(TerminateParse, EveryShorterLengthIsRefused)
 	}
 }
 
-// 7.1: absent headers may be there as zeros; and the reserved bits are ignored.
+// 7.1: headers not announced may be present as zeros; the reserved bits are ignored.
 TEST(TerminateParse, MoreThanAnnouncedAndReservedBits)
 {
 	core_terminate term = parsed(hex("02 06 1f ff") + Bytes(48));
@@ -134,8 +134,7 @@ TEST(TerminateParse, LengthAndHeaderByThemselves)
 	EXPECT_EQ(m.ddp_len, 0x1234);
 }
 
-// RFC 5040 4.8: a read that was under way is told with what is left of it, and figure 10: with both
-// headers.
+// RFC 5040 4.8: a read in progress is reported with its rest, and figure 10: with both headers.
 TEST(TerminateRead, SaysWhatIsLeft)
 {
 	const core_read_request read = {.sink_stag = 0x11121314,
@@ -159,9 +158,8 @@ struct Meaning {
 	core_stream_event event;
 };
 
-// Layer, error type and code as srnic-abi.h has them in vendor_err; and who sends a Terminate tells
-// its consumer what the peer did: it reached for a buffer that is not its own, or it sent what must
-// not be.
+// Layer, error type and code as in vendor_err (srnic-abi.h). The sender of a Terminate raises an
+// event for its consumer: an access violation or an invalid request of the peer.
 TEST(TerminateMeans, AnEventToItsSender)
 {
 	const Meaning cases[] = {
@@ -208,7 +206,7 @@ TEST(TerminateMeans, AFaultOfThisEndTheOtherOrTheWay)
 	}
 }
 
-// RFC 5041 7.2: "DDP Message too long for available buffer": of the Send, not of another message.
+// RFC 5041 7.2: "DDP Message too long for available buffer": for a Send, not for other messages.
 TEST(TerminateMeans, ALengthErrorToTheReceiveThatASendWasTooLongFor)
 {
 	Bytes send = wire::Untagged{.data = {}}, read_request = untagged_header;
@@ -230,7 +228,7 @@ static core_refusal refusal(u8 layer, u8 etype, u8 code, const Bytes &ddp)
 	return core_terminate_refusal(&term);
 }
 
-// RFC 5040 figure 9: a Remote Protection Error is one of the buffer, a Remote Operation Error of
+// RFC 5040 figure 9: a Remote Protection Error is about the buffer, a Remote Operation Error about
 // the request. The MSN of the DDP header says which Read Request it was.
 TEST(TerminateMeans, AReadThatThePeerRefused)
 {
@@ -258,7 +256,8 @@ TEST(TerminateMeans, AWriteThatThePeerRefused)
 	EXPECT_EQ(operation.status, SRNIC_WC_REM_INV_REQ_ERR);
 }
 
-// A Send is complete, a Read Response is no request, and what was not told of a segment is none.
+// A Send is already complete, a Read Response is no request, and without a DDP header the request
+// is unknown.
 TEST(TerminateMeans, NoRequestAtAll)
 {
 	Bytes send = wire::Untagged{.data = {}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The rules of receive.hh under another wire format than RDMAP's: a toy whose segments have kind,
-// length, place and payload, and neither FPDUs, markers nor CRCs. What is allowed and what is
-// refused does not depend on how headers look.
+// The rules of receive.hh with another wire format than RDMAP's: a toy whose segments have kind,
+// length, place and payload, without FPDUs, markers and CRCs. The rules do not depend on the format
+// of headers.
 #include "receive.hh"
 #include "fake_host.hh"
 
@@ -41,7 +41,7 @@ Bytes toy_request(u32 id, const core_read_request &request)
 			   wire::be64(request.source_to));
 }
 
-// One end. It stops at the first verdict that is not good.
+// One end. It stops at the first error.
 class ToyReceiver {
 public:
 	FakeHost host;
@@ -111,7 +111,7 @@ private:
 		}
 	}
 
-	// In two pieces, as octets may come.
+	// In two pieces.
 	void place(const u8 *data, u32 len)
 	{
 		for (u32 n = (len + 1) / 2; len; data += n, len -= n, n = len) {

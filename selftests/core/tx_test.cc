@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Transmit: segmentation (RFC 5041 5.2), headers (RFC 5041 4, RFC 5040 4), FPDUs (RFC 5044 4.1),
-// and that what is sent arrives: transmit's output fed to receive.
+// and round trips, with transmit's output fed to receive.
 #include "fake_host.hh"
 #include "sender.hh"
 
@@ -56,8 +56,7 @@ TEST(Segmentation, ZeroLength)
 	}
 }
 
-// RFC 5041 4.1: L on the last segment and on no other; also where the message ends with the
-// segment.
+// RFC 5041 4.1: L on the last segment and on no other; also if that one is full.
 TEST(Segmentation, LastOnTheLastOnly)
 {
 	for (u32 length : {109u, 110u, 111u, 220u, 221u}) {
@@ -128,7 +127,7 @@ TEST(Headers, EveryOpcode)
 		  hex("0012 41 47 00000000 00000002 11223344 00000000"));
 }
 
-// RFC 5040 figure 6, behind the DDP header: RFC 5041 figure 5.
+// RFC 5040 figure 6, after the DDP header: RFC 5041 figure 5.
 TEST(Headers, ReadRequest)
 {
 	core_tx_msg msg = message(CORE_RDMAP_READ_REQUEST, 0, 9);
@@ -148,7 +147,7 @@ TEST(Headers, ReadRequest)
 		      "01020304 1112131415161718 21222324 31323334 4142434445464748"));
 }
 
-// RFC 5044 4.1: 0 to 3 zeros behind the ULPDU make the FPDU a multiple of four.
+// RFC 5044 4.1: 0 to 3 zeros after the ULPDU make the FPDU a multiple of four.
 TEST(Headers, Pad)
 {
 	// 14 octets of header and 2 of length are a multiple already; 18 and 2 as well.
@@ -252,7 +251,7 @@ TEST(RoundTripOf, ReadRequest)
 	EXPECT_EQ(stream.read_request().source_to, request.source_to);
 }
 
-// What one end refuses, the other end reads in the Terminate.
+// The other end can parse the Terminate for a refused message.
 TEST(RoundTripOf, Terminate)
 {
 	Stream refusing, refused;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Wire octets for tests, put together from the figures of the RFCs without any help of the code
-// under test.
+// Wire octets for tests, built from the figures of the RFCs without the code under test.
 #pragma once
 
 #include "core.h"
@@ -49,7 +48,7 @@ inline Bytes be16(u64 value) { return big(value, 2); }
 inline Bytes be32(u64 value) { return big(value, 4); }
 inline Bytes be64(u64 value) { return big(value, 8); }
 
-// Recognisable payload: no two neighbours alike, and different for each seed.
+// Recognisable payload: no two adjacent octets are equal, and each seed gives another.
 inline Bytes payload(size_t len, unsigned seed = 1)
 {
 	Bytes out(len);

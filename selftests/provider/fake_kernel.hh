@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The kernel's side of the shared rings, in ordinary memory: what the provider's queues meet in
-// these tests.
+// A fake of the kernel's side of the shared rings, in ordinary memory.
 #pragma once
 
 #include "queue.h"
@@ -11,7 +10,7 @@
 
 namespace fake {
 
-// A ring as the kernel would map it. Its slots start out full of rubbish.
+// A ring as the kernel would map it. Its slots start with garbage.
 class Ring {
 public:
 	Ring(uint32_t entries, uint16_t slot_size)
@@ -36,7 +35,7 @@ public:
 					      size_t{index % hdr().entries} * hdr().slot_size);
 	}
 
-	// Both indices, before anything happened.
+	// Sets the initial value of both indices.
 	void start_at(uint32_t index) { hdr().prod = hdr().cons = index; }
 
 	uint32_t prod() { return __atomic_load_n(&hdr().prod, __ATOMIC_ACQUIRE); }
@@ -69,7 +68,7 @@ struct Qp {
 
 	Qp()
 	{
-		const ibv_qp_cap cap = {6, 6, 4, 4, 64}; // requests, entries, octets inline
+		const ibv_qp_cap cap = {6, 6, 4, 4, 64}; // requests, entries, inline bytes
 
 		srnic_ring_open(&qp.sq.ring, sq.map(), sq.mapped(), sizeof(srnic_send_wqe));
 		srnic_ring_open(&qp.rq.ring, rq.map(), rq.mapped(), sizeof(srnic_recv_wqe));
@@ -101,8 +100,7 @@ struct Cq {
 		       ring.hdr().entries;
 	}
 
-	// As the ABI header says: publish, full barrier, take the arming. True if an event is to be
-	// raised.
+	// As in the ABI header: publish, full barrier, exchange state. True if an event is due.
 	bool produce(const srnic_cqe &cqe, bool solicited = false)
 	{
 		ring.slot<srnic_cqe>(ring.hdr().prod) = cqe;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The provider's queues against a kernel made of memory: what they write into the rings, when they
-// ring the doorbell, and what they make of completions. The contract is the comment at struct
+// The provider's queues with a fake kernel: what they write into the rings, when they ring the
+// doorbell, and how they translate completions. The contract is the comment at struct
 // srnic_ring_hdr in <rdma/srnic-abi.h>.
 #include "fake_kernel.hh"
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-// What the doorbell does in the test that is running.
+// What the doorbell does in the current test.
 int doorbells;
 int doorbell_result;
 std::atomic<uint32_t> *engine_bell;
@@ -69,7 +69,7 @@ ibv_send_wr work(ibv_wr_opcode opcode, uint64_t wr_id = 0, ibv_sge *sge = nullpt
 	return wr;
 }
 
-// ---- What a send queue slot looks like ----
+// ---- Send queue slots ----
 
 TEST_F(Queue, WriteCarriesItsTargetAndItsEntries)
 {
@@ -152,7 +152,7 @@ TEST_F(Queue, EmptyInlineSendIsInline)
 	EXPECT_EQ(sent(0).inline_len, 0u);
 }
 
-// ---- What is refused ----
+// ---- Refused requests ----
 
 TEST_F(Queue, RefusesWhatTheWireDoesNotHave)
 {
@@ -404,7 +404,7 @@ TEST_F(Queue, BatchIsAllOrNothing)
 	EXPECT_EQ(ibv_wr_complete(ex), ENOMEM);
 
 	ibv_wr_start(ex);
-	ibv_wr_set_sge(ex, 0, 0, 0); // of no request
+	ibv_wr_set_sge(ex, 0, 0, 0); // without a request
 	EXPECT_EQ(ibv_wr_complete(ex), EINVAL);
 
 	ibv_wr_start(ex);
@@ -503,7 +503,7 @@ TEST(Completion, ThoseOfADestroyedQpAreNeverSeen)
 	c.produce(completion(2, SRNIC_OP_SEND, 6));
 	c.produce(completion(3, SRNIC_OP_RECV, 5));
 	srnic_cq_forget(&c.cq, 5);
-	c.produce(completion(4, SRNIC_OP_SEND, 5)); // a new QP with the number of the old
+	c.produce(completion(4, SRNIC_OP_SEND, 5)); // a new QP with the old one's number
 	ASSERT_EQ(srnic_poll_cq(&c.cq.base, 4, wc), 2);
 	EXPECT_EQ(wc[0].wr_id, 2u);
 	EXPECT_EQ(wc[1].wr_id, 4u);
@@ -525,7 +525,7 @@ TEST(Completion, OnlyForgottenOnesAreGivenBackToo)
 	EXPECT_EQ(c.ring.hdr().cons, 2u);
 }
 
-// A program that scribbled over its own rings can still destroy what it made.
+// A program that corrupted its own rings can still destroy its objects.
 TEST(Completion, ForgettingEndsWhateverTheProducerIndexSays)
 {
 	fake::Cq c;
@@ -634,8 +634,7 @@ TEST(RingHeader, CapacitiesNeverExceedTheSlots)
 
 // ---- Both sides at once ----
 
-// Waits, without leaving the CPU at first, so that both sides meet within the few instructions that
-// matter.
+// Waits, spinning at first, so that both sides meet within the few critical instructions.
 template <class Condition> bool wait_for(Condition happened)
 {
 	const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
@@ -649,18 +648,17 @@ template <class Condition> bool wait_for(Condition happened)
 	return true;
 }
 
-// A short while, a different one each time: only some of them let the two sides meet.
+// A short delay, different each time: only some make the two sides meet.
 void jitter(uint32_t seed)
 {
 	for (uint32_t i = 0; i < (seed * 7 & 127); i++)
 		__asm__ volatile("" ::: "memory");
 }
 
-// How long the tests run that look for something rare.
+// How long tests for rare races run.
 constexpr auto a_while = std::chrono::seconds(1);
 
-// The engine's half of the doorbell protocol. It stops after `total` requests, or when nobody wakes
-// it.
+// The engine's half of the doorbell protocol. Stops after `total` requests, or if it is not woken.
 struct Engine {
 	fake::Ring &sq;
 	std::atomic<uint32_t> total;
@@ -696,7 +694,7 @@ bool post(fake::Qp &q, uint64_t wr_id)
 }
 
 // "So one of the two sees the other." One request at a time: each is posted while the engine goes
-// idle after the last.
+// idle after the previous one.
 TEST(Concurrent, NoWakeUpIsLost)
 {
 	const auto end = std::chrono::steady_clock::now() + a_while;
