@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What differs between versions of libibverbs' private interface, and nothing else. 34 is rdma-core
+ * Differences between versions of libibverbs' private interface, and nothing else. 34 is rdma-core
  * 44 to 56, 65 is rdma-core 65.
  */
 #ifndef SRNIC_COMPAT_H

@@ -11,7 +11,7 @@ namespace {
 srnic_cq &to_cq(ibv_cq *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
 srnic_cq &to_cq(ibv_cq_ex *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
 
-// Marks, on this side only, a completion that nobody is to see: its QP is gone.
+// Marks a completion to be skipped because its QP is gone; the kernel does not see the mark.
 constexpr u8 forgotten = 0;
 
 srnic_cqe &slot(const srnic_cq &cq, u32 index) { return *slot_at<srnic_cqe>(cq.ring, index); }
@@ -23,7 +23,7 @@ bool empty(srnic_cq &cq)
 	return cq.cons == cq.prod_seen;
 }
 
-// Takes the oldest completion. Its slot is given back by the next release().
+// Takes the oldest completion. The next release() frees its slot.
 bool take(srnic_cq &cq, srnic_cqe *out)
 {
 	while (!empty(cq)) {
@@ -77,8 +77,8 @@ void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
 	wc->wc_flags = to_wc_flags(cqe.flags);
 }
 
-// Extended CQs: start_poll to end_poll holds the lock, and the read functions look at the
-// completion taken last.
+// Extended CQs: the lock is held from start_poll to end_poll, and the read functions return fields
+// of the last completion taken.
 
 bool take_now(srnic_cq &cq)
 {
@@ -128,7 +128,7 @@ __be32 read_imm_data(ibv_cq_ex *ex)
 } // ibv_wc_read_invalidated_rkey() too
 uint32_t read_qp_num(ibv_cq_ex *ex) { return to_cq(ex).now.qp_num; }
 unsigned int read_wc_flags(ibv_cq_ex *ex) { return to_wc_flags(to_cq(ex).now.flags); }
-// What iWARP has not.
+// Fields that iWARP does not have.
 uint32_t read_src_qp(ibv_cq_ex *) { return 0; }
 uint32_t read_slid(ibv_cq_ex *) { return 0; }
 uint8_t read_sl(ibv_cq_ex *) { return 0; }
@@ -163,7 +163,7 @@ int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
 void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 {
 	locked hold(cq->lock);
-	/* Whatever has become of the shared index: no more than the ring holds. */
+	/* Even if the shared index is corrupt, no more than the ring holds. */
 	const u32 left = ring_pending(load_acquire(cq->ring.hdr->prod), cq->cons, cq->ring.entries);
 
 	for (u32 i = 0; i < left; i++)

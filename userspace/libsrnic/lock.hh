@@ -10,8 +10,8 @@
 
 namespace srnic {
 
-// A process that has one thread cannot meet a holder, so a plain store will do: a thread that is
-// born while the lock is held finds it held.
+// With a single thread there is no contention, so a plain store is enough: a thread created while
+// the lock is held sees it held.
 inline void lock(srnic_lock &l)
 {
 	if (l.unused)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What libibverbs sees of srnic: how its devices are recognized, the ops tables, and every verb
- * that goes to the kernel. The data path is in send.cc, recv.cc and cq.cc.
+ * srnic's interface to libibverbs: device matching, the ops tables, and all verbs that call the
+ * kernel. The data path is in send.cc, recv.cc and cq.cc.
  *
- * A queue is created by its uverbs command, whose response says where to map its ring. It is
- * destroyed in the opposite order, so that the kernel refusing (EBUSY) leaves everything as it was.
+ * A uverbs command creates a queue, and its response says where to map the ring. Destruction calls
+ * the kernel first, so that a refusal (EBUSY) changes nothing.
  */
 #include <errno.h>
 #include <sched.h>
@@ -19,7 +19,7 @@
 #include "compat.h"
 #include "queue.h"
 
-/* uverbs' responses, each with srnic's part behind it. The commands have no part of ours. */
+/* uverbs' responses, each followed by srnic's part. The commands have no part of ours. */
 struct get_context_resp {
 	struct ib_uverbs_get_context_resp core;
 	struct srnic_alloc_ucontext_resp srnic;
@@ -83,7 +83,7 @@ static void unmap_ring(struct srnic_ring *ring)
 		munmap(ring->hdr, ring->mapped);
 }
 
-/* A child must not touch its parent's queues: they are not in it. */
+/* Rings are not inherited by fork: a child must not touch its parent's queues. */
 static int map_ring(struct ibv_context *ctx, const struct srnic_ring_map *where,
 		    uint32_t smallest_slot, struct srnic_ring *ring)
 {
@@ -214,7 +214,7 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_ini
 {
 	struct create_cq_resp resp = {};
 	struct ibv_create_cq_ex cmd = {};
-	/* What is settled on this side is not the kernel's to know. */
+	/* The kernel does not know flags that are implemented here. */
 	struct ibv_cq_init_attr_ex kernel_attr = *attr;
 	struct srnic_cq *cq;
 	int err;
@@ -365,7 +365,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	if (!qp)
 		return fail(ENOMEM);
 	vqp = (struct verbs_qp *)qp;
-	kernel_attr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS; /* no flags: nothing to say */
+	kernel_attr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS; /* there are no flags */
 	err = ibv_cmd_create_qp_ex(ctx, vqp, &kernel_attr, &cmd, sizeof(cmd), &resp.core,
 				   sizeof(resp));
 	if (err)
@@ -448,8 +448,8 @@ static int destroy_qp(struct ibv_qp *ibqp)
 }
 
 /*
- * A plain write() is its cheapest form. uverbs refuses that to a process whose credentials have
- * changed since it opened the device; ibv_cmd_post_send() has another way.
+ * A plain write() is cheapest. uverbs refuses it if the process's credentials have changed since it
+ * opened the device; ibv_cmd_post_send() works even then.
  */
 static int ring_doorbell(struct srnic_qp *qp)
 {
@@ -474,8 +474,8 @@ static int ring_doorbell(struct srnic_qp *qp)
 }
 
 /*
- * The doorbell is uverbs' POST_SEND command without work requests. What is in the ring cannot be
- * taken back, so want of memory, which uverbs may have for a moment, is no answer.
+ * The doorbell is uverbs' POST_SEND command without work requests. Requests in the ring cannot be
+ * withdrawn, so it is retried if uverbs is out of memory.
  */
 int srnic_doorbell(struct srnic_qp *qp)
 {
@@ -559,7 +559,7 @@ static void uninit_device(struct verbs_device *device)
 	free(device);
 }
 
-/* Devices may be called anything: only the driver id, which RDMA netlink reports, tells. */
+/* Devices may have any name, so match by the driver id that RDMA netlink reports. */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(SRNIC_DRIVER_ID),
 	{}

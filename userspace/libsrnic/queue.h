@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The border between provider.c, which speaks libibverbs' private interface (C only: its command
- * structs rely on empty structs having no size), and the queues, which are C++: the objects behind
- * the verbs handles, and the functions of the data path. Nothing here makes a system call but
- * srnic_doorbell().
+ * The interface between provider.c, which uses libibverbs' private interface (C only: its command
+ * structs need empty structs of size zero), and the queues in C++: the objects behind the verbs
+ * handles, and the functions of the data path. Only srnic_doorbell() makes a system call.
  */
 #ifndef SRNIC_QUEUE_H
 #define SRNIC_QUEUE_H
@@ -18,8 +17,8 @@ extern "C" {
 struct verbs_xrcd;
 
 /*
- * A spin lock that costs nothing while the process has one thread. @unused: the application
- * promised to serialize.
+ * A spin lock that is nearly free in a process with one thread. @unused: the application promised
+ * to serialize.
  */
 struct srnic_lock {
 	int held;
@@ -27,29 +26,29 @@ struct srnic_lock {
 };
 
 /*
- * A mapped ring, with private copies of what its header said at creation. All zero: the queue does
+ * A mapped ring, with private copies of its header's fields at creation. All zero: the queue does
  * not exist.
  */
 struct srnic_ring {
 	struct srnic_ring_hdr *hdr;
-	uint64_t mapped;	/* octets */
+	uint64_t mapped;	/* bytes */
 	uint32_t entries;
 	uint32_t slot_size;
 };
 
 /*
- * A work queue: send queue, receive queue or SRQ. Everything but @ring's shared part is this side's
- * own and protected by @lock.
+ * A work queue: send queue, receive queue or SRQ. Everything but @ring's shared part is private and
+ * protected by @lock.
  */
 struct srnic_wq {
 	struct srnic_ring ring;
 	struct srnic_lock lock;
 	uint32_t prod;		/* published */
-	uint32_t next;		/* written: from prod on, not published yet */
-	uint32_t cons_seen;	/* the kernel's index when last looked at */
+	uint32_t next;		/* written up to here: from prod on not published yet */
+	uint32_t cons_seen;	/* the kernel's index when last read */
 	uint32_t limit;		/* requests that may be outstanding: at most ring.entries */
 	uint32_t max_sge;
-	uint32_t max_inline;	/* send queues: octets */
+	uint32_t max_inline;	/* send queues: bytes */
 	int batch_error;	/* between wr_start and wr_complete: the first error */
 };
 
@@ -62,8 +61,8 @@ struct srnic_cq {
 	struct srnic_ring ring;
 	struct srnic_lock lock;
 	uint32_t cons;
-	uint32_t prod_seen;	/* the kernel's index when last looked at */
-	struct srnic_cqe now;	/* what start_poll and next_poll took */
+	uint32_t prod_seen;	/* the kernel's index when last read */
+	struct srnic_cqe now;	/* taken by start_poll or next_poll */
 };
 
 /* The first three members are what driver.h calls struct verbs_qp. */
@@ -85,8 +84,8 @@ struct srnic_srq {
 };
 
 /*
- * Takes over a fresh mapping of @mapped octets whose slots must hold @smallest_slot octets each.
- * False, and *ring untouched, if the header is not one that this provider understands.
+ * Takes over a new mapping of @mapped bytes whose slots must hold @smallest_slot bytes each. False,
+ * and *ring unchanged, if this provider does not support the header.
  */
 bool srnic_ring_open(struct srnic_ring *ring, void *map, uint64_t mapped, uint32_t smallest_slot);
 /* Sets the limits of a new queue from the granted capacities; wq->ring is open or all zero. */
@@ -110,12 +109,12 @@ void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
 void srnic_cq_ex_init(struct srnic_cq *cq);
 
-/* Makes later polls pass over the completions of a QP that was destroyed. */
+/* Makes later polls skip the completions of a destroyed QP. */
 void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
 
 /*
- * Makes the kernel look at the QP's queues. 0 or an errno. The only system call of the data path;
- * provider.c has it.
+ * Makes the kernel read the QP's queues. 0 or an errno. The only system call of the data path, in
+ * provider.c.
  */
 int srnic_doorbell(struct srnic_qp *qp);
 

@@ -24,7 +24,7 @@ int put(srnic_wq &rq, const ibv_recv_wr &wr)
 	return 0;
 }
 
-// Posts what is good up to the first bad request. *ring: the doorbell is to be rung.
+// Posts the requests before the first bad one. *ring: the doorbell must be rung.
 int post(srnic_wq &rq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr, bool *ring)
 {
 	locked hold(rq.lock);
@@ -50,7 +50,7 @@ int srnic_post_recv(ibv_qp *ibqp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr)
 	bool ring;
 	int err = post(qp.rq, wr, bad_wr, &ring);
 
-	// Only a QP in error wants to be told, so that it flushes what was posted.
+	// Only a QP in error needs the doorbell, to flush the new requests.
 	if (ring)
 		if (int gone = srnic_doorbell(&qp); gone && !err) {
 			*bad_wr = first;

@@ -90,7 +90,7 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 		if (int err = put_sges(sq, wqe, wr.num_sge, wr.sg_list))
 			return err;
 	} else {
-		if (int err = put_inline(sq, wqe, nullptr, 0)) // nothing is a valid inline payload
+		if (int err = put_inline(sq, wqe, nullptr, 0)) // inline payload may be empty
 			return err;
 		for (int i = 0; i < wr.num_sge; i++)
 			if (int err = put_inline(sq, wqe,
@@ -102,8 +102,8 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 	return 0;
 }
 
-// ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send and its like
-// write a header and claim the slot; the wr_set_*() that follows fills the slot claimed last.
+// ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send etc. write a
+// header and claim the slot; the following wr_set_*() fills the slot claimed last.
 
 srnic_send_wqe *begin(ibv_qp_ex *ex, u8 opcode)
 {
@@ -207,7 +207,7 @@ void wr_abort(ibv_qp_ex *ex)
 	unlock(sq.lock);
 }
 
-// All of a batch is posted or nothing.
+// Posts all of a batch or nothing.
 int wr_complete(ibv_qp_ex *ex)
 {
 	srnic_qp &qp = to_qp(ex);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The user's side of what a ring shares with the kernel: ordering, whether to ring the doorbell,
-// and how to arm. The protocol is in <rdma/srnic-abi.h>, at struct srnic_ring_hdr; the arithmetic
-// of indices is the core's.
+// The user's side of a shared ring: memory ordering, doorbell and arming. The protocol is in
+// <rdma/srnic-abi.h>, at struct srnic_ring_hdr; index arithmetic is the core's.
 #pragma once
 
 #include "ring.hh"
@@ -13,7 +12,7 @@ inline u32 load_acquire(const u32 &v) { return __atomic_load_n(&v, __ATOMIC_ACQU
 inline void store_release(u32 &v, u32 to) { __atomic_store_n(&v, to, __ATOMIC_RELEASE); }
 inline void full_barrier() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// A mapping of this many octets is a ring if all its slots lie in it and each has room for the
+// A mapping of this many bytes is a ring if all its slots lie in it and each has room for the
 // smallest entry.
 constexpr bool is_ring(const srnic_ring_hdr &hdr, u64 mapped, u32 smallest_slot)
 {
@@ -31,8 +30,7 @@ constexpr bool wants_doorbell(u32 state)
 static_assert(wants_doorbell(SRNIC_QUEUE_ERROR) && wants_doorbell(SRNIC_SQ_NEED_DOORBELL) &&
 	      !wants_doorbell(0));
 
-// Arms a CQ. A request for solicited completions does not weaken one for any completion that still
-// stands.
+// Arms a CQ. Arming for solicited completions does not weaken a pending arming for any completion.
 inline void arm(u32 &state, bool solicited_only)
 {
 	u32 none = SRNIC_CQ_ARM_NONE;
@@ -45,7 +43,7 @@ inline void arm(u32 &state, bool solicited_only)
 	full_barrier();
 }
 
-// Where a slot lies. Ring is srnic_ring: the private copies decide, not the header.
+// The place of a slot. Ring is srnic_ring: uses its private copies, not the header.
 template <class Slot, class Ring> Slot *slot_at(const Ring &ring, u32 index)
 {
 	return reinterpret_cast<Slot *>(reinterpret_cast<u8 *>(ring.hdr) +

@@ -9,16 +9,16 @@
 
 namespace srnic {
 
-// SGEs go to the ring as they come.
+// SGEs are copied to the ring unchanged.
 static_assert(sizeof(ibv_sge) == sizeof(srnic_sge));
 static_assert(__builtin_offsetof(ibv_sge, addr) == __builtin_offsetof(srnic_sge, addr));
 static_assert(__builtin_offsetof(ibv_sge, length) == __builtin_offsetof(srnic_sge, length));
 static_assert(__builtin_offsetof(ibv_sge, lkey) == __builtin_offsetof(srnic_sge, lkey));
 
-// What follows the header of a slot: SGEs or inline octets.
+// The part of a slot after its header: SGEs or inline data.
 template <class Wqe> auto *payload(Wqe *wqe) { return reinterpret_cast<uint8_t *>(wqe + 1); }
 
-// The slot after the last one written, or null if as many requests are outstanding as may be.
+// The slot after the last one written, or null if the limit of outstanding requests is reached.
 template <class Wqe> Wqe *next_slot(srnic_wq &wq)
 {
 	if (!wq.limit)
@@ -31,7 +31,7 @@ template <class Wqe> Wqe *next_slot(srnic_wq &wq)
 	return slot_at<Wqe>(wq.ring, wq.next);
 }
 
-// Publishes all that was written. True if the doorbell is to be rung, which may well be done after
+// Publishes all slots written. True if the doorbell must be rung, which may be done after
 // unlocking.
 inline bool publish(srnic_wq &wq)
 {

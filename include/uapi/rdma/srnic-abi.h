@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What srnic's kernel module and its user provider share: the rings they map in common, and the
+ * The interface between srnic's kernel module and its user provider: shared rings, and the
  * driver-private parts of the uverbs commands.
  *
  * Every queue is one ring: a header page-aligned in its own mapping, then fixed-size slots. The
- * producer fills a slot and publishes it by a store-release to `prod`; the consumer gives it back
- * by a store-release to `cons`. Both indices count slots since creation and wrap at 2^32; a slot
- * lives at index % entries, and entries is a power of two.
+ * producer fills a slot and publishes it by a store-release to `prod`; the consumer frees it by a
+ * store-release to `cons`. Both indices count slots since creation and wrap at 2^32; a slot is at
+ * index % entries, and entries is a power of two.
  *
  * The kernel never reads back what it wrote: it keeps its own copies of its index, of `entries` and
  * of `slot_size`, and treats whatever user space wrote as hostile.
@@ -22,7 +22,7 @@
 
 #define SRNIC_RING_MAGIC	0x53524e47U	/* "SRNG" */
 #define SRNIC_RING_VERSION	1
-#define SRNIC_RING_SLOTS_OFFSET	256		/* octets from the header to slot 0 */
+#define SRNIC_RING_SLOTS_OFFSET	256		/* bytes from the header to slot 0 */
 
 /* srnic_ring_hdr.state of a send queue. */
 #define SRNIC_SQ_NEED_DOORBELL	(1U << 0)	/* the engine went idle: ring after publishing */
@@ -30,7 +30,7 @@
 #define SRNIC_QUEUE_ERROR	(1U << 1)	/* QP in error: ring after publishing, to flush */
 
 /*
- * srnic_ring_hdr.state of a CQ: written by the user to arm, taken by the kernel when it raises the
+ * srnic_ring_hdr.state of a CQ: written by the user to arm, reset by the kernel when it raises the
  * event.
  */
 #define SRNIC_CQ_ARM_NONE	0U
@@ -38,14 +38,14 @@
 #define SRNIC_CQ_ARM_NEXT	2U
 
 /**
- * struct srnic_ring_hdr - first octets of every mapped ring
+ * struct srnic_ring_hdr - first bytes of every mapped ring
  * @magic: SRNIC_RING_MAGIC
  * @version: SRNIC_RING_VERSION
- * @slot_size: octets per slot, a multiple of 32
+ * @slot_size: bytes per slot, a multiple of 32
  * @entries: number of slots, a power of two
  * @features: no bit is defined yet; a provider ignores bits that it does not know
  * @prod: slots published so far; written by user space for work queues, by the kernel for a CQ
- * @cons: slots given back so far; written by the kernel for work queues, by user space for a CQ
+ * @cons: slots freed so far; written by the kernel for work queues, by user space for a CQ
  * @state: for a send queue SRNIC_SQ_NEED_DOORBELL and SRNIC_QUEUE_ERROR, for receive queues
  *	SRNIC_QUEUE_ERROR, for a CQ one of SRNIC_CQ_ARM_*
  *
@@ -82,7 +82,7 @@ struct srnic_ring_hdr {
 /**
  * struct srnic_sge - one piece of a gather or scatter list
  * @addr: address within the region of @lkey (its iova space)
- * @length: octets
+ * @length: bytes
  * @lkey: local key; for kernel consumers possibly the device's local_dma_lkey
  */
 struct srnic_sge {
@@ -96,8 +96,8 @@ enum srnic_opcode {
 	SRNIC_OP_SEND = 2,
 	SRNIC_OP_SEND_INV = 3,	/* imm_inv: STag that the peer invalidates */
 	SRNIC_OP_READ = 4,
-	/* 5 to 7 are refused: kernel consumers use them among themselves */
-	SRNIC_OP_RECV = 8,	/* only ever in a CQE */
+	/* 5 to 7 are refused: for kernel consumers only */
+	SRNIC_OP_RECV = 8,	/* only in a CQE */
 };
 
 #define SRNIC_WQE_SIGNALED	(1U << 0)
@@ -114,7 +114,7 @@ enum srnic_opcode {
  * @imm_inv: SRNIC_OP_SEND_INV: the STag that the peer invalidates
  * @remote_addr: tagged offset at the peer (writes and reads)
  * @rkey: STag at the peer (writes and reads)
- * @inline_len: octets of inline payload, with SRNIC_WQE_INLINE
+ * @inline_len: bytes of inline payload, with SRNIC_WQE_INLINE
  * @arg: operands of later operations; 0
  */
 struct srnic_send_wqe {
@@ -167,13 +167,13 @@ enum srnic_wc_status {
  * struct srnic_cqe - one completion (a CQ's slot)
  * @wr_id: cookie of the work request
  * @imm_inv: see @flags
- * @byte_len: octets received (receives and reads)
+ * @byte_len: bytes received (receives and reads)
  * @qp_num: the QP it belongs to
  * @opcode: enum srnic_opcode of the completed work request
  * @status: enum srnic_wc_status
  * @flags: SRNIC_CQE_*
- * @vendor_err: of an error that a Terminate tells of, sent or received (RFC 5040 4.8): layer << 12
- *	| error type << 8 | error code; else 0
+ * @vendor_err: for an error in a Terminate, sent or received (RFC 5040 4.8): layer << 12 | error
+ *	type << 8 | error code; else 0
  */
 struct srnic_cqe {
 	__aligned_u64 wr_id;
@@ -188,12 +188,12 @@ struct srnic_cqe {
 
 /* Limits of the ring formats. The device's own limits may be lower. */
 #define SRNIC_MAX_SGE		16
-#define SRNIC_MAX_INLINE	256	/* octets: the room of SRNIC_MAX_SGE entries */
+#define SRNIC_MAX_INLINE	256	/* bytes: the room of SRNIC_MAX_SGE entries */
 
 /* ---- driver-private parts of the uverbs commands ---- */
 
 /**
- * struct srnic_alloc_ucontext_resp - what a new context gets to know
+ * struct srnic_alloc_ucontext_resp - response for a new context
  * @abi_version: SRNIC_ABI_VERSION
  * @device_id: index of the device
  */
@@ -220,7 +220,7 @@ struct srnic_create_cq_resp {
 
 struct srnic_create_qp_resp {
 	struct srnic_ring_map sq;
-	struct srnic_ring_map rq;	/* of size 0 if the QP takes its receives from an SRQ */
+	struct srnic_ring_map rq;	/* of size 0 if the QP uses an SRQ */
 	__u32 qp_num;
 	__u32 rsvd;
 };
