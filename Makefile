@@ -3,13 +3,13 @@
 #
 #   make                     module for the running kernel, and the provider
 #   sudo make install        both, and the UAPI header; then modprobe srnic
-#   make demo                everything shown in a virtual machine
-#   make quick               tests that answer within three minutes
+#   make demo                a demonstration in a virtual machine
+#   make quick               tests of up to three minutes
 #   make check               all tests
-#   make soak                the same with larger counts, for hours
-#   make kunit               the module once more, with its KUnit suites in it, for selftests/rdma/kunit.sh
-#   make guest-tests         the programs, and the kernel module, that tests in the guest run; part of all where
-#                            librdmacm-dev is installed
+#   make soak                random and stress tests with larger counts, for hours
+#   make kunit               the module with its KUnit suites, for selftests/rdma/kunit.sh
+#   make guest-tests         programs and a kernel module for tests in the guest; part of all if librdmacm-dev is
+#                            installed
 #
 # KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual.
 
@@ -31,7 +31,7 @@ module:
 userspace:
 	$(MAKE) -C userspace
 
-# The module with its KUnit suites is made from a copy of the sources, so that the one that is installed stays without.
+# The module with its KUnit suites is built from a copy of the sources, so that the installed one stays without them.
 KUNIT = build/kunit
 sources = find . '(' -name '*.[ch]' -o -name '*.cc' -o -name '*.hh' -o -name Kbuild ')' ! -name '*.mod.c'
 
@@ -43,7 +43,7 @@ kunit:
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(KUNIT)/kernel $(if $(ARCH),ARCH=$(ARCH)) CONFIG_RDMA_SRNIC_KUNIT_TEST=y modules
 	cp $(KUNIT)/kernel/srnic.ko selftests/rdma/srnic-kunit.ko
 
-# What the tests that run in a guest need: programs, and the module with its own tests where the kernel has KUnit.
+# For tests in a guest: programs, and the module with its KUnit suites if the kernel has KUnit.
 guest-tests: $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) &&) true
 
