@@ -180,8 +180,8 @@ void charge_rings(const Group &group)
 		"the memory of a destroyed ring stays charged");
 }
 
-// Connections about to be established: both ends have QPs, and further memory is allocated by kernel
-// workers.
+// Connections about to be established: both ends have QPs, and the kernel's workers allocate the
+// rest.
 struct Crowd {
 	std::vector<rdma_cm_id *> clients, servers;
 	std::vector<std::thread> connecting;
@@ -215,8 +215,8 @@ struct Crowd {
 	}
 };
 
-// At a depth of 128 a QP has 2 KiB and more for each side's reads, and 16 SGEs of 16 bytes for each
-// of its own.
+// At a depth of 128 each QP has over 2 KiB for reads of either side, and 16 SGEs of 16 bytes for
+// each of its own.
 void charge_reads(const Group &group)
 {
 	constexpr long size = 32, least = 128 * 16 * 16;
