@@ -10,11 +10,13 @@
 
 #include "srnic.h"
 
-/*
- * Ends all listeners and connections of a device and waits for their work (device removal). Process
- * context.
- */
+/* A device without connections. */
 void srnic_connect_dev_init(struct srnic_dev *dev);
+/* Connections may be made, at first or again. Process context, and so are those that follow. */
+void srnic_connect_dev_open(struct srnic_dev *dev);
+/* Ends all of them, and makes no more; waits for nothing. */
+void srnic_connect_dev_close(struct srnic_dev *dev);
+/* The same, and ends all listeners; waits until all of that is done. */
 void srnic_connect_dev_exit(struct srnic_dev *dev);
 
 /* iw_cm verbs */

@@ -167,7 +167,7 @@ void srnic_ep_leave_listener(struct srnic_ep *ep)
 {
 	struct srnic_listen *listen = ep->listen;
 
-	WRITE_ONCE(ep->listen, NULL);
+	ep->listen = NULL;
 	if (listen)
 		srnic_listen_done(listen, ep);
 }
@@ -179,11 +179,11 @@ void srnic_ep_part(struct srnic_ep *ep)
 		ep->cm_id->rem_ref(ep->cm_id);
 	ep->cm_id = NULL;
 	srnic_ep_drop_qp(ep);
-	srnic_ep_leave_listener(ep);
 }
 
 void srnic_ep_release(struct srnic_ep *ep)
 {
+	srnic_ep_leave_listener(ep);
 	if (ep->sock) {
 		srnic_sock_unwatch(ep->sock, &ep->watch);
 		srnic_sock_release(ep->sock);
@@ -205,20 +205,7 @@ void srnic_ep_discard(struct srnic_ep *ep)
 	srnic_ep_release(ep);
 }
 
-/* ---- from outside: the listener, the device ---- */
-
-void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *listen)
-{
-	struct srnic_dev_connections *conns = &dev->connections;
-	unsigned long flags;
-	struct srnic_ep *ep;
-
-	spin_lock_irqsave(&conns->lock, flags);
-	list_for_each_entry(ep, &conns->eps, link)
-		if (READ_ONCE(ep->listen) == listen)
-			srnic_ep_over(ep, SRNIC_OVER_ABORT);
-	spin_unlock_irqrestore(&conns->lock, flags);
-}
+/* ---- the device ---- */
 
 void srnic_connect_dev_init(struct srnic_dev *dev)
 {
@@ -230,8 +217,18 @@ void srnic_connect_dev_init(struct srnic_dev *dev)
 	xa_init_flags(&conns->announced, XA_FLAGS_ALLOC1);
 }
 
-static void kill_all(struct srnic_dev_connections *conns)
+void srnic_connect_dev_open(struct srnic_dev *dev)
 {
+	struct srnic_dev_connections *conns = &dev->connections;
+
+	spin_lock_irq(&conns->lock);
+	conns->dying = false;
+	spin_unlock_irq(&conns->lock);
+}
+
+void srnic_connect_dev_close(struct srnic_dev *dev)
+{
+	struct srnic_dev_connections *conns = &dev->connections;
 	struct srnic_ep *ep;
 
 	spin_lock_irq(&conns->lock);
@@ -259,7 +256,7 @@ void srnic_connect_dev_exit(struct srnic_dev *dev)
 {
 	struct srnic_dev_connections *conns = &dev->connections;
 
-	kill_all(conns);
+	srnic_connect_dev_close(dev);
 	srnic_listen_dev_exit(dev);
 	wait_event(conns->idle, all_gone(conns));
 	xa_destroy(&conns->announced);

@@ -67,12 +67,13 @@ struct srnic_startup {
  * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
  * @hurry: an ABORT came: no time may be lost; only ever set
  * @killed: the device goes: do not linger; only ever set
+ * @peer_closed: the QP knows that no more will come
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; not of a state without a limit
  * @cm_id: the consumer's id, until PART; its events go there
  * @owner: what the QP knows of this ep (stream/attach.h)
  * @qp: claimed by this ep, or started; referenced
- * @listen: of a startup that is not announced yet
+ * @listen: of a startup that is not announced, until it is released
  * @place: in listener->startups while @listen is set, but for one that gives way; under
  *	listener->startups_lock
  * @since: when it took its place, in jiffies
@@ -94,6 +95,7 @@ struct srnic_ep {
 	atomic_t over;
 	bool hurry;
 	bool killed;
+	bool peer_closed;
 	int error;
 	struct core_patience patience;
 	struct iw_cm_id *cm_id;
@@ -149,11 +151,6 @@ void srnic_ep_part(struct srnic_ep *ep);
 void srnic_ep_release(struct srnic_ep *ep);
 /* Both, whatever the state: an ep that nobody has been told of. */
 void srnic_ep_discard(struct srnic_ep *ep);
-/*
- * Ends the startups that wait for a Request on behalf of this listening id. Any context, no ep's
- * lock needed.
- */
-void srnic_ep_end_startups(struct srnic_dev *dev, const struct srnic_listen *listen);
 
 /* ---- machine.c: what takes it from state to state ---- */
 
@@ -235,8 +232,8 @@ void srnic_startup_done(struct srnic_ep *ep);
 /* ---- teardown.c: OPERATION and the states after it ---- */
 
 enum core_conn_input srnic_teardown_look(struct srnic_ep *ep);
-/* Seconds that a state may last without progress, and in all. */
-void srnic_teardown_patience(enum core_conn_limit limit, u32 *each, u32 *most);
+/* Seconds that DRAINING and LINGER may last without progress, and in all. */
+void srnic_teardown_patience(const struct srnic_ep *ep, u32 *each, u32 *most);
 /* What its state counts as progress; 0 where nothing is. */
 u32 srnic_teardown_progress(const struct srnic_ep *ep);
 /* Closes our half and watches for the peer's. */
@@ -256,7 +253,7 @@ extern unsigned int srnic_max_startups, srnic_max_startups_per_source;
 int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event);
 /* The ep of srnic_ep_passive() takes its place among the startups in progress. */
 void srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
-/* It is announced or has failed; gives back the place, and the ep's reference on listen. */
+/* It is announced or released; gives back the place, and the ep's reference on listen. */
 void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep);
 /* Closes all listening ids of a device. No ep's lock. */
 void srnic_listen_dev_exit(struct srnic_dev *dev);

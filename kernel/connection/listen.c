@@ -48,7 +48,8 @@ MODULE_PARM_DESC(max_startups_per_source, "Those of one source address, at most"
  * @members: struct srnic_listen. Changes under listeners_lock as well
  * @backlog: the largest that a member asked for, 1 at least
  * @startups_lock: protects @startups, @num_startups, @full. Innermost, from process context
- * @startups: struct srnic_ep, the oldest first: accepted, and the Request is not there yet
+ * @startups: struct srnic_ep, the oldest first: accepted, and the Request is not there yet, or was
+ *	refused because the backlog is full. An ep's @listen does not change while it is in here
  * @full: what else has connected waits in TCP's queue for one of them
  */
 struct srnic_listener {
@@ -295,6 +296,18 @@ void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep)
 	kref_put(&listen->ref, free_listen);
 }
 
+/* Ends those that wait for a Request on behalf of this id, which has left the listener. */
+static void end_startups(struct srnic_listener *listener, const struct srnic_listen *listen)
+{
+	struct srnic_ep *ep;
+
+	spin_lock(&listener->startups_lock);
+	list_for_each_entry(ep, &listener->startups, place)
+		if (ep->listen == listen)
+			srnic_ep_over(ep, SRNIC_OVER_ABORT);
+	spin_unlock(&listener->startups_lock);
+}
+
 /* ---- accepting ---- */
 
 static void wake(struct srnic_watch *watch)
@@ -519,7 +532,7 @@ static void leave(struct srnic_listen *listen)
 	listen->open = false;
 	mutex_unlock(&listen->lock);
 	listen->cm_id->rem_ref(listen->cm_id);
-	srnic_ep_end_startups(listen->dev, listen);
+	end_startups(listener, listen);
 	kref_put(&listen->ref, free_listen);
 }
 

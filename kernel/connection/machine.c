@@ -31,7 +31,7 @@ static void begin_patience(struct srnic_ep *ep)
 	each = srnic_startup_patience(limit);
 	most = each;
 	if (limit == CORE_CONN_LIMIT_DRAIN || limit == CORE_CONN_LIMIT_LINGER)
-		srnic_teardown_patience(limit, &each, &most);
+		srnic_teardown_patience(ep, &each, &most);
 	core_patience_begin(&ep->patience, get_jiffies_64(), each * HZ, most * HZ,
 			    srnic_teardown_progress(ep));
 }
@@ -143,8 +143,8 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 	case CORE_CONN_START_QP:
 		return srnic_startup_start_qp(ep);
 	case CORE_CONN_DRAIN_QP:
-		srnic_qp_close(ep->qp, &ep->owner,
-			       atomic_read(&ep->over) == 1 + SRNIC_OVER_PEER_CLOSED);
+		ep->peer_closed = srnic_sock_peer_gone(ep->sock);
+		srnic_qp_close(ep->qp, &ep->owner, ep->peer_closed);
 		break;
 	case CORE_CONN_STOP_QP:
 		srnic_qp_stop(ep->qp, &ep->owner);

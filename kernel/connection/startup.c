@@ -47,7 +47,7 @@ int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct 
 		return PTR_ERR(ep);
 	ep->sock = sock;
 	srnic_sock_names(sock, &ep->local, &ep->remote);
-	WRITE_ONCE(ep->listen, listen);
+	ep->listen = listen;
 	srnic_listen_begun(listen, ep);
 	srnic_frame_local(ep, &(struct iw_cm_conn_param) {});
 	srnic_sock_watch(sock, &ep->watch);

@@ -8,18 +8,18 @@
 #include "connection/ep.h"
 #include "stream/qp.h"
 
-/* Seconds without progress, and in all. */
-#define DRAIN_SECONDS		1
-#define DRAIN_MAX_SECONDS	60
-#define LINGER_SECONDS		3
-#define LINGER_MAX_SECONDS	63
+/*
+ * Seconds without progress, and in all. TCP retransmits after 0.2, 0.6, 1.4 and 3 seconds: a peer
+ * that answers the last of these is not given up.
+ */
+#define STALL_SECONDS	5
+#define MAX_SECONDS	60
 
-void srnic_teardown_patience(enum core_conn_limit limit, u32 *each, u32 *most)
+void srnic_teardown_patience(const struct srnic_ep *ep, u32 *each, u32 *most)
 {
-	bool drain = limit == CORE_CONN_LIMIT_DRAIN;
-
-	*each = drain ? DRAIN_SECONDS : LINGER_SECONDS;
-	*most = drain ? DRAIN_MAX_SECONDS : LINGER_MAX_SECONDS;
+	*each = STALL_SECONDS;
+	/* One that never came to OPERATION has no more than a frame on its way. */
+	*most = ep->startup ? STALL_SECONDS : MAX_SECONDS;
 }
 
 u32 srnic_teardown_progress(const struct srnic_ep *ep)
@@ -45,6 +45,8 @@ static enum core_conn_input look_draining(struct srnic_ep *ep)
 {
 	if (srnic_sock_closed(ep->sock))
 		return CORE_CONN_TCP_CLOSED;
+	if (srnic_sock_peer_gone(ep->sock) && !ep->peer_closed)
+		return CORE_CONN_PEER_CLOSED;
 	return srnic_qp_closed(ep->qp, &ep->owner) ? CORE_CONN_DRAINED : CORE_CONN_NOTHING;
 }
 

@@ -95,6 +95,9 @@ constexpr Row rows[] = {
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_UNDELIVERED),
 	 shut | set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_FAILED), CORE_CONN_LINGER},
 
+	// RFC 5044 8, error 1: the peer has closed, too, and whatever it owes will not come.
+	{set_of(CORE_CONN_DRAINING), set_of(CORE_CONN_PEER_CLOSED), set_of(CORE_CONN_DRAIN_QP),
+	 CORE_CONN_DRAINING},
 	{set_of(CORE_CONN_DRAINING), drained, finish, CORE_CONN_LINGER},
 	// RFC 5044 7.2: both halves are closed; what is overdue is reset.
 	{set_of(CORE_CONN_LINGER),

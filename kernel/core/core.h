@@ -732,7 +732,7 @@ void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict);
 u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term);
 /*
  * The stream comes to a graceful end (RFC 5041 6.2.1): what is posted already, and what the peer
- * has asked to read, still goes out. peer: it has closed its half.
+ * has asked to read, still goes out. peer: it has closed its half. Once more when it does so later.
  */
 void core_tx_close(struct core_tx *tx, u32 posted, bool peer);
 /* Is all that built, and nothing outstanding that could still come? */

@@ -347,9 +347,10 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 
 void core_tx_close(struct core_tx *tx, u32 posted, bool peer)
 {
+	if (!tx->closing)
+		tx->may_take = posted;
 	tx->closing = 1;
-	tx->peer_closed = peer;
-	tx->may_take = posted;
+	tx->peer_closed |= peer;
 }
 
 bool core_tx_closed(struct core_tx *tx)

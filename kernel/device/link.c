@@ -272,13 +272,43 @@ static struct notifier_block netdev_notifier = { .notifier_call = netdev_event }
 
 static struct rdma_link_ops link_ops = { .type = "srnic", .newlink = newlink };
 
+/*
+ * A client of our own devices. The RDMA core takes a device from its clients in the reverse order of
+ * their registration: from us before rdma_cm, which we need and which therefore was there before us.
+ * rdma_cm then destroys its ids, and iw_cm waits for each connection that is being made: it has to
+ * fail at once, and not when the peer's Reply is overdue.
+ */
+static int client_add(struct ib_device *base)
+{
+	if (base->ops.driver_id != (enum rdma_driver_id)SRNIC_DRIVER_ID)
+		return -EOPNOTSUPP;
+	srnic_connect_dev_open(to_srnic_dev(base));
+	return 0;
+}
+
+static void client_remove(struct ib_device *base, void *data)
+{
+	srnic_connect_dev_close(to_srnic_dev(base));
+}
+
+static struct ib_client client = {
+	.name = "srnic",
+	.add = client_add,
+	.remove = client_remove,
+};
+
 int srnic_link_init(void)
 {
 	int err;
 
-	err = register_netdevice_notifier(&netdev_notifier);
+	err = ib_register_client(&client);
 	if (err)
 		return err;
+	err = register_netdevice_notifier(&netdev_notifier);
+	if (err) {
+		ib_unregister_client(&client);
+		return err;
+	}
 	rdma_link_register(&link_ops);
 	return 0;
 }
@@ -288,5 +318,6 @@ void srnic_link_exit(void)
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(SRNIC_DRIVER_ID);
 	unregister_netdevice_notifier(&netdev_notifier);
+	ib_unregister_client(&client);
 	ida_destroy(&indices);
 }

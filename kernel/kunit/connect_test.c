@@ -452,6 +452,13 @@ static void a_silent_peer_has_the_devices_time_or_the_consumers(struct kunit *te
 	expect_peer_timeout(test, sk, 12884, 4);
 	srnic_qp_set_ack_timeout(c->set.qp, 0); /* as from an id that was given none */
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 20);
+	srnic_qp_set_ack_timeout(c->set.qp, 200); /* rdma_cm lets users say so */
+	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 31);
+	c->set.dev->peer_timeout = 0;
+	attr.timeout = 0;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_TIMEOUT), 0);
+	KUNIT_EXPECT_EQ(test, inet_csk(sk)->icsk_user_timeout, 0);
+	KUNIT_EXPECT_FALSE(test, sock_flag(sk, SOCK_KEEPOPEN));
 	attr = (struct ib_qp_attr) { .qp_state = IB_QPS_RESET };
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 0);

@@ -98,35 +98,39 @@ static void say_read(struct kunit *test, struct stream *s, u32 stag, u64 to)
 	}, NULL);
 }
 
-/* The next FPDU that comes to the peer has this opcode. */
-static struct fpdu hear(struct kunit *test, struct stream *s, u8 opcode)
+/* The next FPDU that comes to the peer has this opcode. It is there until the test ends. */
+static const struct fpdu *hear(struct kunit *test, struct stream *s, u8 opcode)
 {
-	struct fpdu fpdu = { };
+	struct fpdu *fpdu = kunit_kzalloc(test, sizeof(*fpdu), GFP_KERNEL);
 	u32 left;
 
-	KUNIT_ASSERT_EQ(test, srnic_test_recv(s->peer, fpdu.octets, 2), 2);
-	fpdu.len = get_unaligned_be16(fpdu.octets);
-	left = ALIGN(fpdu.len + 2, 4) + 2;
-	KUNIT_ASSERT_LE(test, left + 2, sizeof(fpdu.octets));
-	KUNIT_ASSERT_EQ(test, srnic_test_recv(s->peer, fpdu.octets + 2, left), left);
-	KUNIT_ASSERT_EQ(test, opcode_of(&fpdu), opcode);
+	KUNIT_ASSERT_NOT_NULL(test, fpdu);
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(s->peer, fpdu->octets, 2), 2);
+	fpdu->len = get_unaligned_be16(fpdu->octets);
+	left = ALIGN(fpdu->len + 2, 4) + 2;
+	KUNIT_ASSERT_LE(test, left + 2, sizeof(fpdu->octets));
+	KUNIT_ASSERT_EQ(test, srnic_test_recv(s->peer, fpdu->octets + 2, left), left);
+	KUNIT_ASSERT_EQ(test, opcode_of(fpdu), opcode);
 	return fpdu;
 }
 
-/*
- * A Terminate (RFC 5040 4.8), behind which nothing comes. Returns the DDP header in it, if it has
- * one.
- */
-static const u8 *hear_terminate(struct kunit *test, struct stream *s, struct fpdu *fpdu, u8 layer,
-				u8 etype, u8 code)
+/* A Terminate (RFC 5040 4.8), behind which nothing comes. */
+static const struct fpdu *hear_terminate(struct kunit *test, struct stream *s, u8 layer, u8 etype,
+					 u8 code)
 {
+	const struct fpdu *fpdu = hear(test, s, CORE_RDMAP_TERMINATE);
 	u8 octet;
 
-	*fpdu = hear(test, s, CORE_RDMAP_TERMINATE);
 	KUNIT_EXPECT_EQ(test, ulpdu(fpdu)[18], layer << 4 | etype);
 	KUNIT_EXPECT_EQ(test, ulpdu(fpdu)[19], code);
 	KUNIT_EXPECT_EQ(test, srnic_test_recv(s->peer, &octet, 1), 0);
-	return ulpdu(fpdu) + 18 + 6;
+	return fpdu;
+}
+
+/* The DDP header in a Terminate, if it has one. */
+static const u8 *ddp_of(const struct fpdu *terminate)
+{
+	return ulpdu(terminate) + 18 + 6;
 }
 
 static bool operates(struct srnic_qp *qp)
@@ -285,7 +289,7 @@ static void what_goes_out_is_numbered_across_the_wrap(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = octets_for(test), *into = octets + OCTETS;
-	struct fpdu fpdu;
+	const struct fpdu *fpdu;
 	struct stream s;
 	u32 i, n;
 
@@ -295,15 +299,15 @@ static void what_goes_out_is_numbered_across_the_wrap(struct kunit *test)
 		for (i = 0; i < MESSAGES; i++) {
 			post(test, &s, IB_WR_SEND, octets);
 			fpdu = hear(test, &s, CORE_RDMAP_SEND);
-			KUNIT_EXPECT_EQ(test, msn_of(&fpdu), far_msns[n] + i);
+			KUNIT_EXPECT_EQ(test, msn_of(fpdu), far_msns[n] + i);
 			expect_completion(test, IB_WC_SEND);
 		}
 		for (i = 0; i < MESSAGES; i++) {
 			memset(into, 0, OCTETS);
 			post(test, &s, IB_WR_RDMA_READ, into);
 			fpdu = hear(test, &s, CORE_RDMAP_READ_REQUEST);
-			KUNIT_EXPECT_EQ(test, msn_of(&fpdu), far_msns[n] + i);
-			say_response(test, &s, sink_of(&fpdu), octets);
+			KUNIT_EXPECT_EQ(test, msn_of(fpdu), far_msns[n] + i);
+			say_response(test, &s, sink_of(fpdu), octets);
 			expect_completion(test, IB_WC_RDMA_READ);
 			KUNIT_EXPECT_MEMEQ(test, into, octets, OCTETS);
 		}
@@ -316,7 +320,7 @@ static void what_comes_in_is_taken_across_the_wrap(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = octets_for(test), *into = octets + OCTETS;
 	struct srnic_test_mr *mr;
-	struct fpdu fpdu;
+	const struct fpdu *fpdu;
 	struct stream s;
 	u32 i, n;
 
@@ -335,7 +339,7 @@ static void what_comes_in_is_taken_across_the_wrap(struct kunit *test)
 		for (i = 0; i < MESSAGES; i++) {
 			say_read(test, &s, mr->base->rkey, mr->base->iova);
 			fpdu = hear(test, &s, CORE_RDMAP_READ_RESPONSE);
-			KUNIT_EXPECT_MEMEQ(test, ulpdu(&fpdu) + 14, octets, OCTETS);
+			KUNIT_EXPECT_MEMEQ(test, ulpdu(fpdu) + 14, octets, OCTETS);
 		}
 	}
 	srnic_test_expect_nothing_left(test, c);
@@ -349,7 +353,6 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 	static const u32 msns[] = { 1, 0x80000000, 0xffffffff, 0 };
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_mr *mr;
-	struct fpdu fpdu;
 	struct stream s;
 	const u8 *ddp;
 	u32 n;
@@ -365,7 +368,7 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0),
 				CORE_REGION_OK);
 		srnic_tx_unlock(s.qp);
-		ddp = hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 1, 0);
+		ddp = ddp_of(hear_terminate(test, &s, CORE_LAYER_RDMAP, 1, 0));
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 6), 1);	/* the queue */
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 10), msns[n]);
 	}
@@ -381,14 +384,14 @@ static void a_send_with_invalidate_names_the_stag_that_it_was_posted_with(struct
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .ex.invalidate_rkey = 0xa1b2c3d4 };
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
-	struct fpdu fpdu;
+	const struct fpdu *fpdu;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		wr.send_flags = IB_SEND_SIGNALED | (i ? IB_SEND_SOLICITED : 0);
 		KUNIT_ASSERT_EQ(test, ib_post_send(&s.qp->base, &wr, NULL), 0);
 		fpdu = hear(test, &s, opcodes[i]);
-		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ulpdu(&fpdu) + 2), 0xa1b2c3d4);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ulpdu(fpdu) + 2), 0xa1b2c3d4);
 		expect_completion(test, IB_WC_SEND);
 	}
 	srnic_test_expect_nothing_left(test, c);
@@ -411,7 +414,6 @@ static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct 
 {
 	static const enum ib_qp_state ends[] = { IB_QPS_ERR, IB_QPS_RESET };
 	struct srnic_test_conn *c = test->priv;
-	struct fpdu fpdu;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
@@ -422,8 +424,25 @@ static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct 
 			.layer = CORE_LAYER_RDMAP, .etype = 2, .code = 5,
 		});
 		KUNIT_EXPECT_EQ(test, ib_modify_qp(&s.qp->base, &attr, IB_QP_STATE), 0);
-		hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 2, 5);
+		hear_terminate(test, &s, CORE_LAYER_RDMAP, 2, 5);
 	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* RFC 5044 8, error 1, of a peer that closes after we did, too. */
+static void a_peer_that_closes_and_owes_a_read_is_told_so(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	post(test, &s, IB_WR_RDMA_READ, octets_for(test));
+	hear(test, &s, CORE_RDMAP_READ_REQUEST);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&s.qp->base, &attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(s.qp->tx.core.closing)));
+	kernel_sock_shutdown(s.peer, SHUT_WR);
+	hear_terminate(test, &s, CORE_LAYER_LLP, 0, 1);
+	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -432,15 +451,15 @@ static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(stru
 	static const enum ib_wr_opcode opcodes[] = {IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ};
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = octets_for(test);
-	struct fpdu fpdu;
+	const struct fpdu *fpdu;
 	struct stream s;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		s = begin(test, c->set.pd);
 		post_half_bad(test, &s, opcodes[i], octets);
-		hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 0, 0);
-		KUNIT_EXPECT_EQ(test, fpdu.len, 18 + 4);	/* without a header to blame */
+		fpdu = hear_terminate(test, &s, CORE_LAYER_RDMAP, 0, 0);
+		KUNIT_EXPECT_EQ(test, fpdu->len, 18 + 4);	/* without a header to blame */
 		KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
 	}
 	srnic_test_expect_nothing_left(test, c);
@@ -457,11 +476,10 @@ static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit 
 	struct stream s = begin(test, c->set.pd);
 	struct ib_sge sge = { .addr = (uintptr_t)octets, .length = OCTETS, .lkey = 0x99 };
 	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
-	struct fpdu fpdu;
 
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&s.qp->base, &wr, NULL), 0);
 	say_send(test, &s, octets);
-	hear_terminate(test, &s, &fpdu, CORE_LAYER_RDMAP, 0, 0);
+	hear_terminate(test, &s, CORE_LAYER_RDMAP, 0, 0);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), 0);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), 1);
@@ -516,16 +534,16 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = octets_for(test), *into = octets + OCTETS;
 	struct stream s = begin(test, c->set.pd), other;
-	struct fpdu fpdu;
+	const struct fpdu *fpdu;
 	u32 i, sink;
 
 	post(test, &s, IB_WR_RDMA_READ, into);
 	fpdu = hear(test, &s, CORE_RDMAP_READ_REQUEST);
-	sink = sink_of(&fpdu);
+	sink = sink_of(fpdu);
 	for (i = 0; i < ARRAY_SIZE(attempts); i++) {
 		other = begin(test, pd);
 		attempts[i].strike(test, &other, sink, octets);
-		hear_terminate(test, &other, &fpdu, attempts[i].layer, attempts[i].etype,
+		hear_terminate(test, &other, attempts[i].layer, attempts[i].etype,
 			       attempts[i].code);
 		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
 	}
@@ -563,12 +581,12 @@ static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *
 	u8 *octets = octets_for(test);
 	struct stream s = begin(test, c->set.pd), other = begin(test, c->set.pd);
 	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
-	struct fpdu fpdu;
+	const struct fpdu *fpdu;
 
 	say_write(test, &other, mr->base->rkey, mr->base->iova, octets);
 	say_read(test, &other, mr->base->rkey, mr->base->iova);
 	fpdu = hear(test, &other, CORE_RDMAP_READ_RESPONSE);
-	KUNIT_EXPECT_MEMEQ(test, ulpdu(&fpdu) + 14, octets, OCTETS);
+	KUNIT_EXPECT_MEMEQ(test, ulpdu(fpdu) + 14, octets, OCTETS);
 	KUNIT_EXPECT_MEMEQ(test, memory_of(mr), octets, OCTETS);
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -605,13 +623,12 @@ static void a_region_is_for_no_stream_of_another_protection_domain(struct kunit 
 	struct stream s = begin(test, c->set.pd), writer = begin(test, pd),
 		      reader = begin(test, pd);
 	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
-	struct fpdu fpdu;
 
 	say_write(test, &writer, mr->base->rkey, mr->base->iova, octets);
-	hear_terminate(test, &writer, &fpdu, CORE_LAYER_DDP, 1, 2);
+	hear_terminate(test, &writer, CORE_LAYER_DDP, 1, 2);
 	KUNIT_EXPECT_NULL(test, memchr_inv(memory_of(mr), 0, OCTETS));
 	say_read(test, &reader, mr->base->rkey, mr->base->iova);
-	hear_terminate(test, &reader, &fpdu, CORE_LAYER_RDMAP, 1, 3);
+	hear_terminate(test, &reader, CORE_LAYER_RDMAP, 1, 3);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -660,6 +677,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_comes_in_is_taken_across_the_wrap),
 	KUNIT_CASE(a_terminate_names_the_msn_of_the_read_whose_memory_went),
 	KUNIT_CASE(a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once),
+	KUNIT_CASE(a_peer_that_closes_and_owes_a_read_is_told_so),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
 	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),

@@ -185,7 +185,7 @@ static int post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr)
 	if (rq->posted - READ_ONCE(rq->taken) >= rq->ring.entries)
 		return -ENOMEM;
 	ret = srnic_recv_wqe_fill(srnic_ring_slot(&rq->ring, rq->posted), rq->ring.slot_size, wr);
-	if (!ret) /* the slot before prod; pairs with srnic_rq_pending() */
+	if (!ret) /* the slot before prod; pairs with pending() */
 		smp_store_release(&rq->ring.hdr->prod, ++rq->posted);
 	return ret;
 }

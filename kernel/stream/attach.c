@@ -172,6 +172,8 @@ static void restore_callbacks(struct srnic_qp *qp, struct sock *sk)
 
 #define MIN_PEER_TIMEOUT	2000	/* ms: TCP wants to retransmit a few times */
 
+#define MAX_ACK_TIMEOUT		31	/* IBTA has five bits for it */
+
 /* In ms; 0: as long as TCP lets it. IBTA's timeout t is 4.096 us * 2^t, for each try. */
 static u32 peer_timeout(const struct srnic_qp *qp)
 {
@@ -183,16 +185,27 @@ static u32 peer_timeout(const struct srnic_qp *qp)
 		       MIN_PEER_TIMEOUT, SRNIC_MAX_PEER_TIMEOUT * MSEC_PER_SEC);
 }
 
+static void stop_keepalive(struct sock *sk)
+{
+	lock_sock(sk);
+	if (sk->sk_prot->keepalive)
+		sk->sk_prot->keepalive(sk, 0);
+	sock_reset_flag(sk, SOCK_KEEPOPEN);
+	release_sock(sk);
+}
+
 void srnic_qp_watch_peer(struct srnic_qp *qp)
 {
 	u32 timeout = peer_timeout(qp), seconds = timeout / MSEC_PER_SEC;
 	struct sock *sk = qp->sock->sk;
 
 	lockdep_assert_held(&qp->tx.mutex);
-	if (!timeout)
-		return;
 	/* Bounds unacknowledged bytes and probes alike; so the number of probes does not matter. */
 	tcp_sock_set_user_timeout(sk, timeout);
+	if (!timeout) {
+		stop_keepalive(sk);
+		return;
+	}
 	tcp_sock_set_keepidle(sk, max(seconds / 3, 1U));
 	tcp_sock_set_keepintvl(sk, max(seconds / 6, 1U));
 	sock_set_keepalive(sk);
@@ -203,7 +216,7 @@ void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout)
 	if (!timeout)
 		return;
 	mutex_lock(&qp->tx.mutex);
-	qp->ack_timeout = timeout;
+	qp->ack_timeout = min_t(u8, timeout, MAX_ACK_TIMEOUT);
 	srnic_tx_unlock(qp);
 }
 

@@ -59,8 +59,8 @@ struct srnic_qp_owner {
 /* 0; -EINVAL if the QP is not idle, -EBUSY if it has an owner. Any context. */
 int srnic_qp_claim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
 /*
- * The ack timeout that the consumer gave its rdma_cm id, in the units of IBTA's; 0: it gave none, so
- * that of modify_qp stays. Process context.
+ * The ack timeout that the consumer gave its rdma_cm id, unchecked, in IBTA's units; 0: it gave none,
+ * and that of modify_qp stays. Process context.
  */
 void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout);
 /* Gives back a QP that was claimed and not started. Idempotent. Any context. */
@@ -92,7 +92,7 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
  * The stream comes to a graceful end (RFC 5041 6.2.1): what was posted and what the peer has asked
  * to read still goes out; what is posted from now on will be flushed. peer: it has closed its half.
  * If that cut a message short or left a read without its response, it is the error that RFC 5044 8
- * has as number 1. Process context.
+ * has as number 1. Again when the peer closes later. Process context.
  */
 void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, bool peer);
 /* Is all that done, or the QP not this owner's any more? Process context. */

@@ -90,9 +90,10 @@ struct srnic_tx {
 /**
  * struct srnic_rx_half - the receive half of a QP
  *
- * Touched only with the socket's lock held (sk_data_ready, or lock_sock), but for the flush of
- * @receive and @refusal, which happens after the callbacks were taken off the socket. @cursor: in
- * the list of @receive. @refusal: what the Terminate that came says
+ * Touched only with the socket's lock held (sk_data_ready, or lock_sock). Once @core was stopped
+ * under it, nothing of this changes any more but by the engine, which flushes @receive and uses up
+ * @refusal.
+ *
  * @core: what may come next
  * @receive: the receive request in progress
  * @cursor: in the list of @receive

@@ -196,6 +196,12 @@ TEST(ConnectionTeardown, DrainsWhenTheConsumerCloses)
 	expect(CORE_CONN_OPERATION, CORE_CONN_CLOSE, {CORE_CONN_DRAIN_QP}, CORE_CONN_DRAINING);
 }
 
+// RFC 5044 8, error 1: what the peer owes when it closes will not come.
+TEST(ConnectionTeardown, LearnsWhileItDrainsThatThePeerHasClosed)
+{
+	expect(CORE_CONN_DRAINING, CORE_CONN_PEER_CLOSED, {CORE_CONN_DRAIN_QP}, CORE_CONN_DRAINING);
+}
+
 TEST(ConnectionTeardown, ClosesOnceDrainedOrWhenThatIsInVain)
 {
 	for (Input input : {CORE_CONN_DRAINED, CORE_CONN_TIMEOUT, CORE_CONN_TCP_CLOSED,

@@ -487,6 +487,20 @@ TEST(Closing, WaitsForReadsWhileThePeerMayAnswer)
 	EXPECT_TRUE(core_tx_closed(&end.tx));
 }
 
+// What was posted since this end closed stays unsent when the peer closes as well.
+TEST(Closing, ThePeersCloseLetsNothingMoreOut)
+{
+	SendEnd end;
+
+	end.post(SRNIC_OP_SEND, 8);
+	core_tx_close(&end.tx, 1, false);
+	end.post(SRNIC_OP_SEND, 8);
+	core_tx_close(&end.tx, 2, true);
+	end.send_all();
+	EXPECT_EQ(end.out.size(), 1u);
+	EXPECT_TRUE(core_tx_closed(&end.tx));
+}
+
 // RFC 5044 7.1.2 rule 4: a responder whose peer closes without an FPDU will never send.
 TEST(Closing, AHeldResponderHasNothingToWaitFor)
 {

@@ -37,7 +37,7 @@ cable_up() {
 reach() { ip netns exec "$1" ping -q -c 1 -w 10 "$2" >/dev/null; }
 
 devices_up() {
-	modprobe rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
+	modprobe -a ib_uverbs rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
 		ns1 rdma link add srnic1 type srnic netdev veth1
 }
 

@@ -63,7 +63,7 @@ void verify(const uint8_t *at, uint32_t len, uint64_t seed, const char *what)
 	}
 }
 
-Link::Link(rdma_cm_id *id) : id(id), out(data_size), in(data_size)
+Link::Link(rdma_cm_id *connected) : id(connected), out(data_size), in(data_size)
 {
 	ibv_qp_init_attr attr{};
 	const int access =

@@ -263,6 +263,7 @@ Cases limit_cases()
 		 locked_memory},
 		{"rdma.max of a control group: EAGAIN beyond it, and works again after raising it",
 		 rdma_objects},
-		{"memory.max of a control group: rings and reads are charged, and rings end there", group_memory},
+		{"memory.max of a control group: rings and reads are charged, and rings end there",
+		 group_memory},
 	};
 }
