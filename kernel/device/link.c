@@ -273,10 +273,10 @@ static struct notifier_block netdev_notifier = { .notifier_call = netdev_event }
 static struct rdma_link_ops link_ops = { .type = "srnic", .newlink = newlink };
 
 /*
- * A client of our own devices. The RDMA core takes a device from its clients in the reverse order of
- * their registration: from us before rdma_cm, which we need and which therefore was there before us.
- * rdma_cm then destroys its ids, and iw_cm waits for each connection that is being made: it has to
- * fail at once, and not when the peer's Reply is overdue.
+ * A client of our own devices. The RDMA core takes a device from its clients in the reverse order
+ * of their registration: from us before rdma_cm, which we need and which is therefore registered
+ * first. rdma_cm then destroys its ids, and iw_cm waits for each connection that is being made: it
+ * has to fail at once, and not when the peer's Reply is overdue.
  */
 static int client_add(struct ib_device *base)
 {

@@ -59,8 +59,8 @@ struct srnic_qp_owner {
 /* 0; -EINVAL if the QP is not idle, -EBUSY if it has an owner. Any context. */
 int srnic_qp_claim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
 /*
- * The ack timeout that the consumer gave its rdma_cm id, unchecked, in IBTA's units; 0: it gave none,
- * and that of modify_qp stays. Process context.
+ * The ack timeout that the consumer gave its rdma_cm id, unchecked, in IBTA's units; 0: it gave
+ * none, and that of modify_qp stays. Process context.
  */
 void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout);
 /* Gives back a QP that was claimed and not started. Idempotent. Any context. */

@@ -33,7 +33,7 @@ struct Error {
 
 constexpr Error no_error = {0xff, 0, 0, Included::nothing};
 
-// RFC 5040 figure 9: error type 0 of layer RDMAP; any code will do, and no header is there to blame.
+// RFC 5040 figure 9: error type 0 of layer RDMAP. Any code will do, and there is no header to blame.
 constexpr Error local_catastrophic = {CORE_LAYER_RDMAP, 0, 0, Included::nothing};
 
 // The RDMA header is only ever that of an RDMA Read Request.

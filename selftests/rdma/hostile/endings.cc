@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 constexpr u32 reads = 4; // the victim's IRD
 constexpr int window = 16384;
 constexpr size_t piece = 32768;
-constexpr milliseconds pause{100}, silence{2500}; // silence: longer than a drain waits
+constexpr milliseconds pause{100}, silence{7000}; // silence: longer than a drain waits
 
 // The Read Responses in the stream, each from TO 0 on, without gaps.
 void want_responses(const Octets &stream, u64 length)
