@@ -19,8 +19,8 @@ static int __init srnic_init(void)
 	if (err)
 		return err;
 	/*
-	 * Storage and NFS write back dirty pages through us, so the queue must make progress
-	 * without memory.
+	 * WQ_MEM_RECLAIM: storage and NFS write back dirty pages through this queue, so it must
+	 * make progress without memory.
 	 */
 	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	if (!srnic_wq)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The device: one ib_device on top of one net_device, and what every file of the module shares.
+ * The device, one ib_device on top of one net_device, and declarations that all files share.
  */
 #ifndef SRNIC_H
 #define SRNIC_H
@@ -16,7 +16,7 @@
 #error "srnic needs a 64-bit kernel without PREEMPT_RT"
 #endif
 
-/* Device limits, as query_device reports them. Those of the ring formats are in srnic-abi.h. */
+/* Device limits, as query_device reports them. Limits of the ring formats are in srnic-abi.h. */
 #define SRNIC_MAX_QP		65536
 #define SRNIC_MAX_QP_WR		16384
 #define SRNIC_MAX_CQ		65536
@@ -37,13 +37,12 @@ struct srnic_stats;
 /**
  * struct srnic_dev_connections - the connections of a device (ep.c)
  * @lock: irqsave; protects @eps, @num, @dying. Innermost
- * @eps: those that have not ended yet; one that ends leaves the list before it drops its own
- *	reference
- * @num: eps whose memory exists
- * @dying: no new ones
- * @idle: woken when @num gets 0
+ * @eps: eps that have not ended yet; an ep leaves the list before it drops its own reference
+ * @num: eps not freed yet
+ * @dying: new connections are refused
+ * @idle: woken when @num becomes 0
  * @announced: incoming connections that the consumer may still accept or reject, by the number that
- *	iw_cm keeps for us
+ *	iw_cm keeps as provider_data
  * @next_announced: where the search for a free number starts
  */
 struct srnic_dev_connections {
@@ -60,25 +59,25 @@ struct srnic_dev_connections {
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
- * @netdev_tracker: that reference
- * @qps: struct ib_qp by number. Entries are erased, under its lock, before a QP is freed: who needs
- *	more than the address takes a reference under that lock (srnic_qp_find())
- * @num_qps: how many there are, at most SRNIC_MAX_QP
- * @mrs: regions by dense index (24 bits). Entries are erased before a region is freed; readers use
- *	RCU
+ * @netdev_tracker: tracks that reference
+ * @qps: struct ib_qp by number. An entry is erased, under the xarray's lock, before its QP is
+ *	freed: to use more than the address, take a reference under that lock (srnic_qp_find())
+ * @num_qps: number of QPs, at most SRNIC_MAX_QP
+ * @mrs: regions by dense index (24 bits). An entry is erased before its region is freed; readers
+ *	use RCU
  * @next_qpn: where the search for a free QP number starts
  * @next_mr: where the search for a free index starts
- * @num_mrs: how many there are, at most SRNIC_MAX_MR
+ * @num_mrs: number of regions, at most SRNIC_MAX_MR
  * @stag_key: key of the STag permutation, random per device
  * @stats: counters, per CPU (stats.h)
- * @pd_ids: numbers of PDs, which regions and QPs are compared by
+ * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
  * @srq_ids: numbers of SRQs, likewise
- * @crc: administrator's wish: use CRCs (RFC 5044 4.4); read by connection setup
- * @markers: administrator's wish: receive markers (RFC 5044 4.3); read by connection setup
- * @peer_timeout: administrator's wish: seconds after which a silent peer counts as gone; 0: TCP's
- *	own time. Read when a QP starts
- * @index: small number unique among the module's devices
+ * @crc: sysfs mpa_crc: use CRCs (RFC 5044 4.4); read by connection setup
+ * @markers: sysfs mpa_markers: receive markers (RFC 5044 4.3); read by connection setup
+ * @peer_timeout: sysfs peer_timeout: seconds until a peer that does not answer counts as gone; 0:
+ *	TCP's own time. Read when a QP starts, and when modify_qp changes its timeout
+ * @index: small number, unique among the module's devices
  * @connections: its connections
  */
 struct srnic_dev {
@@ -110,7 +109,7 @@ static inline struct srnic_dev *to_srnic_dev(struct ib_device *base)
 
 struct srnic_pd {
 	struct ib_pd base;
-	u32 id;			/* what core_region.pd is compared with */
+	u32 id;			/* compared with core_region.pd */
 };
 
 static inline struct srnic_pd *to_srnic_pd(struct ib_pd *base)
@@ -128,8 +127,8 @@ static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *base)
 }
 
 /*
- * No entry is left. xa_empty() asks for more: an allocation that failed may have left empty nodes,
- * for xa_destroy().
+ * No entry is left. xa_empty() is stricter: a failed allocation may leave empty nodes, which
+ * xa_destroy() frees.
  */
 static inline bool srnic_xa_vacant(struct xarray *xa)
 {
@@ -139,8 +138,8 @@ static inline bool srnic_xa_vacant(struct xarray *xa)
 }
 
 /*
- * For everything that may not run where it is noticed: transmit passes, connection events. Lives as
- * long as the module.
+ * Runs transmit passes, connection events and other work that cannot run in the caller's context.
+ * Lives as long as the module.
  */
 extern struct workqueue_struct *srnic_wq;
 

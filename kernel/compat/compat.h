@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What differs between the kernels that srnic builds for (6.5 and later), seen from 6.12. Nothing
- * else lives here, and no other file asks for a kernel version.
+ * Differences between the kernels that srnic builds for (6.5 and later). The rest of the driver is
+ * written for 6.12; only this folder checks kernel versions.
  */
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
@@ -28,9 +28,9 @@ static inline struct page *ib_virt_dma_to_page(u64 dma_addr)
 #endif
 
 /*
- * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is free: a
- * link-local one whose lower half is never zero, as rdma-core's tests want. Before, rdma_cm looks
- * for the interface's hardware address.
+ * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is ours to choose: a
+ * link-local one whose lower half is never zero, as rdma-core's tests want. Before 6.6 rdma_cm
+ * looks for the interface's hardware address.
  */
 static inline void srnic_compat_gid(const struct ib_device *base, const struct net_device *netdev,
 				    union ib_gid *gid)
@@ -45,9 +45,9 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 }
 
 /*
- * Between ib_alloc_device and ib_register_device: a new ib_device starts in the initial namespace.
- * Where devices belong to one namespace each ("exclusive"), it has to be that of its interface;
- * later kernels may do this themselves.
+ * Call between ib_alloc_device() and ib_register_device(). A new ib_device starts in the initial
+ * namespace. If each device belongs to one namespace ("exclusive"), it must be the interface's
+ * namespace; later kernels may do this themselves.
  */
 static inline void srnic_compat_set_net(struct ib_device *base, struct net *net)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The network namespace, the QP and the timeout of an iw_cm consumer. iw_cm ids do not say them,
- * but their only user in the kernel is rdma_cm (cma_iw_listen(), cma_connect_iw()), which keeps its
- * own id behind ->context; struct rdma_cm_id is the first member of its private one. True of 6.1
- * and 6.12.
+ * The network namespace, the QP and the timeout of an iw_cm consumer. An iw_cm id has none of them,
+ * but its only user in the kernel is rdma_cm (cma_iw_listen(), cma_connect_iw()), whose own id is
+ * in ->context; struct rdma_cm_id is the first member of its private one. True of 6.1 and 6.12.
  */
 #ifndef SRNIC_COMPAT_IWCM_NET_H
 #define SRNIC_COMPAT_IWCM_NET_H
@@ -18,7 +17,7 @@ static inline struct net *srnic_iwcm_net(const struct iw_cm_id *id)
 	return cma->route.addr.dev_addr.net;
 }
 
-/* Kernel consumers' only: a user's QP is not known to the kernel's part of rdma_cm. */
+/* For kernel consumers only: rdma_cm in the kernel does not know a user's QP. */
 static inline struct ib_qp *srnic_iwcm_qp(const struct iw_cm_id *id)
 {
 	const struct rdma_cm_id *cma = id->context;
@@ -27,9 +26,8 @@ static inline struct ib_qp *srnic_iwcm_qp(const struct iw_cm_id *id)
 }
 
 /*
- * RDMA_OPTION_ID_ACK_TIMEOUT, or 0. Before a connection is made or accepted rdma_cm tells it with
- * the attributes of the QP's next state; of a state that iw_cm has no attributes for it tells
- * nothing else, whatever it returns.
+ * RDMA_OPTION_ID_ACK_TIMEOUT, or 0. rdma_cm returns it with the attributes of a QP state. iw_cm has
+ * no attributes for ERR, so nothing else is filled in, and the return value does not matter.
  */
 static inline u8 srnic_iwcm_ack_timeout(const struct iw_cm_id *id)
 {

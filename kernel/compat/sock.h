@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A socket that is written to by whoever comes along must not touch the page fragment of the
- * running task. 6.2 has a flag for it; before, only an allocation mask without direct reclaim keeps
- * TCP from it.
+ * Any task may write to our sockets, so TCP must not use the page fragment of the running task. 6.2
+ * has a flag for that; before, only an allocation mask without direct reclaim prevents it.
  */
 #ifndef SRNIC_COMPAT_SOCK_H
 #define SRNIC_COMPAT_SOCK_H

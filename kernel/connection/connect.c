@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * iw_cm's connect, accept and reject: whose QP it is, the addresses, and the frame with which the
- * startup phase begins or is answered (RFC 5044 7.1.2). Listening is listen.c's.
+ * iw_cm's connect, accept and reject: the checks of the QP, the addresses, and the frame that
+ * begins or answers the startup phase (RFC 5044 7.1.2). listen.c listens.
  */
 #include <linux/sched/signal.h>
 #include <net/addrconf.h>
@@ -14,8 +14,8 @@
 /* ---- connect ---- */
 
 /*
- * A QP number is no secret, and iw_cm asks for no more: a user's QP is connected by the process
- * that created it, a kernel consumer's by way of the id that has it.
+ * QP numbers are not secret, and iw_cm checks nothing else. Only the process that created a user's
+ * QP may connect it, and only the id that has a kernel consumer's QP.
  */
 static bool may_connect(const struct iw_cm_id *id, const struct srnic_qp *qp)
 {
@@ -42,7 +42,7 @@ static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 	return 0;
 }
 
-/* A link-local address means the device's own link. */
+/* A link-local address without a scope is on the device's link. */
 static void scope(struct sockaddr_storage *addr, const struct net_device *netdev)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
@@ -53,8 +53,7 @@ static void scope(struct sockaddr_storage *addr, const struct net_device *netdev
 }
 
 /*
- * iw_cm's mapped addresses: where a port mapper is at work that is where the peer really listens,
- * else they are equal.
+ * Uses iw_cm's mapped addresses. With a port mapper the peer listens there; else both are equal.
  */
 static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
 {
@@ -111,7 +110,7 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 /* ---- accept and reject ---- */
 
 /*
- * The connection that iw_cm means, locked and referenced; NULL if it is gone: the peer or the time.
+ * The connection of this id, locked and referenced; NULL if it is gone (closed or timed out).
  */
 static struct srnic_ep *find_announced(struct iw_cm_id *id)
 {
@@ -144,9 +143,8 @@ static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 }
 
 /*
- * From an error on iw_cm does not call us again for this connection, so the peer gets its refusal
- * here. A second accept before the first one is done ends it without further events, as iw_cm then
- * expects.
+ * After an error iw_cm does not call us again for this connection, so the refusal is sent here. A
+ * second accept before the first is done ends the connection without events, as iw_cm expects.
  */
 int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

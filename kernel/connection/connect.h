@@ -12,11 +12,11 @@
 
 /* A device without connections. */
 void srnic_connect_dev_init(struct srnic_dev *dev);
-/* Connections may be made, at first or again. Process context, and so are those that follow. */
+/* Allows new connections. Process context, like the next two. */
 void srnic_connect_dev_open(struct srnic_dev *dev);
-/* Ends all of them, and makes no more; waits for nothing. */
+/* Ends all connections and refuses new ones. Does not wait. */
 void srnic_connect_dev_close(struct srnic_dev *dev);
-/* The same, and ends all listeners; waits until all of that is done. */
+/* The same, ends all listeners, and waits until all of them are gone. */
 void srnic_connect_dev_exit(struct srnic_dev *dev);
 
 /* iw_cm verbs */

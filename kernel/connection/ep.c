@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An ep: its references, its creation and death, and what reaches it from the QP, the listener and
- * the device.
+ * An ep: references, creation and release, and calls from the QP and the device.
  */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -10,7 +9,7 @@
 #include "connection/ep.h"
 #include "stream/qp.h"
 
-/* ---- references, and what makes its work run ---- */
+/* ---- references, and queueing its work ---- */
 
 static void free_ep(struct kref *ref)
 {
@@ -39,7 +38,7 @@ void srnic_ep_kick(struct srnic_ep *ep)
 {
 	srnic_ep_get(ep);
 	if (mod_delayed_work(srnic_wq, &ep->work, 0))
-		srnic_ep_put(ep);	/* it was pending with a reference of its own */
+		srnic_ep_put(ep);	/* it was pending and has a reference */
 }
 
 static void wake(struct srnic_watch *watch)
@@ -55,7 +54,7 @@ void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why)
 		srnic_ep_kick(ep);
 }
 
-/* ---- what the QP sees of it ---- */
+/* ---- calls from the QP ---- */
 
 static struct srnic_ep *ep_of(struct srnic_qp_owner *owner)
 {
@@ -83,9 +82,9 @@ static const struct srnic_qp_owner_ops owner_ops = {
 	.over = owner_over,
 };
 
-/* ---- creation and death ---- */
+/* ---- creation and release ---- */
 
-/* Makes it one of the device's, unless that goes. */
+/* Adds the ep to the device's list. -ENODEV: the device is going away. */
 static int enlist(struct srnic_ep *ep)
 {
 	struct srnic_dev_connections *conns = &ep->dev->connections;
@@ -236,7 +235,7 @@ void srnic_connect_dev_close(struct srnic_dev *dev)
 	list_for_each_entry(ep, &conns->eps, link) {
 		WRITE_ONCE(ep->killed, true);
 		srnic_ep_over(ep, SRNIC_OVER_ABORT);
-		srnic_ep_kick(ep);	/* also those whose stream was over before */
+		srnic_ep_kick(ep);	/* srnic_ep_over() skips eps that are over already */
 	}
 	spin_unlock_irq(&conns->lock);
 }
@@ -245,7 +244,7 @@ static bool all_gone(struct srnic_dev_connections *conns)
 {
 	bool gone;
 
-	/* The lock: whoever frees the last one is done with the device. */
+	/* Under the lock: free_ep() of the last ep must be done with the device. */
 	spin_lock_irq(&conns->lock);
 	gone = !conns->num;
 	spin_unlock_irq(&conns->lock);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An ep (endpoint), for the files that connections are made of: ep.c, the object; frame.c and
- * events.c, which speak to the peer during startup and to the consumer; startup.c and teardown.c,
- * what its states look for; machine.c, which runs it; connect.c and listen.c, the verbs. Below them
- * all is socket.c. Its states, and what leads from one to another, are the core's
- * (core/connection.cc).
+ * An ep (endpoint), for the files that implement connections: ep.c, the object; frame.c, startup
+ * frames; events.c, events for the consumer; startup.c and teardown.c, the inputs of each state;
+ * machine.c, the state machine; connect.c and listen.c, the verbs. All use socket.c. The states and
+ * their transitions are the core's (core/connection.cc).
  */
 #ifndef SRNIC_EP_H
 #define SRNIC_EP_H
@@ -22,8 +21,9 @@ struct srnic_listen;
 struct srnic_qp;
 
 /*
- * What only the startup phase needs: the frames in both directions, and what they said. @refusal:
- * the consumer's private data for a Reply that rejects; its own memory, while it is laid out.
+ * State of the startup phase: the frames in both directions, and what the ends agreed on. @refusal:
+ * the consumer's private data for a Reply that rejects; the consumer's memory, valid only while the
+ * Reply is laid out.
  */
 struct srnic_startup {
 	struct core_mpa_local local;
@@ -40,45 +40,44 @@ struct srnic_startup {
 /**
  * struct srnic_ep - one TCP connection
  *
- * Owner: its own work moves it from state to state, and is the only one to release the socket.
- * Verbs take @lock to make the first move (connect, accept, reject); everybody else calls
- * srnic_ep_over().
+ * Its work moves it from state to state. The verbs connect, accept and reject do so too, under
+ * @lock; all other code calls srnic_ep_over(). The socket is released with @lock held.
  *
  *	reference held by		from			until
  *	the machine itself		creation		DEAD
  *	pending or running work		being queued		the end of the run
- *	dev->connections.announced	ANNOUNCED		@id is set and answered, or given up
+ *	dev->connections.announced	the request event	ESTABLISHED is reported, or PART
  *	the QP, as its @owner		srnic_qp_claim()	unclaim, or srnic_qp_stop()
  *
- * The ep in turn holds the device's count (srnic_connect_dev_exit() waits for it), the namespace,
- * and where they are not NULL the id, the QP, the listening id and the socket. The memory may be
- * freed in any context, since all of these but the count are gone when it is DEAD.
+ * The ep itself holds the device's count (srnic_connect_dev_exit() waits for it), the namespace,
+ * and where not NULL the id, the QP, the listening id and the socket. It may be freed in any
+ * context, since a DEAD ep holds only the count.
  *
  * @ref: as in the table above
- * @link: in dev->connections.eps, under that lock
- * @lock: everything without another rule. Taken in process context only; tx.mutex, socket locks, a
- *	listening id's lock and iw_cm's spinlocks nest inside; a listener's lock does not
+ * @link: in dev->connections.eps, under dev->connections.lock
+ * @lock: protects everything without another rule. Taken in process context only; tx.mutex, socket
+ *	locks, a listening id's lock and iw_cm's spinlocks nest inside; a listener's lock does not
  * @work: runs the machine; also its timer
- * @watch: on @sock, but for OPERATION and DRAINING, when the QP has its callbacks
+ * @watch: on @sock, except in OPERATION and DRAINING, when the QP has the callbacks
  * @dev: never changes
  * @net: likewise
  * @sock: released by RELEASE
- * @state: the core's word; changes in machine.c only
- * @over: 0, or 1 + enum srnic_over; the first one stays; atomic
- * @hurry: an ABORT came: no time may be lost; only ever set
- * @killed: the device goes: do not linger; only ever set
- * @peer_closed: the QP knows that no more will come
+ * @state: the core's; changes in machine.c, and in srnic_ep_discard()
+ * @over: 0, or 1 + enum srnic_over; the first reason stays; atomic
+ * @hurry: an ABORT came: do not drain; never cleared
+ * @killed: the device goes away: do not linger; never cleared
+ * @peer_closed: the QP was told that the peer has closed its half
  * @error: the errno of the last input that has one
- * @patience: how long the state may last, in jiffies; not of a state without a limit
- * @cm_id: the consumer's id, until PART; its events go there
- * @owner: what the QP knows of this ep (stream/attach.h)
+ * @patience: how long the state may last, in jiffies; unused in a state without a limit
+ * @cm_id: the consumer's id, for events; until PART
+ * @owner: this ep for the QP (stream/attach.h)
  * @qp: claimed by this ep, or started; referenced
- * @listen: of a startup that is not announced, until it is released
- * @place: in listener->startups while @listen is set, but for one that gives way; under
+ * @listen: the listening id of a startup, until it is announced or released
+ * @place: in listener->startups while @listen is set, unless this ep gave way; under
  *	listener->startups_lock
  * @since: when it took its place, in jiffies
  * @announced_id: 0, or its number in dev->connections.announced
- * @startup: NULL from OPERATION on
+ * @startup: NULL once OPERATION was reached
  * @local: our address
  * @remote: the peer's
  */
@@ -110,65 +109,63 @@ struct srnic_ep {
 };
 
 /*
- * All that follows is called in process context with the ep's lock held, but for what says
- * otherwise.
+ * Unless noted, everything below is called in process context with the ep's lock held.
  */
 
 /* ---- ep.c: the object and its work ---- */
 
 /*
- * Locked, and with a reference of the caller's: srnic_ep_unlock_put() lets the machine go. No ep's
- * lock held before.
+ * Returns the ep locked, with a reference for the caller; its work waits until
+ * srnic_ep_unlock_put(). Call without any ep's lock.
  */
 struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net);
 void srnic_ep_unlock_put(struct srnic_ep *ep);
 void srnic_ep_get(struct srnic_ep *ep);
 void srnic_ep_put(struct srnic_ep *ep);
 /*
- * The stream is over, or shall be; so is a startup. Any context; idempotent, the first reason
- * counts (a later ABORT still hurries a graceful close). The ep's work does the rest:
- * srnic_qp_stop(), the socket's shutdown and release, and the events that iw_cm is owed, each at
- * most once.
+ * Ends the stream or the startup. Any context; idempotent: the first reason counts (a later ABORT
+ * still hurries a graceful close). The ep's work does the rest: srnic_qp_stop(), the socket's
+ * shutdown and release, and iw_cm's events, each at most once.
  */
 void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
-/* Has the machine run soon. Any context; the caller's reference keeps the ep while this runs. */
+/* Queues the ep's work. Any context; the caller holds a reference. */
 void srnic_ep_kick(struct srnic_ep *ep);
 /*
- * Gives the QP back, claimed or stopped: its consumer can connect it anew, so this comes before it
- * is told of a failure.
+ * Drops the QP, claimed or stopped, so that the consumer can connect it again. Must come before the
+ * consumer learns of a failure.
  */
 void srnic_ep_drop_qp(struct srnic_ep *ep);
-/* Ends the time in which accept and reject can find it. */
+/* After this, accept and reject do not find the ep. */
 void srnic_ep_forget_announcement(struct srnic_ep *ep);
-/* Gives back its place among the startups of a listening id. */
+/* Gives up its place among the startups of a listening id. */
 void srnic_ep_leave_listener(struct srnic_ep *ep);
-/* Lets go of the consumer's objects: no event follows. */
+/* Releases the consumer's objects: no event follows. */
 void srnic_ep_part(struct srnic_ep *ep);
 /*
- * Lets go of everything else, once it has parted and is DEAD; a connection that is not over is
- * reset. The caller still has a reference.
+ * Releases everything else. The ep has parted and is DEAD; an open connection is reset. The caller
+ * still has a reference.
  */
 void srnic_ep_release(struct srnic_ep *ep);
-/* Both, whatever the state: an ep that nobody has been told of. */
+/* Both, in any state: for an ep that the consumer does not know about. */
 void srnic_ep_discard(struct srnic_ep *ep);
 
-/* ---- machine.c: what takes it from state to state ---- */
+/* ---- machine.c: the state machine ---- */
 
-/* The body of ep->work. */
+/* The body of ep->work. No ep's lock. */
 void srnic_ep_work(struct work_struct *work);
-/* Its first state: the work goes on from there. */
+/* Sets the first state; the work continues from there. */
 void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state);
-/* What has happened that its state waits for, of which the work takes care. */
+/* The next input for the current state, or NOTHING. For the work. */
 enum core_conn_input srnic_ep_look(struct srnic_ep *ep);
 /*
- * Something has happened: does all that follows at once. False if it means nothing in this state.
- * The time of a new state is kept by the work only, so a verb kicks it afterwards.
+ * Handles an input and those that follow from it. False if it means nothing in this state. Only the
+ * work arms the timer of a new state, so a verb calls srnic_ep_kick() afterwards.
  */
 bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input);
 
 /* ---- frame.c: the frames of startup, in ep->startup ---- */
 
-/* What this end offers, or asks for; a consumer that has not said anything yet offers nothing. */
+/* Sets what this end offers or asks for. Before the consumer decides, param is empty. */
 void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
 /* Lays out the Request. -EINVAL: the private data does not fit. */
 int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
@@ -177,27 +174,28 @@ int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *para
  */
 int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
 /*
- * Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2), with startup->refusal: up to 255 octets
- * always fit.
+ * Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2), with startup->refusal: up to 255 bytes,
+ * which always fit.
  */
 void srnic_frame_refusal(struct srnic_ep *ep);
 /*
- * Lays out agreed.error in a Terminate, as RFC 6581 8 wants it of an initiator: the only FPDU that
- * it ever sends.
+ * Lays out agreed.error in a Terminate, as RFC 6581 8 requires of an initiator: the only FPDU that
+ * it sends.
  */
 void srnic_frame_terminate(struct srnic_ep *ep);
-/* Hands on what is laid out: 1 when TCP has all of it, 0 when some is left, or -errno. */
+/* Sends the frame laid out: 1 when TCP has all of it, 0 when some is left, or -errno. */
 int srnic_frame_send(struct srnic_ep *ep);
 /*
- * Reads the peer's frame and not an octet beyond it: 1 when it is complete and valid, 0, or -errno.
- * One whose private data iw_cm cannot carry counts as improperly formatted (RFC 5044 7.1.2 rule 9).
+ * Reads the peer's frame and not a byte beyond it: 1 when complete and valid, 0 if not complete, or
+ * -errno. A frame with too much private data for iw_cm counts as improperly formatted (RFC 5044
+ * 7.1.2 rule 9).
  */
 int srnic_frame_receive(struct srnic_ep *ep, bool reply);
 /* The consumer's part of a received frame's private data. */
 u8 *srnic_frame_private(struct srnic_startup *startup, const struct core_mpa_frame *frame,
 			u32 *len);
 
-/* ---- events.c: iw_cm's events; the ep's work only, cm_id valid (listen for a request) ---- */
+/* ---- events.c: iw_cm's events; from the ep's work only, cm_id set (listen for a request) ---- */
 
 int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status);
 /* A failed connect(). */
@@ -208,21 +206,21 @@ enum core_conn_input srnic_report_connected(struct srnic_ep *ep);
 void srnic_report_rejected(struct srnic_ep *ep);
 void srnic_report_established(struct srnic_ep *ep);
 /*
- * Hands the connection to the consumer, under a number by which accept and reject find it for as
- * long as it is there. Outcome: TOOK_REQUEST, BUSY, or BROKEN.
+ * Announces the connection to the consumer, with a number by which accept and reject find it.
+ * Outcome: TOOK_REQUEST, BUSY, or BROKEN.
  */
 enum core_conn_input srnic_report_request(struct srnic_ep *ep);
 
 /* ---- startup.c: the states before OPERATION ---- */
 
 /*
- * Takes over an accepted socket (0), which then belongs to the new ep; so does the reference on
- * listen. No ep's lock.
+ * Makes an ep of an accepted socket. If it returns 0, the ep owns the socket and the caller's
+ * reference on listen. No ep's lock.
  */
 int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock);
-/* What has happened that the state waits for; BROKEN: ep->error says how. */
+/* The next input of a startup state; BROKEN: the reason is in ep->error. */
 enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
-/* Seconds that a state with this limit may last. */
+/* Seconds that a state with this limit may last. Any context. */
 u32 srnic_startup_patience(enum core_conn_limit limit);
 /* Outcome: QP_STARTED or QP_REFUSED. */
 enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep);
@@ -234,9 +232,9 @@ void srnic_startup_done(struct srnic_ep *ep);
 enum core_conn_input srnic_teardown_look(struct srnic_ep *ep);
 /* Seconds that DRAINING and LINGER may last without progress, and in all. */
 void srnic_teardown_patience(const struct srnic_ep *ep, u32 *each, u32 *most);
-/* What its state counts as progress; 0 where nothing is. */
+/* A number that changes with progress; 0 in states that count none. */
 u32 srnic_teardown_progress(const struct srnic_ep *ep);
-/* Closes our half and watches for the peer's. */
+/* Closes our half and watches the socket for the peer's close. */
 void srnic_teardown_shut(struct srnic_ep *ep);
 
 /* ---- listen.c: listening ids ---- */
@@ -247,13 +245,13 @@ void srnic_teardown_shut(struct srnic_ep *ep);
 extern unsigned int srnic_max_startups, srnic_max_startups_per_source;
 
 /*
- * Delivers a CONNECT_REQUEST; -ECONNABORTED if the id listens no more, -ENOMEM if its backlog is
+ * Delivers a CONNECT_REQUEST; -ECONNABORTED if the id no longer listens, -ENOMEM if its backlog is
  * full.
  */
 int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event);
-/* The ep of srnic_ep_passive() takes its place among the startups in progress. */
+/* Adds the ep of srnic_ep_passive() to the startups in progress. */
 void srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
-/* It is announced or released; gives back the place, and the ep's reference on listen. */
+/* Removes the ep, announced or released, and drops its reference on listen. */
 void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep);
 /* Closes all listening ids of a device. No ep's lock. */
 void srnic_listen_dev_exit(struct srnic_dev *dev);

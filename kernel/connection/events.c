@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What iw_cm's consumers are told of a connection. The ep's work tells it, as long as the
- * consumer's id is there.
+ * iw_cm events for consumers. The ep's work raises them while the ep has the consumer's id.
  */
 #include "connection/connect.h"
 #include "connection/ep.h"
@@ -15,13 +14,13 @@ int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
 
 static u8 clamp_depth(u16 depth, u16 max)
 {
-	return min_t(u16, depth, max); /* CORE_MPA_AUTO (not told) becomes the most that there is */
+	return min_t(u16, depth, max); /* CORE_MPA_AUTO (not negotiated) becomes the maximum */
 }
 
 /*
- * RFC 6581 9.1: the consumer learns the peer's IRD and ORD. rdma_cm calls what the event has as ird
- * the consumer's initiator depth, which is bounded by the peer's IRD, and what it has as ord its
- * responder resources.
+ * RFC 6581 9.1: the consumer learns the peer's IRD and ORD. rdma_cm reports the event's ird as the
+ * consumer's initiator depth, which the peer's IRD bounds, and its ord as the consumer's responder
+ * resources.
  */
 static void tell_depths(struct iw_cm_event *event, const struct core_mpa_frame *peer)
 {
@@ -29,7 +28,7 @@ static void tell_depths(struct iw_cm_event *event, const struct core_mpa_frame *
 	event->ord = peer->enhanced ? clamp_depth(peer->ord, SRNIC_MAX_IRD) : SRNIC_MAX_IRD;
 }
 
-/* rdma_cm takes over the addresses, so these stay the consumer's own. */
+/* rdma_cm copies the addresses from the event, so these are the consumer's own. */
 void srnic_report_failure(struct srnic_ep *ep, int status)
 {
 	struct iw_cm_event event = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The MPA startup frames of a connection (RFC 5044 7.1.1, RFC 6581 6 to 9): ours, filled in with
- * what the core decided and handed to TCP, and the peer's, read to its last octet and not beyond.
+ * The MPA startup frames of a connection (RFC 5044 7.1.1, RFC 6581 6 to 9): builds ours from the
+ * core's decisions and sends them, and reads the peer's to its last byte and not beyond.
  */
 #include <linux/moduleparam.h>
 
@@ -11,7 +11,7 @@ static unsigned int mpa_revision = 2;
 module_param(mpa_revision, uint, 0644);
 MODULE_PARM_DESC(mpa_revision, "MPA revision of Requests: 2, or 1 for peers that know no other");
 
-/* ---- what this end offers, and its frames ---- */
+/* ---- our frames ---- */
 
 void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
 {
@@ -32,7 +32,7 @@ static bool fits(u32 private_len, bool enhanced)
 	return private_len <= CORE_MPA_MAX_PRIVATE - (enhanced ? CORE_MPA_ENHANCED : 0);
 }
 
-/* Lays out a frame of ours with its private data; room was checked by fits(). */
+/* Lays out our frame with its private data; fits() has checked the room. */
 static void lay_out(struct srnic_startup *startup, const struct core_mpa_frame *frame,
 		    const void *private, u32 len)
 {
@@ -109,7 +109,7 @@ int srnic_frame_send(struct srnic_ep *ep)
 }
 
 /*
- * Reads up to `want` octets of the frame in all: 1 when they are there, 0 when some are missing, or
+ * Reads the first `want` bytes of the frame: 1 when all are there, 0 when some are missing, or
  * -errno.
  */
 static int fill_in(struct srnic_ep *ep, u32 want)

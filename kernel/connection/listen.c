@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Listening: iw_cm's listening ids and the TCP sockets behind them (RFC 5044 7.1.2, responder mode
- * up to the accepted socket; startup.c goes on from there).
+ * Listening: iw_cm's listening ids and their TCP sockets (RFC 5044 7.1.2, responder mode up to the
+ * accepted socket; startup.c continues from there).
  *
  * rdma_cm turns one wildcard listen into one listening id per device, all for the same port. These
- * share one socket per (net, family, port): an accepted connection belongs to the device whose
- * netdev owns the address it came to. The netdev it came in by says nothing, since packets of the
- * same host arrive on `lo`.
+ * ids share one socket per (net, family, port): an accepted connection belongs to the device whose
+ * netdev owns its local address. The receiving netdev is no use, because packets of the same host
+ * arrive on `lo`.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -23,34 +23,35 @@
 #define ACCEPTS_PER_PASS 16
 
 /*
- * How long a connection may say nothing before another one may take its place: enough for the
- * Request of an honest peer that is far away, or loses a segment.
+ * How long a connection may be silent before another may take its place: enough for the Request of
+ * an honest peer that is far away or loses a segment.
  */
 #define IDLE_GRACE	(HZ / 2)
 
 unsigned int srnic_max_startups = SRNIC_MAX_STARTUPS;
 module_param_named(max_startups, srnic_max_startups, uint, 0644);
-MODULE_PARM_DESC(max_startups, "Connections of a port whose Request is not there yet, at most");
+MODULE_PARM_DESC(max_startups, "Most connections of a port whose Request has not arrived yet");
 
 unsigned int srnic_max_startups_per_source = SRNIC_MAX_STARTUPS_PER_SOURCE;
 module_param_named(max_startups_per_source, srnic_max_startups_per_source, uint, 0644);
-MODULE_PARM_DESC(max_startups_per_source, "Those of one source address, at most");
+MODULE_PARM_DESC(max_startups_per_source, "Of these, most connections from one source address");
 
 /*
  * struct srnic_listener - one listening socket
- * @ref: its place in `listeners` (as long as it has members), each member's memory, and pending or
+ * @ref: held by `listeners` (while there are members), each member until freed, and pending or
  *	running work
  * @link: under listeners_lock. @net, @addr, @wildcard, @v6only: never change
- * @lock: protects @members and @sock, and so is held while connections are accepted. Inside
- *	listeners_lock; outside of an ep's lock: an accepted socket becomes an ep under it. Nobody
- *	who has an ep's lock may take it
- * @sock: NULL once the last member has gone
- * @members: struct srnic_listen. Changes under listeners_lock as well
- * @backlog: the largest that a member asked for, 1 at least
+ * @lock: protects @members and @sock, so it is held while connections are accepted. Nests inside
+ *	listeners_lock. An ep's lock nests inside (an accepted socket becomes an ep); never take it
+ *	with an ep's lock held
+ * @sock: NULL once the last member has left
+ * @members: struct srnic_listen. Changes need listeners_lock as well
+ * @backlog: the largest backlog of a member, at least 1
  * @startups_lock: protects @startups, @num_startups, @full. Innermost, from process context
- * @startups: struct srnic_ep, the oldest first: accepted, and the Request is not there yet, or was
- *	refused because the backlog is full. An ep's @listen does not change while it is in here
- * @full: what else has connected waits in TCP's queue for one of them
+ * @startups: struct srnic_ep, oldest first: accepted, and its Request has not arrived, or was
+ *	refused because the backlog is full. An ep's @listen does not change while it is in this
+ *	list
+ * @full: further connections wait in TCP's queue for a place in @startups
  */
 struct srnic_listener {
 	struct kref ref;
@@ -73,12 +74,12 @@ struct srnic_listener {
 
 /*
  * struct srnic_listen - a listening id of iw_cm on one device
- * @ref: the id's provider_data until destroy_listen, membership in @listener until closed, each
+ * @ref: held by the id's provider_data until destroy_listen, by membership in @listener, by each
  *	startup (srnic_ep.listen)
  * @listener: set once, by join(); referenced
- * @joined: @link: it is a member; under listeners_lock and listener->lock
- * @lock: innermost but for iw_cm's; protects @open: events may be delivered on @cm_id, which is
- *	referenced
+ * @joined: is a member, by @link; under listeners_lock and listener->lock
+ * @lock: only iw_cm's locks nest inside; protects @open: events may be delivered on @cm_id, which
+ *	is referenced
  */
 struct srnic_listen {
 	struct kref ref;
@@ -95,8 +96,8 @@ struct srnic_listen {
 };
 
 /*
- * Which sockets there are, of all namespaces. Outside of all other locks here; held to open, find
- * or close one, not while connections are accepted.
+ * All listening sockets, of all namespaces. listeners_lock is the outermost lock here; held to
+ * open, find or close a socket, not while connections are accepted.
  */
 static DEFINE_MUTEX(listeners_lock);
 static LIST_HEAD(listeners);
@@ -124,7 +125,7 @@ static __be16 port_of(const struct sockaddr_storage *addr)
 	return ((const struct sockaddr_in *)addr)->sin_port;
 }
 
-/* The same host, whatever the port. */
+/* The same address; ports may differ. */
 static bool same_source(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	if (a->ss_family != b->ss_family)
@@ -204,10 +205,10 @@ static void kick(struct srnic_listener *listener, unsigned long delay)
 {
 	kref_get(&listener->ref);
 	if (mod_delayed_work(srnic_wq, &listener->work, delay))
-		kref_put(&listener->ref, free_listener);	/* it was pending with its own */
+		kref_put(&listener->ref, free_listener);	/* it was pending and has one */
 }
 
-/* Another one gets the place of this one, which ends soon. startups_lock held. */
+/* Removes this ep from @startups and ends it. startups_lock held. */
 static void give_way(struct srnic_listener *listener, struct srnic_ep *ep)
 {
 	lockdep_assert_held(&listener->startups_lock);
@@ -221,7 +222,7 @@ static u32 most_startups(const struct srnic_listener *listener)
 	return max(READ_ONCE(srnic_max_startups), listener->backlog);
 }
 
-/* Makes room for one more, if that needs be. 0, or after how many jiffies to ask again. */
+/* Makes room for one more if needed. 0, or after how many jiffies to ask again. */
 static unsigned long make_room(struct srnic_listener *listener)
 {
 	struct srnic_ep *oldest;
@@ -248,8 +249,8 @@ static unsigned long make_room(struct srnic_listener *listener)
 }
 
 /*
- * One source has no more than its share: its own oldest gives way, however young, since nobody else
- * is to wait for it.
+ * A source over its limit loses its own oldest, however young: other sources must not wait for it.
+ * startups_lock held.
  */
 static void bound_source(struct srnic_listener *listener, const struct srnic_ep *newest)
 {
@@ -296,7 +297,7 @@ void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep)
 	kref_put(&listen->ref, free_listen);
 }
 
-/* Ends those that wait for a Request on behalf of this id, which has left the listener. */
+/* Ends the startups of this id, which has left the listener. */
 static void end_startups(struct srnic_listener *listener, const struct srnic_listen *listen)
 {
 	struct srnic_ep *ep;
@@ -315,7 +316,7 @@ static void wake(struct srnic_watch *watch)
 	kick(container_of(watch, struct srnic_listener, watch), 0);
 }
 
-/* The id that a connection to this local address is for. A socket on one address has one member. */
+/* The id for a connection to this local address. A socket on one address has one member. */
 static struct srnic_listen *member_for(struct srnic_listener *listener,
 				       const struct sockaddr_storage *local)
 {
@@ -327,7 +328,7 @@ static struct srnic_listen *member_for(struct srnic_listener *listener,
 	return NULL;
 }
 
-/* Begins the startup phase on an accepted socket; -errno: the socket is still the caller's. */
+/* Begins the startup phase on an accepted socket. On error the caller keeps the socket. */
 static int begin(struct srnic_listener *listener, struct socket *sock)
 {
 	struct sockaddr_storage local, remote;
@@ -371,7 +372,7 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 		if (ret == -ECONNABORTED)
 			continue;
 		if (ret) {
-			*delay = HZ / 10;	/* no memory: nobody would wake us for it */
+			*delay = HZ / 10;	/* no memory: no callback will wake us */
 			return true;
 		}
 		if (begin(listener, sock))
@@ -414,7 +415,7 @@ static int open_socket(struct srnic_listener *listener, const struct srnic_liste
 		return ret;
 	if (listen->tos_set)
 		srnic_sock_set_tos(listener->sock, listen->tos);
-	/* Before it listens: no connection is to come in without a wake. */
+	/* Before it listens, so that each connection wakes the work. */
 	srnic_sock_watch(listener->sock, &listener->watch);
 	ret = srnic_sock_listen(listener->sock, &listener->addr, listener->v6only,
 				max(listen->backlog, SOMAXCONN));
@@ -456,7 +457,7 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 	return ERR_PTR(ret);
 }
 
-/* The last member has gone. listener->lock held, too. */
+/* The last member has left. listener->lock held, too. */
 static void close_listener(struct srnic_listener *listener)
 {
 	list_del(&listener->link);
@@ -464,7 +465,7 @@ static void close_listener(struct srnic_listener *listener)
 	sock_release(listener->sock);
 	listener->sock = NULL;
 	put_net(listener->net);
-	if (cancel_delayed_work(&listener->work))	/* its timer is not to outlive the module */
+	if (cancel_delayed_work(&listener->work))	/* the timer must not outlive the module */
 		kref_put(&listener->ref, free_listener);
 	kref_put(&listener->ref, free_listener);
 }
@@ -504,7 +505,7 @@ static int join(struct srnic_listen *listen, struct net *net)
 		return PTR_ERR(listener);
 	kref_get(&listener->ref);
 	listen->listener = listener;
-	listen->open = true;	/* nobody else knows it yet */
+	listen->open = true;	/* without its lock: not visible to others yet */
 	listen->cm_id->add_ref(listen->cm_id);
 	kref_get(&listen->ref);
 	mutex_lock(&listener->lock);
@@ -515,7 +516,7 @@ static int join(struct srnic_listen *listen, struct net *net)
 	return 0;
 }
 
-/* No CONNECT_REQUEST is delivered on this id any more. Idempotent. */
+/* After this no CONNECT_REQUEST is delivered on this id. Idempotent. */
 static void leave(struct srnic_listen *listen)
 {
 	struct srnic_listener *listener = listen->listener;
@@ -565,8 +566,8 @@ int srnic_create_listen(struct iw_cm_id *id, int backlog)
 		return -EINVAL;
 	id->provider_data = NULL;
 	/*
-	 * One error would fail a wildcard listen on all devices: those of other namespaces just
-	 * hear nothing.
+	 * An error here would fail a wildcard listen on all devices, so devices of other namespaces
+	 * accept nothing instead.
 	 */
 	if (!net_eq(net, dev_net(to_srnic_dev(id->device)->netdev)))
 		return is_wildcard(addr) ? 0 : -EADDRNOTAVAIL;
@@ -611,12 +612,12 @@ void srnic_listen_dev_exit(struct srnic_dev *dev)
 
 				leave(listen);
 				if (last)
-					break;	/* the listener is gone as well */
+					break;	/* the listener is closed as well */
 			}
 	mutex_unlock(&listeners_lock);
 	/*
-	 * Callbacks of listening sockets run under RCU and without the socket's lock: none of them
-	 * is left behind.
+	 * Callbacks of listening sockets run under RCU, without the socket's lock: wait for those
+	 * in progress.
 	 */
 	synchronize_rcu();
 }

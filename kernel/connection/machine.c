@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Runs an ep through its life: sees what has happened, asks the core what to do about it
- * (core/connection.cc), and does it. What the states before OPERATION look for is startup.c's, what
- * the others look for teardown.c's.
+ * Runs an ep's state machine: gets an input, asks the core what to do (core/connection.cc), and
+ * does it. The inputs of the states before OPERATION come from startup.c, the rest from teardown.c.
  */
 #include <linux/jiffies.h>
 #include <linux/net.h>
@@ -42,7 +41,7 @@ static bool expired(struct srnic_ep *ep)
 						 srnic_teardown_progress(ep));
 }
 
-/* Has the work run again when the time is over, unless it is pending anyway. */
+/* Queues the work for the end of the time limit, unless it is pending. */
 static void arm(struct srnic_ep *ep)
 {
 	u64 now = get_jiffies_64(), end = ep->patience.end;
@@ -50,14 +49,14 @@ static void arm(struct srnic_ep *ep)
 
 	if (!limited(ep))
 		return;
-	if (ep->state == CORE_CONN_DRAINING)	/* nobody tells when the engine is done */
+	if (ep->state == CORE_CONN_DRAINING)	/* the engine does not report that it is done */
 		delay = min(delay, DRAIN_POLL);
 	srnic_ep_get(ep);
 	if (!queue_delayed_work(srnic_wq, &ep->work, delay))
 		srnic_ep_put(ep);
 }
 
-/* ---- what has happened ---- */
+/* ---- inputs ---- */
 
 static enum core_conn_input input_of(enum srnic_over why)
 {
@@ -76,7 +75,7 @@ static enum core_conn_input input_of(enum srnic_over why)
 	return CORE_CONN_ABORT;
 }
 
-/* From outside: the QP, the listener, the device. */
+/* Inputs from the QP, the listener and the device. */
 static enum core_conn_input told(const struct srnic_ep *ep)
 {
 	int over = atomic_read(&ep->over);
@@ -104,9 +103,9 @@ enum core_conn_input srnic_ep_look(struct srnic_ep *ep)
 	return input;
 }
 
-/* ---- what to do about it ---- */
+/* ---- actions ---- */
 
-/* What iw_cm is told as the status of an event. */
+/* The status of the event for iw_cm. */
 static int status_of(const struct srnic_ep *ep, enum core_conn_input input)
 {
 	switch (input) {
@@ -199,7 +198,7 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 	return CORE_CONN_NOTHING;
 }
 
-/* Takes one step. Its outcome, if it has one, is the next input. */
+/* Takes one step. Returns its outcome, which is the next input. */
 static enum core_conn_input take_step(struct srnic_ep *ep, enum core_conn_input input,
 				      const struct core_conn_step *step)
 {
@@ -249,7 +248,7 @@ void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state)
 void srnic_ep_work(struct work_struct *work)
 {
 	struct srnic_ep *ep = container_of(to_delayed_work(work), struct srnic_ep, work);
-	unsigned int noio = memalloc_noio_save(); /* storage may wait for this very connection */
+	unsigned int noio = memalloc_noio_save(); /* storage may wait for this connection */
 
 	mutex_lock(&ep->lock);
 	run(ep);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Kernel TCP sockets without blocking: creation, options, callbacks, and the few octets of the MPA
- * startup phase (RFC 5044 7.1). The stream that follows is the QP's (stream/).
+ * Non-blocking kernel TCP sockets: creation, options, callbacks, and the frames of the MPA startup
+ * phase (RFC 5044 7.1). In full operation the QP uses the socket (stream/).
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -16,10 +16,10 @@
  * ---- callbacks ----
  *
  * sk_user_data holds the watch, marked so that the children of a listening socket do not inherit it
- * (they do inherit the callbacks, which find nothing there). sk_callback_lock keeps the watch alive
- * while it is called. Callbacks are changed with the socket locked: TCP calls those of a connection
- * under that lock, so none that was fetched before is still to come. Only those of a listening
- * socket are called without it.
+ * (they inherit the callbacks, which then find NULL). sk_callback_lock keeps the watch alive while
+ * it is called. Callbacks are changed with the socket locked: TCP calls a connection's callbacks
+ * under that lock, so an old one is not called later. A listening socket's callbacks are called
+ * without it.
  */
 
 static void wake(struct sock *sk, bool space)
@@ -107,7 +107,7 @@ static int addr_len(const struct sockaddr_storage *addr)
 					   : sizeof(struct sockaddr_in);
 }
 
-/* Options that every socket of ours has; those of an accepted one are not all inherited. */
+/* Options of all our sockets. An accepted socket does not inherit all of them. */
 static void tune(struct socket *sock)
 {
 	srnic_compat_own_frag(sock->sk);
@@ -121,7 +121,7 @@ int srnic_sock_create(struct net *net, int family, struct socket **out)
 	if (ret)
 		return ret;
 	tune(*out);
-	sock_set_flag((*out)->sk, SOCK_URGINLINE); /* inherited by what a listening socket spawns */
+	sock_set_flag((*out)->sk, SOCK_URGINLINE); /* accepted sockets inherit it */
 	return 0;
 }
 
@@ -155,8 +155,8 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 	if (ret)
 		return ret;
 	/*
-	 * The port is ours alone, as bound. But rdma_cm, which does not know TCP's ports, may give
-	 * it to somebody to listen on, also while this connection lingers or is in TIME_WAIT.
+	 * Only now, so that the bind above is exclusive. rdma_cm does not know TCP's ports and may
+	 * let a consumer listen on this one, also while this connection lingers or is in TIME_WAIT.
 	 */
 	sock->sk->sk_reuse = SK_CAN_REUSE;
 	ret = kernel_connect(sock, (struct sockaddr *)&to, addr_len(&to), O_NONBLOCK);
@@ -229,7 +229,7 @@ int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 	return 0;
 }
 
-/* ---- octets ---- */
+/* ---- data ---- */
 
 int srnic_sock_send(struct socket *sock, const void *data, size_t len)
 {
@@ -255,7 +255,7 @@ bool srnic_sock_discard(struct socket *sock)
 {
 	int i;
 
-	/* With MSG_TRUNC TCP copies nothing: there is no buffer behind the length. */
+	/* With MSG_TRUNC TCP copies nothing, so no buffer is needed. */
 	for (i = 0; i < DISCARD_PIECES; i++) {
 		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_TRUNC };
 		struct kvec vec = { .iov_base = NULL, .iov_len = DISCARD_PIECE };
@@ -278,7 +278,7 @@ u32 srnic_sock_progress(struct socket *sock)
 {
 	const struct tcp_sock *tp = tcp_sk(sock->sk);
 
-	return READ_ONCE(tp->snd_una) + READ_ONCE(tp->rcv_nxt);	/* neither ever goes back */
+	return READ_ONCE(tp->snd_una) + READ_ONCE(tp->rcv_nxt);	/* both only advance */
 }
 
 bool srnic_sock_closed(struct socket *sock)

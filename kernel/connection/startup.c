@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The MPA startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): what the
- * states before OPERATION look for, and how long they last. What a frame means, and what follows
- * from it, is decided in the core.
+ * The MPA startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): inputs and
+ * time limits of the states before OPERATION. The core decides what a frame means and what follows.
  */
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -17,11 +16,11 @@
 
 static unsigned int startup_timeout = 10;
 module_param(startup_timeout, uint, 0644);
-MODULE_PARM_DESC(startup_timeout, "Seconds for TCP to connect, and for each MPA startup frame");
+MODULE_PARM_DESC(startup_timeout, "Seconds for the TCP handshake, a Request, and to send a frame");
 
 static unsigned int reply_timeout = 30;
 module_param(reply_timeout, uint, 0644);
-MODULE_PARM_DESC(reply_timeout, "Seconds to wait for the peer's consumer to accept");
+MODULE_PARM_DESC(reply_timeout, "Seconds for the peer's Reply frame");
 
 static unsigned int accept_timeout = 120;
 module_param(accept_timeout, uint, 0644);
@@ -67,7 +66,7 @@ enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)
 		.initiator = ep->state == CORE_CONN_AWAIT_REPLY,
 	};
 
-	/* What comes from here on waits in the socket until the QP looks. */
+	/* Data that arrives from now on waits in the socket until the QP reads it. */
 	srnic_sock_unwatch(ep->sock, &ep->watch);
 	ep->error = srnic_qp_start(ep->qp, &start);
 	if (!ep->error)
@@ -84,7 +83,7 @@ void srnic_startup_done(struct srnic_ep *ep)
 	ep->startup = NULL;
 }
 
-/* ---- what each state looks for ---- */
+/* ---- inputs of each state ---- */
 
 static enum core_conn_input broken(struct srnic_ep *ep, int err)
 {

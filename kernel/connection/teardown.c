@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The end of a connection (RFC 5040 6.2, RFC 5041 6.2, RFC 5044 7.2): what OPERATION and the states
- * after it look for, and how long they last. What follows from it is decided in the core.
+ * The end of a connection (RFC 5040 6.2, RFC 5041 6.2, RFC 5044 7.2): inputs and time limits of
+ * OPERATION and the states after it. The core decides what follows.
  */
 #include <linux/net.h>
 
@@ -9,8 +9,8 @@
 #include "stream/qp.h"
 
 /*
- * Seconds without progress, and in all. TCP retransmits after 0.2, 0.6, 1.4 and 3 seconds: a peer
- * that answers the last of these is not given up.
+ * Seconds without progress, and in all. TCP retransmits after 0.2, 0.6, 1.4 and 3 seconds: the last
+ * of these can still be answered in time.
  */
 #define STALL_SECONDS	5
 #define MAX_SECONDS	60
@@ -18,7 +18,7 @@
 void srnic_teardown_patience(const struct srnic_ep *ep, u32 *each, u32 *most)
 {
 	*each = STALL_SECONDS;
-	/* One that never came to OPERATION has no more than a frame on its way. */
+	/* Before OPERATION at most one frame is in flight. */
 	*most = ep->startup ? STALL_SECONDS : MAX_SECONDS;
 }
 
@@ -65,6 +65,6 @@ enum core_conn_input srnic_teardown_look(struct srnic_ep *ep)
 	case CORE_CONN_LINGER:
 		return look_linger(ep);
 	default:
-		return CORE_CONN_NOTHING;	/* OPERATION: its QP tells */
+		return CORE_CONN_NOTHING;	/* OPERATION: the QP calls srnic_ep_over() */
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The life of a connection, as a table: MPA startup in both roles (RFC 5044 7.1.2, RFC 6581 6 to
-// 10), and its end in whatever way it comes (RFC 5044 7.2 and 8, RFC 5041 6.2, RFC 5040 6.2).
-// Sockets, timers and iw_cm are the shell's.
+// The state machine of a connection, as a table: MPA startup in both roles (RFC 5044 7.1.2, RFC
+// 6581 6 to 10), and all ways to end it (RFC 5044 7.2 and 8, RFC 5041 6.2, RFC 5040 6.2). The shell
+// has sockets, timers and iw_cm.
 #include "types.hh"
 
 namespace srnic {
@@ -10,7 +10,7 @@ namespace {
 template <class... Bits> constexpr u32 set_of(Bits... bits) { return ((u32{1} << bits) | ... | 0); }
 static_assert(CORE_CONN_STATES <= 32 && CORE_CONN_INPUTS <= 32 && CORE_CONN_ACTIONS <= 32);
 
-// Any of the inputs in any of the states does this and leads there.
+// In any of the states, any of the inputs causes the actions and leads to the next state.
 struct Row {
 	u32 states;
 	u32 inputs;
@@ -20,10 +20,10 @@ struct Row {
 
 constexpr u32 initiates =
 	set_of(CORE_CONN_CONNECTING, CORE_CONN_REQUESTING, CORE_CONN_AWAIT_REPLY);
-// Before the consumer has accepted, a responder owes nobody an event.
+// Before the consumer has accepted, a failed responder reports no event.
 constexpr u32 unaccepted = set_of(CORE_CONN_AWAIT_REQUEST, CORE_CONN_ANNOUNCED);
 
-// RFC 5044 7.1.2 rules 2, 3, 5, 8 and 10: what ends the startup phase without another frame.
+// RFC 5044 7.1.2 rules 2, 3, 5, 8 and 10: these end the startup phase without another frame.
 constexpr u32 failures =
 	set_of(CORE_CONN_BROKEN, CORE_CONN_TIMEOUT, CORE_CONN_ABORT, CORE_CONN_KILL);
 constexpr u32 drained = set_of(CORE_CONN_DRAINED, CORE_CONN_TIMEOUT, CORE_CONN_TCP_CLOSED,
@@ -36,8 +36,8 @@ constexpr u32 finish = set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED) | shut;
 constexpr u32 refuse = set_of(CORE_CONN_MAKE_REFUSAL, CORE_CONN_PART);
 
 constexpr Row rows[] = {
-	// The initiator (RFC 5044 7.1.2 rules 1 and 3). The event comes last: whoever hears of a
-	// failure may connect the QP again.
+	// The initiator (RFC 5044 7.1.2 rules 1 and 3). The QP is dropped before the event: a
+	// consumer that learns of a failure may connect the QP again.
 	{set_of(CORE_CONN_CONNECTING), set_of(CORE_CONN_TCP_CONNECTED), 0, CORE_CONN_REQUESTING},
 	{set_of(CORE_CONN_REQUESTING), set_of(CORE_CONN_FRAME_SENT), 0, CORE_CONN_AWAIT_REPLY},
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_ACCEPTS),
@@ -46,7 +46,7 @@ constexpr Row rows[] = {
 	 set_of(CORE_CONN_TELL_CONNECTED), CORE_CONN_OPERATION},
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_REJECTS),
 	 set_of(CORE_CONN_DROP_QP, CORE_CONN_TELL_REJECTED) | shut, CORE_CONN_LINGER},
-	// RFC 6581 8: an initiator that cannot go on says why, in the only FPDU it ever sends.
+	// RFC 6581 8: an initiator that cannot continue says why in a Terminate, its only FPDU.
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_UNFIT, CORE_CONN_QP_REFUSED),
 	 set_of(CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_TELL_FAILED,
 		CORE_CONN_MAKE_TERMINATE, CORE_CONN_PART),
@@ -67,11 +67,11 @@ constexpr Row rows[] = {
 	 set_of(CORE_CONN_START_QP), CORE_CONN_REPLYING},
 	{set_of(CORE_CONN_REPLYING), set_of(CORE_CONN_QP_STARTED),
 	 set_of(CORE_CONN_TELL_ESTABLISHED), CORE_CONN_OPERATION},
-	// accept() has said that it works: only so can iw_cm be told that it did not.
+	// accept() has succeeded, so only these two events tell iw_cm that the startup failed.
 	{set_of(CORE_CONN_REPLYING), failures | set_of(CORE_CONN_QP_REFUSED),
 	 fail | set_of(CORE_CONN_FAIL_QP, CORE_CONN_TELL_NOT_ESTABLISHED, CORE_CONN_TELL_CLOSED),
 	 CORE_CONN_DEAD},
-	// A second answer before the first is out: iw_cm expects an end without events.
+	// A second answer before the first is sent: iw_cm expects an end without events.
 	{set_of(CORE_CONN_REPLYING), set_of(CORE_CONN_ACCEPT, CORE_CONN_REJECT), release,
 	 CORE_CONN_DEAD},
 
@@ -79,8 +79,8 @@ constexpr Row rows[] = {
 	{set_of(CORE_CONN_CLOSING), set_of(CORE_CONN_FRAME_SENT), shut, CORE_CONN_LINGER},
 	{set_of(CORE_CONN_CLOSING), failures, release, CORE_CONN_DEAD},
 
-	// Full operation. A graceful end lets go out what was posted (RFC 5041 6.2.1); a reset, a
-	// Terminate (RFC 5040 6.2.1) or an abort (RFC 5041 6.2.2) ends the QP at once.
+	// Full operation. A graceful end still sends what was posted (RFC 5041 6.2.1); a reset, a
+	// Terminate (RFC 5040 6.2.1) or an abort (RFC 5041 6.2.2) stops the QP at once.
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_PEER_CLOSED),
 	 set_of(CORE_CONN_TELL_DISCONNECT, CORE_CONN_DRAIN_QP), CORE_CONN_DRAINING},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_CLOSE), set_of(CORE_CONN_DRAIN_QP),
@@ -91,15 +91,15 @@ constexpr Row rows[] = {
 	 finish | set_of(CORE_CONN_TELL_DISCONNECT), CORE_CONN_LINGER},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_ABORT, CORE_CONN_KILL), finish,
 	 CORE_CONN_LINGER},
-	// The initiator's consumer does not know that it is connected: to it connect() has failed.
+	// The initiator's consumer was not told that it is connected: report a failed connect().
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_UNDELIVERED),
 	 shut | set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_FAILED), CORE_CONN_LINGER},
 
-	// RFC 5044 8, error 1: the peer has closed, too, and whatever it owes will not come.
+	// RFC 5044 8, error 1: the peer has closed, too, and may still owe a message or a response.
 	{set_of(CORE_CONN_DRAINING), set_of(CORE_CONN_PEER_CLOSED), set_of(CORE_CONN_DRAIN_QP),
 	 CORE_CONN_DRAINING},
 	{set_of(CORE_CONN_DRAINING), drained, finish, CORE_CONN_LINGER},
-	// RFC 5044 7.2: both halves are closed; what is overdue is reset.
+	// RFC 5044 7.2: both halves are closed, or the connection is reset after the time limit.
 	{set_of(CORE_CONN_LINGER),
 	 set_of(CORE_CONN_TCP_CLOSED, CORE_CONN_TIMEOUT, CORE_CONN_KILL), release, CORE_CONN_DEAD},
 };
@@ -158,7 +158,7 @@ enum core_conn_limit core_conn_limit_of(enum core_conn_state state)
 	}
 }
 
-// RFC 5044 7.1.2 rule 10: an idle connection costs an honest peer no more than the grace.
+// RFC 5044 7.1.2 rule 10: idle connections delay an honest peer by at most the grace.
 enum core_admission core_admit(u32 num, u32 limit, u64 age, u64 grace)
 {
 	if (num < limit)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The border between the kernel's C and the protocol core's C++: plain structs, fixed-width types,
- * extern "C" functions. The core decides; it takes no lock, allocates nothing and does no I/O. What
- * it must know from outside it asks through the functions under "What the core asks of its host",
- * which the module, or a test's fake, links in.
+ * The interface between the kernel's C and the protocol core's C++: plain structs, fixed-width
+ * types, extern "C" functions. The core decides; it takes no lock, allocates nothing and does no
+ * I/O. For the rest it calls its host through the functions under "Callbacks of the core", which
+ * the module, or a test's fake, implements.
  *
- * C has u8 to u64 from its includer: no header of the kernel's is included from here.
+ * C code must define u8 to u64 before it includes this: no kernel header is included here.
  *
  * All values are in host byte order unless a name says otherwise. Section numbers are those of the
  * RFCs.
@@ -42,7 +42,7 @@ struct srnic_sge;
 
 enum core_mpa_result {
 	CORE_MPA_OK = 0,
-	CORE_MPA_BAD_KEY,	/* 7.1.1: no MPA frame, or two initiators meet (7.1.2 rule 8) */
+	CORE_MPA_BAD_KEY,	/* 7.1.1: no MPA frame, or both are initiators (7.1.2 rule 8) */
 	CORE_MPA_BAD_REVISION,
 	CORE_MPA_BAD_LENGTH,	/* PD_Length above 512, or S set with fewer than 4 octets */
 };
@@ -67,22 +67,22 @@ struct core_mpa_frame {
 };
 
 /*
- * Decodes the first 20 octets. Everything that 7.1.1 and 7.1.2 want checked in them is checked
- * here.
+ * Decodes the first 20 octets, with all checks of them that 7.1.1 and 7.1.2 demand.
  */
 enum core_mpa_result core_mpa_parse(const u8 header[CORE_MPA_HEADER], bool expect_reply,
 				    struct core_mpa_frame *out);
 /* Decodes the enhanced data (RFC 6581 9) into a frame that core_mpa_parse() found @enhanced. */
 void core_mpa_parse_enhanced(const u8 data[CORE_MPA_ENHANCED], struct core_mpa_frame *frame);
 /*
- * Encodes header and, if @enhanced, the 4 octets behind it. Returns the octets written: 20 or 24.
+ * Encodes the header and, if @enhanced, the 4 octets after it. Returns the octets written: 20 or
+ * 24.
  */
 u32 core_mpa_build(const struct core_mpa_frame *frame, u8 out[CORE_MPA_HEADER + CORE_MPA_ENHANCED]);
 
-/* What one end brings into the negotiation. */
+/* The local end's input to the negotiation. */
 struct core_mpa_local {
-	u16 ird, ord;		/* what the ULP asked for: 0..CORE_MPA_AUTO-1 */
-	u16 max_ird;		/* what this end has room for */
+	u16 ird, ord;		/* wanted by the ULP: 0..CORE_MPA_AUTO-1 */
+	u16 max_ird;		/* limit of this end */
 	u8 crc;			/* false only on the administrator's request (RFC 5044 4.4) */
 	u8 markers;		/* this end wants to receive markers */
 	u8 revision;		/* 1 or 2: as initiator */
@@ -90,22 +90,21 @@ struct core_mpa_local {
 	u8 rtr;			/* CORE_RTR_* that this end can generate or accept */
 };
 
-/* MPA error code for what has none of its own (RFC 6581 9.3). */
+/* MPA error code for errors without their own (RFC 6581 9.3). */
 #define CORE_MPA_LOCAL_CATASTROPHIC 5
 
-/* What both ends agreed on. */
+/* The result of the negotiation. */
 struct core_mpa_agreed {
 	u16 ird, ord;		/* to set on the local QP */
 	u8 crc;			/* generate and check */
 	u8 send_markers, recv_markers;
 	u8 p2p;
-	u8 rtr;	/* initiator: the RTR type to generate; responder: those that may come; 0: none */
+	u8 rtr;	/* initiator: the RTR type to generate; responder: types to accept; 0: none */
 	u8 error; /* 0, else the MPA error code of RFC 6581 8 that ends the connection */
 };
 
 /*
- * The Request frame of an initiator (private_len: of the ULP's data alone on entry, total on
- * return).
+ * The Request frame of an initiator. private_len: the ULP's data alone; the frame's has the total.
  */
 void core_mpa_request(const struct core_mpa_local *local, u16 private_len,
 		      struct core_mpa_frame *out);
@@ -125,8 +124,8 @@ u32 core_mpa_mulpdu(u32 emss, bool markers);
 /* ---- Connections, first SYN to last FIN (RFC 5044 7, RFC 5041 6.2, RFC 5040 6.2) ---- */
 
 /*
- * States of a connection. Those before OPERATION are the MPA startup phase. core/connection.cc has
- * the table of what leads from one to another.
+ * States of a connection. States before OPERATION are the MPA startup phase. core/connection.cc has
+ * the table of transitions.
  */
 enum core_conn_state {
 	CORE_CONN_CONNECTING,		/* TCP connects */
@@ -137,25 +136,25 @@ enum core_conn_state {
 	CORE_CONN_REPLYING,		/* TCP takes the Reply that accepts */
 	CORE_CONN_CLOSING,		/* TCP takes the last frame: a refusal or a Terminate */
 	CORE_CONN_OPERATION,		/* the QP has the stream */
-	CORE_CONN_DRAINING,		/* what was posted is sent */
+	CORE_CONN_DRAINING,		/* the QP sends what was posted */
 	CORE_CONN_LINGER,		/* our FIN is out; the peer's FIN or an ACK is missing */
 	CORE_CONN_DEAD,
 	CORE_CONN_STATES
 };
 
-/* What happens to a connection. */
+/* Events that a connection reacts to. */
 enum core_conn_input {
 	CORE_CONN_NOTHING,
 	/* TCP, the peer and time */
 	CORE_CONN_TCP_CONNECTED,
-	CORE_CONN_FRAME_SENT,		/* TCP has taken all of the frame that was due */
+	CORE_CONN_FRAME_SENT,		/* TCP has taken the whole frame laid out */
 	CORE_CONN_REQUEST,		/* a valid Request is complete */
 	CORE_CONN_REPLY_ACCEPTS,	/* a valid Reply is complete, and the two ends agree */
 	CORE_CONN_REPLY_REJECTS,
-	CORE_CONN_REPLY_UNFIT,		/* it accepts, but core_mpa_conclude() found an error */
+	CORE_CONN_REPLY_UNFIT,		/* accepts, but core_mpa_conclude() found an error */
 	CORE_CONN_BROKEN,		/* during startup: FIN, reset, invalid frame, no memory */
 	CORE_CONN_TCP_CLOSED,		/* both FINs are acked, or there was a reset */
-	CORE_CONN_TIMEOUT,		/* the limit of core_conn_limit_of() has passed */
+	CORE_CONN_TIMEOUT,		/* the time of core_conn_limit_of() is over */
 	/* the consumer */
 	CORE_CONN_TOOK_REQUEST,		/* the consumer has the Request */
 	CORE_CONN_BUSY,			/* its backlog is full */
@@ -169,46 +168,46 @@ enum core_conn_input {
 	CORE_CONN_RESET,		/* RST, timeout, any socket error in full operation */
 	CORE_CONN_TERMINATED,		/* a Terminate was sent or received */
 	CORE_CONN_CLOSE,		/* the consumer closes gracefully */
-	CORE_CONN_DRAINED,		/* all is sent that was posted before */
-	/* whatever the state */
-	CORE_CONN_ABORT,		/* the QP, or the listener of a startup, goes */
-	CORE_CONN_KILL,			/* the device goes: do not linger */
+	CORE_CONN_DRAINED,		/* the QP has sent what was posted before */
+	/* in any state */
+	CORE_CONN_ABORT,		/* the QP, or the listener of a startup, goes away */
+	CORE_CONN_KILL,			/* the device goes away: do not linger */
 	CORE_CONN_INPUTS
 };
 
 /*
- * What to do about it, in this order. TELL_*: events of iw_cm, "status" being the errno of the
- * input. Those that say so have an outcome, which is the next input.
+ * Actions, taken in this order. TELL_*: events of iw_cm, "status": with the errno of the input.
+ * outcome: the next input.
  */
 enum core_conn_action {
 	CORE_CONN_COUNT_FAILURE,	/* statistics: a startup failed */
 	CORE_CONN_COUNT_RESET,
 	CORE_CONN_TELL_DISCONNECT,
 	CORE_CONN_START_QP,		/* outcome: QP_STARTED, QP_REFUSED */
-	CORE_CONN_DRAIN_QP,		/* takes no new work requests */
-	CORE_CONN_STOP_QP,		/* in error, and off the socket */
-	CORE_CONN_FAIL_QP,		/* in error, without having started */
-	CORE_CONN_DROP_QP,		/* its consumer can connect it anew */
+	CORE_CONN_DRAIN_QP,		/* it takes no new work requests */
+	CORE_CONN_STOP_QP,		/* to error, and off the socket */
+	CORE_CONN_FAIL_QP,		/* to error, before it was started */
+	CORE_CONN_DROP_QP,		/* the consumer can connect it again */
 	CORE_CONN_TELL_REQUEST,		/* outcome: TOOK_REQUEST, BUSY, BROKEN */
 	CORE_CONN_LEAVE_LISTENER,	/* another startup may take its place */
-	CORE_CONN_TELL_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED, if it was not */
+	CORE_CONN_TELL_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED on failure */
 	CORE_CONN_TELL_REJECTED,	/* CONNECT_REPLY with the peer's private data */
 	CORE_CONN_TELL_FAILED,		/* CONNECT_REPLY, status */
 	CORE_CONN_TELL_ESTABLISHED,
 	CORE_CONN_TELL_NOT_ESTABLISHED,	/* ESTABLISHED, status */
 	CORE_CONN_TELL_CLOSED,		/* CLOSE, status */
-	CORE_CONN_MAKE_REFUSAL,		/* the frame due is a Reply that rejects */
-	CORE_CONN_MAKE_TERMINATE,	/* the frame due is a Terminate */
-	CORE_CONN_PART,			/* from the consumer's objects: no event follows */
-	CORE_CONN_SHUT,			/* TCP's half connection: FIN */
-	CORE_CONN_RELEASE,		/* the socket: a connection that is not closed is reset */
+	CORE_CONN_MAKE_REFUSAL,		/* lay out a Reply that rejects */
+	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate */
+	CORE_CONN_PART,			/* release the consumer's objects: no event follows */
+	CORE_CONN_SHUT,			/* close TCP's half connection: FIN */
+	CORE_CONN_RELEASE,		/* release the socket: resets an open connection */
 	CORE_CONN_ACTIONS
 };
 
 /* Which timeout bounds a state. */
 enum core_conn_limit {
-	CORE_CONN_NO_LIMIT,		/* OPERATION: the consumer's affair. DEAD */
-	CORE_CONN_LIMIT_STARTUP,	/* TCP or the peer has to come along */
+	CORE_CONN_NO_LIMIT,		/* OPERATION, DEAD */
+	CORE_CONN_LIMIT_STARTUP,	/* TCP or the peer has to make progress */
 	CORE_CONN_LIMIT_REPLY,		/* the peer's consumer has to decide */
 	CORE_CONN_LIMIT_ACCEPT,		/* our consumer has to decide */
 	CORE_CONN_LIMIT_DRAIN,		/* extended while bytes flow */
@@ -225,25 +224,25 @@ struct core_conn_step {
 struct core_conn_step core_conn_next(enum core_conn_state state, enum core_conn_input input);
 enum core_conn_limit core_conn_limit_of(enum core_conn_state state);
 
-/* What becomes of a connection that wants to begin its startup. */
+/* May another connection begin its startup? */
 enum core_admission {
 	CORE_ADMIT,
-	CORE_ADMIT_FOR_OLDEST,		/* the oldest of those in progress gives way */
-	CORE_ADMIT_LATER		/* none is old enough yet */
+	CORE_ADMIT_FOR_OLDEST,		/* yes: the oldest in progress gives way */
+	CORE_ADMIT_LATER		/* no: none is old enough yet */
 };
 
 /*
- * num: startups in progress, of at most limit; age: of the oldest, which may be taken for idle
- * from grace on.
+ * num: startups in progress, at most limit; age: of the oldest, which counts as idle if it is at
+ * least grace.
  */
 enum core_admission core_admit(u32 num, u32 limit, u64 age, u64 grace);
 
 /**
  * struct core_patience - a timeout that progress extends, up to a limit
- * @end: when it is over
- * @limit: when it is over at the latest, whatever the progress
- * @each: from the last progress that was seen
- * @progress: what was seen last, in any unit
+ * @end: when it expires
+ * @limit: the latest time for @end
+ * @each: time from the last progress seen to @end
+ * @progress: the value seen last, in any unit
  *
  * Times are ticks of the caller's clock.
  */
@@ -254,7 +253,7 @@ struct core_patience {
 };
 
 void core_patience_begin(struct core_patience *patience, u64 now, u32 each, u32 most, u32 progress);
-/* Notes the progress; true if the time is over all the same. */
+/* Records progress; true if the timeout has expired nevertheless. */
 bool core_patience_over(struct core_patience *patience, u64 now, u32 progress);
 
 /* ---- Markers (RFC 5044 4.2 and 4.3) ---- */
@@ -264,8 +263,8 @@ bool core_patience_over(struct core_patience *patience, u64 now, u32 progress);
 	512 /* octets of the stream from one marker's start to the next one's */
 
 /**
- * struct core_markers - how far one direction of a stream has got between two markers
- * @on: there are markers; without, neither of the others means anything
+ * struct core_markers - position of one direction of a stream between two markers
+ * @on: there are markers; otherwise the rest means nothing
  * @left: octets before the next marker; 0: it comes now
  * @back: octets since the start of the current FPDU's ULPDU_Length, markers included; 0: between
  *	two FPDUs
@@ -276,20 +275,20 @@ struct core_markers {
 	u32 back;
 };
 
-/* The stream is where full operation starts: with a marker. */
+/* Sets the start of full operation, where a marker comes first. */
 void core_markers_start(struct core_markers *markers, bool on);
-/* An FPDU is complete; a marker that comes now belongs to the next one. */
+/* An FPDU is complete; the next marker belongs to the next FPDU. */
 void core_markers_end_fpdu(struct core_markers *markers);
-/* n octets of an FPDU went by, at most as many as are @left. */
+/* Passes n octets of an FPDU, at most @left. */
 void core_markers_pass(struct core_markers *markers, u32 n);
-/* The marker that comes now went by. Writes what it has to be. */
+/* Passes the marker that is due, and writes its correct value. */
 void core_markers_build(struct core_markers *markers, u8 out[CORE_MARKER_LEN]);
-/* Octets on the wire of the next len octets of an FPDU, with the markers among them. */
+/* Octets on the wire of the next len octets of an FPDU, including markers among them. */
 u32 core_markers_len(const struct core_markers *markers, u32 len);
 
 /* ---- Terminate (RFC 5040 4.8) ---- */
 
-#define CORE_TERM_MAX (4 + 2 + 18 + 28) /* octets of Terminate header with all it may include */
+#define CORE_TERM_MAX (4 + 2 + 18 + 28) /* octets of the Terminate header with all headers in it */
 
 enum core_layer { CORE_LAYER_RDMAP = 0, CORE_LAYER_DDP = 1, CORE_LAYER_LLP = 2 };
 
@@ -317,14 +316,14 @@ struct core_terminate {
 /* Encodes the Terminate header. Returns its length, at most CORE_TERM_MAX. */
 u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX]);
 /*
- * Decodes one that a peer sent; false if it is shorter than what its header control bits announce.
+ * Decodes a peer's; false if it is shorter than its header control bits say.
  */
 bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out);
 
 /* layer << 12 | error type << 8 | error code: srnic_cqe.vendor_err. */
 u32 core_terminate_code(const struct core_terminate *term);
 
-/* What the host finds wrong, and the peer has to be told. */
+/* Errors that the host finds and a Terminate reports. */
 enum core_host_error {
 	CORE_HOST_LOCAL,	/* its own memory or queues (RFC 5040 figure 9) */
 	CORE_HOST_LLP_LOST,	/* the peer closed in the middle of something (RFC 5044 8) */
@@ -332,7 +331,7 @@ enum core_host_error {
 
 void core_terminate_of_host(enum core_host_error what, struct core_terminate *out);
 
-/* Whose fault a Terminate that is sent tells of, as far as that is counted. */
+/* Whose error this end's Terminate reports, for the counters. */
 enum core_fault { CORE_FAULT_OWN, CORE_FAULT_PEER, CORE_FAULT_CRC };
 
 enum core_fault core_terminate_fault(const struct core_terminate *sent);
@@ -340,23 +339,23 @@ enum core_fault core_terminate_fault(const struct core_terminate *sent);
 enum core_stream_event {
 	CORE_STREAM_FATAL,		/* IB_EVENT_QP_FATAL */
 	CORE_STREAM_ACCESS_ERROR,	/* IB_EVENT_QP_ACCESS_ERR: a buffer it may not use */
-	CORE_STREAM_REQUEST_ERROR,	/* IB_EVENT_QP_REQ_ERR: a message that must not be */
+	CORE_STREAM_REQUEST_ERROR,	/* IB_EVENT_QP_REQ_ERR: an illegal message */
 };
 
-/* What the end that sends this Terminate tells its consumer; who receives one tells FATAL. */
+/* The event for the consumer of the end that sends this Terminate. A received one is FATAL. */
 enum core_stream_event core_terminate_event(const struct core_terminate *sent);
-/* What becomes of a receive in progress at the end that sends it: enum srnic_wc_status. */
+/* The status of a receive in progress at the end that sends it: enum srnic_wc_status. */
 u8 core_terminate_receive_status(const struct core_terminate *sent);
 
-/* What kind of request of this end a peer refused. */
+/* The kind of this end's request that a peer refused. */
 enum core_refused {
-	CORE_REFUSED_NOTHING,	/* none that can still be outstanding, or told by a Terminate */
+	CORE_REFUSED_NOTHING,	/* none that may be outstanding, or not in the Terminate */
 	CORE_REFUSED_READ,
 	CORE_REFUSED_WRITE,
 };
 
 /**
- * struct core_refusal - what a Terminate that came says of this end's requests
+ * struct core_refusal - the request of this end that a received Terminate refuses
  * @what: enum core_refused
  * @status: the request completes with this enum srnic_wc_status
  * @msn: CORE_REFUSED_READ: of the RDMA Read Request
@@ -385,17 +384,17 @@ enum core_rdmap_opcode {
 	CORE_RDMAP_NONE = 0xff,
 };
 
-/* What an RDMA Read Request asks for (RFC 5040 4.4). */
+/* The fields of an RDMA Read Request (RFC 5040 4.4). */
 struct core_read_request {
 	u32 sink_stag, length, source_stag;
 	u64 sink_to, source_to;
 };
 
-/* One outgoing message and how far it has been segmented. */
+/* One outgoing message, and how much of it was segmented. */
 struct core_tx_msg {
 	u8 opcode; /* enum core_rdmap_opcode; decides tagged or untagged and the queue number */
 	u8 done;	/* the segment with L set was built */
-	u32 length;	/* octets of payload in the whole message, all of them the host's */
+	u32 length;	/* octets of payload in the whole message, all from the host */
 	u32 sent;	/* octets already segmented */
 	u32 stag;	/* tagged messages */
 	u64 to;		/* tagged messages: TO of the first octet */
@@ -407,12 +406,12 @@ struct core_tx_msg {
 
 /**
  * struct core_tx_step - the next octets of the stream: @len at @bytes, then @payload of a message
- * @bytes: the core's own, until the next call
+ * @bytes: the core's own octets, valid until the next call
  * @len: how many; 0: none
- * @payload: octets of payload behind them, to be copied and told of by core_tx_copied(); 0: none
- * @offset: of the first of these in the message
+ * @payload: octets of payload after them, to be copied and passed to core_tx_copied(); 0: none
+ * @offset: of this payload in the message
  * @response: the message is the response to the peer's oldest read, else the request taken last
- * @last: the FPDU ends with them
+ * @last: the FPDU ends with this step
  */
 struct core_tx_step {
 	const u8 *bytes;
@@ -427,40 +426,39 @@ struct core_tx_step {
 #define CORE_FPDU_HEAD		(2 + CORE_ULPDU_HEAD)
 #define CORE_FPDU_TRAILER	7	/* pad, CRC field */
 
-/* The FPDU being built, and how far the markers of the stream have got. All of it is the core's. */
+/* The FPDU being built, and the stream's position between markers. Private to the core. */
 struct core_fpdu {
 	u8 crc;		/* make CRCs */
 	u8 stage;
-	u8 head_len;	/* octets of bytes in front of the payload */
-	u8 done;	/* of these and the pad, with markers: already told */
+	u8 head_len;	/* octets of @bytes before the payload */
+	u8 done;	/* with markers: octets of these and the pad already returned */
 	u8 pad;
 	u32 offset, payload;
 	u32 sum;	/* running CRC32C */
 	struct core_markers markers;
-	struct core_markers start;	/* as they were before this FPDU */
+	struct core_markers start;	/* @markers before this FPDU */
 	u8 marker[CORE_MARKER_LEN];
 	u8 bytes[CORE_FPDU_HEAD + CORE_FPDU_TRAILER];
 };
 
-/* For streams without a scheduler; those with one have core_tx_*() below. */
+/* For streams without a scheduler; else use core_tx_*() below. */
 void core_fpdu_init(struct core_fpdu *fpdu, bool crc, bool markers);
-/* Begins the FPDU of the next segment of msg, which advances. mulpdu: from core_mpa_mulpdu(). */
+/* Begins the FPDU of the next segment of msg, and advances msg. mulpdu: from core_mpa_mulpdu(). */
 void core_fpdu_begin(struct core_fpdu *fpdu, struct core_tx_msg *msg, u32 mulpdu);
 /* Octets on the wire of the FPDU that core_fpdu_begin() would begin. */
 u32 core_fpdu_len(const struct core_fpdu *fpdu, const struct core_tx_msg *msg, u32 mulpdu);
 struct core_tx_step core_fpdu_next(struct core_fpdu *fpdu);
 void core_fpdu_copied(struct core_fpdu *fpdu, const void *octets, u32 n);
-/* Nothing of the FPDU goes out. */
+/* Takes the FPDU back: nothing of it may be sent. */
 void core_fpdu_abandon(struct core_fpdu *fpdu);
-/* All of it at once; payload: of the whole message. Returns its octets. */
+/* Builds an FPDU in one call; payload: of the whole message. Returns its length. */
 u32 core_fpdu_build(struct core_fpdu *fpdu, struct core_tx_msg *msg, u32 mulpdu, const u8 *payload,
 		    u8 *out);
 
 #define CORE_TERM_FPDU_MAX	(CORE_MARKER_LEN + CORE_FPDU_HEAD + CORE_FPDU_TRAILER)
 
 /*
- * The FPDU of a Terminate that is the first and last one of its stream (RFC 6581 8). Returns its
- * octets.
+ * The FPDU of a Terminate that is the only one of its stream (RFC 6581 8). Returns its length.
  */
 u32 core_terminate_fpdu(const struct core_terminate *term, bool markers,
 			u8 out[CORE_TERM_FPDU_MAX]);
@@ -477,36 +475,36 @@ void core_crc_field(u32 crc, u8 out[4]);
 #define CORE_ACCESS_REMOTE_WRITE	(1U << 1)
 #define CORE_ACCESS_REMOTE_READ	(1U << 2)
 
-/* What an STag grants: a snapshot that the host takes under the region's own protection. */
+/* The grant of an STag: a snapshot, taken while the host holds the region. */
 struct core_region {
 	u64 base;	/* first valid TO */
-	u64 length;	/* octets */
+	u64 length;	/* bytes */
 	u32 pd;		/* protection domain */
 	u32 access;	/* CORE_ACCESS_* */
 };
 
 enum core_region_verdict {
 	CORE_REGION_OK = 0,
-	CORE_REGION_INVALID,		/* no such STag, or not enabled */
+	CORE_REGION_INVALID,		/* no such STag, or not valid */
 	CORE_REGION_BOUNDS,
 	CORE_REGION_ACCESS,
-	CORE_REGION_FOREIGN,		/* of another protection domain */
+	CORE_REGION_FOREIGN,		/* of another protection domain or stream */
 	CORE_REGION_WRAP,
 };
 
-/* May [to, to + len) be used with these rights by a QP of this pd? Overflow-checked. */
+/* May a QP of this pd access [to, to + len) with these rights? Checks for overflow. */
 enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access,
 					   u64 to, u64 len);
 
-/* What invalidation asks about a region, granted at the moment or not. */
+/* A region to be invalidated, valid or not. */
 struct core_grant {
-	u32 stag;	/* the one that is, or was last, granted */
+	u32 stag;	/* the current STag, or the last one */
 	u32 pd;
-	u32 qpn;	/* the stream that it was registered for last; 0: none */
+	u32 qpn;	/* the stream that registered it last; 0: none */
 	u8 revocable;	/* a fast-registration region */
 };
 
-/* Who asks for it: the consumer of QP @qpn, or its @peer (RFC 5040 5.3). */
+/* Who asks to invalidate: the consumer, or the @peer of QP @qpn (RFC 5040 5.3). */
 struct core_revoker {
 	u32 stag;
 	u32 pd;
@@ -515,15 +513,15 @@ struct core_revoker {
 };
 
 /*
- * May it be invalidated (RFC 5040 7.2, 8.1.1 rule 7)? A region of this stream that is invalid
- * already may: nothing is left to do then.
+ * May it be invalidated (RFC 5040 7.2, 8.1.1 rule 7)? Also yes if a region of this stream is
+ * invalid already: then nothing is left to do.
  */
 enum core_region_verdict core_may_invalidate(const struct core_grant *grant,
 					     const struct core_revoker *who);
 
 /*
- * The Terminate for a RDMA Read whose source cannot be read any further (RFC 5040 4.8, figures 9
- * and 10): the request at queue 1's msn, brought up to date by the octets that were sent.
+ * The Terminate for an RDMA Read whose source can no longer be read (RFC 5040 4.8, figures 9 and
+ * 10): includes the request with this msn of queue 1, advanced by the octets sent.
  */
 void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent,
 			 enum core_region_verdict verdict, struct core_terminate *out);
@@ -548,7 +546,7 @@ struct core_place {
 	u64 to;
 };
 
-/* want: octets, never 0 but with CORE_RX_STOP. The rest holds until the next call. */
+/* want: octets, 0 only with CORE_RX_STOP. Pointers are valid until the next call. */
 struct core_rx_step {
 	enum core_rx_kind kind;
 	u32 want;
@@ -558,11 +556,11 @@ struct core_rx_step {
 	};
 };
 
-/* What happened, and which function tells more of it, until the stream goes on. */
+/* An event, and the function that returns its details, until the stream continues. */
 enum core_rx_event {
 	CORE_RX_MORE = 0,
 	CORE_RX_SEND,		/* a Send of any type was delivered: core_rx_delivered() */
-	CORE_RX_WRITE,		/* the last segment of a RDMA Write was placed */
+	CORE_RX_WRITE,		/* the last segment of an RDMA Write was placed */
 	CORE_RX_READ_REQUEST,	/* a valid one was delivered: core_rx_read_request() */
 	CORE_RX_READ_RESPONSE,	/* the oldest outstanding read is complete */
 	CORE_RX_TERMINATE,	/* the peer sent core_rx_terminate(); the stream is over */
@@ -575,7 +573,7 @@ enum core_rx_event {
  * @invalidate: with Invalidate
  * @rtr: the RTR Send of RFC 6581, which consumes no receive
  * @length: bytes
- * @inv_stag: to be invalidated
+ * @inv_stag: the STag to invalidate
  */
 struct core_rx_message {
 	u8 solicited, invalidate, rtr;
@@ -586,12 +584,12 @@ struct core_rx_message {
 #define CORE_FIRST_MSN 1	/* RFC 5041 4.3 */
 
 /**
- * struct core_rx_params - what a stream's receiver starts with
- * @ctx: handed to every function that the core asks
- * @pd: protection domain of the stream: STags of others are foreign
+ * struct core_rx_params - parameters of a stream's receiver
+ * @ctx: passed to all callbacks
+ * @pd: protection domain of the stream: STags of other domains are foreign
  * @crc: check CRCs
  * @markers: check and strip markers
- * @rtr: responder in peer-to-peer mode: RTR types that the first FPDU may be
+ * @rtr: responder in peer-to-peer mode: RTR types allowed as the first FPDU
  * @first_msn: of the peer's first Send, and of its first RDMA Read Request
  */
 struct core_rx_params {
@@ -605,13 +603,13 @@ struct core_rx_params {
 
 #define CORE_RX_STATE 320
 
-/* Allocated by the host, and otherwise the core's alone. One caller at a time. */
+/* Allocated by the host; private to the core. One caller at a time. */
 struct core_rx {
 	u8 state[CORE_RX_STATE] __attribute__((aligned(8)));
 };
 
 void core_rx_init(struct core_rx *rx, const struct core_rx_params *params);
-/* What to do with the next octets of the stream. */
+/* The next step of the stream. */
 struct core_rx_step core_rx_next(struct core_rx *rx);
 /* CORE_RX_BYTES: n octets (1..want of the last step) were copied. */
 enum core_rx_event core_rx_took(struct core_rx *rx, u32 n);
@@ -628,9 +626,9 @@ enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict ver
  * CORE_RX_ERROR.
  */
 enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict);
-/* Nothing is taken any more: from now on every step is CORE_RX_STOP. */
+/* Ends the stream: from now on every step is CORE_RX_STOP. */
 void core_rx_stop(struct core_rx *rx);
-/* Is the stream, as far as it was seen, at an end of an FPDU, and of an untagged message? */
+/* Is the stream between two FPDUs, and no untagged message unfinished? Or over? */
 bool core_rx_between(const struct core_rx *rx);
 /* Complete, valid FPDUs so far. */
 u64 core_rx_fpdus(const struct core_rx *rx);
@@ -638,48 +636,48 @@ const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
 const struct core_read_request *core_rx_read_request(const struct core_rx *rx);
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx);
 
-/* ---- Transmit: whose turn it is (RFC 5040 5.1 to 5.5) ---- */
+/* ---- Transmit: scheduling (RFC 5040 5.1 to 5.5) ---- */
 
 struct core_tx_params {
-	void *ctx;		/* handed to every function that the core asks */
+	void *ctx;		/* passed to all callbacks */
 	u32 ord;
 	u32 slot_size;		/* of the send queue */
 	u8 kernel;		/* the consumer is the kernel */
 	u8 crc;			/* make CRCs */
 	u8 markers;		/* make markers */
-	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 holds this end back at first */
-	u8 rtr;			/* CORE_RTR_*, as initiator: goes first (RFC 6581 9.2); 0: none */
+	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 delays the first send */
+	u8 rtr;			/* CORE_RTR_*, as initiator: sent first (RFC 6581 9.2); 0: none */
 };
 
 /**
- * struct core_tx - what is sent next on one stream
- * @fpdus: built so far; for the host to read
- * @params: what the stream started with
+ * struct core_tx - the send scheduler of one stream
+ * @fpdus: FPDUs built so far; the host may read this
+ * @params: parameters of the stream
  * @mulpdu: octets of the largest ULPDU
  * @held: a responder that has not validated an FPDU yet
- * @stopped: nothing goes out any more, but perhaps a Terminate
+ * @stopped: nothing is sent any more, except a Terminate
  * @building: the FPDU is begun
- * @rtr: CORE_RTR_* that is still to go first
- * @local_active: @local is not all out
- * @answer_active: @answer is not all out
- * @answer_next: the next turn is that of @answer
- * @of_request: @local is of the request that was taken last
- * @closing: no more than @may_take requests are sent
- * @peer_closed: nothing will come any more
- * @may_take: requests that are still sent
- * @send_msn: of the last message sent to queue 0
- * @read_msn: of the last message sent to queue 1
- * @answered: the peer's reads whose response is out
+ * @rtr: CORE_RTR_* that has to be sent first
+ * @local_active: @local is not completely built
+ * @answer_active: @answer is not completely built
+ * @answer_next: the next turn is @answer's
+ * @of_request: @local belongs to the request that was taken last
+ * @closing: only @may_take more requests are taken
+ * @peer_closed: the peer has closed its half
+ * @may_take: requests that may still be taken while @closing
+ * @send_msn: MSN of the last message sent to queue 0
+ * @read_msn: MSN of the last message sent to queue 1
+ * @answered: the peer's reads whose response is built
  * @before: octets of *@turn that were sent before this FPDU
- * @local: what this end began
- * @answer: a Read Response, to @asked. It takes turns with @local (@answer_next) by FPDU, unless
+ * @local: the message that this end began: a request, an RTR or a Terminate
+ * @answer: the Read Response to @asked. It takes turns with @local (@answer_next) by FPDU, unless
  *	both are tagged: then by message
- * @request: the Read Request that @local is
+ * @request: the Read Request in @local
  * @asked: the Read Request that @answer answers
- * @fpdu: the FPDU that is being built
- * @turn: the one of the two that the next FPDU is of
+ * @fpdu: the FPDU being built
+ * @turn: the message of the next FPDU: @local or @answer
  *
- * All but @fpdus is the core's. One caller at a time.
+ * All but @fpdus is private to the core. One caller at a time.
  */
 struct core_tx {
 	u64 fpdus;
@@ -704,43 +702,43 @@ struct core_tx {
 };
 
 void core_tx_init(struct core_tx *tx, const struct core_tx_params *params);
-/* The FPDUs to come fit segments of this size (RFC 5044 4.5). */
+/* Makes further FPDUs fit TCP segments of this size (RFC 5044 4.5). */
 void core_tx_set_emss(struct core_tx *tx, u32 emss);
 /*
- * Whose turn it is: begins a message if need be, and does what is done here when its turn comes.
- * Octets on the wire of the next FPDU; 0: nothing can be sent now. Nothing is sent yet: it may be
- * asked again.
+ * Chooses the next FPDU: begins a message if needed, and does local operations when their turn
+ * comes. Returns the FPDU's octets on the wire; 0: nothing can be sent now. May be called again
+ * before core_tx_next().
  */
 u32 core_tx_choose(struct core_tx *tx);
 /*
- * The next octets of the FPDU that was chosen, up to the step that is its last. What a step tells
- * to copy is copied before the next step is asked for.
+ * The next step of the chosen FPDU; call it until the last step. Copy a step's payload before the
+ * next call.
  */
 struct core_tx_step core_tx_next(struct core_tx *tx);
-/* n octets of payload were copied, and these are they: the CRC is taken over the copy. */
+/* n octets of payload were copied; octets: the copy, which the CRC covers. */
 void core_tx_copied(struct core_tx *tx, const void *octets, u32 n);
 /*
- * The host cannot read the payload: what it has copied of this FPDU must not go out. Ends the
- * stream in the Terminate of RFC 5040 7.1 case 1, or 7.2 rule 4 for a read.
+ * The host cannot read the payload, and must drop what it has copied of this FPDU. Ends the stream
+ * with the Terminate of RFC 5040 7.1 case 1, or 7.2 rule 4 for a read.
  */
 void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict);
 /*
- * RFC 5040 5.4: one Terminate, between two FPDUs, and nothing behind it. It is what is chosen now;
- * octets of its FPDU. 0: not even that may be sent (RFC 5044 7.1.2 rule 4). term stays until it is
+ * RFC 5040 5.4: chooses one Terminate, between two FPDUs, with nothing after it. Returns the octets
+ * of its FPDU; 0: it must not be sent (RFC 5044 7.1.2 rule 4). term must stay valid until it is
  * built.
  */
 u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term);
 /*
- * The stream comes to a graceful end (RFC 5041 6.2.1): what is posted already, and what the peer
- * has asked to read, still goes out. peer: it has closed its half. Once more when it does so later.
+ * Closes the stream gracefully (RFC 5041 6.2.1): requests posted before and the peer's reads are
+ * still sent. peer: the peer has closed its half. Called again if it does so later.
  */
 void core_tx_close(struct core_tx *tx, u32 posted, bool peer);
-/* Is all that built, and nothing outstanding that could still come? */
+/* Is all of that built, and is no read of this end outstanding that may still complete? */
 bool core_tx_closed(struct core_tx *tx);
-/* May requests be taken, if there are any? */
+/* May requests be taken? */
 bool core_tx_may_take(struct core_tx *tx);
 
-/* ---- What the core asks of its host ---- */
+/* ---- Callbacks of the core ---- */
 
 enum core_take { CORE_TAKE_OK = 0, CORE_TAKE_EMPTY, CORE_TAKE_BROKEN };
 
@@ -749,78 +747,76 @@ struct core_read_sink {
 	u32 stag;		/* ephemeral STag on the wire */
 	u64 to;			/* TO of its first octet */
 	u32 length;
-	u32 placed;		/* octets that have arrived; the host advances it when it places */
+	u32 placed;		/* octets placed so far; the host advances it */
 };
 
-/* Snapshot of the region of this STag; false: no such STag or not enabled. */
+/* Snapshot of the region of this STag; false: no such STag, or not valid. */
 bool core_host_region(void *ctx, u32 stag, struct core_region *out);
 /*
- * Takes the next receive work request; *room: octets it can hold. CORE_TAKE_BROKEN: its entries are
- * not usable.
+ * Takes the next receive work request; *room: bytes it can hold. CORE_TAKE_BROKEN: its list is
+ * invalid.
  */
 enum core_take core_host_receive(void *ctx, u32 *room);
 /* The oldest outstanding read; false if there is none. */
 bool core_host_read_sink(void *ctx, struct core_read_sink *out);
 /* Is there room for one more inbound RDMA Read Request (IRD)? */
 bool core_host_read_room(void *ctx);
-/* Has the peer sent an FPDU that was found valid? A responder asks until it has. */
+/* Has the peer sent a valid FPDU? A responder asks until it has. */
 bool core_host_validated(void *ctx);
 /*
- * A private copy of the send request that is next, or NULL. It stays next until
- * core_host_take_send().
+ * A private copy of the next send request, or NULL. It stays the next until core_host_take_send().
  */
 const struct srnic_send_wqe *core_host_next_send(void *ctx);
-/* The copy seen last is taken from the queue: it is the request that is meant from now on. */
+/* Takes the request copied last from the queue. The next three functions refer to it. */
 void core_host_take_send(void *ctx);
-/* May all of its list be used with these local rights (CORE_ACCESS_*)? */
+/* May its whole list be used with these local rights (CORE_ACCESS_*)? */
 bool core_host_verify_list(void *ctx, u32 access);
-/* All of its octets are built: it completes when they are sent, unless by a response. */
+/* All its octets are built: it completes when they are sent, unless a response completes it. */
 void core_host_built(void *ctx);
-/* It is done, or refused, with this status (enum srnic_wc_status). */
+/* Completes it with this status (enum srnic_wc_status). */
 void core_host_complete(void *ctx, u8 status);
-/* SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR: does it. */
+/* Executes SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR; false on failure. */
 bool core_host_local_invalidate(void *ctx, u32 stag);
 bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe);
-/* A number that nobody can guess. */
+/* An unpredictable number. */
 u32 core_host_random(void *ctx);
 
 enum core_read_kind {
-	CORE_READ_REQUEST,	/* the request taken last is its sink */
-	CORE_READ_INVALIDATE,	/* the same, and its only entry is invalidated in the end */
-	CORE_READ_RTR,		/* of no request (RFC 6581 9.2) */
+	CORE_READ_REQUEST,	/* the sink is the list of the request taken last */
+	CORE_READ_INVALIDATE,	/* the same, and its only entry is invalidated at the end */
+	CORE_READ_RTR,		/* without a request (RFC 6581 9.2) */
 };
 
-/* A read is outstanding from now on. */
+/* Adds an outstanding read. */
 void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind);
-/* Reads that are outstanding. */
+/* The number of outstanding reads. */
 u32 core_host_reads(void *ctx);
 /*
- * Are more reads than that outstanding? If so, transmit waits, and is run again when one of them
- * completes.
+ * Are more than `most` reads outstanding? If so, the host runs transmit again when one completes.
  */
 bool core_host_wait_for_reads(void *ctx, u32 most);
-/* The peer's oldest Read Request without a response; core_host_answered() ends that. */
+/* The peer's oldest Read Request not answered yet; false if there is none. */
 bool core_host_next_read(void *ctx, struct core_read_request *out);
-/* Its response is built. */
+/* The response to it is built. */
 void core_host_answered(void *ctx);
-/* The stream ends in this Terminate: core_tx_terminate() follows. */
+/* The stream ends with this Terminate: the host calls core_tx_terminate(). */
 void core_host_terminate(void *ctx, const struct core_terminate *term);
 /* Running CRC32C (reflected, no final inversion). */
 u32 core_host_crc32c(u32 crc, const void *data, u64 len);
 
-/* CRC32C by tables, for hosts without a better one. */
+/* The same with tables, for hosts without a faster one. */
 u32 core_crc32c_table(u32 crc, const void *data, u64 len);
 
 /* ---- Operations of a send queue ---- */
 
-/* Which way the octets of an operation's list go. */
+/* The direction of an operation's list. */
 enum core_direction {
 	CORE_DIRECTION_NONE = 0,	/* it has no list */
 	CORE_DIRECTION_OUT,		/* they are sent */
 	CORE_DIRECTION_IN,		/* an RDMA Read's response is placed there */
 };
 
-/* What is done when an operation's turn comes: core/send.cc has a handler for each. */
+/* The handler in core/send.cc for an operation whose turn has come. */
 enum core_handler {
 	CORE_HANDLE_NOTHING,
 	CORE_HANDLE_WRITE,
@@ -831,19 +827,19 @@ enum core_handler {
 };
 
 /**
- * struct core_operation - what an operation of a send queue is: a row of core/operations.hh
+ * struct core_operation - an operation of a send queue: a row of core/operations.hh
  * @known: there is such an operation
  * @kernel_only: only kernel consumers may post it
- * @may_inline: its payload may lie in the slot itself
+ * @may_inline: its payload may be in the slot itself
  * @direction: enum core_direction
- * @remote: it names memory of the peer, by remote_addr and rkey
+ * @remote: it accesses memory of the peer, by remote_addr and rkey
  * @names_stag: imm_inv is an STag, to be invalidated by the peer or here
  * @invalidates_sink: the only entry of its list is invalidated when the response is placed
- * @by_response: complete when the peer's response is here; others when they are sent or done
- * @min_sge: entries of its list, at least
- * @max_sge: entries of its list, at most
+ * @by_response: the peer's response completes it; others complete when sent or done
+ * @min_sge: fewest entries of its list
+ * @max_sge: most entries of its list
  * @handler: enum core_handler
- * @wire: enum core_rdmap_opcode; CORE_RDMAP_NONE: it is done here, and nothing is sent
+ * @wire: enum core_rdmap_opcode; CORE_RDMAP_NONE: done locally, and nothing is sent
  * @wire_solicited: likewise with SRNIC_WQE_SOLICITED
  */
 struct core_operation {
@@ -855,30 +851,29 @@ struct core_operation {
 	u8 wire, wire_solicited;
 };
 
-/* The row of an opcode (enum srnic_opcode), whatever a user wrote there. */
+/* The row of any opcode (enum srnic_opcode). */
 const struct core_operation *core_operation_of(u8 opcode);
 
-/* ---- Rings: validation of what a user wrote ---- */
+/* ---- Rings: validation of user input ---- */
 
 enum core_wqe_verdict {
 	CORE_WQE_OK = 0,
 	CORE_WQE_BAD_OPCODE,
-	CORE_WQE_BAD_SGE,	/* too many entries, or too many for this opcode */
+	CORE_WQE_BAD_SGE,	/* too many entries, or too many or few for this opcode */
 	CORE_WQE_BAD_LENGTH,	/* inline beyond the slot, or a total above 2^32-1 */
 };
 
 /*
- * Checks a private copy of a send queue slot (slot_size octets); kernel: the opcodes reserved for
- * kernel consumers are allowed. *length: octets of payload.
+ * Checks a private copy of a send queue slot (slot_size bytes); kernel: the opcodes reserved for
+ * kernel consumers are allowed. *length: bytes of payload.
  */
 enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size,
 					  bool kernel, u32 *length);
-/* The same for a receive slot; *room: octets it can hold. */
+/* The same for a receive slot; *room: bytes it can hold. */
 enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size,
 					  u32 *room);
 /*
- * Slots that a producer may claim to have published beyond `taken`: 0..entries; a hostile index
- * yields 0.
+ * Slots published and not taken, 0..entries; a hostile index yields 0.
  */
 u32 core_ring_pending(u32 prod, u32 taken, u32 entries);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// CRC32C (RFC 5044 4.4: iSCSI's polynomial) by slicing: eight tables let one step take eight
-// octets. For hosts that have nothing better; running values, reflected, without the final
-// inversion.
+// CRC32C (RFC 5044 4.4: iSCSI's polynomial) by slicing: with eight tables one step takes eight
+// octets. For hosts without a faster one; running values, reflected, without the final inversion.
 #include "types.hh"
 
 namespace srnic {
@@ -21,7 +20,7 @@ constexpr u32 shifted_by_octet(u32 crc)
 	return crc;
 }
 
-// of[s][v]: what the octet v, followed by s zero octets, adds to the CRC.
+// of[s][v]: the CRC contribution of octet v followed by s zero octets.
 constexpr Tables make_tables()
 {
 	Tables tables{};

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Who may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1 rule 7). The host holds the region still
-// while it asks, and takes the grant away when the answer is yes.
+// Who may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1 rule 7). The host keeps the region's STag
+// from changing while it asks, and revokes the grant if the answer is yes.
 #pragma once
 
 #include "core.h"
 
 namespace srnic {
 
-// A peer's Send with Invalidate may reach a region that its owner has just invalidated itself. As
-// long as the STag is still the region's, and the region this stream's, the outcome is what the
-// peer asked for: that is no error.
+// A peer's Send with Invalidate may reach a region that the consumer has just invalidated itself.
+// That is no error while the STag is still the region's, and the region this stream's.
 constexpr core_region_verdict may_invalidate(const core_grant &grant, const core_revoker &who)
 {
 	if (grant.stag != who.stag)

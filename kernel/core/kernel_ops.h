@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Operations of kernel consumers, in the numbers that srnic-abi.h leaves free for them. Their send
- * queues are rings that no process maps; in a user's they are refused (core_send_wqe_check()).
+ * Operations of kernel consumers, with the numbers that srnic-abi.h reserves for them. No process
+ * maps the send queues of kernel consumers; core_send_wqe_check() refuses them in a user's.
  */
 #ifndef SRNIC_KERNEL_OPS_H
 #define SRNIC_KERNEL_OPS_H

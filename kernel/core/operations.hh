@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The operations of a send queue (enum srnic_opcode), one row for each: what it may carry, who may
-// post it, which message it becomes (RFC 5040 3) and what completes it. A new operation is a new
-// row, and a handler in send.cc if none of those fits. For the module and the user provider alike.
+// The operations of a send queue (enum srnic_opcode), one row each: what it may carry, who may post
+// it, which message it becomes (RFC 5040 3) and what completes it. A new operation needs a new row,
+// and a handler in send.cc if none fits. For the module and the user provider.
 #pragma once
 
 #include <rdma/srnic-abi.h>
@@ -38,7 +38,7 @@ constexpr core_operation
 
 } // namespace row
 
-// By enum srnic_opcode. The Solicited Event is of Sends only: elsewhere the flag is ignored.
+// By enum srnic_opcode. Only Sends have a Solicited Event: other operations ignore the flag.
 constexpr core_operation operation_table[] = {
 	row::unknown, row::write, row::send, row::send_inv,
 	row::read, row::read_inv, row::local_inv, row::reg_mr,
@@ -46,7 +46,7 @@ constexpr core_operation operation_table[] = {
 
 constexpr u32 operations = sizeof(operation_table) / sizeof(operation_table[0]);
 
-// Whatever a user wrote there: opcodes without a row are not known.
+// Any opcode that a user wrote: one without a row is unknown.
 constexpr const core_operation &operation(u8 opcode)
 {
 	return opcode < operations ? operation_table[opcode] : operation_table[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive: the start of a stream, and the RDMA Reads that a peer asks for (RFC 5040 5.2.1).
+// Receive: the start of a stream, and the peer's RDMA Reads (RFC 5040 5.2.1).
 #include "receive.hh"
 
 namespace srnic {
@@ -13,7 +13,7 @@ void MessageReceiver::start(const core_rx_params &params)
 	send_msn = read_msn = params.first_msn;
 }
 
-// RFC 5040 7.2, 4. With a zero length the source must not be looked at (5.2.1).
+// RFC 5040 7.2, 4. With zero length the source must not be checked (5.2.1).
 Verdict MessageReceiver::check_source(const core_read_request &wanted) const
 {
 	core_region region;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive: what a segment means. Which buffer its octets belong to and whether they may go there
-// (RFC 5041 5.1 and 7.1, RFC 5040 5 and 7.2), in which order messages come and are delivered (RFC
-// 5041 5.3 and 5.4, RFC 5040 5.5).
+// Receive: decisions about segments. Which buffer a segment's payload belongs to and whether it may
+// be placed (RFC 5041 5.1 and 7.1, RFC 5040 5 and 7.2), in which order messages must arrive and are
+// delivered (RFC 5041 5.3 and 5.4, RFC 5040 5.5).
 //
-// Nothing here knows how a header looks, or what an error is on the wire: a wire format makes a
-// Segment of each header, and its own errors of the verdicts. It asks begin_*() before the first
-// octet of payload is taken, and deliver*() when the last segment of a message is whole and known
-// to be undamaged.
+// Independent of headers and of errors on the wire: a wire format makes a Segment of each header,
+// and its own errors of the verdicts. It calls begin_*() before it takes any payload, and
+// deliver*() when the last segment of a message is whole and its CRC was good.
 //
-// One caller at a time; memory is the host's, and no octet of it is touched here.
+// One caller at a time. Memory is the host's and is not touched here.
 #pragma once
 
 #include "region.hh"
@@ -18,28 +17,27 @@ namespace srnic {
 
 enum class Verdict : u8 {
 	good = CORE_REGION_OK,
-	// The tagged buffer: what check_region() says.
+	// The tagged buffer: from check_region().
 	stag_invalid = CORE_REGION_INVALID,
 	out_of_bounds = CORE_REGION_BOUNDS,
 	no_access = CORE_REGION_ACCESS,
 	foreign = CORE_REGION_FOREIGN,
 	wraps = CORE_REGION_WRAP,
 	// The message and its buffer.
-	wrong_msn,    // not the one that is due
-	wrong_offset, // not where the message has got to
+	wrong_msn,    // not the next MSN
+	wrong_offset, // not the next MO
 	wrong_type,   // not that of the message's first segment
 	wrong_end,    // a Read Response ends before its read does, or does not end with it
 	not_whole,    // a message of one segment is cut short, or spread over several
 	no_read,      // a Read Response without payload, and no read is outstanding
-	no_buffer,    // no receive is posted, or more reads are asked for than the IRD allows
+	no_buffer,    // no receive is posted, or more reads than the IRD allows
 	too_long,     // for its buffer
 	local,	      // not the peer's fault
 };
 
 constexpr Verdict verdict_of(core_region_verdict verdict) { return Verdict{u8(verdict)}; }
 
-// A message that the wire format or RDMAP consumes itself: one segment, from a buffer of max_len
-// octets.
+// A message that the wire format or RDMAP consumes itself: one segment of at most max_len octets.
 constexpr Verdict check_whole(const Segment &segment, u32 msn, u32 min_len, u32 max_len)
 {
 	if (segment.msn != msn)
@@ -53,8 +51,8 @@ constexpr Verdict check_whole(const Segment &segment, u32 msn, u32 min_len, u32 
 	return Verdict::good;
 }
 
-// Responses come in the order of their requests (RFC 5040 5.2.2) and their octets in order (5.5),
-// so the next one lies exactly where the oldest outstanding read has got to.
+// Responses arrive in the order of their requests (RFC 5040 5.2.2), and each in order (5.5), so the
+// payload must continue the oldest outstanding read exactly.
 constexpr Verdict check_sink(const core_read_sink &sink, const Segment &segment)
 {
 	u64 end = 0;
@@ -75,9 +73,9 @@ public:
 	// May this segment's payload be placed? place() says where.
 	Verdict begin_write(const Segment &segment);
 	Verdict begin_read_response(const Segment &segment);
-	// first: nothing came before it on this stream.
+	// first: the first segment of this stream.
 	Verdict begin_send(const Segment &segment, bool first);
-	// The request itself comes later: len octets behind the header.
+	// The request itself comes later: len octets after the header.
 	Verdict begin_read_request(const Segment &segment, u32 len);
 
 	const core_place &place() const { return where; }
@@ -100,7 +98,7 @@ private:
 	u8 rtr;
 	bool receive_active;
 	u8 receive_type;
-	u32 receive_len;  // octets of the receive in progress that segments have claimed
+	u32 receive_len;  // bytes of the receive in progress used by segments so far
 	u32 receive_room; // its capacity
 	u32 send_msn, read_msn;
 	core_place where;
@@ -110,8 +108,8 @@ private:
 
 // ---- Tagged buffers (RFC 5041 5.1.1) ----
 
-// RFC 5040 5.1. Each segment is checked by itself: whose message it continues makes no difference
-// to where it may land. RFC 5041 5.2: no check without payload.
+// RFC 5040 5.1. Each segment is checked by itself: its place does not depend on the message that it
+// continues. RFC 5041 5.2: no check without payload.
 inline Verdict MessageReceiver::begin_write(const Segment &segment)
 {
 	core_region region;
@@ -145,8 +143,8 @@ inline Verdict MessageReceiver::begin_read_response(const Segment &segment)
 
 // ---- Untagged buffers (RFC 5041 5.1.2) ----
 
-// RFC 6581 9.2: a zero-length Send in front of everything else tells that the initiator is ready.
-// It belongs to nobody's receive queue (4.4.2).
+// RFC 6581 9.2: a zero-length Send before everything else says that the initiator is ready. It
+// consumes no receive (4.4.2).
 inline bool MessageReceiver::is_rtr(const Segment &segment, bool first) const
 {
 	return first && rtr & CORE_RTR_SEND && segment.last && !segment.length &&
@@ -164,8 +162,7 @@ inline Verdict MessageReceiver::take_receive(const Segment &segment)
 	return Verdict::good;
 }
 
-// RFC 5040 5.3. TCP keeps order, so the only legal MSN is that of the oldest receive, and the only
-// legal MO the next one.
+// RFC 5040 5.3. TCP keeps order, so only the MSN of the oldest receive and the next MO are legal.
 inline Verdict MessageReceiver::begin_send(const Segment &segment, bool first)
 {
 	Verdict verdict = Verdict::good;
@@ -189,7 +186,7 @@ inline Verdict MessageReceiver::begin_send(const Segment &segment, bool first)
 	return Verdict::good;
 }
 
-// As many buffers as the IRD are available on the queue of Read Requests.
+// The queue of Read Requests has as many buffers as the IRD.
 inline Verdict MessageReceiver::begin_read_request(const Segment &segment, u32 len)
 {
 	Verdict verdict = check_whole(segment, read_msn, len, len);

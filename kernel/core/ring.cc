@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What a user wrote into a shared ring (include/uapi/rdma/srnic-abi.h): whether it makes sense.
-// Every function here sees a private copy of a slot, never the ring itself.
+// Checks of what a user wrote into a shared ring (include/uapi/rdma/srnic-abi.h). They get a
+// private copy of a slot, never the ring itself.
 #include "operations.hh"
 #include "ring.hh"
 
@@ -33,7 +33,7 @@ core_wqe_verdict check_inline(const srnic_send_wqe &wqe, u32 room, u32 &length)
 	return CORE_WQE_OK;
 }
 
-// The list lies behind the slot's head; room: octets of the slot that are left for it.
+// The list follows the slot's head; room: bytes of the slot that are left for it.
 core_wqe_verdict check_sges(const srnic_sge *sges, u32 num_sge, u32 room, u32 &length)
 {
 	u64 total = 0;

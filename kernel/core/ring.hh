@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The rings that user space and the kernel share (include/uapi/rdma/srnic-abi.h): the layout of
-// their header and slots, and the arithmetic of free-running 32-bit indices. For the module and for
-// the user provider alike.
+// their header and slots, and the arithmetic of free-running 32-bit indices. For the module and the
+// user provider.
 #pragma once
 
 #include <rdma/srnic-abi.h>
@@ -35,7 +35,7 @@ static_assert(send_slot_size(2, 0) == 96 && send_slot_size(1, 33) == 128 &&
 	      recv_slot_size(1) == 64);
 static_assert(send_slot_size(SRNIC_MAX_SGE, SRNIC_MAX_INLINE) == 320);
 
-// Octets from the ring's header to the slot of a free-running index.
+// Bytes from the ring's header to the slot of a free-running index.
 constexpr u64 slot_offset(u32 index, u32 entries, u32 slot_size)
 {
 	return SRNIC_RING_SLOTS_OFFSET + u64{index & (entries - 1)} * slot_size;
@@ -46,7 +46,7 @@ constexpr u64 ring_octets(u32 entries, u32 slot_size)
 }
 static_assert(slot_offset(0xffffffff, 4, 32) == 256 + 3 * 32 && slot_offset(4, 4, 32) == 256);
 
-// The next power of two, for a queue asked to hold this many; 0 if there is none.
+// The next power of two for a queue of this many entries; 0 if there is none.
 constexpr u32 ring_entries(u32 wanted)
 {
 	u32 entries = 1;
@@ -58,8 +58,8 @@ constexpr u32 ring_entries(u32 wanted)
 static_assert(ring_entries(0) == 1 && ring_entries(5) == 8 && ring_entries(8) == 8 &&
 	      ring_entries(0x80000001) == 0);
 
-// Slots published but not yet taken. The producer's index may be hostile: more than the ring holds
-// counts as none.
+// Slots published and not taken. The producer's index may be hostile: more slots than the ring has
+// count as none.
 constexpr u32 ring_pending(u32 prod, u32 taken, u32 entries)
 {
 	u32 pending = prod - taken;

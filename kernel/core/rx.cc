@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive, the border to C: one stream's layers put together, in the order of RFC 5040 figure 1.
-// MPA (mpa/receive.hh) makes ULPDUs of the stream's octets, DDP and RDMAP (rdmap/receive.hh)
-// segments of these, and the rules (receive.hh) say what they mean.
+// Receive, the interface to C: combines a stream's layers in the order of RFC 5040 figure 1. MPA
+// (mpa/receive.hh) turns the stream's octets into ULPDUs, DDP and RDMAP (rdmap/receive.hh) these
+// into segments, and the rules (receive.hh) decide about segments.
 #include "mpa/receive.hh"
 #include "rdmap/receive.hh"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Send: what goes out next. Requests in the order of posting (RFC 5040 5.5 rule 13), responses in
-// that of the peer's requests (rule 17), both in turns; message sequence numbers (RFC 5041 4.3),
-// what waits for reads to complete (ORD: RFC 5040 6.1 and 8.1; the fence), the RTR of RFC 6581 9.2,
-// the responder's hold of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the
-// Terminate of RFC 5040 5.4.
+// Send: the scheduler. Requests in the order of posting (RFC 5040 5.5 rule 13), responses in the
+// order of the peer's requests (rule 17), taking turns; message sequence numbers (RFC 5041 4.3),
+// waiting for reads (ORD: RFC 5040 6.1 and 8.1; the fence), the RTR of RFC 6581 9.2, the
+// responder's hold of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate
+// of RFC 5040 5.4.
 //
-// It knows messages, not how they look: that is rdmap/transmit.hh.
+// It schedules messages; rdmap/transmit.hh has their wire format.
 #include "mpa/startup.hh"
 #include "operations.hh"
 #include "rdmap/terminate.hh"
@@ -35,8 +35,7 @@ void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 
 // ---- errors of this end ----
 
-// RFC 5040 7.1 case 1: what is wrong with a message that is not sent yet. The Terminate goes out
-// instead of it.
+// RFC 5040 7.1 case 1: an error in a message that is not sent yet. The Terminate is sent instead.
 [[gnu::cold, gnu::noinline]] void refuse(core_tx &tx, u8 status)
 {
 	core_terminate term;
@@ -59,8 +58,8 @@ void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 
 // ---- reads of this end ----
 
-// A Read Request on the wire carries an STag of its own, hard to guess (RFC 5040 8.1.1), and TO 0:
-// local keys stay secret, and sinks may be scattered.
+// A Read Request has its own STag on the wire, hard to guess (RFC 5040 8.1.1), and TO 0: local keys
+// stay secret, and sinks may be scattered.
 void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u64 source_to)
 {
 	core_read_sink sink{};
@@ -78,7 +77,7 @@ void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u
 
 // ---- the RTR (RFC 6581 9.2): the initiator's first FPDU in peer-to-peer mode ----
 
-// Known hardware insists on STags that are not zero, also for no data.
+// Some hardware requires a non-zero STag, even without data.
 constexpr u32 rtr_stag = 1;
 
 [[gnu::cold, gnu::noinline]] void start_rtr(core_tx &tx)
@@ -123,7 +122,7 @@ void start_send(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe
 	begin(tx, msg, true);
 }
 
-// Requests that never reach the wire are done when their turn comes.
+// Requests that send nothing are done when their turn comes.
 void done_here(core_tx &tx, bool good)
 {
 	if (good)
@@ -164,11 +163,12 @@ u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_w
 	return is_read(op) && !tx.params.ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
 }
 
-// Receivers tell untagged messages from tagged ones, but not all of them two tagged ones from each
-// other: so these take turns by message.
+// Receivers can tell untagged from tagged messages, but some cannot tell two tagged messages apart:
+// these must not interleave.
 bool may_interleave(u8 one, u8 other) { return !is_tagged(one) || !is_tagged(other); }
 
-// A fence waits for all earlier reads, and a read for one of the ORD's places (RFC 5040 8.1.4).
+// A fence waits for all earlier reads, a read until fewer than ORD are outstanding (RFC 5040
+// 8.1.4).
 bool must_wait(const core_tx &tx, const core_operation &op, u8 flags)
 {
 	bool fence = flags & SRNIC_WQE_FENCE;
@@ -178,8 +178,7 @@ bool must_wait(const core_tx &tx, const core_operation &op, u8 flags)
 	return core_host_wait_for_reads(host(tx), fence ? 0 : tx.params.ord - 1);
 }
 
-// Takes the request that is next and begins it, or does it, or refuses it. False if there is none
-// to take now.
+// Takes the next request and begins, does or refuses it. False if none can be taken now.
 bool take_request(core_tx &tx)
 {
 	const srnic_send_wqe *wqe;
@@ -259,7 +258,7 @@ void end_message(core_tx &tx)
 		core_host_built(host(tx));
 }
 
-// The FPDU is built, and the other side's turn has come.
+// The FPDU is built: the other message's turn is next.
 void end_turn(core_tx &tx)
 {
 	tx.building = 0;
@@ -357,7 +356,7 @@ bool core_tx_closed(struct core_tx *tx)
 {
 	core_read_request asked;
 
-	if (tx->peer_closed && holds(*tx)) // nothing may be sent, nor will that change
+	if (tx->peer_closed && holds(*tx)) // nothing may ever be sent
 		return true;
 	if (!tx->peer_closed && core_host_reads(host(*tx)))
 		return false;

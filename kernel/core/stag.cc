@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// STags that are hard to guess (RFC 5040 8.1.1): a keyed permutation of the 24-bit slot index, so
-// that a dense table of regions shows neither its order nor its size. Four rounds of a balanced
-// Feistel network over two 12-bit halves: any round function makes it a permutation. It hides where
-// the next region lies; it is not a cipher for anything else.
+// STags that are hard to guess (RFC 5040 8.1.1): a keyed permutation of the 24-bit slot index hides
+// the order and the size of the dense table of regions. Four rounds of a balanced Feistel network
+// over two 12-bit halves: a permutation with any round function. Not a cipher for anything else.
 #include "types.hh"
 
 namespace srnic {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The vocabulary of the core: wire quantities that cannot be mixed up with host values, and how
-// they leave a buffer.
+// Basic types of the core: wire fields that cannot be mixed up with host values, and access to
+// buffers.
 #pragma once
 
 #include "core.h"
@@ -13,7 +13,7 @@ constexpr u16 byte_swapped(u16 v) { return __builtin_bswap16(v); }
 constexpr u32 byte_swapped(u32 v) { return __builtin_bswap32(v); }
 constexpr u64 byte_swapped(u64 v) { return __builtin_bswap64(v); }
 
-// A big-endian field as it lies on the wire, at any address. It converts only by name.
+// A big-endian field on the wire, at any address. It converts only by name.
 template <class T> struct [[gnu::packed]] be {
 	T raw;
 
@@ -28,8 +28,7 @@ static_assert(sizeof(be<u16>) == 2 && sizeof(be<u32>) == 4 && sizeof(be<u64>) ==
 static_assert(alignof(be<u64>) == 1);
 static_assert(be<u32>::from_host(0x01020304).host() == 0x01020304);
 
-// A wire structure out of a buffer, and into one. The caller has made sure that sizeof(T) octets
-// are there.
+// Copy a wire structure out of a buffer, and into one. The caller has checked for sizeof(T) octets.
 template <class T> T load(const u8 *from)
 {
 	T value;

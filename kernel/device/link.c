@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Devices come and go here: `rdma link add NAME type srnic netdev IF`, events of the interface
- * below, module unload.
+ * Creation and removal of devices: `rdma link add NAME type srnic netdev IF`, events of the
+ * interface below, module unload.
  *
  * Life of a device: alloc_device() -> ib_register_device() -> any of `rdma link delete`,
- * NETDEV_UNREGISTER or module exit -> the core removes all clients and user contexts ->
+ * NETDEV_UNREGISTER or module exit -> the RDMA core removes all clients and user contexts ->
  * srnic_dealloc_driver(). One device per interface, so that an address belongs to one device.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -25,14 +25,13 @@
 
 static DEFINE_IDA(indices);
 /*
- * Makes "no srnic on this interface yet" and registering one step. Taken before rtnl, never inside
- * a notifier.
+ * Makes the check for another srnic on the interface and the registration atomic. Taken before
+ * rtnl, never inside a notifier.
  */
 static DEFINE_MUTEX(newlink_lock);
 
 /*
- * EUI-64 of the interface, or a random one of the locally administered kind where there is no
- * Ethernet address.
+ * EUI-64 of the interface; random and locally administered if it has no Ethernet address.
  */
 static __be64 node_guid(const struct net_device *netdev)
 {
@@ -53,9 +52,9 @@ static void init_base(struct ib_device *base, const struct net_device *netdev)
 {
 	base->node_type = RDMA_NODE_RNIC;
 	base->phys_port_cnt = 1;
-	base->num_comp_vectors = 1;	/* handlers run wherever a completion comes about */
+	base->num_comp_vectors = 1;	/* handlers run on the CPU that completes */
 	base->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
-	/* The doorbell; everything else of the data path goes without uverbs. */
+	/* The doorbell. The rest of the data path does not use uverbs. */
 	base->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	base->node_guid = node_guid(netdev);
 	strscpy(base->node_desc, "srnic", sizeof(base->node_desc));
@@ -64,7 +63,7 @@ static void init_base(struct ib_device *base, const struct net_device *netdev)
 	ib_set_device_ops(base, &srnic_dev_ops);
 }
 
-/* A device that ib_dealloc_device() undoes, or an ERR_PTR; -ENOSPC: there are too many already. */
+/* A device for ib_dealloc_device() to free, or an ERR_PTR; -ENOSPC: too many devices. */
 static struct srnic_dev *alloc_device(struct net_device *netdev)
 {
 	struct srnic_dev *dev;
@@ -93,7 +92,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	init_base(&dev->base, netdev);
 	return dev;
 free_device:
-	ib_dealloc_device(&dev->base);	/* which knows no dealloc_driver yet */
+	ib_dealloc_device(&dev->base);	/* dealloc_driver is not set yet */
 free_index:
 	ida_free(&indices, index);
 	return ERR_PTR(-ENOMEM);
@@ -130,7 +129,7 @@ static int register_device(struct srnic_dev *dev, const char *name)
 }
 
 /*
- * Until it was registered, events of its interface could not reach the device: did we miss its end?
+ * Interface events do not reach a device that is not registered yet: did we miss the removal?
  */
 static bool interface_left(const struct net_device *netdev, const struct net *net)
 {
@@ -143,8 +142,8 @@ static bool interface_left(const struct net_device *netdev, const struct net *ne
 }
 
 /*
- * Once it is registered anybody may unregister it: a reference of ours keeps its memory until we
- * have looked.
+ * Once registered, the device may be unregistered at any time: our reference keeps its memory until
+ * we have checked the interface.
  */
 static int add_device(const char *name, struct net_device *netdev)
 {
@@ -214,7 +213,7 @@ static const char *reason(int err)
 	}
 }
 
-/* The core gives us no extack: besides the errno, one line in the log says what is wrong. */
+/* The RDMA core passes no extack, so one line in the log explains the errno. */
 static int newlink(const char *name, struct net_device *netdev)
 {
 	int err;
@@ -273,10 +272,10 @@ static struct notifier_block netdev_notifier = { .notifier_call = netdev_event }
 static struct rdma_link_ops link_ops = { .type = "srnic", .newlink = newlink };
 
 /*
- * A client of our own devices. The RDMA core takes a device from its clients in the reverse order
- * of their registration: from us before rdma_cm, which we need and which is therefore registered
- * first. rdma_cm then destroys its ids, and iw_cm waits for each connection that is being made: it
- * has to fail at once, and not when the peer's Reply is overdue.
+ * A client of our own devices. The RDMA core removes a device's clients in the reverse order of
+ * their registration: this one before rdma_cm, which is loaded before us because we need it.
+ * rdma_cm then destroys its ids, and iw_cm waits for each connection in progress: that has to fail
+ * at once, not when the peer's Reply is overdue.
  */
 static int client_add(struct ib_device *base)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Driver attributes of `rdma resource show -dd`. Snapshots without locks: figures of a running
- * queue may not fit each other exactly. Nothing here tells keys or kernel addresses, and nothing
- * looks into a ring: the core still asks for an object's figures when its rings are gone.
+ * Driver attributes of `rdma resource show -dd`. Snapshots without locks: the values of a running
+ * queue may not match each other. Must not show keys or kernel addresses, nor access a ring: the
+ * RDMA core still asks for an object's attributes when its rings are gone.
  *
- * There is none for cm_ids: the core keeps an rdma_cm_id while it asks, but not the iw_cm_id behind
- * it, which a failing connect frees.
+ * cm_ids have none: the RDMA core holds the rdma_cm_id meanwhile, but not the iw_cm_id behind it,
+ * which a failing connect frees.
  */
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What `rdma resource show -dd` tells about srnic's objects beyond what the core knows.
+ * Driver attributes of `rdma resource show -dd`.
  */
 #ifndef SRNIC_RES_H
 #define SRNIC_RES_H

@@ -10,19 +10,19 @@
 #include "srnic.h"
 
 /**
- * enum srnic_counter - what is counted, since the device was made
- * @SRNIC_TX_OCTETS: octets given to TCP by connections in full operation
- * @SRNIC_TX_FPDUS: the FPDUs among them
- * @SRNIC_RX_OCTETS: octets taken from TCP by connections in full operation
- * @SRNIC_RX_FPDUS: FPDUs among them that were whole and, with CRCs, good
- * @SRNIC_RX_CRC_ERRORS: streams that ended because of an FPDU whose CRC was wrong
+ * enum srnic_counter - counters of a device
+ * @SRNIC_TX_OCTETS: bytes given to TCP by connections in full operation
+ * @SRNIC_TX_FPDUS: FPDUs sent
+ * @SRNIC_RX_OCTETS: bytes taken from TCP by connections in full operation
+ * @SRNIC_RX_FPDUS: FPDUs received whole and with a good CRC, if CRCs are on
+ * @SRNIC_RX_CRC_ERRORS: streams that ended because an FPDU had a wrong CRC
  * @SRNIC_RX_ERRORS: streams that this end ended because the peer broke a rule, CRC errors included
- * @SRNIC_TX_TERMINATES: Terminate messages that were begun
+ * @SRNIC_TX_TERMINATES: Terminate messages begun
  * @SRNIC_RX_TERMINATES: Terminate messages received
- * @SRNIC_CONNECTS: connections that came to full operation
- * @SRNIC_STARTUP_FAILURES: connections that failed before; refusals do not count
+ * @SRNIC_CONNECTS: connections that reached full operation
+ * @SRNIC_STARTUP_FAILURES: connections that failed before that; rejected ones do not count
  * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
- * @SRNIC_COUNTERS: how many counters there are
+ * @SRNIC_COUNTERS: number of counters
  */
 enum srnic_counter {
 	SRNIC_TX_OCTETS,
@@ -49,7 +49,7 @@ static inline void srnic_count(struct srnic_dev *dev, enum srnic_counter counter
 	this_cpu_add(dev->stats->count[counter], n);
 }
 
-/* What the counter stands at, over all CPUs. Any context. */
+/* The counter's value, summed over all CPUs. Any context. */
 u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter);
 
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *base, u32 port);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What an administrator may set, under /sys/class/infiniband/NAME/.
+ * Administrator's settings in /sys/class/infiniband/NAME/, for connections made from now on.
  *
- * mpa_crc (default 1): 0 asks that connections made from now on do without CRCs. They do only if
- * both ends ask (RFC 5044 4.4, 7.1.1).
+ * mpa_crc (default 1): 0 asks to go without CRCs. A connection does so only if both ends ask (RFC
+ * 5044 4.4, 7.1.1).
  *
- * mpa_markers (default 0): 1 asks the peers of connections made from now on to send markers (RFC
- * 5044 4.3, 7.1.1), which are checked. Markers that a peer asks for it gets whatever this says.
+ * mpa_markers (default 0): 1 asks the peer to send markers (RFC 5044 4.3, 7.1.1), which are
+ * checked. A peer that asks for markers gets them regardless of this setting.
  *
- * peer_timeout (default 60): after so many seconds of silence the peer of a connection made from
- * now on counts as gone; 0: after the time that TCP has. A consumer may ask for another.
+ * peer_timeout (default 60): seconds after which a peer counts as gone that does not answer, or
+ * that keeps its TCP window closed; 0: TCP's own time. A consumer may ask for another time.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>

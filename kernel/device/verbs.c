@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of verbs, and those that belong to no object of their own: device, port, protection
- * domain, user context.
+ * The table of verbs, and the verbs for device, port, protection domain and user context.
  */
 #include <linux/ethtool.h>
 #include <rdma/uverbs_ioctl.h>
@@ -18,12 +17,12 @@
 #include "device/stats.h"
 #include "version.h"
 
-#define VENDOR_ID	0x53524e	/* "SRN": there is no OUI of ours */
+#define VENDOR_ID	0x53524e	/* "SRN": we have no OUI */
 #define PART_ID		1
 #define HW_VERSION	1
 #define PKEY		0xffff		/* the default partition, full member: iWARP has no other */
 #define MAX_MSG_SIZE                                                                               \
-	U32_MAX /* RDMA Read and Write; RFC 5040 4.4, and what a work request can say */
+	U32_MAX /* RDMA Read and Write; RFC 5040 4.4, and the limit of a work request */
 
 static void limits(struct ib_device_attr *attr)
 {
@@ -72,8 +71,8 @@ static void get_dev_fw_str(struct ib_device *base, char *str)
 }
 
 /*
- * An interface that does not know its speed (lo, tun) is not asked: the core would log a warning
- * each time.
+ * Does not ask an interface that has no speed (lo, tun): the RDMA core would log a warning each
+ * time.
  */
 static int port_speed(struct ib_device *base, const struct net_device *netdev,
 		      struct ib_port_attr *attr)
@@ -86,8 +85,8 @@ static int port_speed(struct ib_device *base, const struct net_device *netdev,
 }
 
 /*
- * The core has filled in the MTU, and a state that wants an IPv4 address; ours follows the link
- * alone.
+ * The RDMA core has filled in the MTU, and a state that depends on an IPv4 address; ours depends on
+ * the link alone.
  */
 static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *attr)
 {
@@ -159,9 +158,8 @@ static void dealloc_ucontext(struct ib_ucontext *base)
 }
 
 /*
- * The device goes away under an open user context. All its objects are destroyed by the core right
- * after; rings that are still mapped are plain memory and stay, so nothing is left to do. That this
- * exists lets the core do it.
+ * The device goes away under an open user context. The RDMA core does this only if the verb exists.
+ * It destroys the context's objects right after; rings still mapped are plain memory and stay.
  */
 static void disassociate_ucontext(struct ib_ucontext *base)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connecting to a kernel socket that does what it likes, and connections of two QPs. Whatever
- * happens, each consumer hears what iw_cm allows and once, and nothing is left.
+ * Connecting to a kernel socket that may break the protocol, and connections of two QPs. In every
+ * case each consumer gets the events that iw_cm allows, once each, and nothing is left.
  */
 #include <linux/delay.h>
 #include <linux/in.h>
@@ -13,7 +13,7 @@
 
 #define HEADER CORE_MPA_HEADER
 
-/* A server that goes along with everything. */
+/* A server that accepts everything. */
 static const struct core_mpa_frame good_reply = {
 	.reply = 1,
 	.revision = 2,
@@ -33,7 +33,7 @@ static void set_port(struct srnic_test_consumer *consumer, u16 port)
 	((struct sockaddr_in *)&consumer->id.m_local_addr)->sin_port = htons(port);
 }
 
-/* The consumer of an active QP, connecting to the port from its own; 0: from any. */
+/* The consumer of an active QP, which connects to the port from its own port; 0: from any. */
 static struct srnic_test_consumer *connect_from(struct kunit *test, struct srnic_test_conn *c,
 						struct srnic_qp *qp, u16 port)
 {
@@ -87,7 +87,7 @@ static void expect_request(struct kunit *test, struct socket *sock)
 	KUNIT_EXPECT_MEMEQ(test, octets + HEADER + CORE_MPA_ENHANCED, "hello", 5);
 }
 
-/* connect() has failed, was told so once, and holds nothing. */
+/* connect() has failed, the consumer was told once, and nothing is held. */
 static void expect_failure(struct kunit *test, struct srnic_test_conn *c,
 			   struct srnic_test_consumer *client, int status)
 {
@@ -131,7 +131,7 @@ static void connecting_with_a_qp_of_another_consumer_is_not_permitted(struct kun
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* RFC 5044 7.1.1: 512 octets, RFC 6581 9: of which enhanced data takes four. */
+/* RFC 5044 7.1.1: 512 octets, of which enhanced data takes four (RFC 6581 9). */
 static void connecting_with_more_private_data_than_a_frame_holds_fails_at_once(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -146,7 +146,7 @@ static void connecting_with_more_private_data_than_a_frame_holds_fails_at_once(s
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* RFC 6581 5: not even what was posted before there was a connection. */
+/* RFC 6581 5: not even requests posted before there was a connection. */
 static void nothing_goes_out_before_the_rtr(struct kunit *test)
 {
 	static const u8 rtr[] = { 0, 14, 0xc1, 0x40 }, send[] = { 0, 18, 0x41, 0x43 };
@@ -201,7 +201,7 @@ static void a_server_that_replies_nonsense_is_left(struct kunit *test)
 	u8 octets[64];
 
 	expect_request(test, sock);
-	/* An initiator as well */
+	/* also an initiator */
 	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	expect_failure(test, c, client, -EPROTO);
@@ -244,7 +244,7 @@ static void a_qp_that_fails_while_it_connects_ends_the_attempt(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
 }
 
-/* The only one, which is given back with srnic_ep_unlock_put(): until then its work waits. */
+/* Locks the only ep, so that its work waits. Release it with srnic_ep_unlock_put(). */
 static struct srnic_ep *lock_only_ep(struct srnic_test_conn *c)
 {
 	struct srnic_ep *ep = list_first_entry(&c->set.dev->connections.eps, struct srnic_ep, link);
@@ -264,7 +264,7 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 	struct srnic_ep *ep;
 
 	expect_request(test, sock);
-	ep = lock_only_ep(c);		/* the Reply comes before the connection goes */
+	ep = lock_only_ep(c);		/* the Reply arrives before the ep's work ends it */
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
 	srnic_test_send(test, sock, octets, core_mpa_build(&good_reply, octets));
 	srnic_ep_unlock_put(ep);
@@ -273,7 +273,7 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 }
 
 /*
- * However far its startup has come: what the ep still does meets a QP that is not its own any more.
+ * At every stage of the startup: the ep's later calls find a QP that is no longer its own.
  */
 static void an_ep_that_lost_its_qp_neither_starts_nor_fails_it(struct kunit *test)
 {
@@ -296,7 +296,7 @@ static void an_ep_that_lost_its_qp_neither_starts_nor_fails_it(struct kunit *tes
 	expect_failure(test, c, client, -ECONNABORTED);
 }
 
-/* RFC 6581 9.3: layer 2, error type 0, error code 5, in the only FPDU that this end ever sends. */
+/* RFC 6581 9.3: layer 2, error type 0, error code 5, in the only FPDU that this end sends. */
 static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(struct kunit *test)
 {
 	static const u8 head[] = {0, 22, 0x41, 0x47, 0, 0, 0, 0, 0,    0, 0, 2,
@@ -323,11 +323,11 @@ static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(str
 	KUNIT_EXPECT_EQ(test, atomic_read(&client->refs), 0);
 }
 
-/* ---- a server of sockets that is connected ---- */
+/* ---- connected to a socket ---- */
 
 #define RTR_OCTETS 20
 
-/* The client's Write of no octets, as RFC 6581 9.2 wants it first. */
+/* The client's zero-length Write, which must come first (RFC 6581 9.2). */
 static void expect_rtr(struct kunit *test, struct socket *sock)
 {
 	static const u8 write[] = { 0, 14, 0xc1, 0x40 };
@@ -350,7 +350,7 @@ static struct socket *serve_well(struct kunit *test, struct srnic_test_conn *c,
 	return sock;
 }
 
-/* The server asks for nothing, in one piece with its Reply: what it gets must still come second. */
+/* The server sends a zero-length Read together with its Reply: the response must come second. */
 static void a_qp_that_was_used_before_sends_its_rtr_first(struct kunit *test)
 {
 	static const u8 read[48] = { 0, 46, 0x41, 0x41, [11] = 1, [15] = 1, [23] = 7 };
@@ -373,7 +373,7 @@ static void a_qp_that_was_used_before_sends_its_rtr_first(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* ---- its port, and how long it may be silent ---- */
+/* ---- local port, and peer timeout ---- */
 
 static u16 port_of_peer(struct kunit *test, struct socket *sock)
 {
@@ -411,7 +411,7 @@ static void where_tcp_uses_that_port_a_connection_comes_from_another(struct kuni
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* rdma_cm gives out ports to listen on from the range that TCP takes those of connections from. */
+/* rdma_cm chooses ports to listen on from the range of TCP's local ports. */
 static void the_port_of_a_connection_can_be_listened_on(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -450,9 +450,9 @@ static void a_silent_peer_has_the_devices_time_or_the_consumers(struct kunit *te
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr,
 					   IB_QP_TIMEOUT | IB_QP_RETRY_CNT), 0);
 	expect_peer_timeout(test, sk, 12884, 4);
-	srnic_qp_set_ack_timeout(c->set.qp, 0); /* as from an id that was given none */
+	srnic_qp_set_ack_timeout(c->set.qp, 0); /* as from an id without one */
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 20);
-	srnic_qp_set_ack_timeout(c->set.qp, 200); /* rdma_cm lets users say so */
+	srnic_qp_set_ack_timeout(c->set.qp, 200); /* rdma_cm lets users set this */
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 31);
 	c->set.dev->peer_timeout = 0;
 	attr.timeout = 0;
@@ -489,7 +489,7 @@ static void post_bulk(struct kunit *test, struct srnic_test_conn *c)
 		KUNIT_ASSERT_EQ(test, ib_post_send(&c->set.qp->base, &wr.wr, NULL), 0);
 }
 
-/* The peer reads until TCP has got further than at the ep's last look. */
+/* The peer reads until TCP has made progress since the ep last checked. */
 static bool reads_on(struct srnic_ep *ep, struct socket *sock, u8 *octets)
 {
 	int i;
@@ -503,8 +503,8 @@ static bool reads_on(struct srnic_ep *ep, struct socket *sock, u8 *octets)
 }
 
 /*
- * RFC 5041 6.2.1 for as long as the peer takes what it is sent, but no peer holds a connection by
- * taking little.
+ * RFC 5041 6.2.1: drains as long as the peer reads, but a peer that reads little cannot hold a
+ * connection for ever.
  */
 static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *test)
 {
@@ -517,7 +517,7 @@ static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *te
 
 	KUNIT_ASSERT_NOT_NULL(test, octets);
 	post_bulk(test, c);
-	ep = lock_only_ep(c);		/* its work waits, its steps are taken here */
+	ep = lock_only_ep(c);		/* its work waits, the test takes its steps */
 	kernel_sock_shutdown(sock, SHUT_WR);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(atomic_read(&ep->over)));
 	KUNIT_EXPECT_TRUE(test, srnic_ep_feed(ep, srnic_ep_look(ep)));
@@ -566,7 +566,7 @@ static void establish(struct kunit *test, struct srnic_test_conn *c, struct pair
 	KUNIT_ASSERT_EQ(test, c->set.qp->state, SRNIC_QP_RTS);
 }
 
-/* Whoever ended it, CLOSE comes once and last, and a DISCONNECT at most once before it. */
+/* Whichever end closed: one CLOSE, last, and at most one DISCONNECT before it. */
 static void expect_close(struct kunit *test, struct srnic_test_consumer *consumer)
 {
 	u32 last;

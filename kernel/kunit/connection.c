@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the suites of connections share: consumers, a device that listens, and peers that are plain
- * sockets.
+ * Shared by the suites of connections: consumers, a device that listens, and plain sockets as
+ * peers.
  */
 #include <linux/in.h>
 #include <net/sock.h>
@@ -26,7 +26,7 @@ static int on_event(struct iw_cm_id *id, struct iw_cm_event *event)
 		told->private_len = event->private_data_len;
 		memcpy(told->private_data, event->private_data, event->private_data_len);
 	}
-	/* Pairs with smp_load_acquire() where the events are looked at. */
+	/* pairs with smp_load_acquire() where events are read */
 	smp_store_release(&consumer->num, consumer->num + 1);
 	return consumer->answer;
 }
@@ -242,7 +242,7 @@ void srnic_test_let_time_pass(struct srnic_test_conn *c)
 		ep->patience.limit = 0;
 		mutex_unlock(&ep->lock);
 		if (mod_delayed_work(srnic_wq, &ep->work, 0))
-			srnic_ep_put(ep);	/* the work has a reference of its own already */
+			srnic_ep_put(ep);	/* the work was pending and has a reference */
 	}
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The protocol core as it is built into the kernel: CRC32C (RFC 3720 B.4), MPA startup frames (RFC
- * 5044 7.1, RFC 6581), one message of every RDMAP opcode from the transmit half's framing to the
- * receive half's, STags.
+ * The protocol core as built into the kernel: CRC32C (RFC 3720 B.4), MPA startup frames (RFC 5044
+ * 7.1, RFC 6581), one message of every RDMAP opcode, framed for transmit and parsed again, STags.
  */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
@@ -32,7 +31,7 @@ static void expect_field(struct kunit *test, crc_fn crc, const void *data, u32 l
 }
 
 /*
- * The octets of the CRC in the order in which RFC 3720 B.4 prints them, which is that of the wire.
+ * The octets of the CRC in wire order, as RFC 3720 B.4 prints them.
  */
 static void expect_rfc3720(struct kunit *test, crc_fn crc)
 {
@@ -183,7 +182,7 @@ struct context {
 	u8 payload[PAYLOAD];
 	u8 placed[PAYLOAD];
 	u64 placed_at;			/* TO of placed[0] */
-	u32 elsewhere;			/* octets that are to be placed where placed[] is not */
+	u32 elsewhere;			/* octets for placement outside of placed[] */
 	u32 events[CORE_RX_ERROR + 1];
 };
 
@@ -251,7 +250,7 @@ static void receive(struct context *c, u32 piece)
 	}
 }
 
-/* One event of this kind and no other came out of the stream. */
+/* The stream caused one event of this kind and no other. */
 static void expect_event(struct kunit *test, struct context *c, enum core_rx_event event)
 {
 	u32 i;
@@ -362,7 +361,7 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 	};
 	u32 i;
 
-	/* the QP's to free */
+	/* the QP frees it */
 	c->qp->outbound = kvcalloc(1, sizeof(struct srnic_outbound_read), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, c->qp->outbound);
 	c->qp->outbound_size = 1;
@@ -407,7 +406,7 @@ static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 	}
 }
 
-/* Every bit behind the ULPDU length, which decides how much is waited for. */
+/* Flips every bit after the ULPDU length, which decides how many octets to wait for. */
 static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *test)
 {
 	struct context *c = test->priv;

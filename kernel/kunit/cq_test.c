@@ -184,7 +184,7 @@ static void a_users_false_index_loses_its_own_completions_and_nothing_else(struc
 
 	cq->user = true;
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
-		cq->ring.hdr->cons = cq->prod + claims[i]; /* ahead of what was ever published */
+		cq->ring.hdr->cons = cq->prod + claims[i]; /* never published */
 		push(c, i, SRNIC_WC_SUCCESS, false);
 	}
 	KUNIT_EXPECT_LE(test, cq->prod, ARRAY_SIZE(claims));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The device and the objects of the KUnit suites, made and destroyed through the same calls as any
+ * The device and the objects of the KUnit suites, created and destroyed by the same calls as a
  * consumer's.
  */
 #include <linux/etherdevice.h>
@@ -17,7 +17,7 @@
 
 /* ---- the device ---- */
 
-/* Sends a request to rdma's netlink and returns what its acknowledgment says. */
+/* Sends a request to rdma's netlink and returns the error in its acknowledgment. */
 static int rdma_request(struct sk_buff *skb)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the KUnit suites share: a device on `lo`, and objects of its verbs. Each is destroyed when
- * its case ends, the last one first, in whatever way the case ends; what cannot be made fails the
- * case at once. Wants KUnit of 6.5.
+ * Shared by the KUnit suites: a device on `lo`, and objects of its verbs. They are destroyed when
+ * their case ends or is aborted, the last one first; if one cannot be created, the case is aborted.
+ * Needs KUnit of 6.5.
  */
 #ifndef SRNIC_KUNIT_FIXTURE_H
 #define SRNIC_KUNIT_FIXTURE_H
@@ -21,10 +21,10 @@
 #include "queue/srq.h"
 #include "device/stats.h"
 
-/* jiffies, for what has to come; more than a slow machine takes, less than KUnit gives a case */
+/* jiffies to wait for an event: enough for a slow machine, less than KUnit's limit for a case */
 #define SRNIC_TEST_PATIENCE	(60 * HZ)
 
-/* Becomes true in this time? */
+/* Does cond become true in this time? */
 #define srnic_test_eventually(cond) ({				\
 	unsigned long end_ = jiffies + SRNIC_TEST_PATIENCE;	\
 	bool true_;						\
@@ -35,8 +35,8 @@
 })
 
 /*
- * A device as `rdma link add` makes it. When it goes, no QP, no region and no connection may be
- * left.
+ * A device as `rdma link add` creates it. No QP, region or connection may be left when it is
+ * removed.
  */
 struct srnic_dev *srnic_test_device(struct kunit *test);
 /* Removes it before the case ends. */
@@ -49,7 +49,7 @@ struct srnic_test_cq {
 	struct ib_cq *base;
 	struct srnic_cq *cq;
 	atomic_t completions;
-	atomic_t interrupts_off;	/* completions that were told with interrupts off */
+	atomic_t interrupts_off;	/* handler calls with interrupts off */
 	atomic_t errors;
 };
 
@@ -68,7 +68,7 @@ struct srnic_test_srq {
 struct srnic_test_srq *srnic_test_srq(struct kunit *test, struct ib_pd *pd, u32 entries, u32 limit);
 
 /*
- * A QP of 8 send and 8 receive requests of 2 entries each, that draws from srq unless that is NULL.
+ * A QP of 8 send and 8 receive requests of 2 entries each. With srq it takes receives from that.
  */
 struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
 			       struct srnic_test_srq *srq, enum ib_sig_type sig);
@@ -85,10 +85,10 @@ struct srnic_test_set {
 void srnic_test_set(struct kunit *test, struct srnic_test_set *set);
 
 #define SRNIC_TEST_PAGES	20			/* more than one hold copies (64 KiB) */
-#define SRNIC_TEST_OFFSET	100			/* of the first octet in the first page */
+#define SRNIC_TEST_OFFSET	100			/* of the first byte in the first page */
 
 /*
- * A fast-registration region with pages of its own mapped, from SRNIC_TEST_OFFSET to their end; not
+ * A fast-registration region that maps its own pages from SRNIC_TEST_OFFSET to their end; not
  * registered yet.
  */
 struct srnic_test_mr {
@@ -100,9 +100,9 @@ struct srnic_test_mr {
 
 struct srnic_test_mr *srnic_test_mr(struct kunit *test, struct ib_pd *pd);
 void srnic_test_dereg(struct kunit *test, struct srnic_test_mr *mr);
-/* Maps its pages anew: octets of them in all. */
+/* Maps its pages again, `octets` bytes in all. */
 void srnic_test_map(struct kunit *test, struct srnic_test_mr *mr, u32 octets);
-#define SRNIC_TEST_QPN	1	/* the number of the QP in whose name it is registered */
+#define SRNIC_TEST_QPN	1	/* the number of the QP that registers it */
 int srnic_test_try_reg(struct srnic_test_mr *mr, u32 pd, u32 key, u32 access);
 /* Registers it under its next key and returns the STag. */
 u32 srnic_test_reg(struct kunit *test, struct srnic_test_mr *mr, u32 access);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Listening, accepting and rejecting: the bookkeeping of listeners and endpoints, the peer being a
- * kernel socket that does what it likes. Whatever happens, the consumer hears what iw_cm allows and
- * once, and nothing is left.
+ * Listening, accepting and rejecting: the bookkeeping of listeners and endpoints, with a kernel
+ * socket as the peer that may break the protocol. In every case the consumer gets the events that
+ * iw_cm allows, once each, and nothing is left.
  */
 #include <linux/in.h>
 #include <linux/unaligned.h>
@@ -75,7 +75,7 @@ static void silent_peers_do_not_use_up_the_backlog(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* The new one waits in TCP's queue until the oldest has had its time to speak. */
+/* The new one waits in TCP's queue until the oldest has had its grace. */
 static void of_too_many_silent_peers_the_oldest_gives_way(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -126,7 +126,7 @@ static void a_silent_peer_is_reset_when_its_time_is_over(struct kunit *test)
 	srnic_test_listen(test, c, 1);
 	sock = srnic_test_connect_peer(test, c);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
-	/* All but an octet */
+	/* all but one octet */
 	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5) - 1);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
 	srnic_test_let_time_pass(c);
@@ -187,7 +187,7 @@ static void when_the_listener_goes_unannounced_peers_are_reset(struct kunit *tes
 
 /* ---- accept and reject ---- */
 
-/* The peer gets a Reply frame that refuses, with this private data, and then FIN. */
+/* The peer gets a Reply frame that rejects, with this private data, and then FIN. */
 static void expect_refusal(struct kunit *test, struct socket *sock, const void *private, u32 len)
 {
 	struct core_mpa_frame frame;
@@ -214,7 +214,7 @@ static void a_rejection_takes_its_private_data_to_the_peer(struct kunit *test)
 	sock = srnic_test_announce(test, c);
 	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, "go away", 7), 0);
 	expect_refusal(test, sock, "go away", 7);
-	/* It is gone: nothing happens */
+	/* It is gone: no effect */
 	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, c->server->num, 0);
 	srnic_test_expect_nothing_left(test, c);
@@ -235,7 +235,7 @@ static void a_consumer_whose_backlog_is_full_refuses(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* Listens until a peer is announced. *param: what accepts it with c->set.qp. */
+/* Listens until a peer is announced. *param: to accept it with c->set.qp. */
 static struct socket *announce_one(struct kunit *test, struct srnic_test_conn *c,
 				   struct iw_cm_conn_param *param)
 {
@@ -303,7 +303,7 @@ static void accepting_with_a_qp_in_error_refuses_the_peer(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* RFC 5044 7.1.1: 512 octets, RFC 6581 9: of which enhanced data takes four. */
+/* RFC 5044 7.1.1: 512 octets, of which enhanced data takes four (RFC 6581 9). */
 static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *test)
 {
 	u8 *octets = kunit_kzalloc(test, 2 * 512 + CORE_MPA_HEADER, GFP_KERNEL),

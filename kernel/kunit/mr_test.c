@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Regions: what an STag grants (RFC 5041 7.1, RFC 5040 7.2), fast registration and invalidation
- * (RFC 5040 5.3, 8.1), and that no octet lands any more once an invalidation or deregistration has
+ * (RFC 5040 5.3, 8.1), and that no byte is placed after an invalidation or deregistration has
  * returned.
  */
 #include <linux/hrtimer.h>
@@ -18,7 +18,7 @@ struct context {
 	struct ib_pd *pd;
 	struct srnic_test_mr *mr;
 	u32 id;		/* of the PD */
-	u8 *buf;	/* LENGTH octets */
+	u8 *buf;	/* LENGTH bytes */
 };
 
 static enum core_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
@@ -56,14 +56,14 @@ static void fill(struct context *c)
 		c->buf[i] = pattern(i);
 }
 
-/* The octet of the region that is i octets behind its start. */
+/* Byte i of the region. */
 static u8 *octet(struct context *c, u32 i)
 {
 	i += SRNIC_TEST_OFFSET;
 	return &c->mr->page[i / PAGE_SIZE][i % PAGE_SIZE];
 }
 
-/* Nothing has landed outside of [from, to). */
+/* Nothing was placed outside of [from, to). */
 static bool untouched_but(struct context *c, u32 from, u32 to)
 {
 	u32 i;
@@ -303,8 +303,8 @@ static void the_consumer_may_invalidate_as_often_as_it_likes(struct kunit *test)
 }
 
 /*
- * An NFS client that is interrupted invalidates what its server's reply is about to: the reply must
- * not end the connection. A key that was replaced since is no STag any more (RFC 5040 7.2).
+ * An interrupted NFS client invalidates a region that its server's reply then invalidates, too: the
+ * reply must not end the connection. A key replaced meanwhile is no valid STag (RFC 5040 7.2).
  */
 static void a_peer_may_invalidate_what_the_consumer_has_invalidated(struct kunit *test)
 {
@@ -379,7 +379,7 @@ static void a_page_that_cannot_be_is_refused(struct kunit *test)
 				-EINVAL);
 }
 
-/* IB_PD_UNSAFE_GLOBAL_RKEY: a peer that has one could name any address of the kernel. */
+/* IB_PD_UNSAFE_GLOBAL_RKEY: a peer with such a key could access any kernel address. */
 static void no_peer_gets_a_key_to_all_of_memory(struct kunit *test)
 {
 	static const int access[] = {
@@ -492,7 +492,7 @@ static void an_stag_of_a_region_that_is_gone_finds_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_INVALID);
 }
 
-/* ---- revocation: "another CPU" copies from an interrupt, which a single CPU has as well ---- */
+/* ---- revocation: a timer interrupt plays the other CPU that copies, for single-CPU guests ---- */
 
 struct holder {
 	struct hrtimer timer;
@@ -517,7 +517,7 @@ static enum hrtimer_restart copy_and_drop(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Holds the region now, copies and lets go in 20 ms. */
+/* Holds the region now; copies and drops it after 20 ms. */
 static void hold(struct holder *holder, struct srnic_test_mr *mr)
 {
 	*holder = (struct holder) { .mr = mr->mr, .at = mr->page[1] };
@@ -527,7 +527,7 @@ static void hold(struct holder *holder, struct srnic_test_mr *mr)
 	hrtimer_start(&holder->timer, ms_to_ktime(20), HRTIMER_MODE_REL);
 }
 
-/* It has; gone: the region has been freed, so nothing is to be dropped any more if it has not. */
+/* The holder has dropped the region. gone: the region was freed, so do not drop it here. */
 static void expect_over(struct kunit *test, struct holder *holder, bool gone)
 {
 	bool done = READ_ONCE(holder->done);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Send and receive queues of a QP: completion in the order of posting whatever ends first (RFC 5040
- * 5.5 rule 15), unsignaled requests, room, flushes, and a user's hostile index. The cases play the
- * engine: they take requests and end them.
+ * Send and receive queues of a QP: completion in the order of posting, whichever request is done
+ * first (RFC 5040 5.5 rule 15), unsignaled requests, room, flushes, and a user's hostile index. The
+ * cases act as the engine: they take and complete requests.
  */
 #include "fixture.h"
 
@@ -55,7 +55,7 @@ static void expect_no_wc(struct kunit *test, struct srnic_test_set *c)
 	KUNIT_EXPECT_TRUE(test, srnic_test_empty(c->cq));
 }
 
-/* All indices of the send queue. */
+/* Sets all indices of the send queue. */
 static void start_at(struct srnic_qp *qp, u32 index)
 {
 	qp->sq.posted = index;
@@ -277,7 +277,7 @@ static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test
 	KUNIT_EXPECT_EQ(test, ((struct srnic_recv_wqe *)wqe)->wr_id, 3);
 }
 
-/* ibv_create_qp(3): with an SRQ its capacities of receives are ignored. */
+/* ibv_create_qp(3): with an SRQ the capacities of receives are ignored. */
 static void a_qp_of_a_shared_queue_may_ask_for_any_receives(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;
@@ -376,7 +376,7 @@ static void a_qp_is_reset_and_used_again(struct kunit *test)
 	expect_wc(test, c, 1, IB_WC_WR_FLUSH_ERR);
 }
 
-/* Nothing of it is left for the connection that comes next. */
+/* Nothing of it is left for the next connection. */
 static void a_reset_flushes_what_was_posted_to_an_idle_qp(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;
@@ -448,7 +448,7 @@ static void a_long_queue_is_flushed_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
 }
 
-/* Of what a kernel consumer waits for when it drains, nothing may get lost. */
+/* A kernel consumer that drains waits for these completions: none may be lost. */
 static void what_is_flushed_waits_for_room_in_the_cq(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;
@@ -471,7 +471,7 @@ static void what_is_flushed_waits_for_room_in_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
 }
 
-/* A Send that the QP's end cuts short: its receive, too, waits for room, ahead of all others. */
+/* The receive of an unfinished Send waits for room, too, before all other receives. */
 static void a_receive_in_progress_waits_for_room_in_the_cq(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;
@@ -499,7 +499,7 @@ static void a_receive_in_progress_waits_for_room_in_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
 }
 
-/* More of them than are looked at in one go. */
+/* More than one poll_chunk(). */
 static void entries_of_qps_that_are_gone_are_passed_over(struct kunit *test)
 {
 	enum { N = 200 };
@@ -528,7 +528,7 @@ static void count_fatal(struct ib_event *event, void *context)
 		atomic_inc((atomic_t *)context);
 }
 
-/* A CQ that overruns ends every QP that completes into it, and a drain of them ends. */
+/* An overrun ends every QP that completes into the CQ, and draining these QPs ends. */
 static void a_cq_that_overruns_ends_its_qps(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;
@@ -588,7 +588,7 @@ static void iw_cm_looks_a_qp_up_and_takes_one_reference(struct kunit *test)
 }
 
 #ifndef CONFIG_TINY_RCU
-/* Expedited grace periods interrupt all processors. Others may ask for one, but not each time. */
+/* Expedited grace periods interrupt all CPUs. Other code may request one, but not each time. */
 static void a_user_who_destroys_qps_interrupts_nobody(struct kunit *test)
 {
 	struct srnic_test_set *c = test->priv;

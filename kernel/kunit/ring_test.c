@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Rings: layout, indices that wrap, and what a hostile user can do through the mapping, which is
- * nothing.
+ * Rings: layout, indices that wrap, and that a hostile user can do no harm through the mapping.
  */
 #include "fixture.h"
 
@@ -44,7 +43,7 @@ static void what_cannot_be_a_ring_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_ring_alloc(&ring, ~0U, 32), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, srnic_ring_alloc(&ring, 1, 65536), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, srnic_ring_alloc(&ring, 1, 65535), -ENOMEM);
-	srnic_ring_free(&ring);		/* of what was never allocated */
+	srnic_ring_free(&ring);		/* was never allocated */
 }
 
 static void slots_follow_each_other_across_the_wrap_of_the_index(struct kunit *test)

@@ -94,7 +94,7 @@ static void the_limit_is_told_once(struct kunit *test)
 	fill(test, c);
 	KUNIT_ASSERT_TRUE(test, take(c));
 	KUNIT_ASSERT_TRUE(test, take(c));
-	KUNIT_EXPECT_EQ(test, limits(c), 0);	/* as many as the limit are left */
+	KUNIT_EXPECT_EQ(test, limits(c), 0);	/* still `limit` of them left */
 	KUNIT_ASSERT_TRUE(test, take(c));
 	KUNIT_EXPECT_EQ(test, limits(c), 1);
 	KUNIT_ASSERT_TRUE(test, take(c));
@@ -165,8 +165,7 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 }
 
 /*
- * The copy is what is checked and used: writing the slot later, or into the room behind it, changes
- * nothing.
+ * Only the copy is checked and used: later writes to the slot, or after its end, change nothing.
  */
 static void a_slot_is_read_once(struct kunit *test)
 {

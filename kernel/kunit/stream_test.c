@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Streams as their peers see them, FPDU by FPDU: MSNs across their wrap (RFC 5041 4.3), requests as
- * they were posted, what goes out of one that cannot be done (RFC 5040 7.1), and the streams that
- * an STag is good for (RFC 5041 8.2, RFC 5040 8.1.1). The peers are plain sockets and initiate; the
- * QPs are accepted.
+ * posted, requests that fail locally (RFC 5040 7.1), and the streams that may use an STag (RFC 5041
+ * 8.2, RFC 5040 8.1.1). The peers are plain sockets and initiate; the QPs accept.
  */
 #include <linux/unaligned.h>
 #include <net/sock.h>
@@ -13,7 +12,7 @@
 #define OCTETS	64U	/* of every payload */
 #define MULPDU	512U
 
-/* ---- a stream, its two ends ---- */
+/* ---- a stream and its two ends ---- */
 
 struct stream {
 	struct srnic_qp *qp;
@@ -41,7 +40,7 @@ static u32 msn_of(const struct fpdu *fpdu)
 	return get_unaligned_be32(ulpdu(fpdu) + 10);
 }
 
-/* RFC 5041 figure 5: a Read Request's own header lies behind DDP's. */
+/* RFC 5041 figure 5: a Read Request's own header follows DDP's. */
 static u32 sink_of(const struct fpdu *fpdu)
 {
 	return get_unaligned_be32(ulpdu(fpdu) + 18);
@@ -98,7 +97,7 @@ static void say_read(struct kunit *test, struct stream *s, u32 stag, u64 to)
 	}, NULL);
 }
 
-/* The next FPDU that comes to the peer has this opcode. It is there until the test ends. */
+/* Receives the peer's next FPDU, with this opcode. It is valid until the test ends. */
 static const struct fpdu *hear(struct kunit *test, struct stream *s, u8 opcode)
 {
 	struct fpdu *fpdu = kunit_kzalloc(test, sizeof(*fpdu), GFP_KERNEL);
@@ -114,7 +113,7 @@ static const struct fpdu *hear(struct kunit *test, struct stream *s, u8 opcode)
 	return fpdu;
 }
 
-/* A Terminate (RFC 5040 4.8), behind which nothing comes. */
+/* Receives a Terminate (RFC 5040 4.8), after which nothing may come. */
 static const struct fpdu *hear_terminate(struct kunit *test, struct stream *s, u8 layer, u8 etype,
 					 u8 code)
 {
@@ -140,8 +139,8 @@ static bool operates(struct srnic_qp *qp)
 }
 
 /*
- * A QP that a peer has connected to, past the RTR (RFC 6581 9.2). Its receives are those of srq
- * unless that is NULL.
+ * A QP that a peer has connected to, after the RTR (RFC 6581 9.2). With srq it takes receives from
+ * that.
  */
 static struct stream begin_with(struct kunit *test, struct ib_pd *pd, struct srnic_test_srq *srq)
 {
@@ -170,7 +169,7 @@ static struct stream begin(struct kunit *test, struct ib_pd *pd)
 	return begin_with(test, pd, NULL);
 }
 
-/* As if there had been so many messages of each kind in each direction that these MSNs are next. */
+/* As after so many messages of each kind in each direction that msn is next. */
 static void age(struct stream *s, u32 msn)
 {
 	struct srnic_qp *qp = s->qp;
@@ -346,7 +345,7 @@ static void what_comes_in_is_taken_across_the_wrap(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.8: the header of the request is there, also if its memory went after it was accepted.
+ * RFC 5040 4.8: includes the request's header, even if its memory went after it was accepted.
  */
 static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit *test)
 {
@@ -399,7 +398,7 @@ static void a_send_with_invalidate_names_the_stag_that_it_was_posted_with(struct
 
 /* ---- local errors (RFC 5040 7.1, 1) ---- */
 
-/* Of a list whose second piece is nobody's, in kernel memory as good as any, nothing goes out. */
+/* Posts a list whose second entry has an invalid lkey: nothing may be sent. */
 static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode,
 			  const void *octets)
 {
@@ -409,7 +408,7 @@ static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcod
 	post_list(test, s, opcode, list, ARRAY_SIZE(list));
 }
 
-/* RFC 5040 6.2.1: also of a consumer that closes as soon as it sees the error. */
+/* RFC 5040 6.2.1: even if the consumer closes as soon as it sees the error. */
 static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct kunit *test)
 {
 	static const enum ib_qp_state ends[] = { IB_QPS_ERR, IB_QPS_RESET };
@@ -429,7 +428,7 @@ static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct 
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* RFC 5044 8, error 1, of a peer that closes after we did, too. */
+/* RFC 5044 8, error 1, also for a peer that closes after we did. */
 static void a_peer_that_closes_and_owes_a_read_is_told_so(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
@@ -488,7 +487,7 @@ static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit 
 
 /* ---- scope (RFC 5041 8.2) ---- */
 
-/* What another stream's peer tries with the sink of a Read. */
+/* An attempt of another stream's peer to use the sink of a Read. */
 struct attempt {
 	void (*strike)(struct kunit *test, struct stream *other, u32 sink, const u8 *octets);
 	u8 layer, etype, code;
@@ -527,7 +526,7 @@ static const struct attempt attempts[] = {
 };
 
 /*
- * The other streams are of this protection domain; each attempt is the end of one, and of no other.
+ * The other streams are in protection domain pd; each attempt ends its own stream and no other.
  */
 static void try_sink(struct kunit *test, struct ib_pd *pd)
 {
@@ -547,7 +546,7 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 			       attempts[i].code);
 		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
 	}
-	/* That stream's own read */
+	/* the other stream's own read */
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), ARRAY_SIZE(attempts));
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), ARRAY_SIZE(attempts));
@@ -572,8 +571,8 @@ static void the_sink_of_a_read_is_no_stream_of_another_protection_domain(struct 
 }
 
 /*
- * Whichever of its QPs has registered it: RTRS registers its buffers on one connection and is
- * written to on all.
+ * Whichever QP has registered it: RTRS registers its buffers on one connection and receives Writes
+ * on all.
  */
 static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *test)
 {
@@ -592,8 +591,8 @@ static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *
 }
 
 /*
- * The protection domain of a shared queue says what its receives may name, that of the QP what
- * requests and peers may.
+ * Receives of an SRQ may use memory of the SRQ's protection domain; requests and peers may use that
+ * of the QP's.
  */
 static void a_shared_queue_receives_into_its_own_protection_domain(struct kunit *test)
 {
@@ -642,8 +641,8 @@ static void note_context(struct sock *sk)
 }
 
 /*
- * TCP calls back from processes too, out of release_sock(), and takes sk_callback_lock with the
- * socket's spinlock held: whoever held it with bottom halves on could wait for himself.
+ * TCP also calls back from process context, in release_sock(), and takes sk_callback_lock with the
+ * socket's spinlock held: holding it with bottom halves on could deadlock.
  */
 static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *test)
 {

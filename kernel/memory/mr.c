@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The life of memory regions: registration, fast registration, invalidation, and the rule that
- * after any of dereg, rereg or invalidation has returned no octet lands under the old grant.
+ * after dereg, rereg or invalidation has returned no byte is placed under the old grant.
  *
- * The rule rests on one handshake. A holder counts itself in, executes a full barrier, then looks
- * at state and STag (srnic_mr_hold). Who revokes writes state, executes a full barrier, then waits
+ * The rule relies on a handshake. A holder increments @users, executes a full barrier, then reads
+ * state and STag (srnic_mr_hold). The revoker writes state, executes a full barrier, then waits
  * until only the verbs object is counted (wait_holders). So one of the two sees the other. Holders
- * keep bottom halves off and copy at most 64 KiB, which bounds the wait. Readers of the table use
- * RCU, so looking up an STag never races with freeing its region.
+ * keep bottom halves off and copy at most 64 KiB, which bounds the wait. Lookups in the table use
+ * RCU, so they never race with freeing a region.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -20,17 +20,17 @@
 
 #define MAX_INDEX	((1U << CORE_STAG_INDEX_BITS) - 1)
 #define KEY_BITS	8
-/* What an array of pieces can describe: kvmalloc() ends at INT_MAX bytes. */
+/* kvmalloc() allocates at most INT_MAX bytes for the array of pieces. */
 #define MAX_PIECES	(INT_MAX / sizeof(void *))
-/* The sizes of pages that consumers of fast registration may map by. */
+/* Page sizes for fast registration. */
 #define MIN_PAGE_SHIFT	12
 #define MAX_PAGE_SHIFT	30
 
 #define ACCESS_MASK	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 /*
- * Accepted and without effect: nothing here is weakly ordered, or faults. IB_ACCESS_REMOTE_ATOMIC
- * grants nothing, as a peer has no atomic operation to ask for; libfabric and UCX set it on all
- * their regions, and look at atomic_cap before they use one.
+ * Accepted without effect: nothing here is weakly ordered or faults. IB_ACCESS_REMOTE_ATOMIC grants
+ * nothing, because there are no atomic operations; libfabric and UCX set it on all regions, and
+ * check atomic_cap before they use them.
  */
 #define ACCESS_NEUTRAL                                                                             \
 	(IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
@@ -55,7 +55,7 @@ void srnic_mr_dev_exit(struct srnic_dev *dev)
 	xa_destroy(&dev->mrs);
 }
 
-/* Whatever region has this STag's slot, counted in, in whatever state. */
+/* The region in this STag's slot, in any state, with @users incremented; or NULL. */
 static struct srnic_mr *mr_get(struct srnic_dev *dev, u32 stag)
 {
 	struct srnic_mr *mr;
@@ -65,7 +65,7 @@ static struct srnic_mr *mr_get(struct srnic_dev *dev, u32 stag)
 	if (mr && !refcount_inc_not_zero(&mr->users))
 		mr = NULL;
 	rcu_read_unlock();
-	smp_mb__after_atomic(); /* counted in before state is read: pairs with wait_holders() */
+	smp_mb__after_atomic(); /* users before state: pairs with wait_holders() */
 	return mr;
 }
 
@@ -81,7 +81,7 @@ struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 stag)
 
 	local_bh_disable();
 	mr = mr_get(dev, stag);
-	/* acquire: state before the fields that it makes stable; pairs with enable() */
+	/* acquire: state before the other fields; pairs with enable() */
 	if (mr && smp_load_acquire(&mr->state) == SRNIC_MR_VALID && mr->stag == stag)
 		return mr;
 	if (mr)
@@ -97,15 +97,15 @@ void srnic_mr_drop(struct srnic_mr *mr)
 }
 
 /*
- * After state was set INVALID (or the key a new one): until nobody copies any more. The caller
- * keeps the region allocated, by owning the verbs object or by RCU, and is no holder.
+ * Waits until no holder is left, after state was set INVALID (or the STag was changed). The caller
+ * keeps the region allocated, by owning the verbs object or by RCU, and is not a holder itself.
  */
 static void wait_holders(struct srnic_mr *mr)
 {
 	smp_mb(); /* state before users: pairs with mr_get() */
 	while (refcount_read(&mr->users) > 1)
 		cpu_relax();
-	smp_mb(); /* what holders did, before what the caller does; pairs with mr_put() */
+	smp_mb(); /* the holders' copies before the caller's next steps; pairs with mr_put() */
 }
 
 static void revoke(struct srnic_mr *mr)
@@ -116,7 +116,7 @@ static void revoke(struct srnic_mr *mr)
 
 static void enable(struct srnic_mr *mr)
 {
-	/* After all that it grants; pairs with srnic_mr_hold(). */
+	/* release: the other fields before state; pairs with srnic_mr_hold() */
 	smp_store_release(&mr->state, SRNIC_MR_VALID);
 }
 
@@ -158,7 +158,7 @@ static struct srnic_mr *alloc_region(struct ib_pd *pd)
 	return mr;
 }
 
-/* Ends a region in whatever state it is; returns when its last holder is gone. Sleeps. */
+/* Frees a region in any state, after its last holder has left. Sleeps. */
 static void free_region(struct srnic_mr *mr)
 {
 	struct srnic_dev *dev = to_srnic_dev(mr->base.device);
@@ -173,7 +173,7 @@ static void free_region(struct srnic_mr *mr)
 	atomic_dec(&dev->num_mrs);
 }
 
-/* What an IB_ACCESS_* set grants; -EINVAL, -EOPNOTSUPP. */
+/* Converts IB_ACCESS_* flags; -EINVAL, -EOPNOTSUPP. */
 static int access_from_ib(int ib, u32 *access)
 {
 	BUILD_BUG_ON(IB_ACCESS_LOCAL_WRITE != CORE_ACCESS_LOCAL_WRITE);
@@ -189,8 +189,8 @@ static int access_from_ib(int ib, u32 *access)
 }
 
 /*
- * Kernel consumers' regions over all of memory, as seen at its kernel virtual addresses. No peer
- * may have one: its TOs could be any address of the kernel, mapped or not.
+ * A kernel consumer's region over all memory, by kernel virtual address. Never for a peer, whose
+ * TOs could be any kernel address, mapped or not.
  */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int ib_access)
 {
@@ -274,7 +274,7 @@ static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_acce
 	return err;
 }
 
-/* Only while INVALID with no holder. The old backing is left in *backing. */
+/* Only while INVALID with no holder. Returns the old backing in *backing. */
 static void swap_backing(struct srnic_mr *mr, struct backing *backing)
 {
 	swap(mr->umem, backing->umem);
@@ -321,7 +321,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 	return &mr->base;
 }
 
-/* What a region is to become. */
+/* The new form of a region. */
 struct rereg {
 	struct backing backing;
 	bool translate;
@@ -330,8 +330,8 @@ struct rereg {
 };
 
 /*
- * Pins what the new form needs and the old one has not: other memory, or the same memory for
- * writing, which only the process that registered it can ask for.
+ * Pins memory for the new form if needed: other memory, or the same memory for writing, which only
+ * the process that registered it may do.
  */
 static int rereg_backing(const struct srnic_mr *mr, int flags, u64 start, u64 length, int ib_access,
 			 struct rereg *new)
@@ -368,8 +368,8 @@ static void rereg_apply(struct srnic_mr *mr, struct rereg *new)
 }
 
 /*
- * In place: the STag stays, and a failure leaves the region as it was. While it changes, peers find
- * it invalid.
+ * In place: the STag stays, and a failure leaves the region unchanged. During the change it is
+ * INVALID for peers.
  */
 struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 length, u64 iova,
 				  int ib_access, struct ib_pd *pd, struct ib_udata *udata)
@@ -432,11 +432,11 @@ static int add_page(struct ib_mr *base, u64 addr)
 }
 
 /*
- * Pages are what the consumer calls so (ib_map_mr_sg): smaller than the kernel's, or larger. Each
- * is one piece: "DMA" addresses are those of the kernel, contiguous wherever an entry of sg is.
+ * The consumer chooses the page size (ib_map_mr_sg): smaller or larger than the kernel's. Each page
+ * is one piece: "DMA" addresses are kernel virtual addresses, so an sg entry is contiguous.
  *
- * Consumers map anew while the LOCAL_INV of the old mapping is still queued in front of the REG_MR
- * (iSER), or was flushed. The old grant is over either way, so it ends here.
+ * Consumers map again while the LOCAL_INV of the old mapping is still queued before the REG_MR
+ * (iSER), or was flushed. Either way the old grant is over, so it is revoked here.
  */
 int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsigned int *offset)
 {
@@ -457,8 +457,7 @@ int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsig
 }
 
 /*
- * The consumer may have changed the upper part of base.iova since it mapped (NFS does), so it is
- * read here.
+ * Reads base.iova here, because the consumer may have changed its upper part after mapping (NFS).
  */
 int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_access)
 {
@@ -483,8 +482,8 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 }
 
 /*
- * Counted in by the caller, and a registration writes the new key before it waits for holders: who
- * sees the old key here is waited for, and finds the state that was before.
+ * The caller has incremented @users. srnic_mr_register() writes the new STag before it waits for
+ * holders: if we see the old STag, it waits for us, and we see the state from before.
  */
 static enum core_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory regions: STags, what they grant, and copying to and from the pages behind them.
+ * Memory regions: STags, what they grant, and copying to and from their pages.
  */
 #ifndef SRNIC_MR_H
 #define SRNIC_MR_H
@@ -12,7 +12,7 @@
 #include "srnic.h"
 
 enum srnic_mr_state {
-	SRNIC_MR_INVALID,	/* fast-registration region before REG_MR or after invalidation */
+	SRNIC_MR_INVALID,	/* grants nothing: before REG_MR or after invalidation */
 	SRNIC_MR_VALID,
 };
 
@@ -22,24 +22,24 @@ enum srnic_mr_state {
  * @umem: a user's pinned memory; NULL for kernel consumers
  * @index: its dense slot in srnic_dev.mrs
  * @users: holders (srnic_mr_hold) plus one for the verbs object. A holder keeps bottom halves off,
- *	so a holder never sleeps, is never preempted by a softirq of its own CPU, and holds for at
- *	most 64 KiB of copying
+ *	so it never sleeps, no softirq of its CPU interrupts it, and it copies at most 64 KiB
  * @freed: completed when @users reaches 0; dereg waits for it
- * @state: enum srnic_mr_state; written with a release, so that fields below are stable while VALID
+ * @state: enum srnic_mr_state; becomes VALID with a release, so that fields below are stable while
+ *	VALID
  * @pd: number of its protection domain; changes only while INVALID with no holder
- * @access: IB_ACCESS_* that are granted; changes like @pd
- * @stag: what names it; changes only while INVALID with no holder
- * @qpn: the QP that registered it (fast registration), likewise
- * @dma: the whole of kernel memory: TOs are kernel virtual addresses, @pieces is unused
+ * @access: the IB_ACCESS_* granted; changes like @pd
+ * @stag: its current STag; changes only while INVALID, before the wait for holders
+ * @qpn: the QP that registered it (fast registration); changes like @pd
+ * @dma: all of kernel memory: TOs are kernel virtual addresses, @pieces is unused
  * @fast_reg: made by alloc_mr: REG_MR and LOCAL_INV apply
  * @iova: first valid TO; changes like @pd
- * @length: bytes that are granted; changes like @pd
- * @offset: bytes into the first piece where @iova lies
+ * @length: bytes granted; changes like @pd
+ * @offset: offset of @iova in the first piece
  * @piece_shift: a piece has 1 << @piece_shift bytes
  * @num_pieces: how many of @pieces are in use
  * @max_pieces: the room of a fast-registration region
- * @pieces: what is behind the region
- * @rcu: frees it when no lookup sees it any more
+ * @pieces: addresses of the memory, in pieces of equal size
+ * @rcu: frees it after concurrent lookups
  */
 struct srnic_mr {
 	struct ib_mr base;
@@ -70,27 +70,27 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *base)
 }
 
 /*
- * Copies between regions and kernel memory. Each checks the STag, the PD, the access rights and the
- * bounds (core), holds the region for at most 64 KiB at a time, and copies nothing unless the check
- * passed for that piece. Any context. access: CORE_ACCESS_LOCAL_WRITE or CORE_ACCESS_REMOTE_WRITE
- * for writes into a region; 0 or CORE_ACCESS_REMOTE_READ for reads from one. local_dma_lkey is
- * accepted only if kernel is true. A length of 0 checks nothing.
+ * Copies between regions and kernel memory, in pieces of at most 64 KiB. For each piece it holds
+ * the region and checks the STag, the PD, the access rights and the bounds (core) before it copies.
+ * Not with hard interrupts disabled. access: CORE_ACCESS_LOCAL_WRITE or CORE_ACCESS_REMOTE_WRITE to
+ * write into a region; 0 or CORE_ACCESS_REMOTE_READ to read from one. local_dma_lkey is accepted
+ * only if kernel is true. A length of 0 checks nothing.
  */
 enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
 					    u32 access, u64 to, const void *src, u32 len);
 enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
 					   u32 access, u64 to, void *dst, u32 len);
-/* The check alone, for the whole of a transfer before any of it moves. */
+/* Only the check, for a whole transfer before it begins. */
 enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
 					     u32 access, u64 to, u64 len);
-/* A snapshot for the core. */
+/* A snapshot for the core; false if no VALID region has this STag. */
 bool srnic_region_snapshot(struct srnic_dev *dev, u32 stag, struct core_region *out);
 
 /*
- * REG_MR and invalidation (kernel consumers). After srnic_mr_invalidate() returns CORE_REGION_OK no
- * octet lands in the region under this STag. Any context; spins while another CPU finishes its
- * piece. peer_qpn: 0 for the consumer itself; else the QP whose peer asks. Who may is the core's to
- * say: core_may_invalidate().
+ * REG_MR and invalidation (kernel consumers). After srnic_mr_invalidate() has returned
+ * CORE_REGION_OK no byte is placed under this STag. Not with hard interrupts disabled; spins while
+ * another CPU finishes its piece. peer_qpn: 0 for the consumer itself; else the QP whose peer asks.
+ * core_may_invalidate() decides.
  */
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);
 int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 access);

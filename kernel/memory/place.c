@@ -3,15 +3,15 @@
  * Copying between regions and kernel memory, and the checks before it (RFC 5041 7.1, RFC 5040 7.2;
  * the core decides).
  *
- * Octets are in the region when these functions return. What tells a consumer about them, a CQE, is
- * published later with a release, so whoever sees the CQE sees the octets.
+ * The bytes are in the region when these functions return. The CQE is published later with a
+ * release, so a consumer that sees the CQE sees the bytes.
  */
 #include <linux/mm.h>
 #include <linux/sizes.h>
 
 #include "memory/place.h"
 
-/* Who asks for what. */
+/* The requester: its protection domain, and the access it wants. */
 struct request {
 	u32 pd;
 	u32 access;
@@ -35,7 +35,7 @@ static enum core_region_verdict check(const struct srnic_mr *mr, const struct re
 	return core_region_check(&region, req->pd, req->access, to, len);
 }
 
-/* Kernel consumers' key to all of memory. To a peer there is no such STag. */
+/* The kernel consumers' key to all memory. For a peer there is no such STag. */
 static enum core_region_verdict check_local_dma(const struct request *req)
 {
 	bool remote = req->access & (CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ);
@@ -44,8 +44,8 @@ static enum core_region_verdict check_local_dma(const struct request *req)
 }
 
 /*
- * Where TO `to` lies; *len is cut down to what is contiguous there. No page is in high memory
- * (depends on 64BIT).
+ * The address of TO `to`; lowers *len to the contiguous bytes there. No page is in high memory
+ * (64-bit only).
  */
 static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 {
@@ -84,7 +84,7 @@ static void copy_out(const struct srnic_mr *mr, u64 to, u8 *dst, u32 len)
 	}
 }
 
-/* One hold's worth: src or dst is NULL, which says the direction. */
+/* Copies one piece under one hold. Either src or dst is NULL, which gives the direction. */
 static enum core_region_verdict copy_piece(struct srnic_dev *dev, const struct request *req,
 					   u32 stag, u64 to, const void *src, void *dst, u32 len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The table of regions: how an STag leads to a region, and the hold that keeps one as it is while
- * octets are copied. Shared by mr.c (their life) and place.c (their contents).
+ * The table of regions: lookup by STag, and the hold that keeps a region unchanged during a copy.
+ * For mr.c (the life of regions) and place.c (their contents).
  */
 #ifndef SRNIC_PLACE_H
 #define SRNIC_PLACE_H
@@ -9,9 +9,9 @@
 #include "memory/mr.h"
 
 /*
- * STags below 256 are never given out: one slot of the table, the one whose permuted index is 0,
- * stays reserved. So an STag is never 0, and local_dma_lkey cannot collide with one, whatever key a
- * consumer puts into its low 8 bits.
+ * STags below 256 are never given out: the slot of the table whose permuted index is 0 stays
+ * reserved. So an STag is never 0 and never equals local_dma_lkey, whatever key a consumer puts
+ * into its low 8 bits.
  */
 #define SRNIC_LOCAL_DMA_LKEY	1U
 
@@ -20,9 +20,9 @@ int srnic_mr_dev_reserve(struct srnic_dev *dev);
 void srnic_mr_dev_exit(struct srnic_dev *dev);
 
 /*
- * The VALID region of this STag, or NULL. It stays VALID, unchanged and allocated until
- * srnic_mr_drop(); in between bottom halves are off, and the caller must not sleep or hold another
- * region. Not with hard interrupts disabled.
+ * The VALID region of this STag, or NULL. It stays unchanged and allocated until srnic_mr_drop();
+ * until then bottom halves are off, and the caller must not sleep or hold another region. Not with
+ * hard interrupts disabled.
  */
 struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 stag);
 void srnic_mr_drop(struct srnic_mr *mr);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Gather and scatter lists of local memory: sequential copies that check the lkey, the rights and
- * the bounds of every entry as it is used.
+ * Gather and scatter lists of local memory: sequential copies that check lkey, access rights and
+ * bounds of every entry as it is used.
  */
 #include "memory/sge.h"
 
 /*
- * The entry at the cursor that has bytes left, or NULL at the end; *n is lowered to what is left in
- * it.
+ * The entry at the cursor, or the next one, that has bytes left; NULL at the end. Lowers *n to the
+ * bytes left in it.
  */
 static const struct srnic_sge *current_sge(const struct srnic_sge_list *list,
 					   struct srnic_sge_cursor *at, u32 *n)

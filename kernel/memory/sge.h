@@ -8,10 +8,10 @@
 #include "memory/mr.h"
 
 /**
- * struct srnic_sge_list - a list, and whose memory its keys are looked up in
+ * struct srnic_sge_list - a list, and the context of its keys
  * @dev: the device of its regions
- * @kernel: of a kernel consumer, who may use local_dma_lkey
- * @sge: the list. A private copy: user space must not be able to change it
+ * @kernel: posted by a kernel consumer, which may use local_dma_lkey
+ * @sge: the list. Must be a private copy that user space cannot change
  * @num: entries in @sge
  * @pd: the protection domain of its regions
  */
@@ -31,13 +31,13 @@ struct srnic_sge_cursor {
 
 /*
  * Copies from, or to, the list at the cursor and advances it. The core has checked that len fits
- * the list. Any context.
+ * the list. Not with hard interrupts disabled.
  */
 enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 					   struct srnic_sge_cursor *at, void *dst, u32 len);
 enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 					    struct srnic_sge_cursor *at, const void *src, u32 len);
-/* May the whole list be used with these local rights? */
+/* Checks the whole list for these local access rights. Not with hard interrupts disabled. */
 enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 access);
 
 #endif

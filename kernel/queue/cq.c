@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion queues: a ring that the kernel produces into and user space, or srnic_poll_cq() for
- * kernel consumers, empties. Arming is a word in the ring's header (include/uapi/rdma/srnic-abi.h
- * tells the protocol).
+ * Completion queues: the kernel fills the ring; user space, or srnic_poll_cq() for kernel
+ * consumers, empties it. A word in the ring's header arms the CQ (include/uapi/rdma/srnic-abi.h).
  */
 #include <rdma/uverbs_ioctl.h>
 
 #include "queue/cq.h"
 #include "queue/opcodes.h"
 
-/* User space's index is a claim: a false one damages nothing but the contents of its own ring. */
+/* User space's index is not trusted: a false one damages only the contents of its own ring. */
 static u32 consumed(const struct srnic_cq *cq)
 {
 	/* acquire: the user has read a slot before we write it again */
@@ -19,17 +18,17 @@ static u32 consumed(const struct srnic_cq *cq)
 static void publish(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 {
 	memcpy(srnic_ring_slot(&cq->ring, cq->prod), cqe, sizeof(*cqe));
-	/* release: the slot, and all data that the completion tells of, before the index */
+	/* release: the slot, and the data of the completed request, before the index */
 	smp_store_release(&cq->ring.hdr->prod, ++cq->prod);
 }
 
-/* Takes the arm word if this completion is one that it waits for. */
+/* Disarms the CQ; true if it was armed for this completion. */
 static bool disarm(struct srnic_cq *cq, bool solicited)
 {
 	u32 *state = &cq->ring.hdr->state;
 	u32 armed;
 
-	smp_mb(); /* prod before state: pairs with the full barrier of who arms and then polls */
+	smp_mb(); /* prod before state: pairs with the user's barrier between arming and polling */
 	armed = READ_ONCE(*state);
 	if (armed != SRNIC_CQ_ARM_NEXT && !(armed == SRNIC_CQ_ARM_SOLICITED && solicited))
 		return false;
@@ -50,7 +49,7 @@ static void raise_overrun(struct srnic_cq *cq)
 		cq->base.event_handler(&event, cq->base.cq_context);
 }
 
-/* There may be as many users as QPs: not a matter for the context that met the overrun. */
+/* There may be as many users as QPs: too many for the context of the overrun. */
 static void tell_users(struct work_struct *work)
 {
 	struct srnic_cq *cq = container_of(work, struct srnic_cq, overrun_work);
@@ -123,7 +122,7 @@ void srnic_cq_tell(const struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
-	/* The CQ's event comes before those of its QPs. */
+	/* Raise the CQ's event before those of its QPs. */
 	if (unlikely(batch->first))
 		raise_overrun(cq);
 	if (unlikely(batch->lost))
@@ -146,9 +145,8 @@ void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solici
 }
 
 /*
- * Translates an entry; false if its QP is gone, whose completions nobody waits for any more. The
- * QP's address is all that is needed of it, so no reference is taken: a consumer does not destroy a
- * QP under its own poll.
+ * Translates an entry; false if its QP is gone, so nobody waits for the completion. Uses only the
+ * QP's address, so it takes no reference: a consumer must not destroy a QP while it polls.
  */
 static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, struct ib_wc *wc)
 {
@@ -171,10 +169,10 @@ static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, stru
 	return true;
 }
 
-/* How many entries are looked at before interrupts come on again. */
+/* Entries read with interrupts off at a time. */
 #define CHUNK 64
 
-/* Adds to the n there are until they are num; returns how many there are, *more if to go on. */
+/* Fills wc from entry n up to num; returns the new n. *more: call again. cq->lock held. */
 static int poll_chunk(struct srnic_cq *cq, int n, int num, struct ib_wc *wc, bool *more)
 {
 	lockdep_assert_held(&cq->lock);

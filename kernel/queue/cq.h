@@ -9,8 +9,8 @@
 #include "srnic.h"
 
 /*
- * Who completes into a CQ. overrun() is called, in process context, when entries were lost. The
- * user is attached while it may produce; srnic_cq_detach() returns when no call is under way.
+ * A queue that completes into a CQ, attached while it may do so. overrun() is called in process
+ * context when entries were lost; never after srnic_cq_detach() has returned.
  */
 struct srnic_cq_user {
 	struct list_head entry;
@@ -21,17 +21,17 @@ struct srnic_cq_user {
  * struct srnic_cq - a completion queue
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
- * @lock: irqsave; protects @prod, @cons, @overrun and the ring's producer side. Innermost: nothing
- *	is taken under it. Completion handlers run after it was dropped, possibly with a socket lock
- *	held, never with a lock of a queue: they may post, poll and arm, not sleep
+ * @lock: irqsave; protects @prod, @cons, @overrun and the ring's producer side. Innermost.
+ *	Completion handlers are called without it, possibly with a socket lock held, never with a
+ *	queue's lock: they may post, poll and arm, but not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
- * @overrun: there was no room for an entry; IB_EVENT_CQ_ERR was raised once
+ * @overrun: an entry found no room; IB_EVENT_CQ_ERR was raised once
  * @user: user space consumes; else srnic_poll_cq()
- * @users: everybody attached, under @users_lock (a mutex, held while they are told of an overrun)
- * @overrun_work: tells them
+ * @users: struct srnic_cq_user, all that are attached
+ * @overrun_work: calls overrun() of all @users
  * @id: the number that user space sees
- * @users_lock: mutex; protects @users; held while they are told of an overrun
+ * @users_lock: mutex; protects @users; held while overrun() is called
  */
 struct srnic_cq {
 	struct ib_cq base;
@@ -57,34 +57,34 @@ void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user);
 void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user);
 
 /*
- * Adds a completion and raises the CQ's event if it is armed for it (solicited, or any error,
- * counts for SRNIC_CQ_ARM_SOLICITED). Any context. A full ring loses the entry: IB_EVENT_CQ_ERR,
- * and all users are told.
+ * Adds a completion and calls the handler if the CQ is armed for it (for SRNIC_CQ_ARM_SOLICITED:
+ * solicited, or an error). Any context. A full ring loses the entry: raises IB_EVENT_CQ_ERR and
+ * calls all users' overrun().
  */
 void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited);
 
-/* Several completions at once, by an owner of locks under which no handler may be called. */
+/* Adds several completions, for a caller that holds locks under which no handler may run. */
 struct srnic_cq_batch {
 	struct srnic_cq *cq;
 	bool any, solicited, lost;	/* while cq->lock is held */
-	bool fire, first;		/* what is left to srnic_cq_tell() */
+	bool fire, first;		/* for srnic_cq_tell() */
 };
 
-/* Takes cq->lock, interrupts being off. */
+/* Takes cq->lock. Interrupts must be off. */
 void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq);
 bool srnic_cq_room(const struct srnic_cq_batch *batch);
-/* Where there is no room the entry is lost. */
+/* Without room the entry is lost. */
 void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited);
-/* There was no room for an entry that its owner keeps. */
+/* An entry found no room, and the caller keeps it: the CQ overruns. */
 void srnic_cq_refuse(struct srnic_cq_batch *batch);
 /* Drops cq->lock. */
 void srnic_cq_end(struct srnic_cq_batch *batch);
-/* Calls the handlers. No lock of a queue held. */
+/* Calls the handlers. No queue's lock held. */
 void srnic_cq_tell(const struct srnic_cq_batch *batch);
 
-/* What becomes of flushed requests for whose completions a CQ has no room. */
+/* How to flush requests when the CQ has no room for their completions. */
 enum srnic_flush {
-	SRNIC_FLUSH_WAIT,	/* they stay, to be flushed once it was polled */
+	SRNIC_FLUSH_WAIT,	/* they stay queued until the CQ was polled */
 	SRNIC_FLUSH_LOSE,	/* the CQ overruns */
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How verbs call the operations of a send queue: a row for each.
+ * The verbs' opcodes for the operations of a send queue: one row each.
  */
 #include <rdma/srnic-abi.h>
 

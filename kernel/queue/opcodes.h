@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How verbs call the operations of a send queue: the kernel's counterpart of core/operations.hh.
+ * The verbs' opcodes for the operations of a send queue (core/operations.hh).
  */
 #ifndef SRNIC_OPCODES_H
 #define SRNIC_OPCODES_H
@@ -9,7 +9,7 @@
 
 /* The operation (enum srnic_opcode or srnic_kernel_opcode) of a work request; -EINVAL: none. */
 int srnic_opcode_of(enum ib_wr_opcode wr);
-/* What the completion of an operation, or of a receive, is called. */
+/* The completion opcode of an operation or a receive. */
 enum ib_wc_opcode srnic_wc_opcode(u8 opcode);
 
 #endif

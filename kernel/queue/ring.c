@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory of rings, and mapping it into user space.
+ * The memory of rings, and mapping it into user space.
  *
- * An exported ring's memory belongs to its mmap handle: srnic_ring_free() only takes the handle
- * away, so that an mmap in progress finishes on live memory. Page references of the mappings
- * themselves keep the pages until the last munmap.
+ * An exported ring's memory belongs to its mmap handle: srnic_ring_free() only removes the handle,
+ * so an mmap in progress finishes on live memory. Page references of the mappings keep the pages
+ * until the last munmap.
  *
  * Rings can be large and any user may create them, so they are charged to their creator's memory
  * control group.
@@ -88,8 +88,8 @@ static int map_pages(struct vm_area_struct *vma, void *memory)
 }
 
 /*
- * Shared, of exactly the ring's size and offset (the lookup checks all three), and never
- * executable.
+ * The lookup checks that the mapping is shared and has exactly the ring's size and offset. Mappings
+ * are never executable.
  */
 int srnic_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Rings (include/uapi/rdma/srnic-abi.h): memory of a queue, shared with user space or private to
- * kernel consumers.
+ * Rings (include/uapi/rdma/srnic-abi.h): the memory of a queue, shared with user space or private
+ * to the kernel.
  */
 #ifndef SRNIC_RING_H
 #define SRNIC_RING_H
@@ -13,12 +13,12 @@ struct srnic_mmap_entry;
 
 /**
  * struct srnic_ring - the kernel's view of one ring
- * @hdr: the shared header. Only prod, cons and state are ever read back, each with READ_ONCE, each
- *	mistrusted
- * @entries: the kernel's own copy; never read again from @hdr
- * @slot_size: the kernel's own copy; never read again from @hdr
- * @size: octets of the whole mapping, page-aligned
- * @entry: for user rings, the handle by which it can be mmapped
+ * @hdr: the shared header. Only prod, cons and state are read back, each with one atomic access,
+ *	and none is trusted
+ * @entries: the kernel's own copy; never read from @hdr
+ * @slot_size: the kernel's own copy; never read from @hdr
+ * @size: bytes of the whole mapping, page-aligned
+ * @entry: the mmap handle of a user ring
  */
 struct srnic_ring {
 	struct srnic_ring_hdr *hdr;
@@ -39,12 +39,12 @@ static inline void *srnic_ring_slot(const struct srnic_ring *ring, u32 index)
  * -ENOMEM.
  */
 int srnic_ring_alloc(struct srnic_ring *ring, u32 min_entries, u32 slot_size);
-/* Makes a ring mappable by its user context and says where. 0 or -errno. */
+/* Lets the user context map the ring, at *where. 0 or -errno. */
 int srnic_ring_export(struct srnic_ring *ring, struct ib_ucontext *context,
 		      struct srnic_ring_map *where);
 /*
- * Frees it; pages that a process still maps live until it unmaps them. A ring that was never
- * allocated is fine.
+ * Frees a ring; pages that a process still maps live until it unmaps them. May be called for a ring
+ * that was not allocated.
  */
 void srnic_ring_free(struct srnic_ring *ring);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receive queue: posting by kernel consumers, taking work requests for incoming Sends, completing
- * and flushing them.
+ * Receive queue: posting by kernel consumers, and taking, completing and flushing of receives.
  */
 #include "queue/rq.h"
 #include "queue/srq.h"
@@ -29,16 +28,16 @@ static u32 pending(const struct srnic_rq *rq)
 				 rq->ring.entries);
 }
 
-/* The oldest slot is its producer's again. rq->lock held. */
+/* Frees the oldest slot. rq->lock held. */
 static void give_back(struct srnic_rq *rq)
 {
 	lockdep_assert_held(&rq->lock);
 	WRITE_ONCE(rq->taken, rq->taken + 1);
-	/* release: our copy of the slot before the producer may write it again */
+	/* release: the slot is copied before the producer may write it again */
 	smp_store_release(&rq->ring.hdr->cons, rq->taken);
 }
 
-/* Copies the oldest posted slot out of the ring, once, and gives it back. */
+/* Copies the oldest posted slot once, and frees it. */
 static bool ring_take(struct srnic_rq *rq, struct srnic_recv_wqe *wqe)
 {
 	unsigned long flags;
@@ -124,10 +123,10 @@ bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
 	return !receive->active;
 }
 
-/* How many receives are flushed before interrupts come on again and handlers are called. */
+/* Receives flushed with interrupts off at a time; then handlers are called. */
 #define CHUNK 64
 
-/* Returns how many: fewer than max at the end, or if the CQ is full (*full). rq->lock held. */
+/* Returns how many; fewer than max at the end, or if the CQ is full (*full). rq->lock held. */
 static u32 flush_chunk(struct srnic_rq *rq, struct srnic_cq_batch *batch, u32 max,
 		       enum srnic_flush how, bool *full)
 {
@@ -155,8 +154,7 @@ static u32 flush_chunk(struct srnic_rq *rq, struct srnic_cq_batch *batch, u32 ma
 }
 
 /*
- * Bounded by the ring's size, however fast a user posts; what comes later is flushed by the
- * doorbell that goes with it.
+ * Bounded by the ring's size, however fast a user posts. The doorbell of a later post flushes that.
  */
 bool srnic_rq_flush(struct srnic_rq *rq, enum srnic_flush how)
 {
@@ -185,7 +183,7 @@ static int post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr)
 	if (rq->posted - READ_ONCE(rq->taken) >= rq->ring.entries)
 		return -ENOMEM;
 	ret = srnic_recv_wqe_fill(srnic_ring_slot(&rq->ring, rq->posted), rq->ring.slot_size, wr);
-	if (!ret) /* the slot before prod; pairs with pending() */
+	if (!ret) /* release: the slot before prod; pairs with pending() */
 		smp_store_release(&rq->ring.hdr->prod, ++rq->posted);
 	return ret;
 }

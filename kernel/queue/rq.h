@@ -15,10 +15,10 @@ struct srnic_srq;
 
 /**
  * struct srnic_rq - a receive queue
- * @ring: receive WQEs; the consumer (user space or kernel posts) produces. Not there with @srq
- * @srq: where receives are drawn from instead, or NULL
+ * @ring: receive WQEs; the consumer (user space or kernel posts) produces. None with @srq
+ * @srq: the shared queue that receives come from, or NULL
  * @cq: where receives complete
- * @qp_num: the number that its CQEs carry
+ * @qp_num: the QP's number in CQEs
  * @lock: irqsave; protects @posted and @taken. cq->lock nests inside
  * @posted: kernel consumers' producer index
  * @taken: the kernel's own consumer index
@@ -33,9 +33,9 @@ struct srnic_rq {
 	u32 taken;
 };
 
-/* A receive that was taken; its owner's, who completes it. */
+/* A receive that was taken. Whoever took it completes it. */
 struct srnic_receive {
-	bool active;	/* taken and not complete yet */
+	bool active;	/* taken, not completed yet */
 	u8 slot[SRNIC_RECV_SLOT_MAX] __aligned(8);
 };
 
@@ -51,31 +51,30 @@ static inline const struct srnic_sge *srnic_receive_sges(const struct srnic_rece
 
 /* A queue with an SRQ has no ring. 0 or -ENOMEM; may sleep. */
 int srnic_rq_alloc(struct srnic_rq *rq, u32 min_entries, u32 max_sge);
-/* A queue that was not allocated is fine. */
+/* May be called for a queue that was not allocated. */
 void srnic_rq_free(struct srnic_rq *rq);
 
-/* Adds the requests of kernel consumers; *bad is the first that was refused. Any context. */
+/* Posts a kernel consumer's requests; *bad is the first that was refused. Any context. */
 int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 
 /*
- * Takes the next receive; *room: bytes that it can hold. One whose list cannot be used completes in
- * error at once (CORE_TAKE_BROKEN). Any context.
+ * Takes the next receive; *room: bytes that it can hold. A receive with an invalid list completes
+ * in error at once (CORE_TAKE_BROKEN). Any context.
  */
 enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room);
-/* It holds this message. Any context. */
+/* Completes it with this message. Any context. */
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		       const struct core_rx_message *message);
 /* Completes it in error. vendor_err: as in struct srnic_cqe. Any context. */
 void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err);
 /*
- * Flushes a receive that was taken, if it is active. False if it waits for room in the CQ. Any
- * context.
+ * Flushes a receive that was taken, if active. False if it waits for room in the CQ. Any context.
  */
 bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
 			  enum srnic_flush how);
 /*
- * Completes in error all posted receives (not those of an SRQ). False if some of them wait for room
- * in the CQ. Process context; may sleep.
+ * Flushes all posted receives (not those of an SRQ). False if some wait for room in the CQ. Process
+ * context; may sleep.
  */
 bool srnic_rq_flush(struct srnic_rq *rq, enum srnic_flush how);
 

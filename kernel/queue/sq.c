@@ -44,20 +44,20 @@ void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe 
 	};
 }
 
-/* How many requests complete before interrupts come on again and handlers are called. */
+/* Requests completed with interrupts off at a time; then handlers are called. */
 #define CHUNK 64
 
-/* What happens where the CQ has no room. */
+/* How to proceed when the CQ has no room. */
 enum full { FULL_OVERRUNS, FULL_WAITS, FULL_LOSES };
 
 /*
- * Completes the oldest request; false if it has to wait for room in the CQ. Its slot is given back
- * before the completion shows, so that whoever polled it finds room to post.
+ * Completes the oldest request; false if it has to wait for room in the CQ. Frees its slot before
+ * the completion is visible, so that a consumer that polled it finds room to post.
  */
 static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch, enum full full)
 {
 	struct srnic_sq_track *slot = track_at(sq, sq->done);
-	/* A copy: once the slot is given back, the engine may fill it anew. */
+	/* A copy: once the slot is freed, the engine may reuse it. */
 	const struct srnic_sq_track track = *slot;
 	bool good = track.status == SRNIC_WC_SUCCESS;
 	bool shows = (track.flags & SRNIC_WQE_SIGNALED) || !good;
@@ -69,9 +69,9 @@ static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch, e
 		return false;
 	}
 	slot->done = false;
-	/* The slots are read before they are given back: pairs with post_one() ... */
+	/* release: the slot was read before it is freed: pairs with post_one() ... */
 	smp_store_release(&sq->done, sq->done + 1);
-	/* ... and with the user's acquire of cons. */
+	/* ... and with the user's acquire of cons */
 	smp_store_release(&sq->ring.hdr->cons, sq->done);
 	if (shows)
 		srnic_cq_add(batch, &(struct srnic_cqe) {
@@ -85,7 +85,7 @@ static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch, e
 	return true;
 }
 
-/* Completes a chunk of what is done. True if there may be more. */
+/* Completes up to CHUNK done requests. True if there may be more. */
 static bool complete_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch)
 {
 	u32 n = 0;
@@ -98,7 +98,7 @@ static bool complete_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch)
 	return n == CHUNK;
 }
 
-/* Completes what is done, in order, a chunk at a time. */
+/* Completes done requests in order, a chunk at a time. */
 static void complete_done(struct srnic_sq *sq)
 {
 	struct srnic_cq_batch batch;
@@ -133,7 +133,7 @@ void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail)
 		complete_done(sq);
 }
 
-/* Marks those of [from, to) that are done once they were sent. done_lock held. */
+/* Marks requests in [from, to) done that complete when sent. done_lock held. */
 static void mark_sent(struct srnic_sq *sq, u32 from, u32 to)
 {
 	lockdep_assert_held(&sq->done_lock);
@@ -146,7 +146,7 @@ static void mark_sent(struct srnic_sq *sq, u32 from, u32 to)
 	}
 }
 
-/* The oldest of [from, to) with this opcode that is not done, or NULL. done_lock held. */
+/* The oldest request in [from, to) with this opcode that is not done, or NULL. done_lock held. */
 static struct srnic_sq_track *find_undone(struct srnic_sq *sq, u32 from, u32 to, u8 opcode)
 {
 	lockdep_assert_held(&sq->done_lock);
@@ -196,7 +196,7 @@ void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)
 	}
 }
 
-/* The next that is posted, as one that is flushed. */
+/* Takes the next posted request, only to flush it. */
 static void take_flushed(struct srnic_sq *sq)
 {
 	const struct srnic_send_wqe *slot = srnic_ring_slot(&sq->ring, sq->taken);
@@ -209,8 +209,8 @@ static void take_flushed(struct srnic_sq *sq)
 }
 
 /*
- * Flushes a chunk: what was taken, then what is posted. Returns how many; fewer than CHUNK at the
- * end, or if the CQ is full (*full).
+ * Flushes up to CHUNK requests: those taken, then those posted. Returns how many; fewer than CHUNK
+ * at the end, or if the CQ is full (*full).
  */
 static u32 flush_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch, u32 *pending,
 		       enum full how, bool *full)
@@ -322,7 +322,7 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 
 static int post_one(struct srnic_sq *sq, const struct ib_send_wr *wr)
 {
-	/* pairs with the release of the slot, when its request completed */
+	/* acquire: pairs with complete_oldest(), which frees the slot */
 	if (sq->posted - smp_load_acquire(&sq->done) >= sq->ring.entries)
 		return -ENOMEM;
 	return fill_wqe(sq, srnic_ring_slot(&sq->ring, sq->posted), wr);

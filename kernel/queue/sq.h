@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Send queues: a ring of send WQEs, and the completion of what was taken from it.
+ * Send queues: a ring of send WQEs, and the completion of requests taken from it.
  */
 #ifndef SRNIC_SQ_H
 #define SRNIC_SQ_H
@@ -11,8 +11,8 @@
 #define SRNIC_SEND_SLOT_MAX	(sizeof(struct srnic_send_wqe) + SRNIC_MAX_INLINE)
 
 /*
- * What becomes of a send work request between its start and its completion. @detail: the CQE's
- * byte_len, or vendor_err with an error
+ * A send work request between its start and its completion. @detail: the CQE's byte_len, or
+ * vendor_err with an error
  */
 struct srnic_sq_track {
 	u64 wr_id;
@@ -27,15 +27,15 @@ struct srnic_sq_track {
  * struct srnic_sq - a send queue
  * @ring: send WQEs; the consumer (user space or kernel posts) produces
  * @cq: where requests complete
- * @qp_num: the number that its CQEs carry
+ * @qp_num: the QP's number in CQEs
  * @sig_all: every request completes with a CQE, signaled or not
- * @lock: irqsave; kernel posts. Innermost
- * @posted: kernel consumers' producer index, under @lock
- * @taken: the kernel's own consumer index. Belongs to the engine, who alone takes requests
+ * @lock: irqsave; protects @posted. Innermost
+ * @posted: kernel consumers' producer index
+ * @taken: the kernel's own consumer index. Changed by the engine only
  * @done_lock: irqsave; protects @done and @track. cq->lock nests inside; no handler is called under
  *	it
- * @done: requests completed so far; read without the lock to see whether there is room
- * @track: one per slot, from srnic_sq_track() on until the request completes
+ * @done: requests completed so far; read without the lock to check for room
+ * @track: one per slot, in use from srnic_sq_track() until the request completes
  */
 struct srnic_sq {
 	struct srnic_ring ring;
@@ -50,15 +50,15 @@ struct srnic_sq {
 	struct srnic_sq_track *track;
 };
 
-/* list: bytes that a slot holds behind its head. 0 or -ENOMEM; may sleep. */
+/* list: bytes in a slot after the WQE head. 0 or -ENOMEM; may sleep. */
 int srnic_sq_alloc(struct srnic_sq *sq, u32 min_entries, u32 list);
-/* A queue that was not allocated, or only in part, is fine. */
+/* May be called for a queue that was not allocated, or only in part. */
 void srnic_sq_free(struct srnic_sq *sq);
 
-/* Adds the requests of kernel consumers; *bad is the first that was refused. Any context. */
+/* Posts a kernel consumer's requests; *bad is the first that was refused. Any context. */
 int srnic_sq_post(struct srnic_sq *sq, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 
-/* Slots published and not taken; a user's index that cannot be true counts as none. The engine. */
+/* Slots published and not taken; 0 if a user's index is impossible. For the engine. */
 static inline u32 srnic_sq_pending(const struct srnic_sq *sq)
 {
 	/* acquire: the index before the slots that it publishes */
@@ -66,26 +66,26 @@ static inline u32 srnic_sq_pending(const struct srnic_sq *sq)
 				 sq->ring.entries);
 }
 
-/* Notes a request that the engine takes from the queue. */
+/* Records a request that the engine takes from the queue. */
 void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe *wqe);
 /*
- * Marks the request at this index done and completes, in order, all that are. Any context; a stale
- * index is ignored. detail: byte_len, or vendor_err with an error.
+ * Marks the request at this index done, then completes done requests in order. Any context; ignores
+ * a stale index. detail: byte_len, or vendor_err with an error.
  */
 void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail);
 /*
- * Marks done all in [from, to) that do not wait for a response, and completes, in order, all that
- * are. Any context.
+ * Marks all requests in [from, to) done that do not wait for a response, then completes done
+ * requests in order. Any context.
  */
 void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
 /*
- * The oldest request with this opcode that is not done, if there is one, gets another status than
- * the flush has, which must follow. The engine.
+ * Sets the status with which the next flush completes the oldest undone request of this opcode, if
+ * there is one. For the engine, right before srnic_sq_flush().
  */
 void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err);
 /*
- * Completes in error everything taken or posted. False if some of it waits for room in the CQ. The
- * engine; may sleep.
+ * Flushes everything taken or posted. False if some of it waits for room in the CQ. For the engine;
+ * may sleep.
  */
 bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how);
 

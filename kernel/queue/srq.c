@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Shared receive queues: one ring of receive WQEs that many QPs draw from.
+ * Shared receive queues: one ring of receive WQEs for many QPs.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -11,7 +11,7 @@ static u32 slot_size_of(u32 max_sge)
 	return sizeof(struct srnic_recv_wqe) + max_sge * sizeof(struct srnic_sge);
 }
 
-/* WQEs posted and not taken. A user's index that cannot be true counts as none. */
+/* WQEs posted and not taken; 0 if a user's index is impossible. */
 static u32 pending(const struct srnic_srq *srq)
 {
 	if (!srq->user)
@@ -33,7 +33,7 @@ static void raise_limit(struct srnic_srq *srq)
 		srq->base.event_handler(&event, srq->base.srq_context);
 }
 
-/* The limit is disarmed by being reached. */
+/* True once when the limit is reached: that disarms it. */
 static bool below_limit(struct srnic_srq *srq, u32 left)
 {
 	if (left >= srq->limit)

@@ -9,7 +9,7 @@
 #include "srnic.h"
 
 /**
- * struct srnic_srq - a receive queue that many QPs draw from
+ * struct srnic_srq - a receive queue shared by QPs
  * @base: the core's part
  * @ring: receive WQEs; the consumer (user space or kernel posts) produces
  * @lock: irqsave; protects @taken, @posted, @limit. Innermost
@@ -17,8 +17,8 @@
  * @posted: kernel consumers' producer index
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not
  *	armed
- * @max_wr: WQEs that it has room for
- * @max_sge: entries of the list of a WQE
+ * @max_wr: most WQEs in the queue
+ * @max_sge: most entries in a WQE's list
  * @pd: number of its protection domain
  * @user: user space produces; else srnic_post_srq_recv()
  * @id: the number that user space sees
@@ -43,14 +43,14 @@ static inline struct srnic_srq *to_srnic_srq(struct ib_srq *base)
 }
 
 /*
- * Takes the oldest receive WQE: copies its slot (at most size octets) into wqe and gives the slot
- * back. Returns false if the queue is empty. Any context.
+ * Takes the oldest receive WQE: copies its slot (at most size bytes) into wqe and frees the slot.
+ * False if the queue is empty. Any context.
  */
 bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size);
 
 /*
- * Fills a receive slot from a kernel consumer's work request; -EINVAL if it does not fit. Shared by
- * RQ and SRQ posting.
+ * Fills a receive slot from a kernel consumer's work request; -EINVAL if it does not fit. For RQs
+ * and SRQs.
  */
 int srnic_recv_wqe_fill(void *slot, u32 slot_size, const struct ib_recv_wr *wr);
 

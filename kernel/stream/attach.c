@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A QP on a connected socket: how the stream begins, is told of by TCP, drains and stops (RFC 5044
- * 7.1.2 and 7.2, RFC 5041 6.2). What is sent and received meanwhile is engine.c's and rx.c's.
+ * A QP on a connected socket: owner, socket callbacks, start, drain and stop (RFC 5044 7.1.2 and
+ * 7.2, RFC 5041 6.2). engine.c sends and rx.c receives.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -36,7 +36,7 @@ int srnic_qp_claim(struct srnic_qp *qp, struct srnic_qp_owner *owner)
 	return ret;
 }
 
-/* Clears the owner if it is this one, or whoever it is (NULL). */
+/* Clears the owner if it is `only`; any owner if that is NULL. */
 static void clear_owner(struct srnic_qp *qp, struct srnic_qp_owner *only)
 {
 	struct srnic_qp_owner *owner;
@@ -80,9 +80,9 @@ void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why)
 /*
  * ---- the socket's callbacks ----
  *
- * sk_callback_lock keeps sk_user_data, qp->owner and the old callbacks in place. Bottom halves are
- * off while it is held: TCP calls from processes too (release_sock()), and takes it inside of the
- * socket's spinlock.
+ * sk_callback_lock keeps sk_user_data, qp->owner and the old callbacks in place. Take it with
+ * bottom halves off: TCP also calls from process context (release_sock()), and takes this lock
+ * inside the socket's spinlock.
  */
 
 static void data_ready(struct sock *sk)
@@ -111,7 +111,7 @@ static void write_space(struct sock *sk)
 }
 
 /*
- * FIN may be announced before the octets in front of it: srnic_qp_stop() comes back to them.
+ * FIN may be reported before the bytes ahead of it: srnic_qp_close() and srnic_qp_stop() read them.
  */
 static void state_change(struct sock *sk)
 {
@@ -170,11 +170,11 @@ static void restore_callbacks(struct srnic_qp *qp, struct sock *sk)
 
 /* ---- a peer that is gone ---- */
 
-#define MIN_PEER_TIMEOUT	2000	/* ms: TCP wants to retransmit a few times */
+#define MIN_PEER_TIMEOUT	2000	/* ms: time for TCP to retransmit a few times */
 
 #define MAX_ACK_TIMEOUT		31	/* IBTA has five bits for it */
 
-/* In ms; 0: as long as TCP lets it. IBTA's timeout t is 4.096 us * 2^t, for each try. */
+/* In ms; 0: TCP's own time. IBTA's timeout t is 4.096 us * 2^t, for each try. */
 static u32 peer_timeout(const struct srnic_qp *qp)
 {
 	u32 tries = 1 + qp->retry_cnt;
@@ -200,7 +200,7 @@ void srnic_qp_watch_peer(struct srnic_qp *qp)
 	struct sock *sk = qp->sock->sk;
 
 	lockdep_assert_held(&qp->tx.mutex);
-	/* Bounds unacknowledged bytes and probes alike; so the number of probes does not matter. */
+	/* Bounds unacknowledged bytes and probes, so the number of probes does not matter. */
 	tcp_sock_set_user_timeout(sk, timeout);
 	if (!timeout) {
 		stop_keepalive(sk);
@@ -271,7 +271,7 @@ static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	qp->sock = start->sock;
 	if (srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_RTS, NULL))
 		return 0;
-	qp->sock = NULL;	/* failed by a modify or destroy that came in between */
+	qp->sock = NULL;	/* a modify or destroy came in between */
 	return -EINVAL;
 }
 
@@ -335,7 +335,7 @@ void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 }
 
 /*
- * The peer has closed its half: takes what came before, and tells whether that leaves anything
+ * The peer has closed its half. Reads what came before that; true if it leaves a message or a read
  * unfinished.
  */
 static bool cut_short(struct srnic_qp *qp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A QP and the connection it is on, for those who connect it (attach.c). A QP knows its connection
- * as an owner, by nothing but struct srnic_qp_owner_ops: calls by name go from connections to QPs.
+ * A QP and its connection, for code that connects QPs (attach.c). A QP knows its connection only as
+ * an owner with struct srnic_qp_owner_ops: direct calls go from connections to QPs.
  */
 #ifndef SRNIC_ATTACH_H
 #define SRNIC_ATTACH_H
@@ -13,7 +13,7 @@
 struct srnic_qp;
 struct srnic_qp_owner;
 
-/* Why a stream is over, or shall be. */
+/* Why a stream is over or is to end. */
 enum srnic_over {
 	SRNIC_OVER_PEER_CLOSED,	/* FIN after the last byte was consumed */
 	SRNIC_OVER_RESET,	/* RST, timeout, any socket error */
@@ -23,13 +23,13 @@ enum srnic_over {
 };
 
 /**
- * struct srnic_qp_owner_ops - what a QP calls its owner for
+ * struct srnic_qp_owner_ops - a QP's calls to its owner
  * @hold: takes a reference. Any context
- * @put: gives one back. Any context
- * @over: the stream is over, or shall be. Any context, possibly with the socket locked or tx.mutex
- *	held, so it only notes the reason and queues work, which calls srnic_qp_stop(). May be
+ * @put: drops a reference. Any context
+ * @over: the stream is over or is to end. Any context, possibly with the socket locked or tx.mutex
+ *	held, so it only records the reason and queues work, which calls srnic_qp_stop(). May be
  *	called again: the first reason counts, but a later ABORT still hurries a graceful close.
- *	Before srnic_qp_start(), only ABORT comes: the QP cannot be started any more
+ *	Before srnic_qp_start() only ABORT is passed: the QP can no longer be started
  */
 struct srnic_qp_owner_ops {
 	void (*hold)(struct srnic_qp_owner *owner);
@@ -38,19 +38,18 @@ struct srnic_qp_owner_ops {
 };
 
 /**
- * struct srnic_qp_owner - what connects a QP; a member of the connection's own struct
+ * struct srnic_qp_owner - the owner of a QP; a member of the connection's own struct
  * @ops: never changes
  *
- * An idle QP gets its owner by srnic_qp_claim(), one at a time, and holds a reference on it. It
- * loses the owner by srnic_qp_unclaim(), if it was not started, or by srnic_qp_stop(), which
- * destroy_qp and modify_qp(RESET) also call. A function here that takes an owner does nothing, or
- * fails, once the QP is not that owner's any more: so a connection may finish at leisure while
- * its former QP is connected again by another.
+ * srnic_qp_claim() sets the owner of an idle QP, one at a time, and the QP holds a reference on it.
+ * srnic_qp_unclaim() clears the owner of a QP that was not started, srnic_qp_stop() that of any QP;
+ * destroy_qp and modify_qp(RESET) also call stop. A function here that takes an owner does nothing,
+ * or fails, if the QP no longer belongs to that owner: so a connection may finish while another
+ * already connects its former QP.
  *
- * qp->owner changes under state_lock. It is cleared by stop under tx.mutex in addition, and
- * otherwise by the owner itself only: who holds tx.mutex, or the lock of the owner that calls, may
- * compare it without state_lock. While qp->sock is set, or the socket's callbacks are ours, it is
- * not NULL.
+ * qp->owner changes under state_lock. Only stop (with tx.mutex held as well) and the owner itself
+ * clear it: with tx.mutex or the calling owner's lock held it may be compared without state_lock.
+ * It is not NULL while qp->sock is set or the socket's callbacks are ours.
  */
 struct srnic_qp_owner {
 	const struct srnic_qp_owner_ops *ops;
@@ -63,15 +62,15 @@ int srnic_qp_claim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
  * none, and that of modify_qp stays. Process context.
  */
 void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout);
-/* Gives back a QP that was claimed and not started. Idempotent. Any context. */
+/* Drops a QP that was claimed and not started. Idempotent. Any context. */
 void srnic_qp_unclaim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
 
 /**
- * struct srnic_qp_start - how a QP is to begin
- * @owner: that has claimed it
- * @sock: connected, in full operation phase from its next byte on; stays the owner's to shut and
- *	release, after srnic_qp_stop()
- * @agreed: what the two ends' startup frames said
+ * struct srnic_qp_start - parameters of srnic_qp_start()
+ * @owner: has claimed the QP
+ * @sock: connected; full operation begins with its next byte. The owner shuts and releases it,
+ *	after srnic_qp_stop()
+ * @agreed: result of the startup frames
  * @initiator: this end sent the Request
  */
 struct srnic_qp_start {
@@ -82,47 +81,47 @@ struct srnic_qp_start {
 };
 
 /*
- * An idle QP becomes RTS on this socket: takes over the socket's callbacks and sk_user_data, and
- * handles bytes that are already there. 0, -ENOMEM, or -EINVAL if the QP is not idle or not this
- * owner's. owner->ops->over() may be called before this returns. Process context, no lock of the
- * QP's or the socket's held; nobody else's callbacks may be on the socket.
+ * Moves an idle QP to RTS on this socket: takes over the socket's callbacks and sk_user_data, and
+ * handles bytes already received. 0, -ENOMEM, or -EINVAL if the QP is not idle or not this owner's.
+ * owner->ops->over() may be called before this returns. Process context, no lock of the QP or the
+ * socket held; no other callbacks may be on the socket.
  */
 int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /*
- * The stream comes to a graceful end (RFC 5041 6.2.1): what was posted and what the peer has asked
- * to read still goes out; what is posted from now on will be flushed. peer: it has closed its half.
- * If that cut a message short or left a read without its response, it is the error that RFC 5044 8
- * has as number 1. Again when the peer closes later. Process context.
+ * Closes the stream gracefully (RFC 5041 6.2.1): requests posted before and the peer's reads still
+ * go out; later requests are flushed. peer: the peer has closed its half. If that cut a message
+ * short or left a read without its response, it is error 1 of RFC 5044 8. Called again if the peer
+ * closes later. Process context.
  */
 void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, bool peer);
-/* Is all that done, or the QP not this owner's any more? Process context. */
+/* Is the close done, or the QP no longer this owner's? Process context. */
 bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 /*
- * Ends the QP's use of its socket: state ERROR, callbacks restored; when it returns neither half
- * uses the socket or will, and the QP has no owner. What is posted is flushed by this call, or by
- * whoever is the engine when it returns. owner NULL: whoever that is. Idempotent; process context;
- * never with a socket lock held.
+ * Ends the QP's use of its socket: state ERROR, callbacks restored. When it returns neither half
+ * uses the socket, and the QP has no owner. This call flushes posted requests, unless the engine
+ * runs elsewhere and then does. owner NULL: any owner. Idempotent; process context; never with a
+ * socket lock held.
  */
 void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 /*
- * A startup whose consumer believes that it works has failed: an idle QP of this owner's fails with
- * it. Process context.
+ * A startup failed after accept() had succeeded for the consumer: fails an idle QP of this owner.
+ * Process context.
  */
 void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 
 /* ---- for the QP's own files ---- */
 
 /*
- * Has TCP notice a peer that is gone, on idle and on busy connections, in the time that the
- * consumer or else the administrator wants. tx.mutex held.
+ * Sets TCP's timers so that it notices a peer that is gone, on idle and busy connections, in the
+ * time that the consumer or else the administrator wants. tx.mutex held, qp->sock set.
  */
 void srnic_qp_watch_peer(struct srnic_qp *qp);
 
-/* Tells the owner. tx.mutex and qp->sock set, or in the socket's callbacks. */
+/* Calls the owner's over(). With tx.mutex held and qp->sock set, or from the socket's callbacks. */
 void srnic_qp_over(struct srnic_qp *qp, enum srnic_over why);
-/* The same from anywhere: tells the owner if there is one, also one that has not started the QP. */
+/* The same, if the QP has an owner, started or not. Any context. */
 void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why);
-/* Frees the queues of RDMA Reads, which a start had made. No stream is there any more. */
+/* Frees the queues of RDMA Reads that a start allocated. No stream may use them. */
 void srnic_qp_free_reads(struct srnic_qp *qp);
 
 #endif

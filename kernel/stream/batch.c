@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Batches of stream octets: page fragments filled by the engine and spliced into TCP.
+ * Batches of the stream's bytes: page fragments filled by the engine and spliced into TCP.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -46,7 +46,7 @@ bool srnic_batch_takes(const struct srnic_batch *batch, u32 len)
 	       batch->num + batch->num_spare + DIV_ROUND_UP(len, PAGE_SIZE) + 2 <= SRNIC_BATCH_VECS;
 }
 
-/* A page of the pool that is all ours again, with a reference for the caller. */
+/* A fragment of the pool with no other reference left. Takes a reference for the caller. */
 static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
 {
 	bool found = false;
@@ -65,7 +65,7 @@ static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
 	return found;
 }
 
-/* Pages in the pools of all QPs, and how many they may be: 64 MiB. */
+/* Fragments in the pools of all QPs, and their limit: 64 MiB with 4 KiB pages. */
 #define POOLED_MAX 2048
 static atomic_t pooled;
 #define GIVE_BACK_DELAY	HZ
@@ -83,7 +83,7 @@ static void frag_remember(struct srnic_batch *batch, const struct page_frag *fra
 	queue_delayed_work(srnic_wq, &batch->give_back, GIVE_BACK_DELAY);
 }
 
-/* pool_lock held, or the work gone. */
+/* pool_lock held, or after give_back was cancelled. */
 static void empty_pool(struct srnic_batch *batch)
 {
 	for (u32 i = 0; i < batch->num_pool; i++)
@@ -92,7 +92,7 @@ static void empty_pool(struct srnic_batch *batch)
 	batch->num_pool = 0;
 }
 
-/* What an idle QP keeps, a busy one could not have: the pools of all share one limit. */
+/* All pools share one limit, so an idle QP must not keep its fragments from busy ones. */
 static void give_back(struct work_struct *work)
 {
 	struct srnic_batch *batch =
@@ -110,8 +110,8 @@ static void give_back(struct work_struct *work)
 }
 
 /*
- * The engine runs for file systems and block devices as well: no I/O from here, and no warning, as
- * it tries again.
+ * The engine runs for file systems and block devices too, so no I/O from here. It retries, so no
+ * warning.
  */
 static bool frag_alloc(struct page_frag *frag)
 {

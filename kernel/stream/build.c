@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fills the engine's batch: copies the bytes that the core names (core/send.cc), its own and those
- * of a message's payload, wherever the message has it.
+ * Fills the engine's batch with the bytes that the core selects (core/send.cc): the core's own, and
+ * payload from the message's memory.
  */
 #include "memory/mr.h"
 #include "stream/engine.h"
@@ -28,8 +28,8 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
 }
 
 /*
- * Payload is read once, into the batch, and the core sees the copy: its CRC is right whatever the
- * user does meanwhile.
+ * Reads payload once, into the batch. The core computes the CRC over the copy, so it is right even
+ * if the user changes the payload meanwhile.
  */
 static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct core_tx_step *step)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC32C of the framing (RFC 5044 4.4): the kernel's own implementation or the core's tables,
- * whichever a short measurement at load finds quicker. A static key, not a function pointer,
- * selects it: this runs for every FPDU.
+ * CRC32C of the framing (RFC 5044 4.4): the kernel's implementation or the core's tables, whichever
+ * is faster in a short measurement at load. Selected by a static key, not a function pointer,
+ * because this runs for every FPDU.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -14,9 +14,9 @@
 #include "core/core.h"
 #include "stream/crc.h"
 
-#define SAMPLE	4096	/* octets per call: the size of one copied page */
+#define SAMPLE	4096	/* bytes per call: the size of one copied page */
 #define CALLS	16	/* per round */
-#define ROUNDS	5	/* the quickest one counts */
+#define ROUNDS	5	/* the fastest one counts */
 
 static DEFINE_STATIC_KEY_FALSE(use_table);
 
@@ -27,7 +27,7 @@ u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 	return crc32c(crc, data, len);
 }
 
-/* Nanoseconds of the quickest round. */
+/* Nanoseconds of the fastest round. */
 static u64 measure(const void *sample)
 {
 	u64 best = U64_MAX;
@@ -49,8 +49,7 @@ static u64 measure(const void *sample)
 }
 
 /*
- * The check value that every description of CRC32C gives (also RFC 3720 B.4's polynomial and bit
- * order).
+ * The usual check value of CRC32C, with the polynomial and bit order of RFC 3720 B.4.
  */
 static bool correct(void)
 {

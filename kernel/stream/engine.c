@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The transmit engine of a QP: what the core's scheduler chooses (core/send.cc, requests.c) goes
- * into batches of FPDUs (build.c), and these into TCP.
+ * The transmit engine of a QP: builds FPDUs of the messages that the core's scheduler chooses
+ * (core/send.cc, requests.c) in batches (build.c), and sends these through TCP.
  *
- * One engine at a time (tx.mutex), wherever it is cheapest: in the doorbell's own system call for
- * users, else on the workqueue. A run is bounded; what remains is queued again. Payload is copied
- * once, into pages of the engine's own, so a request whose bytes are built no longer needs its
- * buffers; it completes when TCP has taken them all (RFC 5040 5.5 rule 14, RFC 5041 5.4).
+ * One engine at a time (tx.mutex): in the doorbell's system call for users, else on the workqueue.
+ * A run is bounded; the rest is queued again. Payload is copied once, into the engine's own pages,
+ * so a request whose bytes are built no longer needs its buffers; it completes when TCP has taken
+ * all its bytes (RFC 5040 5.5 rule 14, RFC 5041 5.4).
  */
 #include <net/tcp.h>
 
@@ -15,21 +15,21 @@
 #include "stream/engine.h"
 
 /*
- * Bytes after which a run gives way: enough to pay for itself, little enough not to hold up a
- * doorbell's caller.
+ * Bytes after which a run ends: enough to be worth a run, few enough not to delay a doorbell's
+ * caller.
  */
 #define RUN_BYTES	(1024 * 1024)
-#define MAX_ROUNDS	8	/* runs on behalf of others before the workqueue takes over */
-#define RETRY_DELAY	msecs_to_jiffies(10)	/* when memory, or room in a CQ, was short */
+#define MAX_ROUNDS	8	/* runs in one caller before the workqueue takes over */
+#define RETRY_DELAY	msecs_to_jiffies(10)	/* after a lack of memory or room in a CQ */
 #define WAIT_DELAY	msecs_to_jiffies(500)
 
 /*
  * How a run ended.
  *
- * ENGINE_IDLE		nothing to do until something kicks: a post, socket space, a read, an FPDU
+ * ENGINE_IDLE		nothing to do until a kick: a post, socket space, a read, an FPDU
  * ENGINE_MORE		there is more to do
- * ENGINE_RETRY		an allocation failed, or a CQ has no room for what is flushed
- * ENGINE_WAIT		a Terminate waits for socket space, but not for ever
+ * ENGINE_RETRY		an allocation failed, or a CQ has no room for flushed requests
+ * ENGINE_WAIT		a Terminate waits for socket space, until its deadline
  */
 enum engine_result {
 	ENGINE_IDLE,
@@ -41,8 +41,8 @@ enum engine_result {
 /* ---- batches ---- */
 
 /*
- * ENGINE_MORE: the batch has no room for the next FPDU; ENGINE_RETRY: nor is there memory for
- * it; ENGINE_IDLE: there is nothing left to send now.
+ * ENGINE_MORE: the batch has no room for the next FPDU; ENGINE_RETRY: there is no memory for it;
+ * ENGINE_IDLE: nothing more can be sent now.
  */
 static enum engine_result fill_batch(struct srnic_qp *qp)
 {
@@ -63,7 +63,7 @@ static enum engine_result fill_batch(struct srnic_qp *qp)
 	return ENGINE_IDLE;
 }
 
-/* True when TCP has taken the whole batch: what was built is complete then. */
+/* True when TCP has taken the whole batch; then completes the requests that were built. */
 static bool send_batch(struct srnic_qp *qp, bool more)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -91,16 +91,16 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 	return true;
 }
 
-/* ---- what there is to do in each state ---- */
+/* ---- the work of each state ---- */
 
 /*
- * True if the engine may go idle. Doorbell protocol (srnic-abi.h): the flag is set before the ring
- * is read again.
+ * True if the engine may go idle. Doorbell protocol (srnic-abi.h): sets the flag before it reads
+ * the ring again.
  */
 static bool go_idle(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
-	smp_mb();	/* pairs with the producer's, between publishing and reading the flag */
+	smp_mb();	/* flag before prod; pairs with the producer's, prod before flag */
 	if (READ_ONCE(qp->tx.read_stall) || !core_tx_may_take(&qp->tx.core) ||
 	    !srnic_request_pending(qp))
 		return true;
@@ -108,7 +108,7 @@ static bool go_idle(struct srnic_qp *qp)
 	return false;
 }
 
-/* RTS: sends what there is. */
+/* RTS: sends everything that can be sent. */
 static enum engine_result send_all(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -132,7 +132,7 @@ static enum engine_result send_all(struct srnic_qp *qp)
 	return filled == ENGINE_MORE || bytes >= RUN_BYTES ? ENGINE_MORE : ENGINE_IDLE;
 }
 
-/* Puts the Terminate into the empty batch, if the core lets it go out. False for want of memory. */
+/* Adds the Terminate to the empty batch, if the core allows it. False if memory is short. */
 static bool build_terminate(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -149,8 +149,8 @@ static bool build_terminate(struct srnic_qp *qp)
 }
 
 /*
- * TERMINATING: the rest of the batch and the Terminate (RFC 5040 5.4), then the LLP is closed
- * gracefully (6.2.1).
+ * TERMINATING: sends the rest of the batch and the Terminate (RFC 5040 5.4), then has the LLP
+ * closed gracefully (6.2.1).
  */
 static enum engine_result send_terminate(struct srnic_qp *qp)
 {
@@ -171,9 +171,9 @@ static enum engine_result send_terminate(struct srnic_qp *qp)
 }
 
 /*
- * Stops placement and successful completions, and flushes the receive in progress: before anything
- * else is flushed. The receive half is held off by the socket's lock, or was stopped with it. False
- * if that receive waits for room in the CQ.
+ * Stops placement and successful completions, and flushes the receive in progress. Must come before
+ * the rest of the flush. The socket's lock excludes the receive half, unless that was stopped under
+ * it before. False if the receive waits for room in the CQ.
  */
 static bool flush_receive(struct srnic_qp *qp, enum srnic_flush how)
 {
@@ -212,8 +212,8 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 }
 
 /*
- * Kernel consumers drain: the last completion must come, if need be once they have polled. What a
- * user's CQ cannot take is lost.
+ * Kernel consumers drain: no flush completion may be lost, so it waits until they poll. If a user's
+ * CQ has no room, they are lost.
  */
 static enum srnic_flush flush_of(const struct srnic_qp *qp)
 {
@@ -225,7 +225,7 @@ static enum engine_result run_state(struct srnic_qp *qp)
 	enum engine_result result = ENGINE_IDLE;
 	bool flushed;
 
-	switch (smp_load_acquire(&qp->state)) {	/* with term; pairs with srnic_qp_move() */
+	switch (smp_load_acquire(&qp->state)) {	/* before term; pairs with srnic_qp_move() */
 	case SRNIC_QP_RTS:
 		return qp->sock ? send_all(qp) : ENGINE_IDLE;
 	case SRNIC_QP_TERMINATING:
@@ -243,7 +243,7 @@ static enum engine_result run_state(struct srnic_qp *qp)
 void srnic_tx_last_terminate(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.mutex);
-	/* pairs with srnic_qp_move() */
+	/* acquire: state before term; pairs with srnic_qp_move() */
 	if (smp_load_acquire(&qp->state) == SRNIC_QP_TERMINATING)
 		run_state(qp);
 	srnic_tx_unlock(qp);
@@ -256,14 +256,14 @@ static void queue_rest(struct srnic_tx *tx, enum engine_result result)
 	set_bit(0, &tx->again);
 	if (result == ENGINE_MORE)
 		mod_delayed_work(srnic_wq, &tx->work, 0);
-	else	/* a kick that is queued already goes first */
+	else	/* keeps the earlier time of a kick that is queued */
 		queue_delayed_work(srnic_wq, &tx->work,
 				   result == ENGINE_RETRY ? RETRY_DELAY : WAIT_DELAY);
 }
 
 /*
- * Who has something for the engine sets `again` before it tries the mutex; the engine reads `again`
- * after it has dropped the mutex. So the newcomer gets the mutex, or the engine sees the flag.
+ * A caller sets `again` before it tries the mutex; the engine reads `again` after it has dropped
+ * the mutex. So the caller gets the mutex, or the engine sees the flag.
  */
 static void run_engine(struct srnic_qp *qp)
 {
@@ -273,7 +273,7 @@ static void run_engine(struct srnic_qp *qp)
 
 	while (result == ENGINE_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
 		clear_bit(0, &tx->again);
-		smp_mb__after_atomic();	/* pairs with ask_again(): what was announced is seen */
+		smp_mb__after_atomic();	/* `again` before the work; pairs with ask_again() */
 		result = run_state(qp);
 		mutex_unlock(&tx->mutex);
 		smp_mb();	/* the mutex before `again`; pairs with ask_again() */
@@ -285,8 +285,8 @@ static void run_engine(struct srnic_qp *qp)
 }
 
 /*
- * What there is to do is visible before the flag: pairs with the engine, which clears the flag and
- * then looks.
+ * The caller's work must be visible before the flag: the engine clears the flag, then looks for
+ * work.
  */
 static void ask_again(struct srnic_tx *tx)
 {

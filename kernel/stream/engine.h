@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The transmit engine, for its own files: engine.c, requests.c, build.c. All of this belongs to the
- * engine (tx.mutex held).
+ * The transmit engine, for its own files: engine.c, requests.c, build.c. tx.mutex held for all.
  */
 #ifndef SRNIC_ENGINE_H
 #define SRNIC_ENGINE_H
 
 #include "stream/qp.h"
 
-/* The request that was taken last, or is looked at to be taken. */
+/* The request that was taken last, or may be taken next. */
 static inline const struct srnic_send_wqe *srnic_tx_wqe(const struct srnic_tx *tx)
 {
 	return (const struct srnic_send_wqe *)tx->wqe;
@@ -19,18 +18,18 @@ static inline const struct srnic_sge *srnic_tx_sges(const struct srnic_tx *tx)
 	return (const struct srnic_sge *)(srnic_tx_wqe(tx) + 1);
 }
 
-/* ---- requests.c: what the core asks ---- */
+/* ---- requests.c: callbacks of the core ---- */
 
-/* Is there a send request in the ring? */
+/* Is there a send request that may be taken? */
 bool srnic_request_pending(struct srnic_qp *qp);
-/* The peer's oldest RDMA Read without its response, or NULL. */
+/* The peer's oldest RDMA Read that is not answered, or NULL. */
 const struct core_read_request *srnic_inbound_read(struct srnic_qp *qp);
 
 /* ---- build.c: FPDUs in the batch ---- */
 
 /*
- * Adds the FPDU that the core has chosen, or nothing if its payload cannot be read: then the QP is
- * on its way to a Terminate. The caller has reserved room for it.
+ * Adds the FPDU that the core has chosen, or nothing if its payload cannot be read: the core then
+ * terminates the stream. The caller has reserved room for it.
  */
 void srnic_build_fpdu(struct srnic_qp *qp);
 

@@ -5,8 +5,8 @@
 #include "stream/qp.h"
 
 /*
- * Kernel consumers may be in any context: the engine always runs from the workqueue for them. For
- * users, wr is NULL and this is the doorbell: the caller's own time pays for the engine.
+ * Kernel consumers may post in any context, so for them the engine always runs on the workqueue.
+ * For users, wr is NULL and this is the doorbell: the engine runs in the caller's system call.
  */
 int srnic_post_send(struct ib_qp *base, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {

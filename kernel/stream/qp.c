@@ -29,7 +29,7 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 {
 	struct ib_qp *base;
 
-	/* destroy_qp erases the entry, under this lock, before it drops the last reference. */
+	/* destroy_qp erases the entry, under this lock, before it drops its reference. */
 	xa_lock(&dev->qps);
 	base = xa_load(&dev->qps, qpn);
 	if (base)
@@ -39,10 +39,10 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 }
 
 /*
- * iw_cm looks a QP up (iw_get_qp) and takes its reference by itself (iw_add_ref), both in one
- * section with interrupts off. The lookup takes the reference already, under the table's lock, and
- * hands it to the iw_add_ref that follows on this CPU: so destroy_qp has nothing to wait for
- * between erasing and the last reference.
+ * iw_cm looks up a QP (iw_get_qp) and then takes a reference (iw_add_ref), both in one section with
+ * interrupts off. The lookup already takes the reference, under the table's lock, and hands it to
+ * the iw_add_ref that follows on this CPU: so destroy_qp need not wait for such sections after it
+ * has erased the entry.
  */
 static DEFINE_PER_CPU(struct ib_qp *, handed_over);
 
@@ -80,7 +80,7 @@ struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 
 /* ---- states ---- */
 
-/* How long a peer may leave us no room to send it a Terminate. */
+/* How long a Terminate may wait for room in the socket. */
 #define TERMINATE_TIMEOUT (5 * HZ)
 
 bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
@@ -97,7 +97,7 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 			qp->tx.term_pending = true;
 			qp->tx.term_deadline = jiffies + TERMINATE_TIMEOUT;
 		}
-		smp_store_release(&qp->state, to);	/* with term; the engine acquires */
+		smp_store_release(&qp->state, to);	/* after term; pairs with run_state() */
 	}
 	spin_unlock_irqrestore(&qp->state_lock, flags);
 	return moved;
@@ -160,7 +160,7 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 	qp->base.event_handler(&event, qp->base.qp_context);
 }
 
-/* A CQ that has lost a completion: no further one could be trusted to be the next. */
+/* The CQ has lost a completion, so later ones would leave a gap: end the stream. */
 static void sends_overrun(struct srnic_cq_user *user)
 {
 	srnic_qp_host_error(container_of(user, struct srnic_qp, sends), CORE_HOST_LOCAL);
@@ -187,10 +187,10 @@ static void detach_cqs(struct srnic_qp *qp)
 
 /* ---- creation ---- */
 
-/* A QP's retry_cnt, unless its consumer says otherwise: the most that IBTA allows. */
+/* Default of a QP's retry_cnt: the maximum of IBTA. */
 #define RETRIES 7
 
-/* With an SRQ, what is asked for of receives is ignored, as ibv_create_qp(3) has it. */
+/* With an SRQ the capacities of receives are ignored, as in ibv_create_qp(3). */
 static bool cap_fits(const struct ib_qp_init_attr *attr)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
@@ -229,7 +229,7 @@ static void free_queues(struct srnic_qp *qp)
 	srnic_qp_free_reads(qp);
 }
 
-/* What was asked for is what the rings hold; a user learns the room that slots have to spare. */
+/* Reports the capacities of the rings and slots, which may be more than was asked for. */
 static void report_caps(struct srnic_qp *qp, struct ib_qp_init_attr *attr)
 {
 	u32 list = qp->sq.ring.slot_size - sizeof(struct srnic_send_wqe);
@@ -296,8 +296,8 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 		goto free;
 	srnic_tx_init(qp);
 	/*
-	 * The number is reserved first and found last: nobody may take a reference before creation
-	 * has succeeded.
+	 * Reserves the number now, but lookups find the QP only at the end: no references before
+	 * creation has succeeded.
 	 */
 	ret = xa_alloc_cyclic(&qp->dev->qps, &base->qp_num, NULL, XA_LIMIT(2, 0xffffff),
 			      &qp->dev->next_qpn, GFP_KERNEL);
@@ -341,9 +341,8 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 /* ---- modify and query ---- */
 
 /*
- * Back to a state in which a connection can be made, from any. What is still posted is flushed,
- * here and not by the engine, which may not have come to it and has nothing to do once the QP is
- * IDLE.
+ * From any state back to IDLE, where the QP can be connected. Flushes what is still posted: the
+ * engine may not have done so yet, and does nothing for an IDLE QP.
  */
 static int reset(struct srnic_qp *qp)
 {
@@ -352,7 +351,7 @@ static int reset(struct srnic_qp *qp)
 	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
-	if (qp->state == SRNIC_QP_ERROR) {	/* and not reset by somebody else meanwhile */
+	if (qp->state == SRNIC_QP_ERROR) {	/* unless another reset was faster */
 		srnic_tx_flush(qp, SRNIC_FLUSH_LOSE);
 		qp->tx.last_wqe = false;
 		qp->ack_timeout = 0;
@@ -367,7 +366,7 @@ static int reset(struct srnic_qp *qp)
 }
 
 /*
- * On return nothing of the peer's lands any more: who was receiving is waited for, who comes later
+ * After this returns nothing of the peer is placed: waits for a receive in progress; a later one
  * sees the state.
  */
 static void fail_and_wait(struct srnic_qp *qp)
@@ -382,7 +381,7 @@ static void fail_and_wait(struct srnic_qp *qp)
 	srnic_tx_unlock(qp);
 }
 
-/* A QP that somebody is about to connect has nothing to close. */
+/* A QP whose connection is not in operation yet has nothing to close. */
 static bool connected(const struct srnic_qp *qp)
 {
 	u32 state = READ_ONCE(qp->state);
@@ -399,7 +398,7 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 		return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTR:
 		/*
-		 * rdma_cm asks for it before it accepts; an iWARP QP gets there, and to RTS, by
+		 * rdma_cm asks for RTR before it accepts; an iWARP QP gets there, and to RTS, by
 		 * connecting.
 		 */
 		return READ_ONCE(qp->state) <= SRNIC_QP_RTS ? 0 : -EINVAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Queue pairs: the object, its life, and the borders between its three halves: transmit
- * (engine.c), receive (rx.c) and the connection (attach.c).
+ * Queue pairs: the object, its life, and the interfaces between its parts: transmit (engine.c),
+ * receive (rx.c) and the connection (attach.c).
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -22,8 +22,8 @@ struct srnic_qp_start;
 /*
  * IDLE		no connection yet; receives may be posted
  * RTS		connected
- * TERMINATING	an error was found here: the engine still has a Terminate to send
- * ERROR	the stream is over; whatever is queued or posted is flushed
+ * TERMINATING	this end found an error: the engine still has a Terminate to send
+ * ERROR	the stream is over; requests are flushed
  */
 enum srnic_qp_state {
 	SRNIC_QP_IDLE,
@@ -39,33 +39,32 @@ struct srnic_outbound_read {
 	u32 sq_index;		/* its srnic_sq_track */
 	u32 inv_stag;		/* READ_INV: invalidated when the response is complete */
 	bool invalidate;
-	bool rtr;		/* the RTR of RFC 6581: belongs to no work request */
+	bool rtr;		/* the RTR of RFC 6581: has no work request */
 	u8 num_sge;
-	struct srnic_sge sge[];	/* as many as the QP's requests may have */
+	struct srnic_sge sge[];	/* qp->cap.max_send_sge */
 };
 
 /**
  * struct srnic_tx - the transmit engine of a QP
- * @mutex: whoever holds it is the engine: everything here without another rule belongs to it, and
- *	so does the consumer side of the send queue. Taken in process context only; the socket lock
- *	nests inside
- * @work: runs the engine when nobody else may
- * @again: there may be something to do that the running engine has not seen; atomic
+ * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
+ *	side of the send queue. Taken in process context only; the socket lock nests inside
+ * @work: runs the engine if the caller may not
+ * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
- *	half kicks the engine
+ *	half then kicks the engine
  * @term_pending: @term is to be sent
- * @last_wqe: the consumer was told that no more is taken from its SRQ
- * @built: send queue index up to which all bytes are in the batch or sent: complete once the batch
- *	is empty
- * @completed: send queue index up to which that was done
- * @counted: FPDUs in the device's counters
- * @term: the Terminate to send; written under state_lock, before TERMINATING is seen
- * @term_deadline: jiffies at which an unsent Terminate is given up
- * @batch: what is built and not yet taken by TCP
- * @core: what is sent next
+ * @last_wqe: LAST_WQE_REACHED was raised for this connection
+ * @built: send queue index up to which all bytes are in the batch or sent; those requests complete
+ *	once the batch is empty
+ * @completed: send queue index up to which requests were completed as sent
+ * @counted: FPDUs already in the device's counters
+ * @term: the Terminate to send; written under state_lock, before state becomes TERMINATING
+ * @term_deadline: jiffies after which an unsent Terminate is dropped
+ * @batch: bytes built and not yet taken by TCP
+ * @core: the send scheduler's state
  * @cursor: in the list of @wqe
- * @wqe: the request taken last, or looked at to be taken
+ * @wqe: copy of the request that was taken last, or may be taken next
  */
 struct srnic_tx {
 	struct mutex mutex;
@@ -90,14 +89,13 @@ struct srnic_tx {
 /**
  * struct srnic_rx_half - the receive half of a QP
  *
- * Touched only with the socket's lock held (sk_data_ready, or lock_sock). Once @core was stopped
- * under it, nothing of this changes any more but by the engine, which flushes @receive and uses up
- * @refusal.
+ * Accessed only with the socket's lock held (sk_data_ready, or lock_sock). After @core was stopped
+ * under that lock only the engine changes anything: it flushes @receive and clears @refusal.
  *
- * @core: what may come next
+ * @core: the protocol state of the received stream
  * @receive: the receive request in progress
  * @cursor: in the list of @receive
- * @refusal: what the Terminate that came says
+ * @refusal: the request that the peer's Terminate refuses
  */
 struct srnic_rx_half {
 	struct core_rx core;
@@ -112,41 +110,40 @@ struct srnic_rx_half {
  * @dev: its device
  * @pd: number of its protection domain
  * @user: user space posts and polls; else a kernel consumer
- * @users: the verbs object, iw_cm, the connection, lookups; destroy_qp waits for @freed
- * @freed: completed when @users reaches 0
- * @state: enum srnic_qp_state. Only moves forward but for srnic_qp_start() and reset. Written under
- *	@state_lock
- * @ib_state: what modify_qp asked for last, while IDLE: at first INIT, as RNICs' QPs are born idle
+ * @users: references of the verbs object, iw_cm, the connection and lookups
+ * @freed: completed when @users reaches 0; destroy_qp waits for it
+ * @state: enum srnic_qp_state. Only a reset moves it back. Written under @state_lock
+ * @ib_state: the state that modify_qp asked for last, for query_qp while IDLE; INIT at first
  * @state_lock: irqsave spinlock; protects @state, @owner. Innermost
- * @owner: who connects it, or has connected it; referenced; the rules are at struct srnic_qp_owner
+ * @owner: the connection, or NULL; referenced. See struct srnic_qp_owner for its rules
  * @sock: the socket while connected; changes under tx.mutex and with the callbacks off
- * @cap: what its creator got
- * @access_flags: for query_qp: what a peer may do is the STag's to say
- * @ack_timeout: what the consumer told rdma_cm or modify_qp; 0: nothing. With @retry_cnt it is how
- *	long a peer may be silent (srnic_qp_watch_peer())
- * @retry_cnt: the retries that the consumer asked for; 7 unless told
- * @event_raised: this connection has had its async event
- * @sq: the send queue; tx.mutex makes its holder the engine of it
+ * @cap: capacities granted at creation
+ * @access_flags: for query_qp only: a peer's rights depend on the STag
+ * @ack_timeout: what the consumer told rdma_cm or modify_qp; 0: nothing. With @retry_cnt it sets
+ *	the time after which a peer counts as gone (srnic_qp_watch_peer())
+ * @retry_cnt: the retries that the consumer asked for; 7 by default
+ * @event_raised: this connection has raised its async event
+ * @sq: the send queue; the holder of tx.mutex is its engine
  * @rq: the receive queue
- * @payer: the control group of the user who created it, which pays for all its memory; or NULL
+ * @payer: memory control group of the user who created it, charged for reads and batches; or NULL
  * @tx: the transmit half
  * @rx: the receive half
- * @old_data_ready: the socket's own callback, put back by srnic_qp_stop()
+ * @old_data_ready: the socket's own callback, restored by srnic_qp_stop()
  * @old_state_change: likewise
  * @old_write_space: likewise
  * @old_error_report: likewise
  * @outbound_stride: bytes from one entry of @outbound to the next (srnic_outbound_at())
  * @outbound_head: the oldest of @outbound that is not complete
- * @outbound_tail: where the next read goes in @outbound
+ * @outbound_tail: index of the next new read in @outbound
  * @outbound_size: entries in @outbound
  * @sends: this QP as a user of its send CQ
  * @receives: this QP as a user of its receive CQ
- * @ird: the peer's reads that may be outstanding
- * @ord: this end's reads that may be outstanding
+ * @ird: most outstanding reads of the peer
+ * @ord: most outstanding reads of this end
  * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
  *	the engine
  * @inbound_head: the next of @inbound to be answered
- * @inbound_tail: where the next Read Request goes in @inbound
+ * @inbound_tail: index of the next new Read Request in @inbound
  * @inbound_size: entries in @inbound
  * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the
  *	receive half
@@ -183,7 +180,7 @@ struct srnic_qp {
 	struct srnic_tx tx;
 	struct srnic_rx_half rx;
 
-	/* the socket's own callbacks, put back by srnic_qp_stop() */
+	/* the socket's own callbacks, restored by srnic_qp_stop() */
 	void (*old_data_ready)(struct sock *sk);
 	void (*old_state_change)(struct sock *sk);
 	void (*old_write_space)(struct sock *sk);
@@ -221,7 +218,7 @@ void srnic_qp_hold(struct srnic_qp *qp);
 void srnic_qp_put(struct srnic_qp *qp);
 
 /*
- * Moves between states; false if the QP is in none of those in the mask `from`. term: for
+ * Moves to another state; false if the current state is not in the mask `from`. term: for
  * TERMINATING. Any context.
  */
 bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
@@ -229,15 +226,15 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 #define SRNIC_QP_ANY_BUT(state) (~(1U << (state)))
 /* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
 void srnic_qp_fail(struct srnic_qp *qp);
-/* Moves to TERMINATING with this Terminate (a QP that is not RTS stays as it is). Any context. */
+/* Moves to TERMINATING with this Terminate; does nothing unless the QP is RTS. Any context. */
 void srnic_qp_terminate(struct srnic_qp *qp, const struct core_terminate *term);
-/* The same for an error that is not in what the peer sent. */
+/* The same for an error that the core did not find. */
 void srnic_qp_host_error(struct srnic_qp *qp, enum core_host_error what);
 /* Raises an async event, once per connection. Any context. */
 void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
 /*
- * Tells, once per connection, that a QP in error takes no more from its SRQ. The engine (tx.mutex
- * held).
+ * Raises, once per connection, the event that a QP in error takes no more from its SRQ. tx.mutex
+ * held.
  */
 void srnic_qp_last_wqe(struct srnic_qp *qp);
 
@@ -246,39 +243,39 @@ void srnic_qp_last_wqe(struct srnic_qp *qp);
 void srnic_tx_init(struct srnic_qp *qp);
 /* Resets the engine for a new connection (tx.mutex held). */
 void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
-/* Runs the engine now, bounded; what remains goes to the workqueue. Process context. */
+/* Runs the engine now, for a bounded time; the workqueue does the rest. Process context. */
 void srnic_tx_run(struct srnic_qp *qp);
 /*
- * Everything queued completes in error; what is posted later makes its poster ring (srnic-abi.h,
- * SRNIC_QUEUE_ERROR). False if some of it waits for room in a CQ, so that it has to be flushed
- * again. tx.mutex held, the state ERROR or TERMINATING.
+ * Flushes everything queued; who posts later must ring the doorbell (srnic-abi.h,
+ * SRNIC_QUEUE_ERROR). False if some of it waits for room in a CQ: then call it again. tx.mutex
+ * held, the state ERROR or TERMINATING.
  */
 bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how);
-/* Has the engine run soon. Any context. */
+/* Queues the engine. Any context. */
 void srnic_tx_kick(struct srnic_qp *qp);
 /*
- * The QP is about to fail or go: a Terminate that is due is handed to TCP now, if that has room,
- * since the engine will not come to it any more (RFC 5040 6.2.1). Does not wait. Process context.
+ * Before the QP fails or is destroyed: gives a pending Terminate to TCP, if TCP has room, because
+ * the engine would not send it later (RFC 5040 6.2.1). Does not wait for room. Process context.
  */
 void srnic_tx_last_terminate(struct srnic_qp *qp);
 /*
- * For who took tx.mutex without being the engine: unlocks, and makes up for a kick that found it
- * taken.
+ * Unlocks tx.mutex for a holder that did not run the engine, and repeats a kick that found it
+ * locked.
  */
 void srnic_tx_unlock(struct srnic_qp *qp);
-/* Is everything out that there was when srnic_qp_close() was called? (tx.mutex held) */
+/* Is everything sent that srnic_qp_close() waits for? (tx.mutex held) */
 bool srnic_tx_closed(struct srnic_qp *qp);
-/* Frees the batch (tx.mutex held, or QP being destroyed). */
+/* Frees the batch (tx.mutex held). */
 void srnic_tx_release(struct srnic_qp *qp);
 
 /* ---- rx.c: the receive half ---- */
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
-/* Consumes all that is in the socket's receive queue. Socket lock held. */
+/* Consumes the socket's receive queue. Socket lock held. */
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk);
 /*
- * Says which Write the peer's Terminate refused, if one is not complete, for the flush that
- * follows. The engine (tx.mutex held), the receive half stopped.
+ * Sets the status of the Write that the peer's Terminate refused, if it is not complete, for the
+ * flush that follows. tx.mutex held, the receive half stopped.
  */
 void srnic_rx_blame_write(struct srnic_qp *qp);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the core's send scheduler (core/send.cc) asks of its host: send requests out of the ring,
- * RDMA Reads of both ends, and operations that are done here. Only the engine calls this (tx.mutex
- * held).
+ * Callbacks of the core's send scheduler (core/send.cc): send requests from the ring, RDMA Reads of
+ * both ends, and local operations. Only the engine calls them (tx.mutex held).
  */
 #include <linux/random.h>
 
@@ -19,8 +18,8 @@ bool core_host_validated(void *ctx)
 /* ---- send requests ---- */
 
 /*
- * The second test is for producers that lie: a correct one never overwrites a slot that has not
- * completed. It keeps the window of srnic_sq_track() at one ring.
+ * The second test stops a hostile producer: a correct one never overwrites a slot that has not
+ * completed. It limits the window of srnic_sq_track() to one ring.
  */
 bool srnic_request_pending(struct srnic_qp *qp)
 {
@@ -76,7 +75,7 @@ void core_host_terminate(void *ctx, const struct core_terminate *term)
 	srnic_qp_terminate(ctx, term);
 }
 
-/* ---- operations that are done here ---- */
+/* ---- local operations ---- */
 
 bool core_host_local_invalidate(void *ctx, u32 stag)
 {
@@ -105,20 +104,20 @@ u32 core_host_reads(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* pairs with the receive half, which is done with a read before it gives its place back */
+	/* acquire: pairs with deliver_read_response(), which frees the slot after its last use */
 	return qp->outbound_tail - smp_load_acquire(&qp->outbound_head);
 }
 
 /*
- * The flag is set before the count is read; the receive half counts the read as complete before it
- * reads the flag (stream/rx.c: deliver_read_response). So one of the two sees the other.
+ * Sets the flag before it reads the count; the receive half frees the read before it reads the flag
+ * (stream/rx.c: deliver_read_response). So one of the two sees the other.
  */
 bool core_host_wait_for_reads(void *ctx, u32 most)
 {
 	struct srnic_qp *qp = ctx;
 
 	WRITE_ONCE(qp->tx.read_stall, true);
-	smp_mb();	/* pairs with deliver_read_response() */
+	smp_mb();	/* read_stall before head; pairs with deliver_read_response() */
 	if (core_host_reads(qp) > most)
 		return true;
 	WRITE_ONCE(qp->tx.read_stall, false);
@@ -173,6 +172,6 @@ void core_host_answered(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* The entry is read before its place is given back; pairs with core_host_read_room(). */
+	/* release: the entry is read before its slot is free; pairs with core_host_read_room() */
 	smp_store_release(&qp->inbound_head, qp->inbound_head + 1);
 }

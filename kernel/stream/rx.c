@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receive half of a QP: pulls octets out of the TCP socket and does with them what the core says.
+ * Receive half of a QP: pulls bytes out of the TCP socket and does with them what the core says.
  *
  * Runs from sk_data_ready, in softirq or from release_sock, possibly inside this QP's own sendmsg:
- * so it takes no lock that is held across one, never sleeps and never allocates. qp->rx is touched
- * only here, under the socket's lock. What it cannot do itself (answer a read, send a Terminate) it
- * leaves to the transmit engine.
+ * so it takes no lock that is held across sendmsg, never sleeps and never allocates. Other rules
+ * for qp->rx are at struct srnic_rx_half. The transmit engine answers reads and sends Terminates.
  */
 #include <net/tcp.h>
 
@@ -23,7 +22,7 @@ static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
 	return srnic_outbound_at(qp, qp->outbound_head);
 }
 
-/* ---- what the core asks ---- */
+/* ---- callbacks of the core ---- */
 
 bool core_host_region(void *ctx, u32 stag, struct core_region *out)
 {
@@ -53,13 +52,13 @@ bool core_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* acquire: core_host_answered() gives the slot back when it has read it */
+	/* acquire: pairs with core_host_answered(), which frees the slot after reading it */
 	return qp->inbound_tail - smp_load_acquire(&qp->inbound_head) < qp->ird;
 }
 
 /* ---- placement ---- */
 
-/* A receive of a shared queue names memory of that queue's protection domain. */
+/* The memory of a receive from an SRQ is in the SRQ's protection domain. */
 static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
 {
 	const struct srnic_receive *receive = &qp->rx.receive;
@@ -81,8 +80,8 @@ static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, 
 }
 
 /*
- * A peer's tagged access that fails is the peer's fault; failing local memory is a local error (RFC
- * 5040 figure 9).
+ * If a peer's tagged access fails, that is the peer's fault; if local memory fails, it is a local
+ * error (RFC 5040 figure 9).
  */
 static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at, const u8 *data,
 				u32 n)
@@ -163,18 +162,18 @@ static void deliver_read_response(struct srnic_qp *qp)
 	if (read->invalidate &&
 	    srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
-	/* release: this read is done with before core_host_reads() lets its slot go */
+	/* release: done with this read before its slot is free; pairs with core_host_reads() */
 	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
 	if (!rtr)
 		srnic_sq_complete(&qp->sq, index, status, len);
 	if (status != SRNIC_WC_SUCCESS)
 		srnic_qp_host_error(qp, CORE_HOST_LOCAL);
-	smp_mb();	/* pairs with core_host_wait_for_reads() */
+	smp_mb();	/* head before read_stall; pairs with core_host_wait_for_reads() */
 	if (READ_ONCE(qp->tx.read_stall))
 		srnic_tx_kick(qp);
 }
 
-/* The read whose request had this MSN, if it is outstanding: the queue counts them from 0. */
+/* The outstanding read whose request had this MSN, or NULL. Indices start at 0, MSNs at 1. */
 static struct srnic_outbound_read *find_read(struct srnic_qp *qp, u32 msn)
 {
 	u32 index = msn - CORE_FIRST_MSN;
@@ -187,8 +186,8 @@ static struct srnic_outbound_read *find_read(struct srnic_qp *qp, u32 msn)
 }
 
 /*
- * Tells the request that the peer refused, of those that are not complete, and why. The flush
- * completes the others, and a Write, of which the engine may still be sending.
+ * Completes the read that the peer refused, if it is outstanding, with the reason. The flush
+ * completes the rest, and also a refused Write, which the engine may still be sending.
  */
 static void blame_request(struct srnic_qp *qp, const struct core_terminate *term)
 {
@@ -214,7 +213,7 @@ void srnic_rx_blame_write(struct srnic_qp *qp)
 }
 
 /*
- * RFC 5040 6.2.1: after a Terminate in either direction the stream is abandoned, the LLP closed
+ * RFC 5040 6.2.1: a Terminate in either direction ends the stream, and the LLP is closed
  * gracefully.
  */
 static void deliver_terminate(struct srnic_qp *qp)
@@ -255,7 +254,7 @@ static void deliver_error(struct srnic_qp *qp)
 	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
 	u8 status = core_terminate_receive_status(term);
 
-	release_hold(qp);	/* what is refused may still be a valid FPDU */
+	release_hold(qp);	/* the segment at fault may be in a valid FPDU */
 	count_error(qp, term);
 	if (qp->rx.receive.active && status != SRNIC_WC_FLUSH_ERR)
 		fail_receive(qp, status);
@@ -284,7 +283,7 @@ static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 	}
 }
 
-/* Consumes a contiguous piece of the stream; after the stream's end it is dropped. */
+/* Consumes a contiguous piece of the stream; drops it after the stream's end. */
 static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 {
 	struct core_rx *core = &qp->rx.core;
@@ -310,7 +309,7 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 	release_hold(qp);
 }
 
-/* Device memory, which nobody can read here: what comes behind it means nothing any more. */
+/* An skb with device memory, which the CPU cannot read: the stream is lost. */
 static void unreadable(struct srnic_qp *qp)
 {
 	core_rx_stop(&qp->rx.core);
@@ -336,8 +335,8 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 }
 
 /*
- * Urgent octets stay in the stream, and mean nothing to MPA; but tcp_read_sock() stops for good in
- * front of one.
+ * Urgent bytes stay in the stream and mean nothing to MPA, but tcp_read_sock() would stop at one
+ * for good.
  */
 static void forget_urgent(struct sock *sk)
 {
@@ -352,8 +351,8 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	int octets;
 
 	/*
-	 * A QP in error takes no more octets; it still empties the queue, so that closing sends FIN
-	 * and not RST.
+	 * A QP in error processes no more bytes, but still empties the queue, so that closing sends
+	 * FIN and not RST.
 	 */
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		core_rx_stop(&qp->rx.core);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA framing (RFC 5044 section 4): what a sender writes, and where markers lie.
+// MPA framing (RFC 5044 section 4): the CRC field, and the positions of markers.
 #include "mpa/framing.hh"
 
 using namespace srnic;
@@ -19,7 +19,7 @@ void core_markers_pass(struct core_markers *markers, u32 n)
 	markers->back += n;
 }
 
-// RFC 5044 4.3: a marker between two FPDUs is zero, and not behind the start of the second.
+// RFC 5044 4.3: a marker between two FPDUs is zero, and precedes the second.
 void core_markers_build(struct core_markers *markers, u8 out[CORE_MARKER_LEN])
 {
 	store(out, Marker{{}, be<u16>::from_host(static_cast<u16>(markers->back))});
@@ -28,7 +28,7 @@ void core_markers_build(struct core_markers *markers, u8 out[CORE_MARKER_LEN])
 		markers->back += CORE_MARKER_LEN;
 }
 
-// One that would come behind the last of the octets does not count.
+// A marker right after the last octet does not count.
 u32 core_markers_len(const struct core_markers *markers, u32 len)
 {
 	if (!markers->on || len <= markers->left)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA framing (RFC 5044 section 4): how one DDP segment, the ULPDU, lies in the TCP stream. An FPDU
-// is a length, the ULPDU, zeros up to a multiple of four octets, and a CRC32C over all of it. If
-// the receiver wants them there are markers as well: four octets wherever the stream's length is a
-// multiple of 512. The octets of an FPDU never count them.
+// MPA framing (RFC 5044 section 4): the layout of one DDP segment, the ULPDU, in the TCP stream. An
+// FPDU is a length, the ULPDU, zeros up to a multiple of four octets, and a CRC32C over all of it.
+// If the receiver wants markers, there are four octets of them at each multiple of 512 octets of
+// the stream. Lengths of FPDUs never include markers.
 //
-// This is a border: DDP and RDMAP see a ULPDU and its length, and nothing else of what is here.
+// DDP and RDMAP use only the ULPDU and its length, and nothing else from here.
 #pragma once
 
 #include "types.hh"
@@ -40,17 +40,17 @@ static_assert(sizeof(Marker) == CORE_MARKER_LEN);
 constexpr u32 marker_gap =
 	CORE_MARKER_INTERVAL - CORE_MARKER_LEN; // octets of FPDUs between two markers
 
-// FPDUs and markers are multiples of four, so that no marker splits a length or CRC field.
+// FPDUs and markers are multiples of four octets, so no marker splits a length or CRC field.
 static_assert(marker_gap % 4 == 0);
 
-// RFC 5044 4.2: the two low bits count as zero, and what is reserved is ignored. FPDUPTR is too
-// narrow for an FPDU that reaches back 64 KiB; no ULPDU of 64768 octets at most does.
+// RFC 5044 4.2: the two low bits count as zero, and the reserved field is ignored. FPDUPTR is too
+// narrow for an FPDU of 64 KiB; no FPDU of a legal ULPDU (at most 64768 octets) is that long.
 constexpr bool marker_points_back(const Marker &marker, u32 octets)
 {
 	return (marker.fpduptr.host() & ~3u) == octets;
 }
 
-// RFC 5044 4.4, by way of iSCSI's digests: the running CRC's complement, least significant octet
+// RFC 5044 4.4, as in iSCSI's digests: the complement of the running CRC, least significant octet
 // first.
 constexpr u32 crc_from_field(const u8 *field)
 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA's receive side (RFC 5044 4 and 6): the octets of a TCP stream become ULPDUs. A pull parser:
-// it says which octets it wants next. FPDU lengths, pads, markers and CRCs end here; ulpdu.hh is
-// what the layer above sees.
+// MPA's receive side (RFC 5044 4 and 6): turns the octets of a TCP stream into ULPDUs. A pull
+// parser: it says which octets it wants next. Handles FPDU lengths, pads, markers and CRCs; the
+// layer above sees only ulpdu.hh.
 //
-// Every FPDU is fed in steps: the length and the shortest header above, which the smallest ULPDU
+// It takes every FPDU in steps: the length and the shortest header above, which the smallest ULPDU
 // fills; the rest of a longer header; payload, placed by the host (or gathered, or skipped); pad
-// and CRC. Markers cut these steps, and are taken out.
+// and CRC. Markers split these steps, and are removed.
 //
-// The layer above hears of an error in a ULPDU only when the CRC was found good: RFC 5044 4.4, "the
-// receiver MUST first". Only then has a responder received and validated an FPDU, and may tell
-// anything (7.1.2, 4).
+// An error in a ULPDU is reported only when its CRC was good: RFC 5044 4.4, "the receiver MUST
+// first". Only then has a responder received and validated an FPDU, and may send (7.1.2, 4).
 #pragma once
 
 #include "mpa/framing.hh"
@@ -17,7 +16,7 @@
 
 namespace srnic {
 
-// Steps, as the host has them.
+// Steps for the host.
 constexpr core_rx_step take(u32 want, u8 *into)
 {
 	return {.kind = CORE_RX_BYTES, .want = want, .into = into};
@@ -33,16 +32,16 @@ public:
 	Upper upper;
 
 	void start(bool crcs, bool with_markers);
-	// What to do with the next octets of the stream.
+	// The next step of the stream.
 	core_rx_step next();
 	// n octets (1..want of the last step) were taken.
 	core_rx_event took(u32 n);
-	// n octets were payload, and the host has placed them.
+	// The host has placed n octets of payload.
 	core_rx_event placed(const u8 *data, u32 n);
-	// Is the stream at an end of an FPDU, and of all messages?
+	// Is the stream between two FPDUs, and no message unfinished? Or over?
 	bool between() const;
 	u64 fpdus() const { return whole; }
-	// The ULPDU in progress, or until the next octet the last one: what was gathered of it.
+	// The gathered part of the ULPDU in progress, or of the last one until the next octet.
 	const u8 *ulpdu() const { return buf + fpdu_header_len; }
 	u32 ulpdu_len() const { return len; }
 
@@ -78,7 +77,7 @@ private:
 	core_rx_step next_between_markers();
 
 	u64 whole;   // valid FPDUs so far
-	u32 crc;     // of this FPDU, as far as `summed` and the payload that went by
+	u32 crc;     // of this FPDU, up to `summed` and the payload so far
 	u32 left;    // octets of payload to come, or to be skipped
 	u16 len;     // ULPDU_Length
 	u16 have;    // octets of buf filled,
@@ -86,7 +85,7 @@ private:
 	u16 summed;  // and in crc
 	Part part;
 	bool check;  // CRCs
-	bool lost;   // this FPDU is not where it seems: to be told if its CRC is good
+	bool lost;   // this FPDU starts elsewhere: to be reported if its CRC is good
 	u8 marker_have;
 	u8 marker[CORE_MARKER_LEN];
 	core_markers markers;
@@ -112,7 +111,7 @@ template <class Upper> void FpduReceiver<Upper>::start_fpdu()
 	want(Part::header, fpdu_header_len + Upper::first_header);
 }
 
-// gathered: octets of payload that come into buf, in front of the trailer.
+// gathered: octets of payload that go into buf, before the trailer.
 template <class Upper> core_rx_event FpduReceiver<Upper>::want_trailer(u32 gathered)
 {
 	return want(Part::trailer, have + gathered + fpdu_trailer(len));
@@ -127,7 +126,7 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::want_payload()
 	return want(Part::payload, have);
 }
 
-// The CRC field of an FPDU whose other octets are of no interest any more.
+// Only the CRC field is left of a skipped FPDU.
 template <class Upper> core_rx_event FpduReceiver<Upper>::want_field()
 {
 	have = 0;
@@ -135,7 +134,7 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::want_field()
 	return want(Part::trailer, crc_field_len);
 }
 
-// Skips n octets, and then looks at the CRC.
+// Skips n octets, then checks the CRC.
 template <class Upper>
 [[gnu::cold, gnu::noinline]] core_rx_event FpduReceiver<Upper>::skip(u32 n)
 {
@@ -143,7 +142,7 @@ template <class Upper>
 	return n ? want(Part::skipped, have) : want_field();
 }
 
-// Skips what is left of the FPDU whose header is at hand.
+// Skips the rest of the FPDU after its header.
 template <class Upper> [[gnu::cold, gnu::noinline]] core_rx_event FpduReceiver<Upper>::skip_rest()
 {
 	sum_up_to(have);
@@ -158,7 +157,7 @@ template <class Upper> void FpduReceiver<Upper>::sum(const u8 *data, u32 n)
 		crc = core_host_crc32c(crc, data, n);
 }
 
-// Over what has been gathered in buf since the CRC was last brought up to date.
+// Adds the octets of buf that are not in the CRC yet.
 template <class Upper> void FpduReceiver<Upper>::sum_up_to(u32 end)
 {
 	if (end > summed)
@@ -178,7 +177,8 @@ template <class Upper> bool FpduReceiver<Upper>::crc_good()
 
 // ---- Lengths and headers ----
 
-// RFC 5044 8, 3: "in the event that the CRC is valid". Until then nothing of this FPDU goes up (6).
+// RFC 5044 8, 3: "in the event that the CRC is valid". Until then nothing of this FPDU is passed up
+// (6).
 template <class Upper> [[gnu::cold, gnu::noinline]] core_rx_event FpduReceiver<Upper>::misplaced()
 {
 	if (!check)
@@ -187,8 +187,8 @@ template <class Upper> [[gnu::cold, gnu::noinline]] core_rx_event FpduReceiver<U
 	return CORE_RX_MORE;
 }
 
-// A ULPDU_Length that leaves no room for a header: FPDUs do not start where we believe. All of this
-// one fits buf, and may be there already.
+// A ULPDU_Length too short for a header: FPDUs do not start where expected. All of this one fits
+// into buf, and may be there already.
 template <class Upper>
 [[gnu::cold, gnu::noinline]] core_rx_event FpduReceiver<Upper>::refuse_length()
 {
@@ -200,8 +200,8 @@ template <class Upper>
 	return have < need ? CORE_RX_MORE : on_trailer();
 }
 
-// As soon as it can be known that the length is too short: FPDUs as short as that end before a
-// header would.
+// Checks the length as early as possible, because an FPDU that is too short ends before a header
+// would.
 template <class Upper> [[gnu::noinline]] core_rx_event FpduReceiver<Upper>::on_partial()
 {
 	if (part != Part::header || have < fpdu_header_len)
@@ -258,7 +258,7 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::took_payload(u32 n)
 	return left ? CORE_RX_MORE : want_trailer(0);
 }
 
-// n octets of an FPDU, no marker among them.
+// n octets of an FPDU, without markers.
 template <class Upper> core_rx_event FpduReceiver<Upper>::took_octets(u32 n)
 {
 	if (part == Part::payload)
@@ -282,8 +282,8 @@ template <class Upper> core_rx_step FpduReceiver<Upper>::next_octets()
 
 // ---- Markers (RFC 5044 4.3) ----
 
-// RFC 5044 8, 3: a marker and the lengths do not agree on where this FPDU starts. No more of it is
-// placed.
+// RFC 5044 8, 3: a marker and the lengths disagree about the start of this FPDU. Nothing more of it
+// is placed.
 template <class Upper>
 [[gnu::cold, gnu::noinline]] core_rx_event FpduReceiver<Upper>::refuse_marker()
 {
@@ -329,7 +329,7 @@ template <class Upper>
 	return step;
 }
 
-// ---- The border ----
+// ---- The interface ----
 
 template <class Upper> void FpduReceiver<Upper>::start(bool crcs, bool with_markers)
 {
@@ -362,8 +362,8 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::placed(const u8 *data,
 	return took_payload(n);
 }
 
-// A marker between two FPDUs is part of the second (RFC 5044 4.3); one that is whole has its gap
-// before it.
+// A marker between two FPDUs is part of the second (RFC 5044 4.3). After a whole one, left is a
+// full gap.
 template <class Upper> bool FpduReceiver<Upper>::between() const
 {
 	bool marked = marker_have || markers.left == marker_gap;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup (RFC 5044 7.1, RFC 6581): reading and writing Request and Reply frames, and what two
-// ends conclude from them about CRCs, markers, IRD and ORD, and the RTR indication.
+// MPA startup (RFC 5044 7.1, RFC 6581): encodes and decodes Request and Reply frames, and
+// negotiates CRCs, markers, IRD and ORD, and the RTR indication.
 #include "mpa/startup.hh"
 
 namespace srnic {
@@ -39,8 +39,8 @@ MpaEnhanced encode_enhanced(const core_mpa_frame &frame)
 
 constexpr u16 own_ird(const core_mpa_local &local) { return min(local.ird, local.max_ird); }
 
-// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end says whether it is to
-// receive markers.
+// RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end decides whether it receives
+// markers.
 core_mpa_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_markers,
 			     const core_mpa_local &local)
 {
@@ -54,9 +54,8 @@ core_mpa_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_
 	return agreed;
 }
 
-// RFC 6581 9.1. The IRD grows to what the initiator wants to have outstanding, as far as there is
-// room; past that the initiator is the one to lower its ORD. Without negotiation (0x3FFF) this
-// end's value stays, and the reply says so.
+// RFC 6581 9.1. The IRD grows to the initiator's ORD, up to max_ird; beyond that the initiator has
+// to lower its ORD. Without negotiation (0x3FFF) this end's value stays, and the reply says so.
 void respond_depths(const core_mpa_frame &request, const core_mpa_local &local,
 		    core_mpa_frame &reply, core_mpa_agreed &agreed)
 {
@@ -68,9 +67,9 @@ void respond_depths(const core_mpa_frame &request, const core_mpa_local &local,
 	reply.ord = request.ird == CORE_MPA_AUTO ? request.ird : agreed.ord;
 }
 
-// RFC 6581 9.2: offer every type that both know, or else what this end knows, and let the initiator
-// decide. A zero-length RDMA Read as RTR needs an IRD of one (9.1), unless the depth is not ours to
-// change.
+// RFC 6581 9.2: offers every type that both ends know, or else the types that this end knows, and
+// the initiator decides. A zero-length RDMA Read as RTR needs an IRD of one (9.1): not offered if
+// the IRD is zero and cannot grow.
 void respond_rtr(const core_mpa_frame &request, const core_mpa_local &local, core_mpa_frame &reply,
 		 core_mpa_agreed &agreed)
 {
@@ -99,7 +98,7 @@ MpaError conclude_depths(const core_mpa_frame &reply, const core_mpa_local &loca
 	return MpaError::none;
 }
 
-// One type out of those that both ends know: a Write asks least of the responder, a Read needs room
+// One of the types that both ends know: a Write needs least from the responder, a Read needs room
 // in its IRD.
 u8 choose_rtr(u32 common, u16 responder_ird)
 {
@@ -118,9 +117,9 @@ MpaError conclude_rtr(const core_mpa_frame &reply, const core_mpa_local &local,
 	return agreed.rtr ? MpaError::none : MpaError::no_matching_rtr;
 }
 
-// What the responder's enhanced data means for this end. RFC 6581 10: enhanced requests, and only
-// those, have enhanced replies. A responder that answers plainly all the same gets a client-server
-// connection: it waits for the first FPDU, whatever that is (RFC 5044 7.1.2, 4).
+// Applies the responder's enhanced data. RFC 6581 10: only enhanced requests have enhanced replies.
+// A responder that replies to one without enhanced data gets a client-server connection: it waits
+// for the first FPDU of any kind (RFC 5044 7.1.2, 4).
 MpaError conclude_enhanced(const core_mpa_frame &request, const core_mpa_frame &reply,
 			   const core_mpa_local &local, core_mpa_agreed &agreed)
 {

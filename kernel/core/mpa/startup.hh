@@ -33,7 +33,7 @@ constexpr u16 mpa_flag_c = 0x8000, mpa_flag_d = 0x4000; // beside the ORD
 constexpr u16 mpa_depth = 0x3fff;
 static_assert(mpa_depth == CORE_MPA_AUTO);
 
-// RFC 6581 8. They travel in a Terminate: layer 2, error type 0.
+// RFC 6581 8. Sent in a Terminate: layer 2, error type 0.
 enum class MpaError : u8 {
 	none = 0,
 	local_catastrophic = 5,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA on transmit for a receiver that wants markers (RFC 5044 4.3): every step ends where the next
-// marker comes.
+// MPA on transmit for a receiver that wants markers (RFC 5044 4.3): every step ends at the next
+// marker.
 #include "mpa/transmit.hh"
 
 namespace srnic {
@@ -8,7 +8,7 @@ namespace {
 
 bool at(const core_fpdu &fpdu, Stage stage) { return fpdu.stage == static_cast<u8>(stage); }
 
-// Octets left of the stage that comes next; the field is never empty.
+// Octets left of the current stage; the field is never empty.
 u32 left_of_stage(const core_fpdu &fpdu)
 {
 	if (at(fpdu, Stage::head))
@@ -28,7 +28,7 @@ core_tx_step marker_step(core_fpdu &fpdu)
 	return bytes_step(fpdu.marker, sizeof(fpdu.marker), false);
 }
 
-// No marker splits it: FPDUs and markers are multiples of four.
+// No marker splits the field: FPDUs and markers are multiples of four octets.
 core_tx_step field_step(core_fpdu &fpdu)
 {
 	u8 *field = fpdu.bytes + fpdu.head_len + fpdu.pad;
@@ -59,7 +59,7 @@ core_tx_step take_own(core_fpdu &fpdu, u32 n)
 
 } // namespace
 
-// A marker between pad and CRC field belongs to this FPDU, one behind the field to the next (4.4).
+// A marker between pad and CRC field belongs to this FPDU, one after the field to the next (4.4).
 [[gnu::noinline]] core_tx_step next_between_markers(core_fpdu &fpdu)
 {
 	u32 n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA on transmit (RFC 5044 4.1 to 4.4): a ULPDU becomes an FPDU, told step by step as the next
+// MPA on transmit (RFC 5044 4.1 to 4.4): makes an FPDU of a ULPDU, in steps that give the next
 // octets of the stream. A ULPDU is some octets that its maker writes here, then payload that only
-// the host can reach. Length, pad, markers and CRC are added here, and known nowhere else.
+// the host can access. Length, pad, markers and CRC are added only here.
 //
 // An FPDU without markers is two steps, or one if it has no payload.
 #pragma once
@@ -10,14 +10,14 @@
 
 namespace srnic {
 
-enum class Stage : u8 { head, payload, pad, field }; // of what comes next
+enum class Stage : u8 { head, payload, pad, field }; // of the next step
 
 static_assert(sizeof(core_fpdu::bytes) == CORE_FPDU_HEAD + CORE_FPDU_TRAILER);
 
-// Where the maker of a ULPDU writes its first octets, CORE_ULPDU_HEAD of them at most.
+// The maker of a ULPDU writes its first octets here, at most CORE_ULPDU_HEAD.
 inline u8 *ulpdu_head(core_fpdu &fpdu) { return fpdu.bytes + fpdu_header_len; }
 
-// The octets on the wire of a ULPDU of this length that would come next.
+// The octets on the wire of the next FPDU, with a ULPDU of this length.
 inline u32 fpdu_wire_len(const core_fpdu &fpdu, u32 ulpdu_len)
 {
 	u32 len = fpdu_len(ulpdu_len);
@@ -25,7 +25,7 @@ inline u32 fpdu_wire_len(const core_fpdu &fpdu, u32 ulpdu_len)
 	return fpdu.markers.on ? core_markers_len(&fpdu.markers, len) : len;
 }
 
-// The ULPDU is what was written to ulpdu_head(), and then payload from offset on.
+// The ULPDU is the `head` octets at ulpdu_head(), then `payload` octets from offset on.
 inline void begin_fpdu(core_fpdu &fpdu, u32 head, u32 offset, u32 payload)
 {
 	u32 ulpdu_len = head + payload;
@@ -52,20 +52,20 @@ inline core_tx_step payload_step(u32 offset, u32 len)
 	return {nullptr, 0, len, offset, false, false};
 }
 
-// Octets that the CRC covers go by.
+// Adds octets to the CRC.
 inline void sum_up(core_fpdu &fpdu, const void *octets, u32 len)
 {
 	if (fpdu.crc && len)
 		fpdu.sum = core_host_crc32c(fpdu.sum, octets, len);
 }
 
-// RFC 5044 4.4: an FPDU always has a CRC field; it is zero where no CRC was agreed on.
+// RFC 5044 4.4: an FPDU always has a CRC field; it is zero if CRCs are off.
 inline void put_crc_field(core_fpdu &fpdu, u8 *to)
 {
 	store(to, fpdu.crc ? crc_to_field(fpdu.sum) : u32{0});
 }
 
-// All of the core's octets from `from` on, the end of the FPDU with them.
+// The last step: the core's octets from `from` to the end of the FPDU.
 inline core_tx_step end_fpdu(core_fpdu &fpdu, u32 from)
 {
 	u32 field = fpdu.head_len + u32{fpdu.pad};
@@ -77,7 +77,7 @@ inline core_tx_step end_fpdu(core_fpdu &fpdu, u32 from)
 
 core_tx_step next_between_markers(core_fpdu &fpdu);
 
-// The next octets of the FPDU. Copy all of a step's payload before you ask for the next.
+// The next step of the FPDU. Copy all payload of a step before the next call.
 inline core_tx_step next_step(core_fpdu &fpdu)
 {
 	if (fpdu.markers.on) [[unlikely]]
@@ -91,7 +91,7 @@ inline core_tx_step next_step(core_fpdu &fpdu)
 	return {fpdu.bytes, fpdu.head_len, fpdu.payload, fpdu.offset, false, false};
 }
 
-// Nothing of this FPDU goes out: the stream is where it was before it.
+// Takes the FPDU back: the stream is where it was before.
 inline void abandon_fpdu(core_fpdu &fpdu) { fpdu.markers = fpdu.start; }
 
 } // namespace srnic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMAP (RFC 5040): the control octet and what each opcode demands of DDP (4.1, figures 3 and 4),
-// the RDMA Read Request header (4.4), and the numbers of RDMAP's errors (4.8, figure 9).
+// RDMAP (RFC 5040): the control octet and the DDP fields of each opcode (4.1, figures 3 and 4), the
+// RDMA Read Request header (4.4), and the numbers of RDMAP's errors (4.8, figure 9).
 #pragma once
 
 #include "ddp/ddp.hh"
@@ -19,7 +19,7 @@ struct RdmapControl { // RFC 5040 figure 3
 };
 static_assert(RdmapControl::make(CORE_RDMAP_SEND).octet == 0x43); // RFC 5044 figure 5
 
-// RFC 5040 figure 4: the queue of an untagged message, or that it is a tagged one.
+// RFC 5040 figure 4: the queue of an untagged message, or `tagged`.
 enum class Queue : u8 { send = 0, read_request = 1, terminate = 2, tagged = 3, reserved = 4 };
 constexpr u32 queues = 3;
 
@@ -30,7 +30,7 @@ struct Opcode {
 	bool solicited, invalidate;
 };
 
-// RFC 5040 figure 4, one row an opcode.
+// RFC 5040 figure 4, one row per opcode.
 constexpr Opcode opcodes[] = {
 	{CORE_RDMAP_WRITE, Queue::tagged, Message::write, false, false},
 	{CORE_RDMAP_READ_REQUEST, Queue::read_request, Message::read_request, false, false},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive, headers: which Terminate an error is, with what of the segment at fault (RFC 5040 4.8,
+// Receive, headers: the Terminate for an error, with headers of the segment at fault (RFC 5040 4.8,
 // figure 10), and the messages that RDMAP consumes itself (RFC 5040 5.2.1 and 5.4).
 #include "rdmap/receive.hh"
 
@@ -34,7 +34,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 			 sizeof(term.read_request));
 }
 
-// Ends the stream. The first error is the one to be told (RFC 5040 7.1, 4).
+// Ends the stream. Only the first error is reported (RFC 5040 7.1, 4).
 [[gnu::cold]] core_rx_event RdmapReceiver::tell(const u8 *ulpdu, u32 len, Error why)
 {
 	if (!stopped)
@@ -50,7 +50,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 	return Rest::skipped;
 }
 
-// What is not the peer's fault waits for no CRC.
+// A local error does not wait for the CRC.
 [[gnu::cold]] Rest RdmapReceiver::refuse(const u8 *ulpdu, u32 len, Message message,
 					 Verdict verdict)
 {
@@ -60,7 +60,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 	return Rest::over;
 }
 
-// Of all codes only these blame the LLP. Like every LLP error they include no header.
+// LLP errors, which include no header.
 [[gnu::cold]] core_rx_event RdmapReceiver::fault(FramingFault why)
 {
 	LlpError code = why == FramingFault::crc ? LlpError::crc : LlpError::framing;
@@ -68,8 +68,8 @@ void RdmapReceiver::start(const core_rx_params &params)
 	return tell(nullptr, 0, error(code));
 }
 
-// Receives and read sinks are this end's own memory: what keeps the host from using them is not the
-// peer's fault, unless the verdict says so.
+// Receives and read sinks are this end's memory: if the host cannot use them, that is a local error
+// unless the verdict says otherwise.
 [[gnu::cold]] core_rx_event RdmapReceiver::fail(const u8 *ulpdu, u32 len,
 						core_region_verdict verdict)
 {
@@ -80,8 +80,8 @@ void RdmapReceiver::start(const core_rx_params &params)
 	return tell(ulpdu, len, region_error(message, verdict_of(verdict)));
 }
 
-// RFC 5040 5.3 names the code for an STag that is not the stream's; the same tells of one that may
-// not be invalidated.
+// RFC 5040 5.3 names the code for an STag of another stream; also used for one that may not be
+// invalidated.
 [[gnu::cold]] core_rx_event RdmapReceiver::fail_invalidate(const u8 *ulpdu, u32 len,
 							   core_region_verdict verdict)
 {

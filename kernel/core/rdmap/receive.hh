@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive, headers: what DDP (RFC 5041 4) and RDMAP (RFC 5040 4) say of a ULPDU becomes one typed
-// Segment; receive.hh says what it means, and what is wrong becomes the Terminate that the RFCs
-// name.
+// Receive, headers: decodes the DDP (RFC 5041 4) and RDMAP (RFC 5040 4) headers of a ULPDU into a
+// Segment, on which receive.hh decides, and turns errors into the Terminate that the RFCs name.
 //
-// This is the layer above MPA that mpa/ulpdu.hh describes. Everything is checked before the first
-// octet of payload is asked for. What a header gets wrong is told when its ULPDU is known to be
-// undamaged; a region that is revoked between two octets of one segment, at once.
+// This is the layer above MPA of mpa/ulpdu.hh. Everything is checked before any payload is taken.
+// An error in a header is reported once the CRC of its ULPDU was good; a region that is revoked
+// during a segment, at once.
 #pragma once
 
 #include "mpa/ulpdu.hh"
@@ -13,7 +12,7 @@
 
 namespace srnic {
 
-// payload: octets behind the header.
+// payload: octets after the header.
 constexpr Segment segment_of(const TaggedHeader &header, u32 payload)
 {
 	const Opcode &row = row_of(RdmapControl{header.rsvd_ulp}.opcode());
@@ -55,8 +54,8 @@ constexpr Error check_header(const TaggedHeader &header)
 	return no_error;
 }
 
-// RFC 5041 4.3. The control octets and the queue come first: they say which of the other rules
-// apply.
+// RFC 5041 4.3. The control octets and the queue come first, because the other rules depend on
+// them.
 constexpr Error check_header(const UntaggedHeader &header)
 {
 	RdmapControl control{header.rsvd_ulp};
@@ -94,7 +93,7 @@ public:
 	void stop() { stopped = true; }
 	bool between() const { return !messages.inside_send(); }
 
-	// The host cannot do its part for the segment whose ULPDU this is.
+	// The host failed on the segment in this ULPDU.
 	core_rx_event fail(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	core_rx_event fail_invalidate(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	const core_terminate &terminate() const { return term; }
@@ -112,11 +111,11 @@ private:
 	core_rx_event deliver(const u8 *ulpdu, u32 len, const Opcode &row);
 
 	bool stopped;
-	bool refused; // term tells why, if this ULPDU turns out to be undamaged
+	bool refused; // term has the error, to be reported if this ULPDU's CRC is good
 	core_terminate term;
 };
 
-// RFC 5040 5.4: there is always room for a Terminate.
+// RFC 5040 5.4: a Terminate always fits.
 static_assert(RdmapReceiver::max_gathered >= CORE_TERM_MAX);
 
 inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The Terminate message (RFC 5040 4.8): writing and reading its header, and the headers that it may
-// include; and what it means to the consumers at both ends.
+// The Terminate message (RFC 5040 4.8): encodes and decodes its header and the headers in it, and
+// says what it means for the consumers at both ends.
 #include "rdmap/terminate.hh"
 
 #include <rdma/srnic-abi.h>
@@ -8,7 +8,7 @@
 namespace srnic {
 namespace {
 
-// The octets of a received Terminate message that have not been read yet.
+// The unread octets of a received Terminate message.
 struct Reader {
 	const u8 *data;
 	u32 left;
@@ -30,7 +30,7 @@ u8 header_control(const core_terminate &term)
 	       (term.has_rdmap ? terminate_rdmap_header : 0);
 }
 
-// The DDP Segment Length is there with M, and with D as well (4.8), if perhaps without meaning.
+// The DDP Segment Length is present with M, and also with D (4.8), but is valid only with M.
 bool read_ddp_len(Reader &reader, u8 control, core_terminate &term)
 {
 	be<u16> len{};
@@ -43,7 +43,7 @@ bool read_ddp_len(Reader &reader, u8 control, core_terminate &term)
 	return true;
 }
 
-// 112 bits of a Tagged header or 144 of an Untagged one: its own T bit tells (RFC 5041 4.1).
+// A Tagged header of 112 bits or an Untagged one of 144, by its T bit (RFC 5041 4.1).
 bool read_ddp_header(Reader &reader, u8 control, core_terminate &term)
 {
 	if (!(control & terminate_ddp_header))
@@ -63,7 +63,7 @@ bool read_rdmap_header(Reader &reader, u8 control, core_terminate &term)
 	return reader.take(term.read_request, sizeof(term.read_request));
 }
 
-// ---- What it means ----
+// ---- Meaning ----
 
 bool is(const core_terminate &term, core_layer layer, u8 etype)
 {
@@ -75,14 +75,14 @@ bool is_local(const core_terminate &term)
 	return is(term, CORE_LAYER_RDMAP, local_catastrophic.etype);
 }
 
-// Error type 1 is of the buffer that a header names: DDP's Tagged Buffer Error, RDMAP's Remote
+// Error type 1 is about the buffer in a header: DDP's Tagged Buffer Error, RDMAP's Remote
 // Protection Error.
 bool is_access_error(const core_terminate &term)
 {
 	return is(term, CORE_LAYER_DDP, 1) || is(term, CORE_LAYER_RDMAP, 1);
 }
 
-// The DDP header of the terminated segment, if it is there and of this kind (RFC 5041 4.1).
+// Is the DDP header of the terminated segment included, and of this kind (RFC 5041 4.1)?
 bool has_header(const core_terminate &term, bool tagged)
 {
 	return term.has_ddp && DdpControl{term.ddp[0]}.tagged() == tagged;
@@ -134,8 +134,8 @@ enum core_stream_event core_terminate_event(const struct core_terminate *sent)
 	return CORE_STREAM_FATAL;
 }
 
-// RFC 5041 7.2: the message was too long for its buffer. Whatever else happened to the message that
-// the receive was for is no matter of the receive's.
+// RFC 5041 7.2: the message was too long for its buffer. Other errors of the message are not the
+// receive's, which is flushed.
 u8 core_terminate_receive_status(const struct core_terminate *sent)
 {
 	bool too_long = is(*sent, CORE_LAYER_DDP, 2) &&
@@ -144,8 +144,8 @@ u8 core_terminate_receive_status(const struct core_terminate *sent)
 	return too_long && is_on(*sent, Queue::send) ? SRNIC_WC_LOC_LEN_ERR : SRNIC_WC_FLUSH_ERR;
 }
 
-// The terminated segment's DDP header says which it was (figure 10). A Read Response, or a
-// Terminate, is an answer of this end's and no request.
+// The DDP header of the terminated segment names the request (figure 10). A Read Response or a
+// Terminate of this end is not a request.
 struct core_refusal core_terminate_refusal(const struct core_terminate *received)
 {
 	const core_terminate &term = *received;
@@ -183,8 +183,7 @@ u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX
 	return len;
 }
 
-// The headers are made anew: of an untagged message that one segment holds nothing else can have
-// been in them.
+// Rebuilds the headers: the request was one untagged segment, so they are known.
 void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent,
 			 enum core_region_verdict verdict, struct core_terminate *out)
 {
@@ -211,7 +210,7 @@ void core_terminate_read(const struct core_read_request *request, u32 msn, u32 s
 	store(out->read_request, encode(left));
 }
 
-// More octets than announced are no harm: RFC 5040 7.1 has senders that set absent headers to zero.
+// Ignores extra octets: RFC 5040 7.1 has senders that set absent headers to zero.
 bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out)
 {
 	Reader reader{data, len};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The Terminate message (RFC 5040 4.8): its header, and for every error a receiver can find the
-// layer, error type, error code and the headers that go with it (figures 9 and 10, RFC 5041 7.2,
-// RFC 5044 8).
+// The Terminate message (RFC 5040 4.8): its header, and the layer, error type, error code and
+// included headers of every error that a receiver can find (figures 9 and 10, RFC 5041 7.2, RFC
+// 5044 8).
 #pragma once
 
 #include "../receive.hh"
@@ -21,7 +21,7 @@ constexpr u8 terminate_ddp_len = 0x80;	    // M
 constexpr u8 terminate_ddp_header = 0x40;   // D
 constexpr u8 terminate_rdmap_header = 0x20; // R
 
-// RFC 5040 figure 10: what is sent back of the message that was refused.
+// RFC 5040 figure 10: the headers of the refused message that a Terminate includes.
 enum class Included : u8 { nothing, ddp, ddp_and_rdmap };
 
 struct Error {
@@ -33,10 +33,10 @@ struct Error {
 
 constexpr Error no_error = {0xff, 0, 0, Included::nothing};
 
-// RFC 5040 figure 9: error type 0 of layer RDMAP. Any code will do, and there is no header to blame.
+// RFC 5040 figure 9: error type 0 of layer RDMAP, with any code and no header.
 constexpr Error local_catastrophic = {CORE_LAYER_RDMAP, 0, 0, Included::nothing};
 
-// The RDMA header is only ever that of an RDMA Read Request.
+// Only an RDMA Read Request has its RDMA header included.
 constexpr Error error(ProtectionError code, bool read_request)
 {
 	return {CORE_LAYER_RDMAP, 1, static_cast<u8>(code),
@@ -61,10 +61,10 @@ constexpr Error error(LlpError code)
 	return {CORE_LAYER_LLP, 0, static_cast<u8>(code), Included::nothing};
 }
 
-// ---- What the rules found (receive.hh), as the numbers have it ----
+// ---- The error numbers of verdicts (receive.hh) ----
 
-// The codes of RFC 5041 7.2 follow the checks of 7.1, and none is for access rights: an STag whose
-// buffer does not allow Placement (check 2) is not a valid one for this segment.
+// The codes of RFC 5041 7.2 follow the checks of 7.1, without one for access rights: an STag whose
+// buffer does not allow Placement (check 2) is not valid for this segment.
 constexpr TaggedError tagged_error(Verdict verdict)
 {
 	switch (verdict) {
@@ -97,8 +97,8 @@ constexpr ProtectionError protection_error(Verdict verdict)
 	}
 }
 
-// A tagged buffer is DDP's to check (RFC 5041 7.1); the source of a RDMA Read, and the STag of a
-// Send that invalidates, are RDMAP's (RFC 5040 7.2).
+// DDP checks a tagged buffer (RFC 5041 7.1); RDMAP checks the source of an RDMA Read, and the STag
+// of a Send with Invalidate (RFC 5040 7.2).
 constexpr Error region_error(Message message, Verdict verdict)
 {
 	if (message == Message::write || message == Message::read_response)
@@ -106,8 +106,8 @@ constexpr Error region_error(Message message, Verdict verdict)
 	return error(protection_error(verdict), message == Message::read_request);
 }
 
-// A Read Response that does not end with its read, and a message of RDMAP's own that is cut short
-// or spread over segments, have no code of their own.
+// There is no code for a Read Response that does not end with its read, or for RDMAP's own message
+// that is cut short or spread over segments: "unspecified".
 constexpr Error error_of(Message message, Verdict verdict)
 {
 	switch (verdict) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMAP's own messages on transmit, and segments for whoever has no scheduler: the startup phase's
-// Terminate (RFC 6581 8) and tests.
+// RDMAP's own messages on transmit, and segments for callers without a scheduler: the Terminate of
+// the startup phase (RFC 6581 8) and tests.
 #include "mpa/startup.hh"
 #include "rdmap/terminate.hh"
 #include "rdmap/transmit.hh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMAP and DDP on transmit: the next segment of a message becomes a ULPDU, its headers (RFC 5040
-// 4.1, RFC 5041 4) in front, and an FPDU (mpa/transmit.hh) around it. RDMAP's own messages, the
-// Read Request (4.4) and the Terminate (4.8), are one segment without payload of the host's.
+// RDMAP and DDP on transmit: makes a ULPDU of the next segment of a message, with its headers (RFC
+// 5040 4.1, RFC 5041 4), and an FPDU (mpa/transmit.hh) of the ULPDU. RDMAP's own messages, the Read
+// Request (4.4) and the Terminate (4.8), are one segment without payload from the host.
 #pragma once
 
 #include "mpa/transmit.hh"
@@ -23,7 +23,7 @@ inline TaggedHeader tagged_header(const core_tx_msg &msg, bool last)
 		be<u32>::from_host(msg.stag), be<u64>::from_host(msg.to + msg.sent)};
 }
 
-// RFC 5040 4.1: the Invalidate STag field is zero but in the messages that invalidate.
+// RFC 5040 4.1: the Invalidate STag field is zero except in messages that invalidate.
 inline UntaggedHeader untagged_header(const core_tx_msg &msg, bool last)
 {
 	return {DdpControl::make(false, last),
@@ -34,13 +34,13 @@ inline UntaggedHeader untagged_header(const core_tx_msg &msg, bool last)
 		be<u32>::from_host(msg.sent)};
 }
 
-// What RDMAP itself has to say behind the DDP header. Returns its octets.
+// RDMAP's own part after the DDP header. Returns its length.
 u32 own_len(const core_tx_msg &msg);
 u32 put_own(const core_tx_msg &msg, u8 *to);
 
 inline bool has_own(const core_tx_msg &msg) { return msg.request || msg.term; }
 
-// Writes the headers of the message's next segment; `last` is its L flag. Returns their octets.
+// Writes the headers of the message's next segment; `last` is its L flag. Returns their length.
 inline u32 put_headers(const core_tx_msg &msg, bool last, u8 *to)
 {
 	if (is_tagged(msg.opcode)) {
@@ -53,7 +53,7 @@ inline u32 put_headers(const core_tx_msg &msg, bool last, u8 *to)
 	return sizeof(UntaggedHeader);
 }
 
-// The next FPDU of this message, which advances.
+// Begins the FPDU of the message's next segment, and advances the message.
 inline void begin_segment(core_fpdu &fpdu, core_tx_msg &msg, u32 mulpdu)
 {
 	Cut cut = cut_of(msg, mulpdu);
@@ -64,7 +64,7 @@ inline void begin_segment(core_fpdu &fpdu, core_tx_msg &msg, u32 mulpdu)
 	msg.done = cut.last;
 }
 
-// Its octets on the wire. Nothing changes.
+// The octets on the wire of that FPDU. Changes nothing.
 inline u32 segment_wire_len(const core_fpdu &fpdu, const core_tx_msg &msg, u32 mulpdu)
 {
 	u32 own = has_own(msg) ? own_len(msg) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the UAPI header wants of <linux/types.h>, for the freestanding build of the core, which sees
- * no kernel header.
+ * The part of <linux/types.h> that the UAPI header needs, for the freestanding build of the core,
+ * which uses no kernel header.
  */
 #ifndef SRNIC_SHIM_LINUX_TYPES_H
 #define SRNIC_SHIM_LINUX_TYPES_H
