@@ -146,6 +146,7 @@ void srnic_ep_drop_qp(struct srnic_ep *ep)
 {
 	struct srnic_qp *qp = ep->qp;
 
+	lockdep_assert_held(&ep->lock);
 	if (!qp)
 		return;
 	ep->qp = NULL;
@@ -155,6 +156,7 @@ void srnic_ep_drop_qp(struct srnic_ep *ep)
 
 void srnic_ep_forget_announcement(struct srnic_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	if (!ep->announced_id)
 		return;
 	xa_erase(&ep->dev->connections.announced, ep->announced_id);
@@ -166,6 +168,7 @@ void srnic_ep_leave_listener(struct srnic_ep *ep)
 {
 	struct srnic_listen *listen = ep->listen;
 
+	lockdep_assert_held(&ep->lock);
 	ep->listen = NULL;
 	if (listen)
 		srnic_listen_done(listen, ep);
@@ -173,6 +176,7 @@ void srnic_ep_leave_listener(struct srnic_ep *ep)
 
 void srnic_ep_part(struct srnic_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	srnic_ep_forget_announcement(ep);
 	if (ep->cm_id)
 		ep->cm_id->rem_ref(ep->cm_id);
@@ -182,6 +186,7 @@ void srnic_ep_part(struct srnic_ep *ep)
 
 void srnic_ep_release(struct srnic_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	srnic_ep_leave_listener(ep);
 	if (ep->sock) {
 		srnic_sock_unwatch(ep->sock, &ep->watch);
@@ -199,6 +204,7 @@ void srnic_ep_release(struct srnic_ep *ep)
 
 void srnic_ep_discard(struct srnic_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	ep->state = CORE_CONN_DEAD;
 	srnic_ep_part(ep);
 	srnic_ep_release(ep);

@@ -9,6 +9,7 @@ int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
 {
 	struct iw_cm_event event = { .event = type, .status = status };
 
+	lockdep_assert_held(&ep->lock);
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
@@ -115,6 +116,7 @@ static int announce(struct srnic_ep *ep)
 
 enum core_conn_input srnic_report_request(struct srnic_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	ep->error = announce(ep);
 	if (!ep->error)
 		return CORE_CONN_TOOK_REQUEST;

@@ -15,6 +15,7 @@ MODULE_PARM_DESC(mpa_revision, "MPA revision of Requests: 2, or 1 for peers that
 
 void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
 {
+	lockdep_assert_held(&ep->lock);
 	ep->startup->local = (struct core_mpa_local) {
 		.ird = min_t(u32, param->ird, SRNIC_MAX_IRD),
 		.ord = min_t(u32, param->ord, SRNIC_MAX_ORD),
@@ -48,6 +49,7 @@ int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *para
 	struct srnic_startup *startup = ep->startup;
 	u32 len = param->private_data_len;
 
+	lockdep_assert_held(&ep->lock);
 	srnic_frame_local(ep, param);
 	if (!fits(len, startup->local.revision == 2))
 		return -EINVAL;
@@ -61,6 +63,7 @@ int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
 	struct srnic_startup *startup = ep->startup;
 	u32 len = param->private_data_len;
 
+	lockdep_assert_held(&ep->lock);
 	srnic_frame_local(ep, param);
 	if (!fits(len, startup->request.enhanced))
 		return -EINVAL;
@@ -76,6 +79,7 @@ void srnic_frame_refusal(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 
+	lockdep_assert_held(&ep->lock);
 	core_mpa_respond(&startup->request, &startup->local, true, startup->refusal_len,
 			 &startup->reply, &startup->agreed);
 	lay_out(startup, &startup->reply, startup->refusal, startup->refusal_len);
@@ -86,6 +90,7 @@ void srnic_frame_terminate(struct srnic_ep *ep)
 	struct srnic_startup *startup = ep->startup;
 	struct core_terminate term = { .layer = CORE_LAYER_LLP, .code = startup->agreed.error };
 
+	lockdep_assert_held(&ep->lock);
 	startup->out_len = core_terminate_fpdu(&term, startup->agreed.send_markers, startup->out);
 	startup->out_sent = 0;
 }
@@ -96,6 +101,7 @@ int srnic_frame_send(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 
+	lockdep_assert_held(&ep->lock);
 	while (startup->out_sent < startup->out_len) {
 		int ret = srnic_sock_send(ep->sock, startup->out + startup->out_sent,
 					  startup->out_len - startup->out_sent);
@@ -144,6 +150,7 @@ int srnic_frame_receive(struct srnic_ep *ep, bool reply)
 	int ret = fill_in(ep, CORE_MPA_HEADER);
 	u32 len;
 
+	lockdep_assert_held(&ep->lock);
 	if (ret <= 0)
 		return ret;
 	if (core_mpa_parse(startup->in, reply, frame) || frame->private_len > CORE_MPA_MAX_PRIVATE)

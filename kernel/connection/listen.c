@@ -257,6 +257,7 @@ static void bound_source(struct srnic_listener *listener, const struct srnic_ep 
 	struct srnic_ep *ep, *oldest = NULL;
 	u32 num = 0;
 
+	lockdep_assert_held(&listener->startups_lock);
 	list_for_each_entry(ep, &listener->startups, place) {
 		if (!same_source(&ep->remote, &newest->remote))
 			continue;
@@ -411,6 +412,7 @@ static int open_socket(struct srnic_listener *listener, const struct srnic_liste
 {
 	int ret = srnic_sock_create(listener->net, listener->addr.ss_family, &listener->sock);
 
+	lockdep_assert_held(&listeners_lock);
 	if (ret)
 		return ret;
 	if (listen->tos_set)
@@ -432,6 +434,7 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 	struct srnic_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
 	int ret = -ENETDOWN;
 
+	lockdep_assert_held(&listeners_lock);
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&listener->ref);
@@ -460,6 +463,7 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 /* The last member has left. listener->lock held, too. */
 static void close_listener(struct srnic_listener *listener)
 {
+	lockdep_assert_held(&listeners_lock);
 	list_del(&listener->link);
 	srnic_sock_unwatch(listener->sock, &listener->watch);
 	sock_release(listener->sock);
@@ -475,6 +479,7 @@ static bool can_join(const struct srnic_listener *listener, const struct srnic_l
 {
 	const struct srnic_listen *other;
 
+	lockdep_assert_held(&listeners_lock);
 	if (!listener->wildcard || listener->v6only != listen->cm_id->afonly)
 		return false;
 	list_for_each_entry(other, &listener->members, link)
@@ -487,6 +492,7 @@ static struct srnic_listener *listener_for(struct net *net, const struct srnic_l
 {
 	struct srnic_listener *listener;
 
+	lockdep_assert_held(&listeners_lock);
 	list_for_each_entry(listener, &listeners, link)
 		if (net_eq(listener->net, net) &&
 		    same_addr(&listener->addr, &listen->cm_id->m_local_addr))
@@ -498,6 +504,7 @@ static int join(struct srnic_listen *listen, struct net *net)
 {
 	struct srnic_listener *listener;
 
+	lockdep_assert_held(&listeners_lock);
 	if (listen->dev->connections.dying)
 		return -ENODEV;
 	listener = listener_for(net, listen);
@@ -521,6 +528,7 @@ static void leave(struct srnic_listen *listen)
 {
 	struct srnic_listener *listener = listen->listener;
 
+	lockdep_assert_held(&listeners_lock);
 	if (!listen->joined)
 		return;
 	mutex_lock(&listener->lock);

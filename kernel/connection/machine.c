@@ -95,6 +95,7 @@ enum core_conn_input srnic_ep_look(struct srnic_ep *ep)
 {
 	enum core_conn_input input = told(ep);
 
+	lockdep_assert_held(&ep->lock);
 	if (input == CORE_CONN_NOTHING)
 		input = ep->state < CORE_CONN_OPERATION ? srnic_startup_look(ep) :
 							  srnic_teardown_look(ep);
@@ -220,6 +221,7 @@ bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input)
 {
 	bool known = false;
 
+	lockdep_assert_held(&ep->lock);
 	while (input != CORE_CONN_NOTHING) {
 		struct core_conn_step step = core_conn_next(ep->state, input);
 
@@ -240,6 +242,7 @@ static void run(struct srnic_ep *ep)
 
 void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state)
 {
+	lockdep_assert_held(&ep->lock);
 	ep->state = state;
 	begin_patience(ep);
 	srnic_ep_kick(ep);

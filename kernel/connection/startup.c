@@ -66,6 +66,7 @@ enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)
 		.initiator = ep->state == CORE_CONN_AWAIT_REPLY,
 	};
 
+	lockdep_assert_held(&ep->lock);
 	/* Data that arrives from now on waits in the socket until the QP reads it. */
 	srnic_sock_unwatch(ep->sock, &ep->watch);
 	ep->error = srnic_qp_start(ep->qp, &start);
@@ -78,6 +79,7 @@ enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)
 
 void srnic_startup_done(struct srnic_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	srnic_count(ep->dev, SRNIC_CONNECTS, 1);
 	kfree(ep->startup);
 	ep->startup = NULL;

@@ -36,6 +36,7 @@ u32 srnic_teardown_progress(const struct srnic_ep *ep)
 
 void srnic_teardown_shut(struct srnic_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	srnic_sock_unwatch(ep->sock, &ep->watch);
 	srnic_sock_watch(ep->sock, &ep->watch);
 	kernel_sock_shutdown(ep->sock, SHUT_WR);

@@ -105,6 +105,7 @@ void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, boo
 
 void srnic_cq_refuse(struct srnic_cq_batch *batch)
 {
+	lockdep_assert_held(&batch->cq->lock);
 	batch->lost = true;
 }
 
@@ -112,6 +113,7 @@ void srnic_cq_end(struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
+	lockdep_assert_held(&batch->cq->lock);
 	batch->fire = batch->any && disarm(cq, batch->solicited);
 	batch->first = batch->lost && !cq->overrun;
 	cq->overrun |= batch->lost;

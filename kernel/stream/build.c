@@ -71,6 +71,7 @@ void srnic_build_fpdu(struct srnic_qp *qp)
 	u32 keep = tx->batch.len;
 	struct core_tx_step step;
 
+	lockdep_assert_held(&qp->tx.mutex);
 	do {
 		step = core_tx_next(&tx->core);
 		put_bytes(&tx->batch, step.bytes, step.len);

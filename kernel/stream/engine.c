@@ -345,6 +345,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	};
 	struct srnic_tx *tx = &qp->tx;
 
+	lockdep_assert_held(&qp->tx.mutex);
 	core_tx_init(&tx->core, &params);
 	tx->validated = false;
 	tx->read_stall = false;
@@ -359,6 +360,7 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 {
 	enum srnic_qp_state state = READ_ONCE(qp->state);
 
+	lockdep_assert_held(&qp->tx.mutex);
 	if (state != SRNIC_QP_RTS)
 		return state != SRNIC_QP_TERMINATING;
 	return !qp->tx.batch.len && core_tx_closed(&qp->tx.core);
@@ -366,5 +368,6 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 
 void srnic_tx_release(struct srnic_qp *qp)
 {
+	lockdep_assert_held(&qp->tx.mutex);
 	srnic_batch_release(&qp->tx.batch);
 }

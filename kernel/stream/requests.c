@@ -25,6 +25,7 @@ bool srnic_request_pending(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
 
+	lockdep_assert_held(&qp->tx.mutex);
 	return srnic_sq_pending(sq) && sq->taken - READ_ONCE(sq->done) < sq->ring.entries;
 }
 
@@ -153,6 +154,7 @@ void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum co
 
 const struct core_read_request *srnic_inbound_read(struct srnic_qp *qp)
 {
+	lockdep_assert_held(&qp->tx.mutex);
 	/* acquire: pairs with stream/rx.c: deliver_read_request() */
 	if (qp->inbound_head == smp_load_acquire(&qp->inbound_tail))
 		return NULL;

@@ -206,6 +206,7 @@ void srnic_rx_blame_write(struct srnic_qp *qp)
 {
 	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
 
+	lockdep_assert_held(&qp->tx.mutex);
 	if (qp->rx.refusal.what != CORE_REFUSED_WRITE)
 		return;
 	srnic_sq_blame(&qp->sq, SRNIC_OP_WRITE, qp->rx.refusal.status, core_terminate_code(term));
