@@ -371,6 +371,8 @@ struct core_refusal core_terminate_refusal(const struct core_terminate *received
 
 #define CORE_READ_REQUEST_LEN	28	/* RFC 5040 4.4 */
 
+#define CORE_IMMEDIATE_LEN	8	/* RFC 7306 6.2 */
+
 /* RDMAP opcodes (RFC 5040 figure 4). */
 enum core_rdmap_opcode {
 	CORE_RDMAP_WRITE = 0,
@@ -381,6 +383,8 @@ enum core_rdmap_opcode {
 	CORE_RDMAP_SEND_SE = 5,
 	CORE_RDMAP_SEND_SE_INV = 6,
 	CORE_RDMAP_TERMINATE = 7,
+	CORE_RDMAP_IMMEDIATE = 8,	/* RFC 7306 figure 2 */
+	CORE_RDMAP_IMMEDIATE_SE = 9,
 	CORE_RDMAP_NONE = 0xff,
 };
 
@@ -400,8 +404,13 @@ struct core_tx_msg {
 	u64 to;		/* tagged messages: TO of the first octet */
 	u32 msn;	/* untagged messages */
 	u32 inv_stag;	/* SEND_INV, SEND_SE_INV */
-	const struct core_read_request *request;	/* READ_REQUEST */
-	const struct core_terminate *term;		/* TERMINATE */
+	/* What RDMAP itself says behind the DDP header; NULL: nothing. */
+	union {
+		const void *own;
+		const struct core_read_request *request;	/* READ_REQUEST */
+		const struct core_terminate *term;		/* TERMINATE */
+		const u8 *immediate;	/* IMMEDIATE, IMMEDIATE_SE: CORE_IMMEDIATE_LEN octets */
+	};
 };
 
 /**
@@ -559,7 +568,7 @@ struct core_rx_step {
 /* An event, and the function that returns its details, until the stream continues. */
 enum core_rx_event {
 	CORE_RX_MORE = 0,
-	CORE_RX_SEND,		/* a Send of any type was delivered: core_rx_delivered() */
+	CORE_RX_SEND,		/* a Send or Immediate Data was delivered: core_rx_delivered() */
 	CORE_RX_WRITE,		/* the last segment of an RDMA Write was placed */
 	CORE_RX_READ_REQUEST,	/* a valid one was delivered: core_rx_read_request() */
 	CORE_RX_READ_RESPONSE,	/* the oldest outstanding read is complete */
@@ -568,17 +577,20 @@ enum core_rx_event {
 };
 
 /**
- * struct core_rx_message - a delivered Send
+ * struct core_rx_message - a delivered Send, or Immediate Data
  * @solicited: with Solicited Event
  * @invalidate: with Invalidate
  * @rtr: the RTR Send of RFC 6581, which consumes no receive
- * @length: bytes
+ * @is_immediate: Immediate Data (RFC 7306 6)
+ * @length: bytes; of Immediate Data: those of the RDMA Write right before it, or 0
  * @inv_stag: the STag to invalidate
+ * @immediate: the Immediate Data, in the order of the wire
  */
 struct core_rx_message {
-	u8 solicited, invalidate, rtr;
+	u8 solicited, invalidate, rtr, is_immediate;
 	u32 length;
 	u32 inv_stag;
+	u8 immediate[CORE_IMMEDIATE_LEN];
 };
 
 #define CORE_FIRST_MSN 1	/* RFC 5041 4.3 */
@@ -601,7 +613,7 @@ struct core_rx_params {
 	u8 rtr;
 };
 
-#define CORE_RX_STATE 320
+#define CORE_RX_STATE 344
 
 /* Allocated by the host; private to the core. One caller at a time. */
 struct core_rx {
@@ -662,6 +674,8 @@ struct core_tx_params {
  * @answer_active: @answer is not completely built
  * @answer_next: the next turn is @answer's
  * @of_request: @local belongs to the request that was taken last
+ * @tail: CORE_RDMAP_IMMEDIATE* that follows @local at once, with @immediate; CORE_RDMAP_NONE
+ * @immediate: the Immediate Data of @tail or @local
  * @closing: only @may_take more requests are taken
  * @peer_closed: the peer has closed its half
  * @may_take: requests that may still be taken while @closing
@@ -690,6 +704,8 @@ struct core_tx {
 	u8 rtr;
 	u8 local_active, answer_active, answer_next;
 	u8 of_request;
+	u8 tail;
+	u8 immediate[CORE_IMMEDIATE_LEN];
 	u8 closing, peer_closed;
 	u32 may_take;
 	u32 send_msn, read_msn;
@@ -822,6 +838,7 @@ enum core_handler {
 	CORE_HANDLE_WRITE,
 	CORE_HANDLE_SEND,
 	CORE_HANDLE_READ,
+	CORE_HANDLE_IMMEDIATE,
 	CORE_HANDLE_LOCAL_INVALIDATE,
 	CORE_HANDLE_REGISTER,
 };
@@ -834,6 +851,7 @@ enum core_handler {
  * @direction: enum core_direction
  * @remote: it accesses memory of the peer, by remote_addr and rkey
  * @names_stag: imm_inv is an STag, to be invalidated by the peer or here
+ * @immediate: Immediate Data follows its message at once
  * @invalidates_sink: the only entry of its list is invalidated when the response is placed
  * @by_response: the peer's response completes it; others complete when sent or done
  * @min_sge: fewest entries of its list
@@ -845,7 +863,7 @@ enum core_handler {
 struct core_operation {
 	u8 known, kernel_only, may_inline;
 	u8 direction;
-	u8 remote, names_stag, invalidates_sink, by_response;
+	u8 remote, names_stag, immediate, invalidates_sink, by_response;
 	u8 min_sge, max_sge;
 	u8 handler;
 	u8 wire, wire_solicited;

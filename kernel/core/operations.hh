@@ -16,32 +16,38 @@ constexpr u8 out = CORE_DIRECTION_OUT, in = CORE_DIRECTION_IN;
 
 // clang-format off
 // The columns of struct core_operation: known, kernel_only, may_inline, direction, remote,
-// names_stag, invalidates_sink, by_response, min_sge, max_sge, handler, wire, wire_solicited.
+// names_stag, immediate, invalidates_sink, by_response, min_sge, max_sge, handler, wire,
+// wire_solicited.
 constexpr core_operation
-	unknown   = {_,   _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_NOTHING,
+	unknown   = {_,   _,   _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_NOTHING,
 		     none, none},
-	write     = {yes, _,   yes, out, yes, _,   _,   _,   _, list, CORE_HANDLE_WRITE,
+	write     = {yes, _,   yes, out, yes, _,   _,   _,   _,   _, list, CORE_HANDLE_WRITE,
 		     CORE_RDMAP_WRITE, CORE_RDMAP_WRITE},
-	send      = {yes, _,   yes, out, _,   _,   _,   _,   _, list, CORE_HANDLE_SEND,
+	write_imm = {yes, _,   yes, out, yes, _,   yes, _,   _,   _, list, CORE_HANDLE_WRITE,
+		     CORE_RDMAP_WRITE, CORE_RDMAP_WRITE},
+	imm       = {yes, _,   _,   _,   _,   _,   yes, _,   _,   _, _,    CORE_HANDLE_IMMEDIATE,
+		     CORE_RDMAP_IMMEDIATE, CORE_RDMAP_IMMEDIATE_SE},
+	send      = {yes, _,   yes, out, _,   _,   _,   _,   _,   _, list, CORE_HANDLE_SEND,
 		     CORE_RDMAP_SEND, CORE_RDMAP_SEND_SE},
-	send_inv  = {yes, _,   yes, out, _,   yes, _,   _,   _, list, CORE_HANDLE_SEND,
+	send_inv  = {yes, _,   yes, out, _,   yes, _,   _,   _,   _, list, CORE_HANDLE_SEND,
 		     CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE_INV},
-	read      = {yes, _,   _,   in,  yes, _,   _,   yes, _, list, CORE_HANDLE_READ,
+	read      = {yes, _,   _,   in,  yes, _,   _,   _,   yes, _, list, CORE_HANDLE_READ,
 		     CORE_RDMAP_READ_REQUEST, CORE_RDMAP_READ_REQUEST},
-	read_inv  = {yes, yes, _,   in,  yes, _,   yes, yes, 1, 1,    CORE_HANDLE_READ,
+	read_inv  = {yes, yes, _,   in,  yes, _,   _,   yes, yes, 1, 1,    CORE_HANDLE_READ,
 		     CORE_RDMAP_READ_REQUEST, CORE_RDMAP_READ_REQUEST},
-	local_inv = {yes, yes, _,   _,   _,   yes, _,   _,   _, _,    CORE_HANDLE_LOCAL_INVALIDATE,
-		     none, none},
-	reg_mr    = {yes, yes, _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_REGISTER,
+	local_inv = {yes, yes, _,   _,   _,   yes, _,   _,   _,   _, _,
+		     CORE_HANDLE_LOCAL_INVALIDATE, none, none},
+	reg_mr    = {yes, yes, _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_REGISTER,
 		     none, none};
 // clang-format on
 
 } // namespace row
 
-// By enum srnic_opcode. Only Sends have a Solicited Event: other operations ignore the flag.
+// By enum srnic_opcode. Only Sends and Immediate Data have a Solicited Event: other operations
+// ignore the flag.
 constexpr core_operation operation_table[] = {
-	row::unknown, row::write, row::send, row::send_inv,
-	row::read, row::read_inv, row::local_inv, row::reg_mr,
+	row::unknown, row::write,     row::send,   row::send_inv, row::read,	  row::read_inv,
+	row::local_inv, row::reg_mr,  row::unknown, row::write_imm, row::imm,
 };
 
 constexpr u32 operations = sizeof(operation_table) / sizeof(operation_table[0]);
@@ -61,8 +67,9 @@ constexpr u8 wire_opcode(const core_operation &op, u8 wqe_flags)
 	return wqe_flags & SRNIC_WQE_SOLICITED ? op.wire_solicited : op.wire;
 }
 
-static_assert(operations == SRNIC_OP_REG_MR + 1);
+static_assert(operations == SRNIC_OP_IMM + 1);
 static_assert(!operation(0).known && !operation(SRNIC_OP_RECV).known && !operation(255).known);
+static_assert(operation(SRNIC_OP_WRITE_IMM).immediate && operation(SRNIC_OP_IMM).immediate);
 static_assert(operation(SRNIC_OP_WRITE).wire == CORE_RDMAP_WRITE &&
 	      operation(SRNIC_OP_SEND).wire == CORE_RDMAP_SEND &&
 	      operation(SRNIC_OP_SEND_INV).wire == CORE_RDMAP_SEND_INV);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive: the start of a stream, and the peer's RDMA Reads (RFC 5040 5.2.1).
+// Receive: the start of a stream, the peer's RDMA Reads (RFC 5040 5.2.1), and Immediate Data
+// (RFC 7306 6).
 #include "receive.hh"
 
 namespace srnic {
@@ -35,6 +36,28 @@ Verdict MessageReceiver::deliver_read_request(const core_read_request &wanted)
 	request = wanted;
 	read_msn++;
 	return Verdict::good;
+}
+
+// ---- Immediate Data ----
+
+Verdict MessageReceiver::begin_immediate(const Segment &segment)
+{
+	Verdict verdict =
+		check_whole(segment, send_msn, CORE_IMMEDIATE_LEN, CORE_IMMEDIATE_LEN);
+
+	if (verdict == Verdict::good && receive_active)
+		return Verdict::wrong_type; // a Send is not complete
+	return verdict == Verdict::good ? take_receive(segment) : verdict;
+}
+
+// RFC 7306 6: with the RDMA Write before it, it is one operation of the peer's.
+void MessageReceiver::deliver_immediate(const Segment &segment, const u8 *data)
+{
+	delivered = {segment.solicited, false, false, true, written, 0, {}};
+	__builtin_memcpy(delivered.immediate, data, sizeof(delivered.immediate));
+	send_msn++;
+	receive_active = false;
+	written = 0;
 }
 
 } // namespace srnic

@@ -83,7 +83,11 @@ public:
 	// Is a Send unfinished?
 	bool inside_send() const { return receive_active; }
 
+	// RFC 7306 6: Immediate Data consumes a receive as a Send does, but none of its memory.
+	Verdict begin_immediate(const Segment &segment);
+
 	void deliver_send(const Segment &last);
+	void deliver_immediate(const Segment &segment, const u8 *data);
 	Verdict deliver_read_request(const core_read_request &wanted);
 	const core_rx_message &message() const { return delivered; }
 	const core_read_request &read_request() const { return request; }
@@ -101,6 +105,8 @@ private:
 	u32 receive_len;  // bytes of the receive in progress used by segments so far
 	u32 receive_room; // its capacity
 	u32 send_msn, read_msn;
+	u32 written;	 // octets of the last RDMA Write, and nothing on queue 0 since;
+	bool write_over; //	its last segment has come
 	core_place where;
 	core_rx_message delivered;
 	core_read_request request;
@@ -115,6 +121,8 @@ inline Verdict MessageReceiver::begin_write(const Segment &segment)
 	core_region region;
 
 	where = {CORE_PLACE_REGION, segment.stag, segment.to};
+	written = (write_over ? 0 : written) + segment.length;
+	write_over = segment.last;
 	if (!segment.length)
 		return Verdict::good;
 	if (!core_host_region(ctx, segment.stag, &region)) [[unlikely]]
@@ -200,10 +208,12 @@ inline Verdict MessageReceiver::begin_read_request(const Segment &segment, u32 l
 
 inline void MessageReceiver::deliver_send(const Segment &last)
 {
-	delivered = {last.solicited, last.invalidate, !receive_active, receive_len, last.inv_stag};
+	delivered = {last.solicited, last.invalidate, !receive_active, false,
+		     receive_len,    last.inv_stag,   {}};
 	send_msn++;
 	receive_active = false;
 	receive_len = 0;
+	written = 0;
 }
 
 } // namespace srnic

@@ -8,7 +8,7 @@
 namespace srnic {
 
 // The purpose of a message. Control: a message of the wire format itself.
-enum class Message : u8 { write, read_response, send, read_request, control };
+enum class Message : u8 { write, read_response, send, immediate, read_request, control };
 
 struct Segment {
 	Message message;

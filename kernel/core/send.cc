@@ -98,6 +98,38 @@ constexpr u32 rtr_stag = 1;
 	begin(tx, msg, false);
 }
 
+// ---- Immediate Data (RFC 7306 6) ----
+
+u8 immediate_opcode(u8 wqe_flags)
+{
+	return wqe_flags & SRNIC_WQE_SOLICITED ? CORE_RDMAP_IMMEDIATE_SE : CORE_RDMAP_IMMEDIATE;
+}
+
+[[gnu::noinline]] void start_immediate(core_tx &tx, u8 opcode)
+{
+	core_tx_msg msg{};
+
+	msg.opcode = opcode;
+	msg.msn = ++tx.send_msn;
+	msg.immediate = tx.immediate;
+	begin(tx, msg, true);
+}
+
+void start_tail(core_tx &tx)
+{
+	u8 opcode = tx.tail;
+
+	tx.tail = CORE_RDMAP_NONE;
+	start_immediate(tx, opcode);
+}
+
+// It goes out right behind the message that begins now.
+[[gnu::noinline]] void keep_tail(core_tx &tx, const srnic_send_wqe &wqe)
+{
+	tx.tail = immediate_opcode(wqe.flags);
+	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
+}
+
 // ---- requests ----
 
 void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
@@ -109,6 +141,8 @@ void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wq
 	msg.stag = wqe.rkey;
 	msg.to = wqe.remote_addr;
 	begin(tx, msg, true);
+	if (op.immediate) [[unlikely]]
+		keep_tail(tx, wqe);
 }
 
 void start_send(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
@@ -139,6 +173,9 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 		return start_write(tx, op, wqe, length);
 	case CORE_HANDLE_SEND:
 		return start_send(tx, op, wqe, length);
+	case CORE_HANDLE_IMMEDIATE:
+		__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
+		return start_immediate(tx, wire_opcode(op, wqe.flags));
 	case CORE_HANDLE_READ:
 		return start_read(tx,
 				  op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,
@@ -211,6 +248,8 @@ core_tx_msg *local_message(core_tx &tx)
 {
 	if (!tx.local_active && tx.rtr) [[unlikely]]
 		start_rtr(tx);
+	if (!tx.local_active && tx.tail != CORE_RDMAP_NONE) [[unlikely]]
+		start_tail(tx);
 	while (!tx.local_active && take_request(tx))
 		;
 	return tx.local_active ? &tx.local : nullptr;
@@ -254,7 +293,9 @@ void end_message(core_tx &tx)
 		return;
 	}
 	tx.local_active = 0;
-	if (tx.of_request)
+	if (tx.tail != CORE_RDMAP_NONE) [[unlikely]]
+		tx.answer_next = 0; // nothing comes between
+	else if (tx.of_request)
 		core_host_built(host(tx));
 }
 
@@ -279,6 +320,7 @@ void core_tx_init(struct core_tx *tx, const struct core_tx_params *params)
 	tx->params = *params;
 	tx->held = !params->initiator;
 	tx->rtr = params->rtr;
+	tx->tail = CORE_RDMAP_NONE;
 	tx->mulpdu = mulpdu_min;
 	core_fpdu_init(&tx->fpdu, params->crc, params->markers);
 }
@@ -340,6 +382,7 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 	msg.term = term;
 	begin(*tx, msg, false);
 	tx->answer_active = 0;
+	tx->tail = CORE_RDMAP_NONE;
 	tx->turn = &tx->local;
 	return segment_wire_len(tx->fpdu, tx->local, tx->mulpdu);
 }
@@ -360,8 +403,8 @@ bool core_tx_closed(struct core_tx *tx)
 		return true;
 	if (!tx->peer_closed && core_host_reads(host(*tx)))
 		return false;
-	return !tx->local_active && !tx->answer_active && !tx->may_take &&
-	       !core_host_next_read(host(*tx), &asked);
+	return !tx->local_active && tx->tail == CORE_RDMAP_NONE && !tx->answer_active &&
+	       !tx->may_take && !core_host_next_read(host(*tx), &asked);
 }
 
 bool core_tx_may_take(struct core_tx *tx)

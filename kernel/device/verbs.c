@@ -146,6 +146,7 @@ static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
 	struct srnic_alloc_ucontext_resp resp = {
 		.abi_version = SRNIC_ABI_VERSION,
 		.device_id = to_srnic_dev(base->device)->index,
+		.features = SRNIC_FEATURE_IMMEDIATE,
 	};
 
 	if (udata->outlen < sizeof(resp.abi_version))

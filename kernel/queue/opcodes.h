@@ -7,7 +7,10 @@
 
 #include <rdma/ib_verbs.h>
 
-/* The operation (enum srnic_opcode or srnic_kernel_opcode) of a work request; -EINVAL: none. */
+/*
+ * The operation (enum srnic_opcode or srnic_kernel_opcode) of a work request; -EINVAL: none. That
+ * of a Send with Immediate Data is right for an empty one.
+ */
 int srnic_opcode_of(enum ib_wr_opcode wr);
 /* The completion opcode of an operation or a receive. */
 enum ib_wc_opcode srnic_wc_opcode(u8 opcode);

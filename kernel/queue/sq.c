@@ -294,6 +294,23 @@ static int fill_sges(struct srnic_send_wqe *wqe, u32 room, const struct ib_send_
 	return 0;
 }
 
+/* RFC 7306 has eight bytes, verbs four of them. */
+static void fill_immediate(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	memcpy(wqe->arg, &wr->ex.imm_data, sizeof(wr->ex.imm_data));
+	wqe->imm_inv = 0;
+	wqe->flags &= ~SRNIC_WQE_INLINE;
+}
+
+/* RFC 7306 has no message with both payload and Immediate Data. */
+static bool is_empty(const struct ib_send_wr *wr)
+{
+	for (int i = 0; i < wr->num_sge; i++)
+		if (wr->sg_list[i].length)
+			return false;
+	return true;
+}
+
 static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 {
 	u32 room = sq->ring.slot_size - sizeof(*wqe);
@@ -312,6 +329,10 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 		wqe->arg[1] = (u64)reg_wr(wr)->key << 32 | (u32)reg_wr(wr)->access;
 		return 0;
 	}
+	if (core_operation_of(opcode)->immediate)
+		fill_immediate(wqe, wr);
+	if (opcode == SRNIC_OP_IMM)
+		return is_empty(wr) ? 0 : -EOPNOTSUPP;
 	if (core_operation_of(opcode)->remote) {
 		wqe->remote_addr = rdma_wr(wr)->remote_addr;
 		wqe->rkey = rdma_wr(wr)->rkey;

@@ -87,7 +87,8 @@ struct Delivery {
 	core_rx_event event;
 	u32 length = 0, inv_stag = 0;
 	bool solicited = false, invalidate = false, rtr = false;
-	wire::Bytes data = {}; // of a Send or a completed read
+	wire::Bytes data = {}; // of a Send or a completed read, or Immediate Data
+	bool immediate = false;
 
 	bool operator==(const Delivery &) const = default;
 };
@@ -257,8 +258,15 @@ private:
 		delivery.solicited = message.solicited;
 		delivery.invalidate = message.invalidate;
 		delivery.rtr = message.rtr;
+		delivery.immediate = message.is_immediate;
 		if (delivery.rtr)
 			return;
+		if (delivery.immediate) {
+			delivery.data.assign(message.immediate,
+					     message.immediate + sizeof(message.immediate));
+			host.receiving.clear();
+			return;
+		}
 		ASSERT_LE(delivery.length, host.receiving.size());
 		delivery.data.assign(host.receiving.begin(),
 				     host.receiving.begin() + delivery.length);

@@ -17,8 +17,11 @@ TEST(Operations, TheMessageOfEach)
 	EXPECT_EQ(solicited(SRNIC_OP_SEND), CORE_RDMAP_SEND_SE);
 	EXPECT_EQ(plain(SRNIC_OP_SEND_INV), CORE_RDMAP_SEND_INV);
 	EXPECT_EQ(solicited(SRNIC_OP_SEND_INV), CORE_RDMAP_SEND_SE_INV);
+	EXPECT_EQ(plain(SRNIC_OP_IMM), CORE_RDMAP_IMMEDIATE); // RFC 7306 6
+	EXPECT_EQ(solicited(SRNIC_OP_IMM), CORE_RDMAP_IMMEDIATE_SE);
 	for (u8 (*wire)(u8) : {plain, solicited}) {
 		EXPECT_EQ(wire(SRNIC_OP_WRITE), CORE_RDMAP_WRITE);
+		EXPECT_EQ(wire(SRNIC_OP_WRITE_IMM), CORE_RDMAP_WRITE);
 		EXPECT_EQ(wire(SRNIC_OP_READ), CORE_RDMAP_READ_REQUEST);
 		EXPECT_EQ(wire(SRNIC_OP_READ_INV), CORE_RDMAP_READ_REQUEST);
 	}
@@ -46,5 +49,6 @@ TEST(Operations, NoOtherOpcodeIsKnown)
 {
 	for (u32 opcode = 0; opcode < 256; opcode++)
 		EXPECT_EQ(operation(static_cast<u8>(opcode)).known != 0,
-			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_REG_MR);
+			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_IMM &&
+				  opcode != SRNIC_OP_RECV);
 }

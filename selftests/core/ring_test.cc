@@ -5,7 +5,7 @@
 #include "ring.hh"
 
 static const std::vector<u8> user_opcodes = {SRNIC_OP_WRITE, SRNIC_OP_SEND, SRNIC_OP_SEND_INV,
-					     SRNIC_OP_READ};
+					     SRNIC_OP_READ, SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM};
 static const std::vector<u8> kernel_opcodes = {SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
 					       SRNIC_OP_REG_MR};
 
@@ -45,6 +45,8 @@ TEST(SendWqe, TotalOfTheList)
 	for (u8 opcode : user_opcodes) {
 		SendSlot slot(opcode);
 
+		if (core_operation_of(opcode)->direction == CORE_DIRECTION_NONE)
+			continue;
 		slot->num_sge = 2;
 		slot.sge(0, 1000);
 		slot.sge(1, 24);
@@ -201,10 +203,11 @@ TEST(SendWqe, AnyOctetsAtAll)
 
 		for (u32 j = 0; j < slot.size / 8; j++)
 			slot.memory[j] = random() % 2 ? random() * 0x100000001ull : random() % 4;
-		slot->opcode = static_cast<u8>(random() % 10);
+		slot->opcode = static_cast<u8>(random() % 13);
 		if (slot.check(kernel) != CORE_WQE_OK)
 			continue;
-		EXPECT_TRUE(slot->opcode >= 1 && slot->opcode <= (kernel ? 7 : 4));
+		EXPECT_TRUE((slot->opcode >= 1 && slot->opcode <= (kernel ? 7 : 4)) ||
+			    slot->opcode == SRNIC_OP_WRITE_IMM || slot->opcode == SRNIC_OP_IMM);
 		EXPECT_LE(slot->num_sge * 16 +
 				  (slot->flags & SRNIC_WQE_INLINE ? slot->inline_len : 0),
 			  slot.size - 64);

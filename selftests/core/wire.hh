@@ -124,11 +124,18 @@ struct ReadRequest {
 };
 
 constexpr u8 op_write = 0x40, op_read_request = 0x41, op_read_response = 0x42, op_send = 0x43,
-	     op_send_inv = 0x44, op_send_se = 0x45, op_send_se_inv = 0x46, op_terminate = 0x47;
+	     op_send_inv = 0x44, op_send_se = 0x45, op_send_se_inv = 0x46, op_terminate = 0x47,
+	     op_immediate = 0x48, op_immediate_se = 0x49; // RFC 7306 figure 2
 
 inline Untagged read_request(const ReadRequest &request, u32 msn = 1)
 {
 	return {.rdmap = op_read_request, .qn = 1, .msn = msn, .data = request};
+}
+
+// RFC 7306 figure 7.
+inline Untagged immediate(u64 data, u32 msn = 1)
+{
+	return {.rdmap = op_immediate, .msn = msn, .data = be64(data)};
 }
 
 inline Untagged terminate(const Bytes &data)

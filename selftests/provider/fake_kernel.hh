@@ -75,6 +75,7 @@ struct Qp {
 		srnic_sq_init(&qp.sq, &cap);
 		srnic_rq_init(&qp.rq, cap.max_recv_wr, cap.max_recv_sge);
 		srnic_qp_ex_init(&qp);
+		qp.features = SRNIC_FEATURE_IMMEDIATE;
 	}
 };
 

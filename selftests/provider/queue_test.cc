@@ -157,12 +157,70 @@ TEST_F(Queue, EmptyInlineSendIsInline)
 TEST_F(Queue, RefusesWhatTheWireDoesNotHave)
 {
 	for (auto opcode :
-	     {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM, IBV_WR_ATOMIC_CMP_AND_SWP,
-	      IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_TSO}) {
+	     {IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_LOCAL_INV,
+	      IBV_WR_BIND_MW, IBV_WR_TSO}) {
 		auto wr = work(opcode);
 		EXPECT_EQ(send(wr), EINVAL) << opcode;
 	}
 	EXPECT_EQ(q.sq.prod(), 0u);
+}
+
+// RFC 7306 3 has no message with both payload and Immediate Data.
+TEST_F(Queue, RefusesASendWithPayloadAndImmediateData)
+{
+	ibv_sge one = {0x1000, 1, 5};
+	auto wr = work(IBV_WR_SEND_WITH_IMM, 0, &one, 1);
+
+	EXPECT_EQ(send(wr), EOPNOTSUPP);
+	ibv_wr_start(&q.qp.ex);
+	ibv_wr_send_imm(&q.qp.ex, 7);
+	ibv_wr_set_sge(&q.qp.ex, 5, 0x1000, 1);
+	EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EOPNOTSUPP);
+	EXPECT_EQ(q.sq.prod(), 0u);
+}
+
+// A module that does not know it would complete it in error, and end the connection.
+TEST_F(Queue, RefusesImmediateDataOfAnOldModule)
+{
+	auto write = work(IBV_WR_RDMA_WRITE_WITH_IMM), empty = work(IBV_WR_SEND_WITH_IMM);
+
+	q.qp.features = 0;
+	EXPECT_EQ(send(write), EOPNOTSUPP);
+	EXPECT_EQ(send(empty), EOPNOTSUPP);
+	ibv_wr_start(&q.qp.ex);
+	ibv_wr_rdma_write_imm(&q.qp.ex, 1, 2, 3);
+	EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EOPNOTSUPP);
+	EXPECT_EQ(q.sq.prod(), 0u);
+}
+
+// The four bytes of verbs come first, in their order; the other four are zero.
+TEST_F(Queue, ImmediateDataLieAsOnTheWire)
+{
+	const uint8_t octets[8] = {0x11, 0x22, 0x33, 0x44};
+	ibv_sge some = {0x1000, 100, 5}, none = {};
+	auto write = work(IBV_WR_RDMA_WRITE_WITH_IMM, 0, &some, 1);
+	auto empty = work(IBV_WR_SEND_WITH_IMM, 0, &none, 1, IBV_SEND_INLINE);
+
+	write.wr.rdma = {8, 9};
+	write.imm_data = empty.imm_data = htobe32(0x11223344);
+	write.next = &empty;
+	ASSERT_EQ(send(write), 0);
+	ibv_wr_start(&q.qp.ex);
+	ibv_wr_rdma_write_imm(&q.qp.ex, 9, 8, write.imm_data);
+	ibv_wr_set_sge(&q.qp.ex, 5, 0x1000, 100);
+	ibv_wr_send_imm(&q.qp.ex, write.imm_data);
+	ASSERT_EQ(ibv_wr_complete(&q.qp.ex), 0);
+	for (uint32_t i : {0u, 2u}) {
+		EXPECT_EQ(sent(i).opcode, SRNIC_OP_WRITE_IMM);
+		EXPECT_EQ(sent(i).remote_addr, 8u);
+		EXPECT_EQ(sent(i).rkey, 9u);
+		EXPECT_EQ(sent(i).num_sge, 1);
+		EXPECT_EQ(sent(i + 1).opcode, SRNIC_OP_IMM);
+		EXPECT_EQ(sent(i + 1).num_sge, 0);
+		EXPECT_FALSE(sent(i + 1).flags & SRNIC_WQE_INLINE);
+	}
+	for (uint32_t i = 0; i < 4; i++)
+		EXPECT_EQ(memcmp(sent(i).arg, octets, sizeof(octets)), 0);
 }
 
 TEST_F(Queue, RefusesWhatExceedsTheCapacities)
@@ -462,7 +520,8 @@ TEST(Completion, OpcodesAreTheVerbs)
 	const std::pair<srnic_opcode, ibv_wc_opcode> table[] = {
 		{SRNIC_OP_WRITE, IBV_WC_RDMA_WRITE}, {SRNIC_OP_SEND, IBV_WC_SEND},
 		{SRNIC_OP_SEND_INV, IBV_WC_SEND},    {SRNIC_OP_READ, IBV_WC_RDMA_READ},
-		{SRNIC_OP_RECV, IBV_WC_RECV},
+		{SRNIC_OP_RECV, IBV_WC_RECV},	     {SRNIC_OP_WRITE_IMM, IBV_WC_RDMA_WRITE},
+		{SRNIC_OP_IMM, IBV_WC_SEND},
 	};
 	fake::Cq c;
 	ibv_wc wc;
@@ -472,6 +531,22 @@ TEST(Completion, OpcodesAreTheVerbs)
 		ASSERT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 1);
 		EXPECT_EQ(wc.opcode, theirs);
 	}
+}
+
+TEST(Completion, ImmediateDataAreTheFirstFourBytes)
+{
+	const uint8_t octets[8] = {0x11, 0x22, 0x33, 0x44, 0x55};
+	srnic_cqe cqe = completion(0, SRNIC_OP_RECV);
+	fake::Cq c;
+	ibv_wc wc;
+
+	cqe.flags = SRNIC_CQE_WITH_IMM;
+	memcpy(&cqe.imm_inv, octets, sizeof(octets));
+	c.produce(cqe);
+	ASSERT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 1);
+	EXPECT_EQ(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	EXPECT_EQ(wc.wc_flags, unsigned{IBV_WC_WITH_IMM});
+	EXPECT_EQ(wc.imm_data, htobe32(0x11223344));
 }
 
 TEST(Completion, PollTakesNoMoreThanAskedAndWrapsAtTwoToThe32)

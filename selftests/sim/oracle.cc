@@ -134,6 +134,9 @@ void Oracle::compare(unsigned side) const
 
 // ---- sending ----
 
+// A length, two headers, eight octets, the CRC and, at most, one marker.
+constexpr u64 immediate_fpdu_max = 2 + 18 + CORE_IMMEDIATE_LEN + 4 + CORE_MARKER_LEN;
+
 Oracle::Message *Oracle::oldest(Side &side, bool response)
 {
 	for (Message &message : side.wire)
@@ -171,6 +174,42 @@ void Oracle::connected(unsigned side, const core_mpa_agreed &agreed)
 		broken("one end's ORD exceeds the other's IRD");
 }
 
+void Oracle::start_request(Side &us, unsigned side, Message &message, u32 number)
+{
+	Op &op = us.ops.at(number);
+	const srnic_send_wqe &wqe = op.request.wqe;
+	bool tail = is_immediate(message.opcode) && wqe.opcode == SRNIC_OP_WRITE_IMM;
+
+	while (us.next_start < number && us.ops[us.next_start].started)
+		us.next_start++;
+	if (tail ? !op.write_end : number != us.next_start || op.started)
+		broken("side %u: request %u starts, %u is next", side, number, us.next_start);
+	if (!tail && wqe.flags & SRNIC_WQE_FENCE && !us.reads.empty())
+		broken("side %u: request %u does not wait at its fence", side, number);
+	if (!tail && !is_read(wqe.opcode) && message.length != op.length)
+		broken("side %u: request %u of %u octets goes out with %u", side, number, op.length,
+		       message.length);
+	op.started = true;
+	message.op = number;
+	message.stag = wqe.rkey;
+	message.to = wqe.remote_addr;
+	message.inv_stag = wqe.imm_inv;
+	message.immediate = wqe.arg[0];
+	if (wqe.flags & SRNIC_WQE_INLINE && !tail)
+		message.content = op.request.data;
+}
+
+// RFC 7306 6: what the receiver of Immediate Data can know of the Write that it belongs to.
+void Oracle::track_written(Side &us, Message &message)
+{
+	message.written = us.written;
+	if (message.opcode == CORE_RDMAP_WRITE)
+		us.written = message.length;
+	else if (!is_response(message) && message.opcode != CORE_RDMAP_READ_REQUEST &&
+		 message.opcode != CORE_RDMAP_TERMINATE)
+		us.written = 0;
+}
+
 // Rule 13: in the order of posting. Rule 12 and 17: a response only to a request that was
 // delivered, in their order.
 void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 index)
@@ -192,27 +231,7 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 			broken("side %u answers a read of %u octets with %u", side,
 			       us.inbound.front().length, message.length);
 	} else if (source == Source::request) {
-		u32 number = index - us.first_index;
-		Op &op = us.ops.at(number);
-		const srnic_send_wqe &wqe = op.request.wqe;
-
-		while (us.next_start < number && us.ops[us.next_start].started)
-			us.next_start++;
-		if (number != us.next_start || op.started)
-			broken("side %u: request %u starts, %u is next", side, number,
-			       us.next_start);
-		if (wqe.flags & SRNIC_WQE_FENCE && !us.reads.empty())
-			broken("side %u: request %u does not wait at its fence", side, number);
-		if (!is_read(wqe.opcode) && message.length != op.length)
-			broken("side %u: request %u of %u octets goes out with %u", side, number,
-			       op.length, message.length);
-		op.started = true;
-		message.op = number;
-		message.stag = wqe.rkey;
-		message.to = wqe.remote_addr;
-		message.inv_stag = wqe.imm_inv;
-		if (wqe.flags & SRNIC_WQE_INLINE)
-			message.content = op.request.data;
+		start_request(us, side, message, index - us.first_index);
 		tally["opcode " + std::to_string(msg.opcode)]++;
 	}
 	if (message.opcode == CORE_RDMAP_READ_REQUEST) {
@@ -220,6 +239,7 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 		if (us.reads.size() > us.agreed.ord + size_t{message.rtr})
 			broken("side %u: more reads outstanding than its ORD", side);
 	}
+	track_written(us, message);
 	us.wire.push_back(std::move(message));
 }
 
@@ -294,11 +314,17 @@ void Oracle::finished(unsigned side, Source from, u64 stream_end)
 	if (message.source == Source::response)
 		us.inbound.pop_front();
 	if (message.source == Source::request) {
-		us.ops[message.op].built = true;
-		us.ops[message.op].stream_end = stream_end;
+		Op &op = us.ops[message.op];
+
+		if (op.write_end && stream_end - op.write_end > immediate_fpdu_max)
+			broken("side %u: something lies between a Write and its Immediate Data",
+			       side);
+		op.built = op.request.wqe.opcode != SRNIC_OP_WRITE_IMM || op.write_end;
+		op.write_end = stream_end;
+		op.stream_end = stream_end;
 	}
-	bool carries =
-		message.opcode != CORE_RDMAP_READ_REQUEST && message.opcode != CORE_RDMAP_TERMINATE;
+	bool carries = message.opcode != CORE_RDMAP_READ_REQUEST &&
+		       message.opcode != CORE_RDMAP_TERMINATE && !is_immediate(message.opcode);
 
 	if (carries && message.content.size() != message.length)
 		broken("side %u: a message of %u octets carries %zu", side, message.length,
@@ -457,8 +483,9 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 			broken("side %u: a Write is delivered too early", side);
 		break;
 	case CORE_RX_SEND:
-		if (message.opcode < CORE_RDMAP_SEND || message.opcode > CORE_RDMAP_SEND_SE_INV ||
-		    message.placed != message.length)
+		if (!is_immediate(message.opcode) &&
+		    (message.opcode < CORE_RDMAP_SEND || message.opcode > CORE_RDMAP_SEND_SE_INV ||
+		     message.placed != message.length))
 			broken("side %u: a Send is delivered too early", side);
 		if (!message.rtr)
 			us.arrived = std::move(message);
@@ -571,11 +598,15 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 		bool inv = message->opcode == CORE_RDMAP_SEND_INV ||
 			   message->opcode == CORE_RDMAP_SEND_SE_INV;
 		bool se = message->opcode == CORE_RDMAP_SEND_SE ||
-			  message->opcode == CORE_RDMAP_SEND_SE_INV;
+			  message->opcode == CORE_RDMAP_SEND_SE_INV ||
+			  message->opcode == CORE_RDMAP_IMMEDIATE_SE;
+		bool imm = is_immediate(message->opcode);
 
-		if (cqe.byte_len != message->length || solicited != se ||
-		    inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
-		    (inv && cqe.imm_inv != message->inv_stag))
+		if (cqe.byte_len != (imm ? message->written : message->length) ||
+		    solicited != se || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
+		    imm != (cqe.flags == SRNIC_CQE_WITH_IMM) ||
+		    (inv && cqe.imm_inv != message->inv_stag) ||
+		    (imm && cqe.imm_inv != message->immediate))
 			broken("side %u: receive %llu is told something else than was sent", side,
 			       cqe.wr_id);
 		if (inv && !invalidate(us, message->inv_stag, true))
@@ -691,6 +722,9 @@ void Oracle::foresee(unsigned side)
 
 		if (verdict != CORE_REGION_OK)
 			us.due.insert(rdmap_codes[verdict]);
+	} else if (is_immediate(message.opcode)) {
+		if (us.next_recv == us.receives.size())
+			us.due.insert(0x1202);
 	} else if (message.opcode >= CORE_RDMAP_SEND && message.opcode <= CORE_RDMAP_SEND_SE_INV &&
 		   !message.rtr) {
 		if (us.next_recv == us.receives.size())

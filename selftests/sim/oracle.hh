@@ -60,6 +60,7 @@ private:
 		bool started, built, done;
 		bool refused; // found to be impossible
 		u64 stream_end;
+		u64 write_end; // 0, or to where its Write is built, whose Immediate Data is due
 	};
 	struct Message {
 		Source source;
@@ -71,6 +72,8 @@ private:
 		u64 stream_end;
 		u32 stag, inv_stag; // writes: at the receiver
 		u64 to;
+		u64 immediate; // Immediate Data,
+		u32 written;   //	and the length of the Write that came right before it
 		Bytes content; // what the sender has read so far
 		u32 placed;
 	};
@@ -91,6 +94,7 @@ private:
 		// Sent by this side, not yet delivered, in the order of their start. A response may
 		// overlap with another message: each kind has its own order.
 		std::deque<Message> wire;
+		u32 written = 0; // octets of the last Write, and nothing on queue 0 since
 		std::deque<InboundRead> inbound;
 		// Outstanding: op numbers, or no_op for the RTR.
 		std::deque<u32> reads;
@@ -107,6 +111,10 @@ private:
 	};
 	static constexpr u32 no_op = ~0u;
 
+	static bool is_immediate(u8 opcode)
+	{
+		return opcode == CORE_RDMAP_IMMEDIATE || opcode == CORE_RDMAP_IMMEDIATE_SE;
+	}
 	static bool is_response(const Message &message)
 	{
 		return message.source == Source::response;
@@ -139,6 +147,8 @@ private:
 	std::optional<Spot> source(const Side &side, const Message &message, u32 len) const;
 	bool damaged(unsigned to) const;
 
+	void start_request(Side &us, unsigned side, Message &message, u32 number);
+	void track_written(Side &us, Message &message);
 	void check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe);
 	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
 				   bool solicited);

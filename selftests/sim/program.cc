@@ -231,6 +231,24 @@ void Program::aim(unsigned side, SendRequest &request, bool read, u32 length)
 	request.wqe.remote_addr = spot(mr, length);
 }
 
+// Of a Write, or of nothing: it consumes a receive all the same.
+void Program::add_immediate(unsigned side, SendRequest &request)
+{
+	if (rooms[!side].empty() && !(wild && pick(20) == 0))
+		post_receive(!side, pick_length(region_size));
+	if (!rooms[!side].empty())
+		rooms[!side].pop_front();
+	request.wqe.arg[0] = random();
+}
+
+void Program::post_immediate(unsigned side)
+{
+	SendRequest request = begin(side, SRNIC_OP_IMM);
+
+	add_immediate(side, request);
+	submit(side, request);
+}
+
 void Program::post_send_op(unsigned side, bool inv)
 {
 	unsigned which = static_cast<unsigned>(pick(2));
@@ -305,12 +323,16 @@ void Program::post(unsigned side)
 	}
 	u64 kind = pick(100);
 
-	if (kind < 35) {
+	if (kind < 32) {
 		post_send_op(side, kind < 6);
+	} else if (kind < 35) {
+		post_immediate(side);
 	} else if (kind < 65) {
-		SendRequest request = begin(side, SRNIC_OP_WRITE);
+		SendRequest request = begin(side, pick(4) ? SRNIC_OP_WRITE : SRNIC_OP_WRITE_IMM);
 		u32 length = pick_length(region_size - 64);
 
+		if (request.wqe.opcode == SRNIC_OP_WRITE_IMM)
+			add_immediate(side, request);
 		aim(side, request, false, length);
 		add_payload(side, request, length, false);
 		submit(side, request);
@@ -334,7 +356,8 @@ void Program::post_wild(unsigned side)
 				     SRNIC_OP_SEND,	SRNIC_OP_SEND_INV,
 				     SRNIC_OP_READ,	SRNIC_OP_READ,
 				     SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
-				     SRNIC_OP_REG_MR,	99};
+				     SRNIC_OP_REG_MR,	SRNIC_OP_WRITE_IMM,
+				     SRNIC_OP_IMM,	99};
 	SendRequest request = begin(side, opcodes[pick(sizeof(opcodes))]);
 	srnic_send_wqe &wqe = request.wqe;
 	const Mr &there = ends[!side].regions()[pick(places)],
@@ -360,6 +383,8 @@ void Program::post_wild(unsigned side)
 			post_receive(!side, length);
 		rooms[!side].pop_front();
 	}
+	if (wqe.opcode == SRNIC_OP_WRITE_IMM || wqe.opcode == SRNIC_OP_IMM)
+		add_immediate(side, request);
 	if (wqe.opcode == SRNIC_OP_REG_MR) {
 		wqe.arg[0] = pick(places);
 		wqe.arg[1] = (random() & ~7ull) | here.access;
@@ -376,6 +401,7 @@ void Program::post_wild(unsigned side)
 		wqe.flags |= 0x40;
 	request.malformed =
 		wqe.flags & 0x40 || wqe.opcode == 99 ||
+		(wqe.opcode == SRNIC_OP_IMM && (wqe.num_sge || wqe.flags & SRNIC_WQE_INLINE)) ||
 		(setups[side].user && (is_local(wqe.opcode) || wqe.opcode == SRNIC_OP_READ_INV));
 	submit(side, request);
 }

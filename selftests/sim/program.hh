@@ -38,6 +38,8 @@ private:
 	void add_payload(unsigned side, SendRequest &request, u32 length, bool sink);
 	std::vector<srnic_sge> make_sges(unsigned side, u32 length, bool sink);
 	void aim(unsigned side, SendRequest &request, bool read, u32 length);
+	void add_immediate(unsigned side, SendRequest &request);
+	void post_immediate(unsigned side);
 	void post_send_op(unsigned side, bool invalidate);
 	void post_window_op(unsigned side);
 	u64 spot(const Mr &mr, u32 length);

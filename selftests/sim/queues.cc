@@ -236,6 +236,10 @@ void Endpoint::complete_recv(const core_rx_message *message, u8 status)
 		cqe.byte_len = message->length;
 		cqe.flags = message->invalidate ? SRNIC_CQE_WITH_INV : 0;
 		cqe.imm_inv = message->invalidate ? message->inv_stag : 0;
+		if (message->is_immediate) {
+			cqe.flags = SRNIC_CQE_WITH_IMM;
+			memcpy(&cqe.imm_inv, message->immediate, sizeof(message->immediate));
+		}
 	}
 	receive_active = false;
 	witness.completed(side, cqe, message && message->solicited);

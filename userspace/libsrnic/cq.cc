@@ -4,6 +4,7 @@
 #include "shared.hh"
 
 #include <errno.h>
+#include <string.h>
 
 namespace srnic {
 namespace {
@@ -36,15 +37,16 @@ bool take(srnic_cq &cq, srnic_cqe *out)
 
 void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
 
-constexpr ibv_wc_opcode to_wc_opcode(u8 opcode)
+constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 {
 	switch (opcode) {
 	case SRNIC_OP_WRITE:
+	case SRNIC_OP_WRITE_IMM:
 		return IBV_WC_RDMA_WRITE;
 	case SRNIC_OP_READ:
 		return IBV_WC_RDMA_READ;
 	case SRNIC_OP_RECV:
-		return IBV_WC_RECV;
+		return flags & SRNIC_CQE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
 	default:
 		return IBV_WC_SEND;
 	}
@@ -52,7 +54,19 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode)
 
 constexpr unsigned int to_wc_flags(u16 flags)
 {
-	return flags & SRNIC_CQE_WITH_INV ? IBV_WC_WITH_INV : 0;
+	return (flags & SRNIC_CQE_WITH_INV ? IBV_WC_WITH_INV : 0) |
+	       (flags & SRNIC_CQE_WITH_IMM ? IBV_WC_WITH_IMM : 0);
+}
+
+// Verbs have the first four of the eight bytes of Immediate Data, and one name for them and for an
+// invalidated STag.
+__be32 imm_data_of(const srnic_cqe &cqe)
+{
+	__be32 imm = cqe.imm_inv;
+
+	if (cqe.flags & SRNIC_CQE_WITH_IMM)
+		memcpy(&imm, &cqe.imm_inv, sizeof(imm));
+	return imm;
 }
 
 static_assert(int{SRNIC_WC_SUCCESS} == int{IBV_WC_SUCCESS} &&
@@ -69,10 +83,10 @@ void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
 	*wc = ibv_wc{};
 	wc->wr_id = cqe.wr_id;
 	wc->status = static_cast<ibv_wc_status>(cqe.status);
-	wc->opcode = to_wc_opcode(cqe.opcode);
+	wc->opcode = to_wc_opcode(cqe.opcode, cqe.flags);
 	wc->vendor_err = cqe.vendor_err;
 	wc->byte_len = cqe.byte_len;
-	wc->invalidated_rkey = cqe.imm_inv;
+	wc->imm_data = imm_data_of(cqe);
 	wc->qp_num = cqe.qp_num;
 	wc->wc_flags = to_wc_flags(cqe.flags);
 }
@@ -119,12 +133,15 @@ void end_poll(ibv_cq_ex *ex)
 	unlock(cq.lock);
 }
 
-ibv_wc_opcode read_opcode(ibv_cq_ex *ex) { return to_wc_opcode(to_cq(ex).now.opcode); }
+ibv_wc_opcode read_opcode(ibv_cq_ex *ex)
+{
+	return to_wc_opcode(to_cq(ex).now.opcode, to_cq(ex).now.flags);
+}
 uint32_t read_vendor_err(ibv_cq_ex *ex) { return to_cq(ex).now.vendor_err; }
 uint32_t read_byte_len(ibv_cq_ex *ex) { return to_cq(ex).now.byte_len; }
 __be32 read_imm_data(ibv_cq_ex *ex)
 {
-	return to_cq(ex).now.imm_inv;
+	return imm_data_of(to_cq(ex).now);
 } // ibv_wc_read_invalidated_rkey() too
 uint32_t read_qp_num(ibv_cq_ex *ex) { return to_cq(ex).now.qp_num; }
 unsigned int read_wc_flags(ibv_cq_ex *ex) { return to_wc_flags(to_cq(ex).now.flags); }

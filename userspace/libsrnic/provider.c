@@ -61,7 +61,13 @@ static_assert(offsetof(struct srnic_qp, sq) == sizeof(struct verbs_qp),
 
 struct context {
 	struct verbs_context base;
+	uint32_t features; /* of the module: SRNIC_FEATURE_* */
 };
+
+static struct context *to_context(struct ibv_context *ctx)
+{
+	return container_of(ctx, struct context, base.context);
+}
 
 static struct verbs_context *to_vctx(struct ibv_context *ctx)
 {
@@ -345,6 +351,11 @@ static struct srnic_qp *to_qp(struct ibv_qp *qp)
 	return container_of(qp, struct srnic_qp, base);
 }
 
+static uint64_t send_ops(const struct context *ctx)
+{
+	return SRNIC_SEND_OPS | (ctx->features & SRNIC_FEATURE_IMMEDIATE ? SRNIC_IMMEDIATE_OPS : 0);
+}
+
 static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	struct create_qp_resp resp = {};
@@ -359,7 +370,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 						      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
-	    (extended && !check_comp_mask(attr->send_ops_flags, SRNIC_SEND_OPS)))
+	    (extended && !check_comp_mask(attr->send_ops_flags, send_ops(to_context(ctx)))))
 		return fail(EOPNOTSUPP);
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
@@ -381,6 +392,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	srnic_sq_init(&qp->sq, &attr->cap);
 	srnic_rq_init(&qp->rq, attr->cap.max_recv_wr, attr->cap.max_recv_sge);
 	qp->sq_sig_all = attr->sq_sig_all;
+	qp->features = to_context(ctx)->features;
 	if (extended) {
 		srnic_qp_ex_init(qp);
 		vqp->comp_mask |= VERBS_QP_EX;
@@ -490,7 +502,7 @@ int srnic_doorbell(struct srnic_qp *qp)
 
 static void free_context(struct ibv_context *ibctx)
 {
-	struct context *ctx = container_of(ibctx, struct context, base.context);
+	struct context *ctx = to_context(ibctx);
 
 	verbs_uninit_context(&ctx->base);
 	free(ctx);
@@ -545,6 +557,7 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 		free_context(&ctx->base.context);
 		return fail(err);
 	}
+	ctx->features = resp.srnic.features;
 	verbs_set_ops(&ctx->base, &context_ops);
 	return &ctx->base;
 }

@@ -24,6 +24,10 @@ constexpr u8 to_opcode(ibv_wr_opcode opcode)
 		return SRNIC_OP_SEND_INV;
 	case IBV_WR_RDMA_READ:
 		return SRNIC_OP_READ;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return SRNIC_OP_WRITE_IMM;
+	case IBV_WR_SEND_WITH_IMM:
+		return SRNIC_OP_IMM;
 	default:
 		return no_opcode;
 	}
@@ -68,6 +72,27 @@ int put_inline(const srnic_wq &sq, srnic_send_wqe *wqe, const void *data, size_t
 	return 0;
 }
 
+// RFC 7306 has eight bytes of Immediate Data, verbs four.
+void put_immediate(srnic_send_wqe *wqe, __be32 imm_data)
+{
+	memcpy(wqe->arg, &imm_data, sizeof(imm_data));
+}
+
+// RFC 7306 has no message with both payload and Immediate Data: a Send with Immediate Data is one
+// without payload.
+int check_empty(size_t num_sge, const ibv_sge *sge)
+{
+	for (size_t i = 0; i < num_sge; i++)
+		if (sge[i].length)
+			return EOPNOTSUPP;
+	return 0;
+}
+
+bool knows(const srnic_qp &qp, u8 opcode)
+{
+	return !operation(opcode).immediate || qp.features & SRNIC_FEATURE_IMMEDIATE;
+}
+
 int put(srnic_qp &qp, const ibv_send_wr &wr)
 {
 	srnic_wq &sq = qp.sq;
@@ -75,6 +100,8 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 
 	if (opcode == no_opcode || wr.num_sge < 0)
 		return EINVAL;
+	if (!knows(qp, opcode))
+		return EOPNOTSUPP;
 	auto *wqe = next_slot<srnic_send_wqe>(sq);
 	if (!wqe)
 		return ENOMEM;
@@ -86,7 +113,12 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 		wqe->remote_addr = wr.wr.rdma.remote_addr;
 		wqe->rkey = wr.wr.rdma.rkey;
 	}
-	if (!(wr.send_flags & IBV_SEND_INLINE)) {
+	if (operation(opcode).immediate)
+		put_immediate(wqe, wr.imm_data);
+	if (opcode == SRNIC_OP_IMM) {
+		if (int err = check_empty(wr.num_sge, wr.sg_list))
+			return err;
+	} else if (!(wr.send_flags & IBV_SEND_INLINE)) {
 		if (int err = put_sges(sq, wqe, wr.num_sge, wr.sg_list))
 			return err;
 	} else {
@@ -109,6 +141,8 @@ srnic_send_wqe *begin(ibv_qp_ex *ex, u8 opcode)
 {
 	srnic_qp &qp = to_qp(ex);
 
+	if (!qp.sq.batch_error && !knows(qp, opcode))
+		qp.sq.batch_error = EOPNOTSUPP;
 	if (qp.sq.batch_error)
 		return nullptr;
 	auto *wqe = next_slot<srnic_send_wqe>(qp.sq);
@@ -165,12 +199,30 @@ void wr_rdma_read(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
 	begin_rdma(ex, SRNIC_OP_READ, rkey, addr);
 }
 
+void wr_rdma_write_imm(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, __be32 imm_data)
+{
+	if (auto *wqe = begin(ex, SRNIC_OP_WRITE_IMM)) {
+		wqe->rkey = rkey;
+		wqe->remote_addr = addr;
+		put_immediate(wqe, imm_data);
+	}
+}
+
+void wr_send_imm(ibv_qp_ex *ex, __be32 imm_data)
+{
+	if (auto *wqe = begin(ex, SRNIC_OP_IMM))
+		put_immediate(wqe, imm_data);
+}
+
 void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)
 {
 	srnic_wq &sq = to_qp(ex).sq;
+	auto *wqe = current(sq);
 
-	if (auto *wqe = current(sq))
-		sq.batch_error = put_sges(sq, wqe, num_sge, sge);
+	if (!wqe)
+		return;
+	sq.batch_error = wqe->opcode == SRNIC_OP_IMM ? check_empty(num_sge, sge)
+						     : put_sges(sq, wqe, num_sge, sge);
 }
 
 void wr_set_sge(ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -187,6 +239,12 @@ void wr_set_inline_data_list(ibv_qp_ex *ex, size_t num, const ibv_data_buf *buf)
 
 	if (!wqe)
 		return;
+	if (wqe->opcode == SRNIC_OP_IMM) {
+		for (size_t i = 0; i < num; i++)
+			if (buf[i].length)
+				sq.batch_error = EOPNOTSUPP;
+		return;
+	}
 	sq.batch_error = put_inline(sq, wqe, nullptr, 0);
 	for (size_t i = 0; i < num && !sq.batch_error; i++)
 		sq.batch_error = put_inline(sq, wqe, buf[i].addr, buf[i].length);
@@ -272,6 +330,8 @@ void srnic_qp_ex_init(srnic_qp *qp)
 	ex.wr_send_inv = wr_send_inv;
 	ex.wr_rdma_write = wr_rdma_write;
 	ex.wr_rdma_read = wr_rdma_read;
+	ex.wr_rdma_write_imm = wr_rdma_write_imm;
+	ex.wr_send_imm = wr_send_imm;
 	ex.wr_set_sge = wr_set_sge;
 	ex.wr_set_sge_list = wr_set_sge_list;
 	ex.wr_set_inline_data = wr_set_inline_data;

@@ -98,6 +98,8 @@ enum srnic_opcode {
 	SRNIC_OP_READ = 4,
 	/* 5 to 7 are refused: for kernel consumers only */
 	SRNIC_OP_RECV = 8,	/* only in a CQE */
+	SRNIC_OP_WRITE_IMM = 9,	/* a Write, then Immediate Data (RFC 7306 6) */
+	SRNIC_OP_IMM = 10,	/* Immediate Data alone: no list, nothing inline */
 };
 
 #define SRNIC_WQE_SIGNALED	(1U << 0)
@@ -115,7 +117,8 @@ enum srnic_opcode {
  * @remote_addr: tagged offset at the peer (writes and reads)
  * @rkey: STag at the peer (writes and reads)
  * @inline_len: bytes of inline payload, with SRNIC_WQE_INLINE
- * @arg: operands of later operations; 0
+ * @arg: [0] is the Immediate Data of SRNIC_OP_WRITE_IMM and SRNIC_OP_IMM, 8 bytes in wire order;
+ *	else 0
  */
 struct srnic_send_wqe {
 	__aligned_u64 wr_id;
@@ -161,7 +164,7 @@ enum srnic_wc_status {
 };
 
 #define SRNIC_CQE_WITH_INV	(1U << 0)	/* imm_inv: the STag that the peer invalidated */
-#define SRNIC_CQE_WITH_IMM	(1U << 1)	/* imm_inv is immediate data */
+#define SRNIC_CQE_WITH_IMM	(1U << 1)	/* imm_inv: Immediate Data, in wire order */
 
 /**
  * struct srnic_cqe - one completion (a CQ's slot)
@@ -192,14 +195,20 @@ struct srnic_cqe {
 
 /* ---- driver-private parts of the uverbs commands ---- */
 
+#define SRNIC_FEATURE_IMMEDIATE	(1U << 0)	/* SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM */
+
 /**
  * struct srnic_alloc_ucontext_resp - response for a new context
  * @abi_version: SRNIC_ABI_VERSION
  * @device_id: index of the device
+ * @features: SRNIC_FEATURE_*; 0 of a module that does not know this field
  */
 struct srnic_alloc_ucontext_resp {
 	__u32 abi_version;
 	__u32 device_id;
+	__u32 features;
+	/* private: */
+	__u32 rsvd;
 };
 
 /**

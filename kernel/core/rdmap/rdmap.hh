@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMAP (RFC 5040): the control octet and the DDP fields of each opcode (4.1, figures 3 and 4), the
-// RDMA Read Request header (4.4), and the numbers of RDMAP's errors (4.8, figure 9).
+// RDMAP (RFC 5040): the control octet and the DDP fields of each opcode (4.1, figures 3 and 4; RFC
+// 7306 figure 2), the RDMA Read Request header (4.4), and the numbers of RDMAP's errors (4.8,
+// figure 9).
 #pragma once
 
 #include "ddp/ddp.hh"
@@ -30,7 +31,7 @@ struct Opcode {
 	bool solicited, invalidate;
 };
 
-// RFC 5040 figure 4, one row per opcode.
+// RFC 5040 figure 4 and RFC 7306 figure 2, one row per opcode.
 constexpr Opcode opcodes[] = {
 	{CORE_RDMAP_WRITE, Queue::tagged, Message::write, false, false},
 	{CORE_RDMAP_READ_REQUEST, Queue::read_request, Message::read_request, false, false},
@@ -40,8 +41,8 @@ constexpr Opcode opcodes[] = {
 	{CORE_RDMAP_SEND_SE, Queue::send, Message::send, true, false},
 	{CORE_RDMAP_SEND_SE_INV, Queue::send, Message::send, true, true},
 	{CORE_RDMAP_TERMINATE, Queue::terminate, Message::control, false, false},
-	{8, Queue::reserved, Message::control, false, false},
-	{9, Queue::reserved, Message::control, false, false},
+	{CORE_RDMAP_IMMEDIATE, Queue::send, Message::immediate, false, false},
+	{CORE_RDMAP_IMMEDIATE_SE, Queue::send, Message::immediate, true, false},
 	{10, Queue::reserved, Message::control, false, false},
 	{11, Queue::reserved, Message::control, false, false},
 	{12, Queue::reserved, Message::control, false, false},

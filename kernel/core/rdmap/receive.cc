@@ -94,6 +94,14 @@ void RdmapReceiver::start(const core_rx_params &params)
 
 // ---- Messages that RDMAP consumes ----
 
+core_rx_event RdmapReceiver::deliver_immediate(const u8 *ulpdu, u32 len)
+{
+	messages.deliver_immediate(
+		segment_of(load<UntaggedHeader>(ulpdu), len - sizeof(UntaggedHeader)),
+		ulpdu + sizeof(UntaggedHeader));
+	return CORE_RX_SEND;
+}
+
 core_rx_event RdmapReceiver::deliver_read_request(const u8 *ulpdu, u32 len)
 {
 	Verdict verdict = messages.deliver_read_request(

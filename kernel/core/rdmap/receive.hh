@@ -106,6 +106,7 @@ private:
 	void capture(const u8 *ulpdu, u32 len, Error why);
 	core_rx_event tell(const u8 *ulpdu, u32 len, Error why);
 	core_rx_event deliver_send(const u8 *ulpdu, u32 len);
+	core_rx_event deliver_immediate(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_read_request(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_terminate(const u8 *ulpdu, u32 len);
 	core_rx_event deliver(const u8 *ulpdu, u32 len, const Opcode &row);
@@ -156,6 +157,8 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 	if (segment.message == Message::send) {
 		verdict = messages.begin_send(segment, first);
 		rest = Rest::placed;
+	} else if (segment.message == Message::immediate) {
+		verdict = messages.begin_immediate(segment);
 	} else if (segment.message == Message::read_request) {
 		verdict = messages.begin_read_request(segment, CORE_READ_REQUEST_LEN);
 	} else {
@@ -189,6 +192,8 @@ inline core_rx_event RdmapReceiver::deliver(const u8 *ulpdu, u32 len, const Opco
 		return CORE_RX_WRITE;
 	if (row.message == Message::read_response)
 		return CORE_RX_READ_RESPONSE;
+	if (row.message == Message::immediate)
+		return deliver_immediate(ulpdu, len);
 	if (row.message == Message::read_request)
 		return deliver_read_request(ulpdu, len);
 	return deliver_terminate(ulpdu, len);

@@ -11,15 +11,21 @@ u32 own_len(const core_tx_msg &msg)
 {
 	u8 ignored[CORE_TERM_MAX];
 
-	return msg.request ? CORE_READ_REQUEST_LEN : core_terminate_build(msg.term, ignored);
+	return put_own(msg, ignored);
 }
 
 u32 put_own(const core_tx_msg &msg, u8 *to)
 {
-	if (msg.term)
+	switch (msg.opcode) {
+	case CORE_RDMAP_TERMINATE:
 		return core_terminate_build(msg.term, to);
-	store(to, encode(*msg.request));
-	return CORE_READ_REQUEST_LEN;
+	case CORE_RDMAP_READ_REQUEST:
+		store(to, encode(*msg.request));
+		return CORE_READ_REQUEST_LEN;
+	default:
+		__builtin_memcpy(to, msg.immediate, CORE_IMMEDIATE_LEN);
+		return CORE_IMMEDIATE_LEN;
+	}
 }
 
 } // namespace srnic

@@ -38,8 +38,6 @@ inline UntaggedHeader untagged_header(const core_tx_msg &msg, bool last)
 u32 own_len(const core_tx_msg &msg);
 u32 put_own(const core_tx_msg &msg, u8 *to);
 
-inline bool has_own(const core_tx_msg &msg) { return msg.request || msg.term; }
-
 // Writes the headers of the message's next segment; `last` is its L flag. Returns their length.
 inline u32 put_headers(const core_tx_msg &msg, bool last, u8 *to)
 {
@@ -48,7 +46,7 @@ inline u32 put_headers(const core_tx_msg &msg, bool last, u8 *to)
 		return sizeof(TaggedHeader);
 	}
 	store(to, untagged_header(msg, last));
-	if (has_own(msg)) [[unlikely]]
+	if (msg.own) [[unlikely]]
 		return u32{sizeof(UntaggedHeader)} + put_own(msg, to + sizeof(UntaggedHeader));
 	return sizeof(UntaggedHeader);
 }
@@ -67,7 +65,7 @@ inline void begin_segment(core_fpdu &fpdu, core_tx_msg &msg, u32 mulpdu)
 // The octets on the wire of that FPDU. Changes nothing.
 inline u32 segment_wire_len(const core_fpdu &fpdu, const core_tx_msg &msg, u32 mulpdu)
 {
-	u32 own = has_own(msg) ? own_len(msg) : 0;
+	u32 own = msg.own ? own_len(msg) : 0;
 
 	return fpdu_wire_len(fpdu, ddp_header_len(is_tagged(msg.opcode)) + own +
 					   cut_of(msg, mulpdu).payload);

@@ -63,7 +63,15 @@ std::vector<Row> control_rows()
 		 two_segments({.rdmap = op_send_se, .mo = 32, .payload = filler(4)})},
 	};
 
-	for (u8 opcode = 8; opcode < 16; opcode++) {
+	rows.push_back({"RFC 7306 6.3: Immediate Data have exactly 8 octets: 7", operation(0xff),
+			fpdu(Untagged{.rdmap = op_immediate, .payload = filler(7)})});
+	rows.push_back({"RFC 7306 6.3: Immediate Data have exactly 8 octets: 9", untagged(5),
+			fpdu(Untagged{.rdmap = op_immediate_se, .payload = filler(9)})});
+	rows.push_back({"RFC 7306 figure 2: Immediate Data are on queue 0, not 1", operation(6),
+			fpdu(Untagged{.rdmap = op_immediate, .qn = 1, .payload = filler(8)})});
+	rows.push_back({"RFC 7306 figure 2: Immediate Data are untagged", operation(6),
+			to_both(0xc1, op_immediate)});
+	for (u8 opcode = 10; opcode < 16; opcode++) {
 		std::string name =
 			"RFC 5040 7.2, 2: the opcode is valid: " + std::to_string(opcode);
 		u8 rdmap = 0x40 | opcode;

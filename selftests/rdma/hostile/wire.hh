@@ -114,6 +114,8 @@ enum : u8 {
 	op_send_se = 0x45,
 	op_send_se_inv = 0x46,
 	op_terminate = 0x47,
+	op_immediate = 0x48, // RFC 7306 figure 2
+	op_immediate_se = 0x49,
 };
 
 struct Tagged { // RFC 5041 figure 4
