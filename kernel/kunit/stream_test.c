@@ -396,6 +396,74 @@ static void a_send_with_invalidate_names_the_stag_that_it_was_posted_with(struct
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- Immediate Data (RFC 7306 6) ---- */
+
+static void an_inline_write_with_immediate_data_carries_both(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	u8 *octets = octets_for(test);
+	struct ib_sge sge = { .addr = (uintptr_t)octets, .length = 20 };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_WRITE_WITH_IMM,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.send_flags = IB_SEND_INLINE | IB_SEND_SIGNALED,
+			.ex.imm_data = cpu_to_be32(0x01020304) },
+		.rkey = 0x88,
+	};
+	const struct fpdu *fpdu;
+
+	KUNIT_ASSERT_EQ(test, ib_post_send(&s.qp->base, &wr.wr, NULL), 0);
+	fpdu = hear(test, &s, CORE_RDMAP_WRITE);
+	KUNIT_EXPECT_EQ(test, fpdu->len, 14 + 20);
+	KUNIT_EXPECT_MEMEQ(test, ulpdu(fpdu) + 14, octets, 20);
+	fpdu = hear(test, &s, CORE_RDMAP_IMMEDIATE);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(ulpdu(fpdu) + 18), 0x0102030400000000ULL);
+	expect_completion(test, IB_WC_RDMA_WRITE);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void an_empty_send_with_immediate_data_is_these_alone(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct ib_sge sge = { .length = 1 };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_IMM, .sg_list = &sge, .num_sge = 1,
+				 .send_flags = IB_SEND_INLINE | IB_SEND_SIGNALED,
+				 .ex.imm_data = cpu_to_be32(7) };
+	const struct fpdu *fpdu;
+
+	KUNIT_EXPECT_EQ(test, ib_post_send(&s.qp->base, &wr, NULL), -EOPNOTSUPP);
+	sge.length = 0;
+	KUNIT_ASSERT_EQ(test, ib_post_send(&s.qp->base, &wr, NULL), 0);
+	fpdu = hear(test, &s, CORE_RDMAP_IMMEDIATE);
+	KUNIT_EXPECT_EQ(test, fpdu->len, 18 + 8);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(ulpdu(fpdu) + 18), 7);
+	expect_completion(test, IB_WC_SEND);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void immediate_data_complete_a_receive(struct kunit *test)
+{
+	static const u8 data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct ib_wc wc;
+
+	post_receive(test, &s, octets_for(test));
+	say(test, &s, (struct core_tx_msg) {
+		.opcode = CORE_RDMAP_IMMEDIATE, .msn = s.send_msn++, .immediate = data,
+	}, NULL);
+	wc = next_completion(test);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV_RDMA_WITH_IMM);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, IB_WC_WITH_IMM);
+	KUNIT_EXPECT_EQ(test, wc.ex.imm_data, cpu_to_be32(0x01020304));
+	KUNIT_EXPECT_EQ(test, wc.byte_len, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 /* ---- local errors (RFC 5040 7.1, 1) ---- */
 
 /* Posts a list whose second entry has an invalid lkey: nothing may be sent. */
@@ -678,6 +746,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once),
 	KUNIT_CASE(a_peer_that_closes_and_owes_a_read_is_told_so),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
+	KUNIT_CASE(an_inline_write_with_immediate_data_carries_both),
+	KUNIT_CASE(an_empty_send_with_immediate_data_is_these_alone),
+	KUNIT_CASE(immediate_data_complete_a_receive),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
 	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),
 	KUNIT_CASE(the_sink_of_a_read_is_no_other_streams_of_its_protection_domain),

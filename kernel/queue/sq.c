@@ -299,16 +299,16 @@ static void fill_immediate(struct srnic_send_wqe *wqe, const struct ib_send_wr *
 {
 	memcpy(wqe->arg, &wr->ex.imm_data, sizeof(wr->ex.imm_data));
 	wqe->imm_inv = 0;
-	wqe->flags &= ~SRNIC_WQE_INLINE;
 }
 
-/* RFC 7306 has no message with both payload and Immediate Data. */
-static bool is_empty(const struct ib_send_wr *wr)
+/* RFC 7306 has no message with both payload and Immediate Data: nothing of a list is left. */
+static int drop_empty_list(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 {
+	wqe->flags &= ~SRNIC_WQE_INLINE;
 	for (int i = 0; i < wr->num_sge; i++)
 		if (wr->sg_list[i].length)
-			return false;
-	return true;
+			return -EOPNOTSUPP;
+	return 0;
 }
 
 static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
@@ -332,7 +332,7 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 	if (core_operation_of(opcode)->immediate)
 		fill_immediate(wqe, wr);
 	if (opcode == SRNIC_OP_IMM)
-		return is_empty(wr) ? 0 : -EOPNOTSUPP;
+		return drop_empty_list(wqe, wr);
 	if (core_operation_of(opcode)->remote) {
 		wqe->remote_addr = rdma_wr(wr)->remote_addr;
 		wqe->rkey = rdma_wr(wr)->rkey;
