@@ -69,7 +69,8 @@ constexpr u8 wire_opcode(const core_operation &op, u8 wqe_flags)
 
 static_assert(operations == SRNIC_OP_IMM + 1);
 static_assert(!operation(0).known && !operation(SRNIC_OP_RECV).known && !operation(255).known);
-static_assert(operation(SRNIC_OP_WRITE_IMM).immediate && operation(SRNIC_OP_IMM).immediate);
+static_assert(operation(SRNIC_OP_WRITE_IMM).immediate != 0 &&
+	      operation(SRNIC_OP_IMM).immediate != 0);
 static_assert(operation(SRNIC_OP_WRITE).wire == CORE_RDMAP_WRITE &&
 	      operation(SRNIC_OP_SEND).wire == CORE_RDMAP_SEND &&
 	      operation(SRNIC_OP_SEND_INV).wire == CORE_RDMAP_SEND_INV);

@@ -124,6 +124,13 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 	switch (event) {
 	case CORE_RX_SEND:
 		REQUIRE(message.rtr != receive_active);
+		if (message.is_immediate) {
+			REQUIRE(!message.invalidate && !filled);
+			what.a = u64{message.length} << 3 | message.solicited << 2;
+			memcpy(&what.b, message.immediate, sizeof(message.immediate));
+			receive_active = false;
+			break;
+		}
 		REQUIRE(!message.rtr || (!message.length && fpdus == 0));
 		REQUIRE(message.rtr || message.length == filled);
 		what.a = message.length << 3 | message.solicited << 2 |

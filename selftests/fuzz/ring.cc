@@ -63,11 +63,15 @@ void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 
 	if (core_send_wqe_check(wqe, slot_size, kernel, &length) != CORE_WQE_OK)
 		return;
-	REQUIRE(wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR);
-	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ);
+	const bool immediate = wqe->opcode == SRNIC_OP_WRITE_IMM || wqe->opcode == SRNIC_OP_IMM;
+
+	REQUIRE((wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR) || immediate);
+	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || immediate);
+	REQUIRE(wqe->opcode != SRNIC_OP_IMM || (!wqe->num_sge && !length));
 	REQUIRE(!(wqe->flags & ~15));
 	if (wqe->flags & SRNIC_WQE_INLINE) {
-		REQUIRE(wqe->opcode < SRNIC_OP_READ && !wqe->num_sge);
+		REQUIRE(wqe->opcode < SRNIC_OP_READ || wqe->opcode == SRNIC_OP_WRITE_IMM);
+		REQUIRE(!wqe->num_sge);
 		REQUIRE(length == wqe->inline_len && length <= SRNIC_MAX_INLINE &&
 			sizeof(*wqe) + length <= slot_size);
 	} else {
