@@ -100,34 +100,22 @@ constexpr u32 rtr_stag = 1;
 
 // ---- Immediate Data (RFC 7306 6) ----
 
-u8 immediate_opcode(u8 wqe_flags)
+// They are sent right behind the message that begins now, or alone if none does.
+[[gnu::noinline]] void keep_tail(core_tx &tx, const srnic_send_wqe &wqe)
 {
-	return wqe_flags & SRNIC_WQE_SOLICITED ? CORE_RDMAP_IMMEDIATE_SE : CORE_RDMAP_IMMEDIATE;
+	tx.tail = wire_opcode(operation(SRNIC_OP_IMM), wqe.flags);
+	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
 }
 
-[[gnu::noinline]] void start_immediate(core_tx &tx, u8 opcode)
+[[gnu::noinline]] void start_tail(core_tx &tx)
 {
 	core_tx_msg msg{};
 
-	msg.opcode = opcode;
+	msg.opcode = tx.tail;
 	msg.msn = ++tx.send_msn;
 	msg.immediate = tx.immediate;
-	begin(tx, msg, true);
-}
-
-void start_tail(core_tx &tx)
-{
-	u8 opcode = tx.tail;
-
 	tx.tail = CORE_RDMAP_NONE;
-	start_immediate(tx, opcode);
-}
-
-// It goes out right behind the message that begins now.
-[[gnu::noinline]] void keep_tail(core_tx &tx, const srnic_send_wqe &wqe)
-{
-	tx.tail = immediate_opcode(wqe.flags);
-	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
+	begin(tx, msg, true);
 }
 
 // ---- requests ----
@@ -174,8 +162,8 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	case CORE_HANDLE_SEND:
 		return start_send(tx, op, wqe, length);
 	case CORE_HANDLE_IMMEDIATE:
-		__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
-		return start_immediate(tx, wire_opcode(op, wqe.flags));
+		keep_tail(tx, wqe);
+		return start_tail(tx);
 	case CORE_HANDLE_READ:
 		return start_read(tx,
 				  op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,

@@ -133,17 +133,33 @@ void srnic_cq_tell(const struct srnic_cq_batch *batch)
 		cq->base.comp_handler(&cq->base, cq->base.cq_context);
 }
 
-void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited)
+/* False if it is not added, for want of room. */
+static bool push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
+		 enum srnic_flush how)
 {
 	struct srnic_cq_batch batch;
 	unsigned long flags;
+	bool waits;
 
 	local_irq_save(flags);
 	srnic_cq_begin(&batch, cq);
-	srnic_cq_add(&batch, cqe, solicited);
+	waits = how == SRNIC_FLUSH_WAIT && !srnic_cq_room(&batch);
+	if (!waits)
+		srnic_cq_add(&batch, cqe, solicited);
 	srnic_cq_end(&batch);
 	local_irq_restore(flags);
 	srnic_cq_tell(&batch);
+	return !waits;
+}
+
+void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited)
+{
+	push(cq, cqe, solicited, SRNIC_FLUSH_LOSE);
+}
+
+bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic_flush how)
+{
+	return push(cq, cqe, false, how);
 }
 
 /*

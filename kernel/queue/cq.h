@@ -56,12 +56,22 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *base)
 void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user);
 void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user);
 
+/* How to flush requests when the CQ has no room for their completions. */
+enum srnic_flush {
+	SRNIC_FLUSH_WAIT,	/* they stay queued until the CQ was polled */
+	SRNIC_FLUSH_LOSE,	/* the CQ overruns */
+};
+
 /*
  * Adds a completion and calls the handler if the CQ is armed for it (for SRNIC_CQ_ARM_SOLICITED:
  * solicited, or an error). Any context. A full ring loses the entry: raises IB_EVENT_CQ_ERR and
  * calls all users' overrun().
  */
 void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited);
+/*
+ * The same for a flushed request, as `how` says. False if it has to wait for room. Any context.
+ */
+bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic_flush how);
 
 /* Adds several completions, for a caller that holds locks under which no handler may run. */
 struct srnic_cq_batch {
@@ -81,12 +91,6 @@ void srnic_cq_refuse(struct srnic_cq_batch *batch);
 void srnic_cq_end(struct srnic_cq_batch *batch);
 /* Calls the handlers. No queue's lock held. */
 void srnic_cq_tell(const struct srnic_cq_batch *batch);
-
-/* How to flush requests when the CQ has no room for their completions. */
-enum srnic_flush {
-	SRNIC_FLUSH_WAIT,	/* they stay queued until the CQ was polled */
-	SRNIC_FLUSH_LOSE,	/* the CQ overruns */
-};
 
 /* verbs */
 int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,

@@ -88,41 +88,34 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 	srnic_cq_push(rq->cq, &cqe, message->solicited);
 }
 
-void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err)
+static struct srnic_cqe failed(const struct srnic_rq *rq, u64 wr_id, u8 status, u32 vendor_err)
 {
-	receive->active = false;
-	srnic_cq_push(rq->cq, &(struct srnic_cqe) {
-		.wr_id = srnic_receive_wqe(receive)->wr_id,
+	return (struct srnic_cqe) {
+		.wr_id = wr_id,
 		.qp_num = rq->qp_num,
 		.opcode = SRNIC_OP_RECV,
 		.status = status,
 		.vendor_err = vendor_err,
-	}, false);
+	};
+}
+
+void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err)
+{
+	struct srnic_cqe cqe =
+		failed(rq, srnic_receive_wqe(receive)->wr_id, status, vendor_err);
+
+	receive->active = false;
+	srnic_cq_push(rq->cq, &cqe, false);
 }
 
 bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
 			  enum srnic_flush how)
 {
-	const struct srnic_cqe cqe = {
-		.wr_id = srnic_receive_wqe(receive)->wr_id,
-		.qp_num = rq->qp_num,
-		.opcode = SRNIC_OP_RECV,
-		.status = SRNIC_WC_FLUSH_ERR,
-	};
-	struct srnic_cq_batch batch;
-	unsigned long flags;
+	struct srnic_cqe cqe =
+		failed(rq, srnic_receive_wqe(receive)->wr_id, SRNIC_WC_FLUSH_ERR, 0);
 
-	if (!receive->active)
-		return true;
-	local_irq_save(flags);
-	srnic_cq_begin(&batch, rq->cq);
-	if (how == SRNIC_FLUSH_LOSE || srnic_cq_room(&batch)) {
-		srnic_cq_add(&batch, &cqe, false);
-		receive->active = false;
-	}
-	srnic_cq_end(&batch);
-	local_irq_restore(flags);
-	srnic_cq_tell(&batch);
+	if (receive->active)
+		receive->active = !srnic_cq_flush(rq->cq, &cqe, how);
 	return !receive->active;
 }
 
@@ -139,12 +132,8 @@ static u32 flush_chunk(struct srnic_rq *rq, struct srnic_cq_batch *batch, u32 ma
 	srnic_cq_begin(batch, rq->cq);
 	for (; n < max && pending(rq); n++) {
 		const struct srnic_recv_wqe *slot = srnic_ring_slot(&rq->ring, rq->taken);
-		struct srnic_cqe cqe = {
-			.wr_id = READ_ONCE(slot->wr_id),
-			.qp_num = rq->qp_num,
-			.opcode = SRNIC_OP_RECV,
-			.status = SRNIC_WC_FLUSH_ERR,
-		};
+		struct srnic_cqe cqe =
+			failed(rq, READ_ONCE(slot->wr_id), SRNIC_WC_FLUSH_ERR, 0);
 
 		*full = how == SRNIC_FLUSH_WAIT && !srnic_cq_room(batch);
 		if (*full)

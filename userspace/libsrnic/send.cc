@@ -80,10 +80,10 @@ void put_immediate(srnic_send_wqe *wqe, __be32 imm_data)
 
 // RFC 7306 has no message with both payload and Immediate Data: a Send with Immediate Data is one
 // without payload.
-int check_empty(size_t num_sge, const ibv_sge *sge)
+template <class Piece> int check_empty(size_t num, const Piece *pieces)
 {
-	for (size_t i = 0; i < num_sge; i++)
-		if (sge[i].length)
+	for (size_t i = 0; i < num; i++)
+		if (pieces[i].length)
 			return EOPNOTSUPP;
 	return 0;
 }
@@ -166,12 +166,15 @@ srnic_send_wqe *current(srnic_wq &sq)
 	return slot_at<srnic_send_wqe>(sq.ring, sq.next - 1);
 }
 
-void begin_rdma(ibv_qp_ex *ex, u8 opcode, uint32_t rkey, uint64_t remote_addr)
+srnic_send_wqe *begin_rdma(ibv_qp_ex *ex, u8 opcode, uint32_t rkey, uint64_t remote_addr)
 {
-	if (auto *wqe = begin(ex, opcode)) {
+	auto *wqe = begin(ex, opcode);
+
+	if (wqe) {
 		wqe->rkey = rkey;
 		wqe->remote_addr = remote_addr;
 	}
+	return wqe;
 }
 
 void wr_start(ibv_qp_ex *ex)
@@ -201,11 +204,8 @@ void wr_rdma_read(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
 
 void wr_rdma_write_imm(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, __be32 imm_data)
 {
-	if (auto *wqe = begin(ex, SRNIC_OP_WRITE_IMM)) {
-		wqe->rkey = rkey;
-		wqe->remote_addr = addr;
+	if (auto *wqe = begin_rdma(ex, SRNIC_OP_WRITE_IMM, rkey, addr))
 		put_immediate(wqe, imm_data);
-	}
 }
 
 void wr_send_imm(ibv_qp_ex *ex, __be32 imm_data)
@@ -240,9 +240,7 @@ void wr_set_inline_data_list(ibv_qp_ex *ex, size_t num, const ibv_data_buf *buf)
 	if (!wqe)
 		return;
 	if (wqe->opcode == SRNIC_OP_IMM) {
-		for (size_t i = 0; i < num; i++)
-			if (buf[i].length)
-				sq.batch_error = EOPNOTSUPP;
+		sq.batch_error = check_empty(num, buf);
 		return;
 	}
 	sq.batch_error = put_inline(sq, wqe, nullptr, 0);

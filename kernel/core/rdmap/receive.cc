@@ -17,10 +17,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 
 [[gnu::cold]] void RdmapReceiver::capture(const u8 *ulpdu, u32 len, Error why)
 {
-	term = {};
-	term.layer = why.layer;
-	term.etype = why.etype;
-	term.code = why.code;
+	term = terminate_of(why);
 	if (why.included == Included::nothing)
 		return;
 	term.has_ddp = 1;

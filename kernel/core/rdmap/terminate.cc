@@ -108,12 +108,8 @@ u32 core_terminate_code(const struct core_terminate *term)
 
 void core_terminate_of_host(enum core_host_error what, struct core_terminate *out)
 {
-	const Error why = what == CORE_HOST_LLP_LOST ? error(LlpError::closed) : local_catastrophic;
-
-	*out = {};
-	out->layer = why.layer;
-	out->etype = why.etype;
-	out->code = why.code;
+	*out = terminate_of(what == CORE_HOST_LLP_LOST ? error(LlpError::closed)
+						       : local_catastrophic);
 }
 
 enum core_fault core_terminate_fault(const struct core_terminate *sent)
@@ -188,7 +184,6 @@ void core_terminate_read(const struct core_read_request *request, u32 msn, u32 s
 			 enum core_region_verdict verdict, struct core_terminate *out)
 {
 	core_read_request left = *request;
-	Error why = region_error(Message::read_request, verdict_of(verdict));
 	UntaggedHeader header = {DdpControl::make(false, true),
 				 RdmapControl::make(CORE_RDMAP_READ_REQUEST).octet,
 				 be<u32>::from_host(0),
@@ -199,10 +194,7 @@ void core_terminate_read(const struct core_read_request *request, u32 msn, u32 s
 	left.sink_to += sent;
 	left.source_to += sent;
 	left.length -= sent;
-	*out = {};
-	out->layer = why.layer;
-	out->etype = why.etype;
-	out->code = why.code;
+	*out = terminate_of(region_error(Message::read_request, verdict_of(verdict)));
 	out->has_ddp = out->has_rdmap = 1;
 	out->ddp_header_len = sizeof(header);
 	out->ddp_len = sizeof(header) + CORE_READ_REQUEST_LEN;

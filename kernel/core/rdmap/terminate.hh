@@ -36,6 +36,17 @@ constexpr Error no_error = {0xff, 0, 0, Included::nothing};
 // RFC 5040 figure 9: error type 0 of layer RDMAP, with any code and no header.
 constexpr Error local_catastrophic = {CORE_LAYER_RDMAP, 0, 0, Included::nothing};
 
+// The Terminate for it, without the headers that it may include.
+constexpr core_terminate terminate_of(const Error &why)
+{
+	core_terminate term{};
+
+	term.layer = why.layer;
+	term.etype = why.etype;
+	term.code = why.code;
+	return term;
+}
+
 // Only an RDMA Read Request has its RDMA header included.
 constexpr Error error(ProtectionError code, bool read_request)
 {

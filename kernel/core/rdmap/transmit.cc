@@ -11,7 +11,14 @@ u32 own_len(const core_tx_msg &msg)
 {
 	u8 ignored[CORE_TERM_MAX];
 
-	return put_own(msg, ignored);
+	switch (msg.opcode) {
+	case CORE_RDMAP_TERMINATE:
+		return core_terminate_build(msg.term, ignored);
+	case CORE_RDMAP_READ_REQUEST:
+		return CORE_READ_REQUEST_LEN;
+	default:
+		return CORE_IMMEDIATE_LEN;
+	}
 }
 
 u32 put_own(const core_tx_msg &msg, u8 *to)
