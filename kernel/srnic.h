@@ -75,6 +75,8 @@ struct srnic_dev_connections {
  * @srq_ids: numbers of SRQs, likewise
  * @crc: sysfs mpa_crc: use CRCs (RFC 5044 4.4); read by connection setup
  * @markers: sysfs mpa_markers: receive markers (RFC 5044 4.3); read by connection setup
+ * @swap: sysfs rdmap_swap: allow peers the Swap of draft-ietf-storm-rdmap-ext-01; read when a QP
+ *	starts
  * @peer_timeout: sysfs peer_timeout: seconds until a peer that does not answer counts as gone; 0:
  *	TCP's own time. Read when a QP starts, and when modify_qp changes its timeout
  * @index: small number, unique among the module's devices
@@ -97,6 +99,7 @@ struct srnic_dev {
 	struct ida srq_ids;
 	bool crc;
 	bool markers;
+	bool swap;
 	u32 peer_timeout;
 	int index;
 	struct srnic_dev_connections connections;

@@ -372,6 +372,8 @@ struct core_refusal core_terminate_refusal(const struct core_terminate *received
 #define CORE_READ_REQUEST_LEN	28	/* RFC 5040 4.4 */
 
 #define CORE_IMMEDIATE_LEN	8	/* RFC 7306 6.2 */
+#define CORE_ATOMIC_REQUEST_LEN	52	/* RFC 7306 5.2.1 */
+#define CORE_ATOMIC_RESPONSE_LEN	12	/* RFC 7306 5.2.2 */
 
 /* RDMAP opcodes (RFC 5040 figure 4). */
 enum core_rdmap_opcode {
@@ -385,6 +387,8 @@ enum core_rdmap_opcode {
 	CORE_RDMAP_TERMINATE = 7,
 	CORE_RDMAP_IMMEDIATE = 8,	/* RFC 7306 figure 2 */
 	CORE_RDMAP_IMMEDIATE_SE = 9,
+	CORE_RDMAP_ATOMIC_REQUEST = 10,
+	CORE_RDMAP_ATOMIC_RESPONSE = 11,
 	CORE_RDMAP_NONE = 0xff,
 };
 
@@ -392,6 +396,61 @@ enum core_rdmap_opcode {
 struct core_read_request {
 	u32 sink_stag, length, source_stag;
 	u64 sink_to, source_to;
+};
+
+/* Atomic operation codes (RFC 7306 figure 5); SWAP is draft-ietf-storm-rdmap-ext-01's. */
+enum core_atomic_code {
+	CORE_ATOMIC_FETCH_ADD = 0,
+	CORE_ATOMIC_SWAP = 1,
+	CORE_ATOMIC_CMP_SWAP = 2,
+};
+
+/**
+ * struct core_atomic - an atomic operation (RFC 7306 5.1)
+ * @code: enum core_atomic_code
+ * @data: to add, or to swap in
+ * @mask: FETCH_ADD: the top bits of fields, out of which nothing is carried; CMP_SWAP: the bits to
+ *	swap
+ * @compare: CMP_SWAP: with what
+ * @compare_mask: CMP_SWAP: the bits to compare
+ */
+struct core_atomic {
+	u8 code;
+	u64 data, mask;
+	u64 compare, compare_mask;
+};
+
+/* What an Atomic Request asks for (RFC 7306 5.2.1). */
+struct core_atomic_request {
+	u32 id, stag;
+	u64 to;
+	struct core_atomic op;
+};
+
+/* An Atomic Response (RFC 7306 5.2.2): the identifier of its request, and the word as it was. */
+struct core_atomic_response {
+	u32 id;
+	u64 original;
+};
+
+/*
+ * Does it, at once as far as anybody can see, and returns the word as it was (RFC 7306 5.3). word:
+ * aligned, in host byte order.
+ */
+u64 core_atomic_execute(const struct core_atomic *op, u64 *word);
+
+/* What a peer has asked of memory here, to be answered in order. */
+enum core_asked_kind {
+	CORE_ASKED_READ,
+	CORE_ASKED_ATOMIC,	/* done: only the response is due */
+};
+
+struct core_asked {
+	u8 kind;	/* enum core_asked_kind */
+	union {
+		struct core_read_request read;
+		struct core_atomic_response atomic;
+	};
 };
 
 /* One outgoing message, and how much of it was segmented. */
@@ -410,6 +469,8 @@ struct core_tx_msg {
 		const struct core_read_request *request;	/* READ_REQUEST */
 		const struct core_terminate *term;		/* TERMINATE */
 		const u8 *immediate;	/* IMMEDIATE, IMMEDIATE_SE: CORE_IMMEDIATE_LEN octets */
+		const struct core_atomic_request *atomic;		/* ATOMIC_REQUEST */
+		const struct core_atomic_response *original;	/* ATOMIC_RESPONSE */
 	};
 };
 
@@ -483,6 +544,7 @@ void core_crc_field(u32 crc, u8 out[4]);
 #define CORE_ACCESS_LOCAL_WRITE	(1U << 0)
 #define CORE_ACCESS_REMOTE_WRITE	(1U << 1)
 #define CORE_ACCESS_REMOTE_READ	(1U << 2)
+#define CORE_ACCESS_REMOTE_ATOMIC	(1U << 3)
 
 /* The grant of an STag: a snapshot, taken while the host holds the region. */
 struct core_region {
@@ -499,6 +561,7 @@ enum core_region_verdict {
 	CORE_REGION_ACCESS,
 	CORE_REGION_FOREIGN,		/* of another protection domain or stream */
 	CORE_REGION_WRAP,
+	CORE_REGION_ALIGNMENT,		/* of an atomic operation (RFC 7306 8.2) */
 };
 
 /* May a QP of this pd access [to, to + len) with these rights? Checks for overflow. */
@@ -570,7 +633,9 @@ enum core_rx_event {
 	CORE_RX_MORE = 0,
 	CORE_RX_SEND,		/* a Send or Immediate Data was delivered: core_rx_delivered() */
 	CORE_RX_WRITE,		/* the last segment of an RDMA Write was placed */
-	CORE_RX_READ_REQUEST,	/* a valid one was delivered: core_rx_read_request() */
+	CORE_RX_READ_REQUEST,	/* a valid one was delivered: core_rx_asked() */
+	CORE_RX_ATOMIC_REQUEST,	/* one was delivered, and is done: core_rx_asked() */
+	CORE_RX_ATOMIC_RESPONSE, /* of the oldest outstanding read or atomic: core_rx_original() */
 	CORE_RX_READ_RESPONSE,	/* the oldest outstanding read is complete */
 	CORE_RX_TERMINATE,	/* the peer sent core_rx_terminate(); the stream is over */
 	CORE_RX_ERROR,		/* an error: send core_rx_terminate(); the stream is over */
@@ -602,6 +667,7 @@ struct core_rx_message {
  * @crc: check CRCs
  * @markers: check and strip markers
  * @rtr: responder in peer-to-peer mode: RTR types allowed as the first FPDU
+ * @swaps: the draft's Swap is allowed to the peer
  * @first_msn: of the peer's first Send, and of its first RDMA Read Request
  */
 struct core_rx_params {
@@ -611,9 +677,10 @@ struct core_rx_params {
 	u8 crc;
 	u8 markers;
 	u8 rtr;
+	u8 swaps;
 };
 
-#define CORE_RX_STATE 344
+#define CORE_RX_STATE 376
 
 /* Allocated by the host; private to the core. One caller at a time. */
 struct core_rx {
@@ -645,7 +712,9 @@ bool core_rx_between(const struct core_rx *rx);
 /* Complete, valid FPDUs so far. */
 u64 core_rx_fpdus(const struct core_rx *rx);
 const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
-const struct core_read_request *core_rx_read_request(const struct core_rx *rx);
+const struct core_asked *core_rx_asked(const struct core_rx *rx);
+/* The word as it was at the peer, in host byte order. */
+u64 core_rx_original(const struct core_rx *rx);
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx);
 
 /* ---- Transmit: scheduling (RFC 5040 5.1 to 5.5) ---- */
@@ -681,12 +750,14 @@ struct core_tx_params {
  * @may_take: requests that may still be taken while @closing
  * @send_msn: MSN of the last message sent to queue 0
  * @read_msn: MSN of the last message sent to queue 1
+ * @atomic_msn: MSN of the last message sent to queue 3
  * @answered: the peer's reads whose response is built
  * @before: octets of *@turn that were sent before this FPDU
  * @local: the message that this end began: a request, an RTR or a Terminate
  * @answer: the Read Response to @asked. It takes turns with @local (@answer_next) by FPDU, unless
  *	both are tagged: then by message
  * @request: the Read Request in @local
+ * @atomic: the Atomic Request in @local
  * @asked: the Read Request that @answer answers
  * @fpdu: the FPDU being built
  * @turn: the message of the next FPDU: @local or @answer
@@ -708,12 +779,14 @@ struct core_tx {
 	u8 immediate[CORE_IMMEDIATE_LEN];
 	u8 closing, peer_closed;
 	u32 may_take;
-	u32 send_msn, read_msn;
+	u32 send_msn, read_msn, atomic_msn;
 	u32 answered;
 	u32 before;
 	struct core_tx_msg *turn;
 	struct core_tx_msg local, answer;
-	struct core_read_request request, asked;
+	struct core_read_request request;
+	struct core_atomic_request atomic;
+	struct core_asked asked;
 	struct core_fpdu fpdu;
 };
 
@@ -764,6 +837,7 @@ struct core_read_sink {
 	u64 to;			/* TO of its first octet */
 	u32 length;
 	u32 placed;		/* octets placed so far; the host advances it */
+	u8 atomic;		/* an atomic operation; @stag is its Request Identifier */
 };
 
 /* Snapshot of the region of this STag; false: no such STag, or not valid. */
@@ -775,6 +849,12 @@ bool core_host_region(void *ctx, u32 stag, struct core_region *out);
 enum core_take core_host_receive(void *ctx, u32 *room);
 /* The oldest outstanding read; false if there is none. */
 bool core_host_read_sink(void *ctx, struct core_read_sink *out);
+/*
+ * Checks the region for CORE_ACCESS_REMOTE_ATOMIC on the eight octets at request->to, and that they
+ * are aligned in memory; then core_atomic_execute() on them, and *original.
+ */
+enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_request *request,
+					  u64 *original);
 /* Is there room for one more inbound RDMA Read Request (IRD)? */
 bool core_host_read_room(void *ctx);
 /* Has the peer sent a valid FPDU? A responder asks until it has. */
@@ -800,6 +880,7 @@ u32 core_host_random(void *ctx);
 enum core_read_kind {
 	CORE_READ_REQUEST,	/* the sink is the list of the request taken last */
 	CORE_READ_INVALIDATE,	/* the same, and its only entry is invalidated at the end */
+	CORE_READ_ATOMIC,	/* an atomic operation; the request taken last is its sink */
 	CORE_READ_RTR,		/* without a request (RFC 6581 9.2) */
 };
 
@@ -812,7 +893,7 @@ u32 core_host_reads(void *ctx);
  */
 bool core_host_wait_for_reads(void *ctx, u32 most);
 /* The peer's oldest Read Request not answered yet; false if there is none. */
-bool core_host_next_read(void *ctx, struct core_read_request *out);
+bool core_host_next_read(void *ctx, struct core_asked *out);
 /* The response to it is built. */
 void core_host_answered(void *ctx);
 /* The stream ends with this Terminate: the host calls core_tx_terminate(). */
@@ -839,6 +920,7 @@ enum core_handler {
 	CORE_HANDLE_SEND,
 	CORE_HANDLE_READ,
 	CORE_HANDLE_IMMEDIATE,
+	CORE_HANDLE_ATOMIC,
 	CORE_HANDLE_LOCAL_INVALIDATE,
 	CORE_HANDLE_REGISTER,
 };

@@ -11,7 +11,8 @@ void MessageReceiver::start(const core_rx_params &params)
 	ctx = params.ctx;
 	pd = params.pd;
 	rtr = params.rtr;
-	send_msn = read_msn = params.first_msn;
+	swaps = params.swaps;
+	send_msn = read_msn = atomic_msn = params.first_msn;
 }
 
 // RFC 5040 7.2, 4. With zero length the source must not be checked (5.2.1).
@@ -33,8 +34,54 @@ Verdict MessageReceiver::deliver_read_request(const core_read_request &wanted)
 
 	if (verdict != Verdict::good)
 		return verdict;
-	request = wanted;
+	request.kind = CORE_ASKED_READ;
+	request.read = wanted;
 	read_msn++;
+	return Verdict::good;
+}
+
+// ---- Atomic operations ----
+
+// RFC 7306 5.4 rules 3, 5 and 8: in the order of delivery, each when it is delivered and never
+// again; only its response waits for its turn.
+Verdict MessageReceiver::deliver_atomic_request(const core_atomic_request &wanted)
+{
+	const u8 code = wanted.op.code;
+	u64 original = 0;
+	Verdict verdict;
+
+	if (code != CORE_ATOMIC_FETCH_ADD && code != CORE_ATOMIC_CMP_SWAP &&
+	    !(code == CORE_ATOMIC_SWAP && swaps))
+		return Verdict::unsupported;
+	verdict = verdict_of(core_host_atomic(ctx, &wanted, &original));
+	if (verdict != Verdict::good)
+		return verdict;
+	request.kind = CORE_ASKED_ATOMIC;
+	request.atomic = {wanted.id, original};
+	read_msn++;
+	return Verdict::good;
+}
+
+Verdict MessageReceiver::begin_atomic_response(const Segment &segment)
+{
+	Verdict verdict = check_whole(segment, atomic_msn, CORE_ATOMIC_RESPONSE_LEN,
+				      CORE_ATOMIC_RESPONSE_LEN);
+	core_read_sink sink;
+
+	if (verdict != Verdict::good)
+		return verdict;
+	return core_host_read_sink(ctx, &sink) && sink.atomic ? Verdict::good : Verdict::no_read;
+}
+
+// RFC 7306 5.2.2 rule 7. The request may have gone meanwhile only with the stream.
+Verdict MessageReceiver::deliver_atomic_response(const core_atomic_response &response)
+{
+	core_read_sink sink;
+
+	if (!core_host_read_sink(ctx, &sink) || !sink.atomic || response.id != sink.stag)
+		return Verdict::no_read;
+	atomic_msn++;
+	atomic_original = response.original;
 	return Verdict::good;
 }
 

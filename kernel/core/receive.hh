@@ -23,6 +23,7 @@ enum class Verdict : u8 {
 	no_access = CORE_REGION_ACCESS,
 	foreign = CORE_REGION_FOREIGN,
 	wraps = CORE_REGION_WRAP,
+	misaligned = CORE_REGION_ALIGNMENT,
 	// The message and its buffer.
 	wrong_msn,    // not the next MSN
 	wrong_offset, // not the next MO
@@ -32,6 +33,7 @@ enum class Verdict : u8 {
 	no_read,      // a Read Response without payload, and no read is outstanding
 	no_buffer,    // no receive is posted, or more reads than the IRD allows
 	too_long,     // for its buffer
+	unsupported,  // an atomic operation code
 	local,	      // not the peer's fault
 };
 
@@ -89,8 +91,15 @@ public:
 	void deliver_send(const Segment &last);
 	void deliver_immediate(const Segment &segment, const u8 *data);
 	Verdict deliver_read_request(const core_read_request &wanted);
+
+	// RFC 7306 5.2: Atomic Requests come among Read Requests, their responses on a queue of
+	// their own.
+	Verdict deliver_atomic_request(const core_atomic_request &wanted);
+	Verdict begin_atomic_response(const Segment &segment);
+	Verdict deliver_atomic_response(const core_atomic_response &response);
 	const core_rx_message &message() const { return delivered; }
-	const core_read_request &read_request() const { return request; }
+	const core_asked &asked() const { return request; }
+	u64 original() const { return atomic_original; }
 
 private:
 	bool is_rtr(const Segment &segment, bool first) const;
@@ -104,12 +113,14 @@ private:
 	u8 receive_type;
 	u32 receive_len;  // bytes of the receive in progress used by segments so far
 	u32 receive_room; // its capacity
-	u32 send_msn, read_msn;
+	u32 send_msn, read_msn, atomic_msn;
+	bool swaps;
 	u32 written;	 // octets of the last RDMA Write, and nothing on queue 0 since;
 	bool write_over; //	its last segment has come
 	core_place where;
 	core_rx_message delivered;
-	core_read_request request;
+	core_asked request;
+	u64 atomic_original;
 };
 
 // ---- Tagged buffers (RFC 5041 5.1.1) ----
@@ -137,7 +148,7 @@ inline Verdict MessageReceiver::begin_read_response(const Segment &segment)
 	Verdict verdict = Verdict::good;
 	core_read_sink sink;
 
-	if (!core_host_read_sink(ctx, &sink)) [[unlikely]]
+	if (!core_host_read_sink(ctx, &sink) || sink.atomic) [[unlikely]]
 		return segment.length ? Verdict::stag_invalid : Verdict::no_read;
 	if (segment.length)
 		verdict = check_sink(sink, segment);

@@ -61,10 +61,12 @@ const struct core_rx_message *core_rx_delivered(const struct core_rx *rx)
 	return &layers(rx).upper.messages.message();
 }
 
-const struct core_read_request *core_rx_read_request(const struct core_rx *rx)
+const struct core_asked *core_rx_asked(const struct core_rx *rx)
 {
-	return &layers(rx).upper.messages.read_request();
+	return &layers(rx).upper.messages.asked();
 }
+
+u64 core_rx_original(const struct core_rx *rx) { return layers(rx).upper.messages.original(); }
 
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx)
 {

@@ -8,7 +8,16 @@
 namespace srnic {
 
 // The purpose of a message. Control: a message of the wire format itself.
-enum class Message : u8 { write, read_response, send, immediate, read_request, control };
+enum class Message : u8 {
+	write,
+	read_response,
+	send,
+	immediate,
+	read_request,
+	atomic_request,
+	atomic_response,
+	control,
+};
 
 struct Segment {
 	Message message;

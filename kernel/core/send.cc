@@ -52,7 +52,7 @@ void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 	core_terminate term;
 
 	tx.stopped = 1;
-	core_terminate_read(&tx.asked, tx.answered + first_msn, tx.before, verdict, &term);
+	core_terminate_read(&tx.asked.read, tx.answered + first_msn, tx.before, verdict, &term);
 	core_host_terminate(host(tx), &term);
 }
 
@@ -118,6 +118,40 @@ constexpr u32 rtr_stag = 1;
 	begin(tx, msg, true);
 }
 
+// ---- atomic operations (RFC 7306 5.2.1) ----
+
+// Figure 5: fields that an operation does not use are zero, and masks all ones.
+core_atomic operands(const srnic_send_wqe &wqe)
+{
+	switch (wqe.opcode) {
+	case SRNIC_OP_FETCH_ADD:
+	case SRNIC_OP_MASKED_FETCH_ADD:
+		return {CORE_ATOMIC_FETCH_ADD, wqe.arg[0], wqe.arg[1], 0, ~u64{0}};
+	case SRNIC_OP_CMP_SWAP:
+	case SRNIC_OP_MASKED_CMP_SWAP:
+		return {CORE_ATOMIC_CMP_SWAP, wqe.arg[0], wqe.arg[1], wqe.arg[2], wqe.arg[3]};
+	default:
+		return {CORE_ATOMIC_SWAP, wqe.arg[0], ~u64{0}, 0, ~u64{0}};
+	}
+}
+
+// The Request Identifier is hard to guess: nobody but the peer answers.
+void start_atomic(core_tx &tx, const srnic_send_wqe &wqe)
+{
+	core_read_sink sink{};
+	core_tx_msg msg{};
+
+	sink.stag = core_host_random(host(tx));
+	sink.length = sizeof(u64);
+	sink.atomic = 1;
+	tx.atomic = {sink.stag, wqe.rkey, wqe.remote_addr, operands(wqe)};
+	msg.opcode = CORE_RDMAP_ATOMIC_REQUEST;
+	msg.msn = ++tx.read_msn;
+	msg.atomic = &tx.atomic;
+	begin(tx, msg, true);
+	core_host_expect_read(host(tx), &sink, CORE_READ_ATOMIC);
+}
+
 // ---- requests ----
 
 void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
@@ -168,6 +202,8 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 		return start_read(tx,
 				  op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,
 				  length, wqe.rkey, wqe.remote_addr);
+	case CORE_HANDLE_ATOMIC:
+		return start_atomic(tx, wqe);
 	case CORE_HANDLE_LOCAL_INVALIDATE:
 		return done_here(tx, core_host_local_invalidate(host(tx), wqe.imm_inv));
 	case CORE_HANDLE_REGISTER:
@@ -183,6 +219,8 @@ u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_w
 	if (core_send_wqe_check(&wqe, tx.params.slot_size, tx.params.kernel, &length) !=
 	    CORE_WQE_OK)
 		return SRNIC_WC_LOC_QP_OP_ERR;
+	if (op.handler == CORE_HANDLE_ATOMIC && length < sizeof(u64)) [[unlikely]]
+		return SRNIC_WC_LOC_LEN_ERR;
 	if (wqe.num_sge && !core_host_verify_list(host(tx), access))
 		return SRNIC_WC_LOC_PROT_ERR;
 	return is_read(op) && !tx.params.ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
@@ -248,11 +286,17 @@ bool start_answer(core_tx &tx)
 	if (tx.stopped || !core_host_next_read(host(tx), &tx.asked))
 		return false;
 	tx.answer = {};
-	tx.answer.opcode = CORE_RDMAP_READ_RESPONSE;
-	tx.answer.length = tx.asked.length;
-	tx.answer.stag = tx.asked.sink_stag;
-	tx.answer.to = tx.asked.sink_to;
 	tx.answer_active = 1;
+	if (tx.asked.kind == CORE_ASKED_ATOMIC) {
+		tx.answer.opcode = CORE_RDMAP_ATOMIC_RESPONSE;
+		tx.answer.msn = ++tx.atomic_msn;
+		tx.answer.original = &tx.asked.atomic;
+		return true;
+	}
+	tx.answer.opcode = CORE_RDMAP_READ_RESPONSE;
+	tx.answer.length = tx.asked.read.length;
+	tx.answer.stag = tx.asked.read.sink_stag;
+	tx.answer.to = tx.asked.read.sink_to;
 	return true;
 }
 
@@ -385,7 +429,7 @@ void core_tx_close(struct core_tx *tx, u32 posted, bool peer)
 
 bool core_tx_closed(struct core_tx *tx)
 {
-	core_read_request asked;
+	core_asked asked;
 
 	if (tx->peer_closed && holds(*tx)) // nothing may ever be sent
 		return true;

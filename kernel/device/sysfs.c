@@ -8,6 +8,9 @@
  * mpa_markers (default 0): 1 asks the peer to send markers (RFC 5044 4.3, 7.1.1), which are
  * checked. A peer that asks for markers gets them regardless of this setting.
  *
+ * rdmap_swap (default 0): 1 allows peers the Swap operation of draft-ietf-storm-rdmap-ext-01 5.2.1,
+ * whose code is reserved in RFC 7306 5.2.1. Otherwise it is refused like any other reserved code.
+ *
  * peer_timeout (default 60): seconds after which a peer counts as gone that does not answer, or
  * that keeps its TCP window closed; 0: TCP's own time. A consumer may ask for another time.
  */
@@ -56,6 +59,18 @@ static ssize_t mpa_markers_store(struct device *dev, struct device_attribute *at
 }
 static DEVICE_ATTR_RW(mpa_markers);
 
+static ssize_t rdmap_swap_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(dev_of(dev)->swap));
+}
+
+static ssize_t rdmap_swap_store(struct device *dev, struct device_attribute *attr, const char *buf,
+				size_t len)
+{
+	return store_flag(&dev_of(dev)->swap, buf, len);
+}
+static DEVICE_ATTR_RW(rdmap_swap);
+
 static ssize_t peer_timeout_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(dev)->peer_timeout));
@@ -79,6 +94,7 @@ static DEVICE_ATTR_RW(peer_timeout);
 static struct attribute *attrs[] = {
 	&dev_attr_mpa_crc.attr,
 	&dev_attr_mpa_markers.attr,
+	&dev_attr_rdmap_swap.attr,
 	&dev_attr_peer_timeout.attr,
 	NULL,
 };

@@ -59,8 +59,8 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->hw_ver = HW_VERSION;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
-	attr->atomic_cap = IB_ATOMIC_NONE;
-	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 	limits(attr);
 	return 0;
 }
@@ -146,7 +146,7 @@ static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
 	struct srnic_alloc_ucontext_resp resp = {
 		.abi_version = SRNIC_ABI_VERSION,
 		.device_id = to_srnic_dev(base->device)->index,
-		.features = SRNIC_FEATURE_IMMEDIATE,
+		.features = SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC,
 	};
 
 	if (udata->outlen < sizeof(resp.abi_version))

@@ -345,11 +345,11 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 		transmit(test, c, msg, NULL);
 		receive(c, pieces[i]);
 		expect_event(test, c, CORE_RX_READ_REQUEST);
-		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->sink_stag, 1);
-		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->sink_to, 2);
-		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->length, 300);
-		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->source_stag, c->stag);
-		KUNIT_EXPECT_EQ(test, core_rx_read_request(&c->rx)->source_to, c->base + 5);
+		KUNIT_EXPECT_EQ(test, core_rx_asked(&c->rx)->read.sink_stag, 1);
+		KUNIT_EXPECT_EQ(test, core_rx_asked(&c->rx)->read.sink_to, 2);
+		KUNIT_EXPECT_EQ(test, core_rx_asked(&c->rx)->read.length, 300);
+		KUNIT_EXPECT_EQ(test, core_rx_asked(&c->rx)->read.source_stag, c->stag);
+		KUNIT_EXPECT_EQ(test, core_rx_asked(&c->rx)->read.source_to, c->base + 5);
 	}
 }
 

@@ -123,10 +123,10 @@ static void a_refused_write_is_the_oldest_that_is_not_done(struct kunit *test)
 
 	take(c, SRNIC_OP_WRITE, SRNIC_WQE_SIGNALED);
 	take(c, SRNIC_OP_SEND, 0);
-	take(c, SRNIC_OP_WRITE, 0);
+	take(c, SRNIC_OP_WRITE_IMM, 0);
 	take(c, SRNIC_OP_WRITE, 0);
 	srnic_sq_complete_sent(&c->qp->sq, 0, 1);
-	srnic_sq_blame(&c->qp->sq, SRNIC_OP_WRITE, SRNIC_WC_REM_ACCESS_ERR, 0x1101);
+	srnic_sq_blame_write(&c->qp->sq, SRNIC_WC_REM_ACCESS_ERR, 0x1101);
 	expect_wc(test, c, 0, IB_WC_SUCCESS);
 	expect_no_wc(test, c);
 	srnic_sq_flush(&c->qp->sq, SRNIC_FLUSH_LOSE);
@@ -325,7 +325,7 @@ static void a_request_that_cannot_be_is_refused_and_those_before_it_stand(struct
 	struct ib_send_wr first = { .wr_id = 0, .opcode = IB_WR_SEND, .next = &second };
 	const struct ib_send_wr *bad = NULL;
 
-	KUNIT_EXPECT_EQ(test, post_to(c->qp, 9, IB_WR_ATOMIC_CMP_AND_SWP, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, post_to(c->qp, 9, IB_WR_LSO, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, ib_post_send(&c->qp->base, &first, &bad), -EINVAL);
 	KUNIT_EXPECT_PTR_EQ(test, bad, &second);
 	sge[0] = (struct ib_sge) { .addr = (uintptr_t)sge, .length = SRNIC_MAX_INLINE + 1 };

@@ -26,14 +26,11 @@
 #define MIN_PAGE_SHIFT	12
 #define MAX_PAGE_SHIFT	30
 
-#define ACCESS_MASK	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
-/*
- * Accepted without effect: nothing here is weakly ordered or faults. IB_ACCESS_REMOTE_ATOMIC grants
- * nothing, because there are no atomic operations; libfabric and UCX set it on all regions, and
- * check atomic_cap before they use them.
- */
-#define ACCESS_NEUTRAL                                                                             \
-	(IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+#define ACCESS_MASK                                                                                \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
+	 IB_ACCESS_REMOTE_ATOMIC)
+/* Accepted without effect: nothing here is weakly ordered or faults. */
+#define ACCESS_NEUTRAL	(IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 /* ---- the table, holds, revocation ---- */
 
@@ -179,6 +176,7 @@ static int access_from_ib(int ib, u32 *access)
 	BUILD_BUG_ON(IB_ACCESS_LOCAL_WRITE != CORE_ACCESS_LOCAL_WRITE);
 	BUILD_BUG_ON(IB_ACCESS_REMOTE_WRITE != CORE_ACCESS_REMOTE_WRITE);
 	BUILD_BUG_ON(IB_ACCESS_REMOTE_READ != CORE_ACCESS_REMOTE_READ);
+	BUILD_BUG_ON(IB_ACCESS_REMOTE_ATOMIC != CORE_ACCESS_REMOTE_ATOMIC);
 	if (ib & ~(ACCESS_MASK | ACCESS_NEUTRAL))
 		return -EOPNOTSUPP;
 	if ((ib & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&

@@ -80,6 +80,12 @@ enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool 
 					    u32 access, u64 to, const void *src, u32 len);
 enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
 					   u32 access, u64 to, void *dst, u32 len);
+/*
+ * An atomic operation on the eight bytes at `to`, by a peer, with CORE_ACCESS_REMOTE_ATOMIC:
+ * CORE_REGION_ALIGNMENT if they are not aligned in memory. Not with hard interrupts disabled.
+ */
+enum core_region_verdict srnic_region_atomic(struct srnic_dev *dev, u32 pd, u32 stag, u64 to,
+					     const struct core_atomic *op, u64 *original);
 /* Only the check, for a whole transfer before it begins. */
 enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
 					     u32 access, u64 to, u64 len);

@@ -38,7 +38,8 @@ static enum core_region_verdict check(const struct srnic_mr *mr, const struct re
 /* The kernel consumers' key to all memory. For a peer there is no such STag. */
 static enum core_region_verdict check_local_dma(const struct request *req)
 {
-	bool remote = req->access & (CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ);
+	bool remote = req->access & (CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
+				     CORE_ACCESS_REMOTE_ATOMIC);
 
 	return req->kernel && !remote ? CORE_REGION_OK : CORE_REGION_INVALID;
 }
@@ -142,6 +143,31 @@ enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool k
 		n = min_t(u32, len, SZ_64K);
 		verdict = copy_piece(dev, &req, stag, to, NULL, dst, n);
 	}
+	return verdict;
+}
+
+enum core_region_verdict srnic_region_atomic(struct srnic_dev *dev, u32 pd, u32 stag, u64 to,
+					     const struct core_atomic *op, u64 *original)
+{
+	const struct request req = { .pd = pd, .access = CORE_ACCESS_REMOTE_ATOMIC };
+	enum core_region_verdict verdict;
+	u32 len = sizeof(*original);
+	struct srnic_mr *mr;
+	void *word;
+
+	mr = srnic_mr_hold(dev, stag);
+	if (!mr)
+		return CORE_REGION_INVALID;
+	verdict = check(mr, &req, to, len);
+	if (verdict == CORE_REGION_OK) {
+		word = locate(mr, to, &len);
+		/* An aligned word never crosses a piece. */
+		if (IS_ALIGNED((uintptr_t)word, sizeof(*original)))
+			*original = core_atomic_execute(op, word);
+		else
+			verdict = CORE_REGION_ALIGNMENT;
+	}
+	srnic_mr_drop(mr);
 	return verdict;
 }
 

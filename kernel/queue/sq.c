@@ -146,20 +146,21 @@ static void mark_sent(struct srnic_sq *sq, u32 from, u32 to)
 	}
 }
 
-/* The oldest request in [from, to) with this opcode that is not done, or NULL. done_lock held. */
-static struct srnic_sq_track *find_undone(struct srnic_sq *sq, u32 from, u32 to, u8 opcode)
+/* The oldest Write in [from, to), with or without Immediate Data, that is not done, or NULL. */
+static struct srnic_sq_track *find_undone_write(struct srnic_sq *sq, u32 from, u32 to)
 {
 	lockdep_assert_held(&sq->done_lock);
 	for (u32 i = from; i != to; i++) {
 		struct srnic_sq_track *track = track_at(sq, i);
 
-		if ((s32)(i - sq->done) >= 0 && !track->done && track->opcode == opcode)
+		if ((s32)(i - sq->done) >= 0 && !track->done &&
+		    core_operation_of(track->opcode)->wire == CORE_RDMAP_WRITE)
 			return track;
 	}
 	return NULL;
 }
 
-void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err)
+void srnic_sq_blame_write(struct srnic_sq *sq, u8 status, u32 vendor_err)
 {
 	struct srnic_sq_track *track = NULL;
 	unsigned long flags;
@@ -167,7 +168,7 @@ void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err)
 	for (u32 n, from = READ_ONCE(sq->done); from != sq->taken && !track; from += n) {
 		n = min_t(u32, sq->taken - from, CHUNK);
 		spin_lock_irqsave(&sq->done_lock, flags);
-		track = find_undone(sq, from, from + n, opcode);
+		track = find_undone_write(sq, from, from + n);
 		if (track) {
 			track->status = status;
 			track->detail = vendor_err;
@@ -311,6 +312,36 @@ static int drop_empty_list(struct srnic_send_wqe *wqe, const struct ib_send_wr *
 	return 0;
 }
 
+/* An operation without masks is of the whole word. */
+static void fill_atomic(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	const struct ib_atomic_wr *atomic = atomic_wr(wr);
+
+	wqe->remote_addr = atomic->remote_addr;
+	wqe->rkey = atomic->rkey;
+	switch (wqe->opcode) {
+	case SRNIC_OP_FETCH_ADD:
+		wqe->arg[0] = atomic->compare_add;
+		break;
+	case SRNIC_OP_MASKED_FETCH_ADD:
+		wqe->arg[0] = atomic->compare_add;
+		wqe->arg[1] = atomic->compare_add_mask;
+		break;
+	case SRNIC_OP_CMP_SWAP:
+		wqe->arg[0] = atomic->swap;
+		wqe->arg[1] = U64_MAX;
+		wqe->arg[2] = atomic->compare_add;
+		wqe->arg[3] = U64_MAX;
+		break;
+	case SRNIC_OP_MASKED_CMP_SWAP:
+		wqe->arg[0] = atomic->swap;
+		wqe->arg[1] = atomic->swap_mask;
+		wqe->arg[2] = atomic->compare_add;
+		wqe->arg[3] = atomic->compare_add_mask;
+		break;
+	}
+}
+
 static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 {
 	u32 room = sq->ring.slot_size - sizeof(*wqe);
@@ -333,6 +364,10 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 		fill_immediate(wqe, wr);
 	if (opcode == SRNIC_OP_IMM)
 		return drop_empty_list(wqe, wr);
+	if (core_operation_of(opcode)->handler == CORE_HANDLE_ATOMIC) {
+		fill_atomic(wqe, wr);
+		return fill_sges(wqe, room, wr);
+	}
 	if (core_operation_of(opcode)->remote) {
 		wqe->remote_addr = rdma_wr(wr)->remote_addr;
 		wqe->rkey = rdma_wr(wr)->rkey;

@@ -79,10 +79,10 @@ void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail);
  */
 void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
 /*
- * Sets the status with which the next flush completes the oldest undone request of this opcode, if
- * there is one. For the engine, right before srnic_sq_flush().
+ * Sets the status with which the next flush completes the oldest undone Write, with or without
+ * Immediate Data, if there is one. For the engine, right before srnic_sq_flush().
  */
-void srnic_sq_blame(struct srnic_sq *sq, u8 opcode, u8 status, u32 vendor_err);
+void srnic_sq_blame_write(struct srnic_sq *sq, u8 status, u32 vendor_err);
 /*
  * Flushes everything taken or posted. False if some of it waits for room in the CQ. For the engine;
  * may sleep.

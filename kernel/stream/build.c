@@ -14,7 +14,7 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
 	struct srnic_sge_list list;
 
 	if (response) {
-		asked = srnic_inbound_read(qp);
+		asked = &srnic_inbound_read(qp)->read;
 		return srnic_region_read(qp->dev, qp->pd, false, asked->source_stag,
 					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst,
 					 n);

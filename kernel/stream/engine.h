@@ -23,7 +23,7 @@ static inline const struct srnic_sge *srnic_tx_sges(const struct srnic_tx *tx)
 /* Is there a send request that may be taken? */
 bool srnic_request_pending(struct srnic_qp *qp);
 /* The peer's oldest RDMA Read that is not answered, or NULL. */
-const struct core_read_request *srnic_inbound_read(struct srnic_qp *qp);
+const struct core_asked *srnic_inbound_read(struct srnic_qp *qp);
 
 /* ---- build.c: FPDUs in the batch ---- */
 

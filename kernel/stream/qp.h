@@ -170,7 +170,7 @@ struct srnic_qp {
 	struct srnic_cq_user sends, receives;
 
 	u32 ird, ord;
-	struct core_read_request *inbound;
+	struct core_asked *inbound;
 	u32 inbound_head, inbound_tail, inbound_size;
 	void *outbound;
 	u32 outbound_stride;

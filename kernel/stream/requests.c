@@ -152,7 +152,7 @@ void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum co
 
 /* ---- reads of the peer ---- */
 
-const struct core_read_request *srnic_inbound_read(struct srnic_qp *qp)
+const struct core_asked *srnic_inbound_read(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
 	/* acquire: pairs with stream/rx.c: deliver_read_request() */
@@ -161,9 +161,9 @@ const struct core_read_request *srnic_inbound_read(struct srnic_qp *qp)
 	return &qp->inbound[qp->inbound_head & (qp->inbound_size - 1)];
 }
 
-bool core_host_next_read(void *ctx, struct core_read_request *out)
+bool core_host_next_read(void *ctx, struct core_asked *out)
 {
-	const struct core_read_request *asked = srnic_inbound_read(ctx);
+	const struct core_asked *asked = srnic_inbound_read(ctx);
 
 	if (asked)
 		*out = *asked;

@@ -48,6 +48,15 @@ bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 	return read;
 }
 
+enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_request *request,
+					  u64 *original)
+{
+	struct srnic_qp *qp = ctx;
+
+	return srnic_region_atomic(qp->dev, qp->pd, request->stag, request->to, &request->op,
+				   original);
+}
+
 bool core_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
@@ -143,10 +152,10 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 	return CORE_RX_MORE;
 }
 
+/* A Read Request, or an Atomic Request, which is done. */
 static void deliver_read_request(struct srnic_qp *qp)
 {
-	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] =
-		*core_rx_read_request(&qp->rx.core);
+	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] = *core_rx_asked(&qp->rx.core);
 	/* release: the request before the index; srnic_inbound_read() acquires */
 	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
 	srnic_tx_kick(qp);
@@ -171,6 +180,19 @@ static void deliver_read_response(struct srnic_qp *qp)
 	smp_mb();	/* head before read_stall; pairs with core_host_wait_for_reads() */
 	if (READ_ONCE(qp->tx.read_stall))
 		srnic_tx_kick(qp);
+}
+
+/* The original value is in the list before the request completes. */
+static enum core_rx_event deliver_atomic_response(struct srnic_qp *qp)
+{
+	u64 original = core_rx_original(&qp->rx.core);
+
+	if (place_read(qp, (const u8 *)&original, sizeof(original)) != CORE_REGION_OK) {
+		srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
+		return core_rx_fail(&qp->rx.core, CORE_REGION_OK);
+	}
+	deliver_read_response(qp);
+	return CORE_RX_MORE;
 }
 
 /* The outstanding read whose request had this MSN, or NULL. Indices start at 0, MSNs at 1. */
@@ -209,7 +231,7 @@ void srnic_rx_blame_write(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->tx.mutex);
 	if (qp->rx.refusal.what != CORE_REFUSED_WRITE)
 		return;
-	srnic_sq_blame(&qp->sq, SRNIC_OP_WRITE, qp->rx.refusal.status, core_terminate_code(term));
+	srnic_sq_blame_write(&qp->sq, qp->rx.refusal.status, core_terminate_code(term));
 	qp->rx.refusal.what = CORE_REFUSED_NOTHING;
 }
 
@@ -266,8 +288,11 @@ static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
 	if (event == CORE_RX_SEND)
 		event = deliver_send(qp);
+	else if (event == CORE_RX_ATOMIC_RESPONSE)
+		event = deliver_atomic_response(qp);
 	switch (event) {
 	case CORE_RX_READ_REQUEST:
+	case CORE_RX_ATOMIC_REQUEST:
 		deliver_read_request(qp);
 		break;
 	case CORE_RX_READ_RESPONSE:
@@ -374,6 +399,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.first_msn = CORE_FIRST_MSN,
 		.crc = start->agreed.crc,
 		.markers = start->agreed.recv_markers,
+		.swaps = READ_ONCE(qp->dev->swap),
 		.rtr = start->initiator ? 0 : start->agreed.rtr,
 	};
 

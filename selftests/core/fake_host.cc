@@ -40,6 +40,31 @@ bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 	return true;
 }
 
+// As the module does it: access and bounds, then alignment in memory.
+enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_request *request,
+					  u64 *original)
+{
+	FakeHost &host = FakeHost::of(ctx);
+	auto found = host.regions.find(request->stag);
+	core_region_verdict verdict;
+	u64 word;
+
+	if (found == host.regions.end())
+		return CORE_REGION_INVALID;
+	verdict = core_region_check(&found->second.grant, FakeHost::pd, CORE_ACCESS_REMOTE_ATOMIC,
+				    request->to, sizeof(word));
+	if (verdict != CORE_REGION_OK)
+		return verdict;
+	u8 *at = found->second.memory.data() + (request->to - found->second.grant.base);
+	if ((request->to - found->second.grant.base) % sizeof(word))
+		return CORE_REGION_ALIGNMENT;
+	memcpy(&word, at, sizeof(word));
+	*original = core_atomic_execute(&request->op, &word);
+	memcpy(at, &word, sizeof(word));
+	host.atomics_done++;
+	return CORE_REGION_OK;
+}
+
 bool core_host_read_room(void *ctx) { return FakeHost::of(ctx).read_room > 0; }
 u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 {

@@ -25,6 +25,7 @@ struct FakeHost {
 	std::deque<Sink> reads;
 	static constexpr u32 pd = 7;
 	unsigned read_room = 0;
+	unsigned atomics_done = 0;
 	wire::Bytes receiving; // the receive in progress
 	unsigned receives_taken = 0, regions_asked = 0;
 
@@ -39,8 +40,9 @@ struct FakeHost {
 	}
 	void post_read(u32 stag, u64 to, u32 length)
 	{
-		reads.push_back({{stag, to, length, 0}, wire::Bytes(length)});
+		reads.push_back({{stag, to, length, 0, 0}, wire::Bytes(length)});
 	}
+	void post_atomic(u32 id) { reads.push_back({{id, 0, 8, 0, 1}, wire::Bytes(8)}); }
 
 	static FakeHost &of(void *ctx) { return *static_cast<FakeHost *>(ctx); }
 
@@ -123,7 +125,8 @@ struct Stream {
 
 	u64 fpdus() const { return core_rx_fpdus(&rx); }
 	const core_terminate &term() const { return *core_rx_terminate(&rx); }
-	const core_read_request &read_request() const { return *core_rx_read_request(&rx); }
+	const core_asked &asked() const { return *core_rx_asked(&rx); }
+	const core_read_request &read_request() const { return asked().read; }
 
 	// What the peer must send next.
 	u32 send_msn, read_msn;
@@ -239,9 +242,12 @@ private:
 			return;
 		if (event == CORE_RX_SEND)
 			complete_send(delivery);
-		read_msn += event == CORE_RX_READ_REQUEST;
-		if (event == CORE_RX_READ_RESPONSE) {
-			delivery.data = host.reads.front().memory;
+		read_msn += event == CORE_RX_READ_REQUEST || event == CORE_RX_ATOMIC_REQUEST;
+		if (event == CORE_RX_ATOMIC_RESPONSE)
+			delivery.data = wire::be64(core_rx_original(&rx));
+		if (event == CORE_RX_READ_RESPONSE || event == CORE_RX_ATOMIC_RESPONSE) {
+			if (event == CORE_RX_READ_RESPONSE)
+				delivery.data = host.reads.front().memory;
 			host.reads.pop_front();
 		}
 		deliveries.push_back(delivery);

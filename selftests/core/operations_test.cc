@@ -32,7 +32,9 @@ TEST(Operations, OnlyReadsCompleteByAResponse)
 {
 	for (u32 opcode = 0; opcode < 256; opcode++)
 		EXPECT_EQ(operation(static_cast<u8>(opcode)).by_response != 0,
-			  opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV);
+			  opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV ||
+				  (opcode >= SRNIC_OP_FETCH_ADD &&
+				   opcode <= SRNIC_OP_MASKED_CMP_SWAP));
 }
 
 // Local invalidation and registration send nothing, and only the kernel may post them.
@@ -49,6 +51,6 @@ TEST(Operations, NoOtherOpcodeIsKnown)
 {
 	for (u32 opcode = 0; opcode < 256; opcode++)
 		EXPECT_EQ(operation(static_cast<u8>(opcode)).known != 0,
-			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_IMM &&
+			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_MASKED_CMP_SWAP &&
 				  opcode != SRNIC_OP_RECV);
 }

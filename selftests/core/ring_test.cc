@@ -5,9 +5,12 @@
 #include "ring.hh"
 
 static const std::vector<u8> user_opcodes = {SRNIC_OP_WRITE, SRNIC_OP_SEND, SRNIC_OP_SEND_INV,
-					     SRNIC_OP_READ, SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM};
+					     SRNIC_OP_READ, SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM,
+					     SRNIC_OP_FETCH_ADD, SRNIC_OP_CMP_SWAP,
+					     SRNIC_OP_SWAP};
 static const std::vector<u8> kernel_opcodes = {SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
-					       SRNIC_OP_REG_MR};
+					       SRNIC_OP_REG_MR, SRNIC_OP_MASKED_FETCH_ADD,
+					       SRNIC_OP_MASKED_CMP_SWAP};
 
 template <class Wqe> struct Slot {
 	u32 size;
@@ -60,7 +63,8 @@ TEST(SendWqe, EmptyListIsEmptyMessage)
 	for (u8 opcode : user_opcodes) {
 		SendSlot slot(opcode, sizeof(srnic_send_wqe));
 
-		EXPECT_EQ(slot.check(), CORE_WQE_OK);
+		EXPECT_EQ(slot.check(), core_operation_of(opcode)->min_sge ? CORE_WQE_BAD_SGE
+									   : CORE_WQE_OK);
 		EXPECT_EQ(slot.length, 0u);
 	}
 }
@@ -73,7 +77,7 @@ TEST(SendWqe, UnknownOpcodes)
 		bool kernel =
 			user || std::count(kernel_opcodes.begin(), kernel_opcodes.end(), opcode);
 
-		slot->num_sge = opcode == SRNIC_OP_READ_INV;
+		slot->num_sge = core_operation_of(static_cast<u8>(opcode))->min_sge;
 		EXPECT_EQ(slot.check(false), user ? CORE_WQE_OK : CORE_WQE_BAD_OPCODE) << opcode;
 		EXPECT_EQ(slot.check(true), kernel ? CORE_WQE_OK : CORE_WQE_BAD_OPCODE) << opcode;
 	}
@@ -203,11 +207,12 @@ TEST(SendWqe, AnyOctetsAtAll)
 
 		for (u32 j = 0; j < slot.size / 8; j++)
 			slot.memory[j] = random() % 2 ? random() * 0x100000001ull : random() % 4;
-		slot->opcode = static_cast<u8>(random() % 13);
+		slot->opcode = static_cast<u8>(random() % 20);
 		if (slot.check(kernel) != CORE_WQE_OK)
 			continue;
-		EXPECT_TRUE((slot->opcode >= 1 && slot->opcode <= (kernel ? 7 : 4)) ||
-			    slot->opcode == SRNIC_OP_WRITE_IMM || slot->opcode == SRNIC_OP_IMM);
+		EXPECT_TRUE(std::count(user_opcodes.begin(), user_opcodes.end(), slot->opcode) ||
+			    (kernel && std::count(kernel_opcodes.begin(), kernel_opcodes.end(),
+						  slot->opcode)));
 		EXPECT_LE(slot->num_sge * 16 +
 				  (slot->flags & SRNIC_WQE_INLINE ? slot->inline_len : 0),
 			  slot.size - 64);

@@ -176,7 +176,9 @@ static std::vector<Case> tagged_cases()
 		 0x06,
 		 md},
 		{"TaggedImmediate", {}, Tagged{.rdmap = 0x48, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedReserved10", {}, Tagged{.rdmap = 0x4a, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedAtomicRequest", {}, Tagged{.rdmap = 0x4a, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedAtomicResponse", {}, Tagged{.rdmap = 0x4b, .stag = 0x100}, 0, 2, 0x06, md},
+		{"TaggedReserved12", {}, Tagged{.rdmap = 0x4c, .stag = 0x100}, 0, 2, 0x06, md},
 		{"TaggedReserved15", {}, Tagged{.rdmap = 0x4f, .stag = 0x100}, 0, 2, 0x06, md},
 	};
 }
@@ -193,7 +195,8 @@ static std::vector<Case> send_cases()
 
 	return {
 		// RFC 5041 7.1, untagged checks 1 to 5
-		{"QueueNumber3", {}, Untagged{.qn = 3}, 1, 2, 0x01, md},
+		{"QueueNumber4", {}, Untagged{.qn = 4}, 1, 2, 0x01, md},
+		{"SendOnQueue3", {}, Untagged{.qn = 3}, 0, 2, 0x06, md},
 		{"QueueNumberAllOnes", {}, Untagged{.qn = 0xffffffff}, 1, 2, 0x01, md},
 		{"QueueNumberAboveTheByte", {}, Untagged{.qn = 0x100}, 1, 2, 0x01, md},
 		{"NoReceive", {}, send(1, 0, 4), 1, 2, 0x02, md, no_receive},
@@ -218,7 +221,7 @@ static std::vector<Case> send_cases()
 		{"UntaggedRdmapVersion3", {}, Untagged{.rdmap = 0xc3}, 0, 2, 0x05, md},
 		{"UntaggedWrite", {}, Untagged{.rdmap = op_write}, 0, 2, 0x06, md},
 		{"UntaggedReadResponse", {}, Untagged{.rdmap = op_read_response}, 0, 2, 0x06, md},
-		{"UntaggedReserved10", {}, Untagged{.rdmap = 0x4a}, 0, 2, 0x06, md},
+		{"UntaggedReserved12", {}, Untagged{.rdmap = 0x4c}, 0, 2, 0x06, md},
 		{"UntaggedReserved15", {}, Untagged{.rdmap = 0x4f}, 0, 2, 0x06, md},
 		// RFC 7306 6.3 and 8.2: exactly 8 octets, in one segment, on queue 0
 		{"ImmediateOf7", {}, Untagged{.rdmap = op_immediate, .data = Bytes(7)}, 0, 2,

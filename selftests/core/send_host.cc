@@ -64,7 +64,7 @@ bool core_host_wait_for_reads(void *ctx, u32 most)
 	return waits;
 }
 
-bool core_host_next_read(void *ctx, struct core_read_request *out)
+bool core_host_next_read(void *ctx, struct core_asked *out)
 {
 	SendHost &host = SendHost::of(ctx);
 

@@ -28,7 +28,7 @@ struct SendHost {
 	bool validated = true, list_usable = true, local_works = true;
 	u32 random = 0x1000;
 	std::deque<Slot> posted;
-	std::deque<core_read_request> asked;
+	std::deque<core_asked> asked;
 
 	// The calls it got.
 	Slot current{};
@@ -95,7 +95,18 @@ struct SendEnd {
 	}
 	void ask(u32 length)
 	{
-		host.asked.push_back({0x77, length, 0x300, 0x1111, 0x2222});
+		core_asked what{};
+
+		what.read = {0x77, length, 0x300, 0x1111, 0x2222};
+		host.asked.push_back(what);
+	}
+	void ask_atomic(u32 id, u64 original)
+	{
+		core_asked what{};
+
+		what.kind = CORE_ASKED_ATOMIC;
+		what.atomic = {id, original};
+		host.asked.push_back(what);
 	}
 	void answer_a_read() { host.reads.pop_front(); }
 

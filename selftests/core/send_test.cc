@@ -42,7 +42,7 @@ TEST(SendOrder, ResponsesGoOutAsAsked)
 
 	for (u32 stag : {5u, 6u}) {
 		end.ask(one_segment);
-		end.host.asked.back().sink_stag = stag;
+		end.host.asked.back().read.sink_stag = stag;
 	}
 	end.send_all();
 	ASSERT_EQ(end.opcodes(), (Opcodes{op_response, op_response}));

@@ -188,8 +188,8 @@ TEST(ToyWire, ARead)
 	asked.host.grant(7, 0x1000, 40);
 	asked.host.read_room = 1;
 	EXPECT_EQ(asked.receive(toy_request(100, request)), Verdict::good);
-	EXPECT_EQ(asked.messages.read_request().source_to, 0x1000u);
-	EXPECT_EQ(asked.messages.read_request().length, 40u);
+	EXPECT_EQ(asked.messages.asked().read.source_to, 0x1000u);
+	EXPECT_EQ(asked.messages.asked().read.length, 40u);
 	asking.host.post_read(1, 0x2000, 40);
 	EXPECT_EQ(asking.receive(response(1, 0x2000, 11, false) + response(1, 0x200b, 29)),
 		  Verdict::good);

@@ -125,7 +125,8 @@ struct ReadRequest {
 
 constexpr u8 op_write = 0x40, op_read_request = 0x41, op_read_response = 0x42, op_send = 0x43,
 	     op_send_inv = 0x44, op_send_se = 0x45, op_send_se_inv = 0x46, op_terminate = 0x47,
-	     op_immediate = 0x48, op_immediate_se = 0x49; // RFC 7306 figure 2
+	     op_immediate = 0x48, op_immediate_se = 0x49, op_atomic_request = 0x4a,
+	     op_atomic_response = 0x4b; // RFC 7306 figure 2
 
 inline Untagged read_request(const ReadRequest &request, u32 msn = 1)
 {
@@ -136,6 +137,32 @@ inline Untagged read_request(const ReadRequest &request, u32 msn = 1)
 inline Untagged immediate(u64 data, u32 msn = 1)
 {
 	return {.rdmap = op_immediate, .msn = msn, .data = be64(data)};
+}
+
+// RFC 7306 figure 4.
+struct AtomicRequest {
+	u32 code = 0, id = 0, stag = 0;
+	u64 to = 0, data = 0, mask = 0, compare = 0, compare_mask = ~0ull;
+
+	operator Bytes() const
+	{
+		return be32(code) + be32(id) + be32(stag) + be64(to) + be64(data) + be64(mask) +
+		       be64(compare) + be64(compare_mask);
+	}
+};
+
+inline Untagged atomic_request(const AtomicRequest &request, u32 msn = 1)
+{
+	return {.rdmap = op_atomic_request, .qn = 1, .msn = msn, .data = request};
+}
+
+// RFC 7306 figure 6.
+inline Untagged atomic_response(u32 id, u64 original, u32 msn = 1)
+{
+	return {.rdmap = op_atomic_response,
+		.qn = 3,
+		.msn = msn,
+		.data = be32(id) + be64(original)};
 }
 
 inline Untagged terminate(const Bytes &data)

@@ -14,6 +14,12 @@ u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 	return core_crc32c_table(crc, data, len);
 }
 
+enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_request *request,
+					  u64 *original)
+{
+	return host(ctx).atomic(*request, *original);
+}
+
 bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
 	const core_read_sink *sink = host(ctx).oldest_read();
@@ -36,7 +42,7 @@ void Host::furnish(Input &input)
 		region.grant.base = bases[input.octet() % 6];
 		region.grant.length = input.octet();
 		region.grant.pd = pd + input.octet() % 2;
-		region.grant.access = input.octet() % 8;
+		region.grant.access = input.octet() % 16;
 		regions.push_back(region);
 	}
 	for (u32 i = input.octet() % 5; i; i--)
@@ -47,6 +53,7 @@ void Host::furnish(Input &input)
 		sink.stag = 0x900 + i;
 		sink.to = input.octet() % 4 ? 0 : bases[input.octet() % 6];
 		sink.length = input.octet();
+		sink.atomic = sink.length == 8 && input.octet() % 4;
 		reads.push_back(sink);
 	}
 	ird = input.octet() % 4;
@@ -63,6 +70,33 @@ bool Host::find(u32 stag, core_region &grant) const
 			return true;
 		}
 	return false;
+}
+
+core_region_verdict Host::atomic(const core_atomic_request &request, u64 &original)
+{
+	core_region_verdict verdict;
+	core_region grant{};
+	u8 word[8];
+
+	REQUIRE(request.op.code == CORE_ATOMIC_FETCH_ADD ||
+		request.op.code == CORE_ATOMIC_CMP_SWAP);
+	if (!find(request.stag, grant))
+		return CORE_REGION_INVALID;
+	verdict = core_region_check(&grant, pd, CORE_ACCESS_REMOTE_ATOMIC, request.to,
+				    sizeof(word));
+	if (verdict != CORE_REGION_OK)
+		return verdict;
+	if (request.to % sizeof(word))
+		return CORE_REGION_ALIGNMENT;
+	for (u32 i = 0; i < sizeof(word); i++)
+		word[i] = memory[(request.stag + (request.to - grant.base) + i) % memory_size];
+	memcpy(&original, word, sizeof(word));
+	u64 changed = original;
+	REQUIRE(core_atomic_execute(&request.op, &changed) == original);
+	memcpy(word, &changed, sizeof(word));
+	for (u32 i = 0; i < sizeof(word); i++)
+		memory[(request.stag + (request.to - grant.base) + i) % memory_size] = word[i];
+	return CORE_REGION_OK;
 }
 
 core_take Host::take_receive(u32 &room)
@@ -141,7 +175,7 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 		receive_active = false;
 		break;
 	case CORE_RX_READ_REQUEST: {
-		const core_read_request &request = *core_rx_read_request(&rx);
+		const core_read_request &request = core_rx_asked(&rx)->read;
 		core_region grant{};
 
 		REQUIRE(inbound < ird);
@@ -156,7 +190,20 @@ void Host::deliver(core_rx &rx, core_rx_event event)
 		what.b = u64{request.length} << 32 | request.source_stag;
 		break;
 	}
+	case CORE_RX_ATOMIC_REQUEST:
+		REQUIRE(inbound < ird && core_rx_asked(&rx)->kind == CORE_ASKED_ATOMIC);
+		inbound++;
+		what.a = core_rx_asked(&rx)->atomic.id;
+		what.b = core_rx_asked(&rx)->atomic.original;
+		break;
+	case CORE_RX_ATOMIC_RESPONSE:
+		REQUIRE(!reads.empty() && reads.front().atomic);
+		what.a = reads.front().stag;
+		what.b = core_rx_original(&rx);
+		reads.pop_front();
+		break;
 	case CORE_RX_READ_RESPONSE:
+		REQUIRE(!reads.empty() && !reads.front().atomic);
 		REQUIRE(!reads.empty() && reads.front().placed == reads.front().length);
 		what.a = reads.front().stag;
 		reads.pop_front();

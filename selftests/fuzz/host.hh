@@ -84,6 +84,7 @@ public:
 	const std::vector<Region> &all_regions() const { return regions; }
 	const std::deque<core_read_sink> &all_reads() const { return reads; }
 	bool find(u32 stag, core_region &grant) const;
+	core_region_verdict atomic(const core_atomic_request &request, u64 &original);
 	core_take take_receive(u32 &room);
 	const core_read_sink *oldest_read() const
 	{

@@ -63,10 +63,11 @@ void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 
 	if (core_send_wqe_check(wqe, slot_size, kernel, &length) != CORE_WQE_OK)
 		return;
-	const bool immediate = wqe->opcode == SRNIC_OP_WRITE_IMM || wqe->opcode == SRNIC_OP_IMM;
+	const bool extension = wqe->opcode >= SRNIC_OP_WRITE_IMM &&
+			       wqe->opcode <= SRNIC_OP_SWAP + (kernel ? 2 : 0);
 
-	REQUIRE((wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR) || immediate);
-	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || immediate);
+	REQUIRE((wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR) || extension);
+	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || extension);
 	REQUIRE(wqe->opcode != SRNIC_OP_IMM || (!wqe->num_sge && !length));
 	REQUIRE(!(wqe->flags & ~15));
 	if (wqe->flags & SRNIC_WQE_INLINE) {

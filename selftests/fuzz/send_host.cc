@@ -46,11 +46,17 @@ void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum co
 u32 core_host_reads(void *ctx) { return SendHost::of(ctx).reads; }
 bool core_host_wait_for_reads(void *ctx, u32 most) { return SendHost::of(ctx).reads > most; }
 
-bool core_host_next_read(void *ctx, struct core_read_request *out)
+bool core_host_next_read(void *ctx, struct core_asked *out)
 {
 	SendHost &host = SendHost::of(ctx);
 
-	*out = {1, 700 * host.asked, 2, 3, 4};
+	*out = {};
+	if (host.asked % 3 == 2) {
+		out->kind = CORE_ASKED_ATOMIC;
+		out->atomic = {5, 6};
+	} else {
+		out->read = {1, 700 * host.asked, 2, 3, 4};
+	}
 	return host.asked;
 }
 

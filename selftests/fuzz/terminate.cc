@@ -16,7 +16,10 @@ static void require_sense(const core_terminate &term)
 		return;
 	REQUIRE(term.has_ddp && tagged == (refusal.what == CORE_REFUSED_WRITE));
 	REQUIRE(refusal.status == SRNIC_WC_REM_ACCESS_ERR ||
-		refusal.status == SRNIC_WC_REM_INV_REQ_ERR);
+		refusal.status == SRNIC_WC_REM_INV_REQ_ERR ||
+		refusal.status == SRNIC_WC_REM_OP_ERR);
+	REQUIRE(refusal.status != SRNIC_WC_REM_OP_ERR ||
+		(refusal.what == CORE_REFUSED_READ && (term.ddp[1] & 15) == 10));
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

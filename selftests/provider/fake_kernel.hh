@@ -4,11 +4,17 @@
 
 #include "queue.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 namespace fake {
+
+// What the doorbell did and shall do in the current test; a running engine counts it instead.
+inline int doorbells;
+inline int doorbell_result;
+inline std::atomic<uint32_t> *engine_bell;
 
 // A ring as the kernel would map it. Its slots start with garbage.
 class Ring {
@@ -75,7 +81,7 @@ struct Qp {
 		srnic_sq_init(&qp.sq, &cap);
 		srnic_rq_init(&qp.rq, cap.max_recv_wr, cap.max_recv_sge);
 		srnic_qp_ex_init(&qp);
-		qp.features = SRNIC_FEATURE_IMMEDIATE;
+		qp.features = SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC;
 	}
 };
 
@@ -114,5 +120,26 @@ struct Cq {
 					   __ATOMIC_RELAXED) != SRNIC_CQ_ARM_NONE;
 	}
 };
+
+inline ibv_send_wr work(ibv_wr_opcode opcode, uint64_t wr_id = 0, ibv_sge *sge = nullptr,
+			int num_sge = 0, unsigned flags = 0)
+{
+	ibv_send_wr wr{};
+	wr.wr_id = wr_id;
+	wr.opcode = opcode;
+	wr.sg_list = sge;
+	wr.num_sge = num_sge;
+	wr.send_flags = flags;
+	return wr;
+}
+
+inline srnic_cqe completion(uint64_t wr_id, srnic_opcode opcode, uint32_t qp_num = 5)
+{
+	srnic_cqe cqe{};
+	cqe.wr_id = wr_id;
+	cqe.opcode = opcode;
+	cqe.qp_num = qp_num;
+	return cqe;
+}
 
 } // namespace fake

@@ -63,7 +63,8 @@ public:
 	u32 random_number() { return static_cast<u32>(random()); }
 	void expect_read(const core_read_sink &sink, core_read_kind kind);
 	u32 reads() const { return static_cast<u32>(outbound.size()); }
-	bool next_read(core_read_request &asked) const;
+	bool next_read(core_asked &asked) const;
+	core_region_verdict atomic(const core_atomic_request &request, u64 &original);
 	void answered() { inbound.pop_front(); }
 	void local_terminate(const core_terminate &why);
 
@@ -119,6 +120,7 @@ private:
 	core_rx_event place(const core_place &at, const u8 *data, u32 n);
 	core_rx_event deliver_send();
 	void deliver_read_response();
+	core_rx_event deliver_atomic_response();
 	void blame_request(const core_terminate &why);
 	void release_hold();
 	void deliver(core_rx_event event);
@@ -160,7 +162,7 @@ private:
 	std::deque<RecvSlot> rq;
 
 	u32 ird = 0, ord = 0;
-	std::deque<core_read_request> inbound;
+	std::deque<core_asked> inbound;
 	std::deque<OutboundRead> outbound;
 	u32 reads_done = 0; // removed from outbound
 

@@ -46,7 +46,8 @@ static bool reached_everything(const Tally &tally)
 
 	for (const char *what : {"opcode 0",	  "opcode 1",	     "opcode 3",
 				 "opcode 4",	  "opcode 5",	     "opcode 6",
-				 "opcode 8",	  "opcode 9",
+				 "opcode 8",	  "opcode 9",	     "opcode 10",
+				 "refused 0 2 6", "refused 0 2 7",
 				 "event 1",	  "event 2",	     "event 3",
 				 "event 4",	  "event 5",	     "status 0",
 				 "status 2",	  "status 4",	     "status 5",

@@ -82,6 +82,8 @@ private:
 		u64 to;
 		u32 length, op;
 		bool rtr;
+		bool atomic = false;
+		u64 original = 0;
 	};
 	struct Side {
 		const Endpoint *endpoint = nullptr;
@@ -111,6 +113,10 @@ private:
 	};
 	static constexpr u32 no_op = ~0u;
 
+	static bool is_atomic(u8 opcode)
+	{
+		return core_operation_of(opcode)->handler == CORE_HANDLE_ATOMIC;
+	}
 	static bool is_immediate(u8 opcode)
 	{
 		return opcode == CORE_RDMAP_IMMEDIATE || opcode == CORE_RDMAP_IMMEDIATE_SE;
@@ -147,6 +153,8 @@ private:
 	std::optional<Spot> source(const Side &side, const Message &message, u32 len) const;
 	bool damaged(unsigned to) const;
 
+	InboundRead do_atomic(unsigned side, const Op &op, u32 number);
+	std::optional<u32> atomic_error(const Side &us, const Op &op) const;
 	void start_request(Side &us, unsigned side, Message &message, u32 number);
 	void track_written(Side &us, Message &message);
 	void check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe);

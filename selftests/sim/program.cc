@@ -45,7 +45,8 @@ Cut Program::pick_cut()
 
 std::vector<Mr> Program::make_regions()
 {
-	constexpr u32 rw = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ;
+	constexpr u32 rw = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
+			   CORE_ACCESS_REMOTE_ATOMIC;
 	constexpr u32 access[places] = {
 		CORE_ACCESS_LOCAL_WRITE,      CORE_ACCESS_LOCAL_WRITE | rw,
 		CORE_ACCESS_REMOTE_READ,      CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE,
@@ -241,6 +242,29 @@ void Program::add_immediate(unsigned side, SendRequest &request)
 	request.wqe.arg[0] = random();
 }
 
+// Operands that make fields carry, and comparisons succeed, often enough.
+void Program::add_operands(srnic_send_wqe &wqe)
+{
+	wqe.arg[0] = pick(2) ? random() : pick(3);
+	wqe.arg[1] = pick(2) ? random() & random() : 0 - pick(2);
+	wqe.arg[2] = pick(2) ? random() : 0;
+	wqe.arg[3] = pick(3) ? random() & random() & random() & random() : 0 - pick(2);
+}
+
+void Program::post_atomic(unsigned side)
+{
+	SendRequest request =
+		begin(side, pick(2) ? SRNIC_OP_FETCH_ADD : SRNIC_OP_CMP_SWAP);
+	const Mr &mr = ends[!side].regions()[shared];
+
+	request.wqe.rkey = mr.stag;
+	request.wqe.remote_addr = mr.base + (8 - mr.at % 8) % 8 + 8 * pick((mr.length - 16) / 8);
+	add_operands(request.wqe);
+	request.sges = make_sges(side, 8 + static_cast<u32>(pick(3)), true);
+	request.wqe.num_sge = static_cast<u8>(request.sges.size());
+	submit(side, request);
+}
+
 void Program::post_immediate(unsigned side)
 {
 	SendRequest request = begin(side, SRNIC_OP_IMM);
@@ -336,6 +360,8 @@ void Program::post(unsigned side)
 		aim(side, request, false, length);
 		add_payload(side, request, length, false);
 		submit(side, request);
+	} else if (kind < 75) {
+		post_atomic(side);
 	} else if (kind < 95) {
 		SendRequest request = begin(side, SRNIC_OP_READ);
 		u32 length = pick_length(region_size - 64);
@@ -357,7 +383,9 @@ void Program::post_wild(unsigned side)
 				     SRNIC_OP_READ,	SRNIC_OP_READ,
 				     SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
 				     SRNIC_OP_REG_MR,	SRNIC_OP_WRITE_IMM,
-				     SRNIC_OP_IMM,	99};
+				     SRNIC_OP_IMM,	SRNIC_OP_FETCH_ADD,
+				     SRNIC_OP_CMP_SWAP, SRNIC_OP_SWAP,
+				     99};
 	SendRequest request = begin(side, opcodes[pick(sizeof(opcodes))]);
 	srnic_send_wqe &wqe = request.wqe;
 	const Mr &there = ends[!side].regions()[pick(places)],
@@ -385,6 +413,10 @@ void Program::post_wild(unsigned side)
 	}
 	if (wqe.opcode == SRNIC_OP_WRITE_IMM || wqe.opcode == SRNIC_OP_IMM)
 		add_immediate(side, request);
+	if (wqe.opcode >= SRNIC_OP_FETCH_ADD && wqe.opcode <= SRNIC_OP_SWAP) {
+		add_operands(wqe);
+		length = static_cast<u32>(pick(20) ? 8 + pick(8) : pick(8));
+	}
 	if (wqe.opcode == SRNIC_OP_REG_MR) {
 		wqe.arg[0] = pick(places);
 		wqe.arg[1] = (random() & ~7ull) | here.access;
@@ -401,6 +433,7 @@ void Program::post_wild(unsigned side)
 		wqe.flags |= 0x40;
 	request.malformed =
 		wqe.flags & 0x40 || wqe.opcode == 99 ||
+		(wqe.opcode >= SRNIC_OP_FETCH_ADD && wqe.opcode <= SRNIC_OP_SWAP && !wqe.num_sge) ||
 		(wqe.opcode == SRNIC_OP_IMM && (wqe.num_sge || wqe.flags & SRNIC_WQE_INLINE)) ||
 		(setups[side].user && (is_local(wqe.opcode) || wqe.opcode == SRNIC_OP_READ_INV));
 	submit(side, request);

@@ -40,6 +40,8 @@ private:
 	void aim(unsigned side, SendRequest &request, bool read, u32 length);
 	void add_immediate(unsigned side, SendRequest &request);
 	void post_immediate(unsigned side);
+	void add_operands(srnic_send_wqe &wqe);
+	void post_atomic(unsigned side);
 	void post_send_op(unsigned side, bool invalidate);
 	void post_window_op(unsigned side);
 	u64 spot(const Mr &mr, u32 length);

@@ -49,6 +49,25 @@ bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u
 	return true;
 }
 
+// Memory begins at a multiple of eight.
+core_region_verdict Endpoint::atomic(const core_atomic_request &wanted, u64 &original)
+{
+	core_region grant;
+	core_region_verdict verdict = CORE_REGION_INVALID;
+	u64 at;
+
+	if (find_region(wanted.stag, grant))
+		verdict = core_region_check(&grant, our_pd, CORE_ACCESS_REMOTE_ATOMIC, wanted.to,
+					    sizeof(original));
+	if (verdict != CORE_REGION_OK)
+		return verdict;
+	at = find(wanted.stag)->at + (wanted.to - grant.base);
+	if (at % sizeof(original))
+		return CORE_REGION_ALIGNMENT;
+	original = core_atomic_execute(&wanted.op, reinterpret_cast<u64 *>(octets.data() + at));
+	return CORE_REGION_OK;
+}
+
 template <class Sge, class At>
 static const Sge *current_sge(const Sge *sges, u32 num, At &at, u32 &n)
 {

@@ -17,6 +17,12 @@ u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 	return core_crc32c_table(crc, data, len);
 }
 
+enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_request *request,
+					  u64 *original)
+{
+	return endpoint(ctx).atomic(*request, *original);
+}
+
 bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
 	const core_read_sink *sink = endpoint(ctx).oldest_read();
@@ -85,6 +91,21 @@ core_rx_event Endpoint::deliver_send()
 	return CORE_RX_MORE;
 }
 
+core_rx_event Endpoint::deliver_atomic_response()
+{
+	OutboundRead &read = outbound.front();
+	const u64 original = core_rx_original(&rx);
+
+	placing = CORE_PLACE_READ;
+	if (scatter(read.sges.data(), static_cast<u32>(read.sges.size()), read.cursor,
+		    reinterpret_cast<const u8 *>(&original), sizeof(original)) != CORE_REGION_OK) {
+		complete(read.index, SRNIC_WC_LOC_PROT_ERR, 0);
+		return core_rx_fail(&rx, CORE_REGION_OK);
+	}
+	deliver_read_response();
+	return CORE_RX_MORE;
+}
+
 void Endpoint::deliver_read_response()
 {
 	OutboundRead read = outbound.front();
@@ -94,7 +115,7 @@ void Endpoint::deliver_read_response()
 	reads_done++;
 	if (read.invalidate && invalidate(read.sges[0].lkey, false) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
-	witness.delivered(side, CORE_RX_READ_RESPONSE);
+	witness.delivered(side, read.sink.atomic ? CORE_RX_ATOMIC_RESPONSE : CORE_RX_READ_RESPONSE);
 	if (!read.rtr)
 		complete(read.index, status, read.sink.length);
 }
@@ -122,12 +143,15 @@ void Endpoint::deliver(core_rx_event event)
 
 	if (event == CORE_RX_SEND)
 		event = deliver_send();
+	if (event == CORE_RX_ATOMIC_RESPONSE)
+		event = deliver_atomic_response();
 	switch (event) {
 	case CORE_RX_WRITE:
 		witness.delivered(side, event);
 		break;
 	case CORE_RX_READ_REQUEST:
-		inbound.push_back(*core_rx_read_request(&rx));
+	case CORE_RX_ATOMIC_REQUEST:
+		inbound.push_back(*core_rx_asked(&rx));
 		witness.delivered(side, event);
 		break;
 	case CORE_RX_READ_RESPONSE:

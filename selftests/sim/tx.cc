@@ -34,7 +34,7 @@ void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum co
 	endpoint(ctx).expect_read(*sink, kind);
 }
 
-bool core_host_next_read(void *ctx, struct core_read_request *out)
+bool core_host_next_read(void *ctx, struct core_asked *out)
 {
 	return endpoint(ctx).next_read(*out);
 }
@@ -91,7 +91,7 @@ void Endpoint::expect_read(const core_read_sink &sink, core_read_kind kind)
 	outbound.push_back(read);
 }
 
-bool Endpoint::next_read(core_read_request &asked) const
+bool Endpoint::next_read(core_asked &asked) const
 {
 	if (inbound.empty())
 		return false;
@@ -103,7 +103,7 @@ bool Endpoint::next_read(core_read_request &asked) const
 
 Source Endpoint::source_of(const core_tx_msg &msg) const
 {
-	if (msg.opcode == CORE_RDMAP_READ_RESPONSE)
+	if (msg.opcode == CORE_RDMAP_READ_RESPONSE || msg.opcode == CORE_RDMAP_ATOMIC_RESPONSE)
 		return Source::response;
 	if (msg.opcode == CORE_RDMAP_TERMINATE)
 		return Source::terminate;
@@ -129,7 +129,7 @@ core_region_verdict Endpoint::fetch(const core_tx_msg &msg, u32 offset, u8 *to_o
 	Source source = source_of(msg);
 
 	if (source == Source::response) {
-		const core_read_request &asked = inbound.front();
+		const core_read_request &asked = inbound.front().read;
 
 		copy(asked.source_stag, CORE_ACCESS_REMOTE_READ, asked.source_to + offset,
 		     to_octets, nullptr, n, verdict);

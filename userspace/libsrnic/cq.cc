@@ -45,6 +45,10 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 		return IBV_WC_RDMA_WRITE;
 	case SRNIC_OP_READ:
 		return IBV_WC_RDMA_READ;
+	case SRNIC_OP_FETCH_ADD:
+		return IBV_WC_FETCH_ADD;
+	case SRNIC_OP_CMP_SWAP:
+		return IBV_WC_COMP_SWAP;
 	case SRNIC_OP_RECV:
 		return flags & SRNIC_CQE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
 	default:
@@ -76,6 +80,7 @@ static_assert(int{SRNIC_WC_SUCCESS} == int{IBV_WC_SUCCESS} &&
 	      int{SRNIC_WC_FLUSH_ERR} == int{IBV_WC_WR_FLUSH_ERR} &&
 	      int{SRNIC_WC_REM_INV_REQ_ERR} == int{IBV_WC_REM_INV_REQ_ERR} &&
 	      int{SRNIC_WC_REM_ACCESS_ERR} == int{IBV_WC_REM_ACCESS_ERR} &&
+	      int{SRNIC_WC_REM_OP_ERR} == int{IBV_WC_REM_OP_ERR} &&
 	      int{SRNIC_WC_GENERAL_ERR} == int{IBV_WC_GENERAL_ERR});
 
 void to_wc(const srnic_cqe &cqe, ibv_wc *wc)

@@ -353,7 +353,9 @@ static struct srnic_qp *to_qp(struct ibv_qp *qp)
 
 static uint64_t send_ops(const struct context *ctx)
 {
-	return SRNIC_SEND_OPS | (ctx->features & SRNIC_FEATURE_IMMEDIATE ? SRNIC_IMMEDIATE_OPS : 0);
+	return SRNIC_SEND_OPS |
+	       (ctx->features & SRNIC_FEATURE_IMMEDIATE ? SRNIC_IMMEDIATE_OPS : 0) |
+	       (ctx->features & SRNIC_FEATURE_ATOMIC ? SRNIC_ATOMIC_OPS : 0);
 }
 
 static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)

@@ -101,13 +101,15 @@ int srnic_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 int srnic_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
 /*
- * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE,
- * and the ibv_wr_*() functions for them.
+ * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE
+ * or SRNIC_FEATURE_ATOMIC, and the ibv_wr_*() functions for them.
  */
 #define SRNIC_SEND_OPS                                                                             \
 	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV |          \
 	 IBV_QP_EX_WITH_RDMA_READ)
 #define SRNIC_IMMEDIATE_OPS (IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_IMM)
+#define SRNIC_ATOMIC_OPS                                                                           \
+	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
 void srnic_cq_ex_init(struct srnic_cq *cq);

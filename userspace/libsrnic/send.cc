@@ -28,6 +28,10 @@ constexpr u8 to_opcode(ibv_wr_opcode opcode)
 		return SRNIC_OP_WRITE_IMM;
 	case IBV_WR_SEND_WITH_IMM:
 		return SRNIC_OP_IMM;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return SRNIC_OP_FETCH_ADD;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return SRNIC_OP_CMP_SWAP;
 	default:
 		return no_opcode;
 	}
@@ -88,9 +92,29 @@ template <class Piece> int check_empty(size_t num, const Piece *pieces)
 	return 0;
 }
 
+bool is_atomic(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_ATOMIC; }
+
+// Of the whole word: no field ends but at its top, and all bits are compared and swapped.
+void put_atomic(srnic_send_wqe *wqe, uint32_t rkey, uint64_t addr, uint64_t compare_add,
+		uint64_t swap)
+{
+	wqe->rkey = rkey;
+	wqe->remote_addr = addr;
+	if (wqe->opcode == SRNIC_OP_FETCH_ADD) {
+		wqe->arg[0] = compare_add;
+		return;
+	}
+	wqe->arg[0] = swap;
+	wqe->arg[2] = compare_add;
+	wqe->arg[1] = wqe->arg[3] = ~u64{0};
+}
+
 bool knows(const srnic_qp &qp, u8 opcode)
 {
-	return !operation(opcode).immediate || qp.features & SRNIC_FEATURE_IMMEDIATE;
+	const u32 needs = (operation(opcode).immediate ? SRNIC_FEATURE_IMMEDIATE : 0) |
+			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0);
+
+	return (qp.features & needs) == needs;
 }
 
 int put(srnic_qp &qp, const ibv_send_wr &wr)
@@ -109,7 +133,10 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 	put_header(qp, wqe, wr.wr_id, opcode, wr.send_flags);
 	if (operation(opcode).names_stag)
 		wqe->imm_inv = wr.invalidate_rkey;
-	if (operation(opcode).remote) {
+	if (is_atomic(opcode)) {
+		put_atomic(wqe, wr.wr.atomic.rkey, wr.wr.atomic.remote_addr,
+			   wr.wr.atomic.compare_add, wr.wr.atomic.swap);
+	} else if (operation(opcode).remote) {
 		wqe->remote_addr = wr.wr.rdma.remote_addr;
 		wqe->rkey = wr.wr.rdma.rkey;
 	}
@@ -212,6 +239,18 @@ void wr_send_imm(ibv_qp_ex *ex, __be32 imm_data)
 {
 	if (auto *wqe = begin(ex, SRNIC_OP_IMM))
 		put_immediate(wqe, imm_data);
+}
+
+void wr_atomic_fetch_add(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t add)
+{
+	if (auto *wqe = begin(ex, SRNIC_OP_FETCH_ADD))
+		put_atomic(wqe, rkey, addr, add, 0);
+}
+
+void wr_atomic_cmp_swp(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t compare, uint64_t swap)
+{
+	if (auto *wqe = begin(ex, SRNIC_OP_CMP_SWAP))
+		put_atomic(wqe, rkey, addr, compare, swap);
 }
 
 void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)
@@ -330,6 +369,8 @@ void srnic_qp_ex_init(srnic_qp *qp)
 	ex.wr_rdma_read = wr_rdma_read;
 	ex.wr_rdma_write_imm = wr_rdma_write_imm;
 	ex.wr_send_imm = wr_send_imm;
+	ex.wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex.wr_set_sge = wr_set_sge;
 	ex.wr_set_sge_list = wr_set_sge_list;
 	ex.wr_set_inline_data = wr_set_inline_data;

@@ -100,6 +100,11 @@ enum srnic_opcode {
 	SRNIC_OP_RECV = 8,	/* only in a CQE */
 	SRNIC_OP_WRITE_IMM = 9,	/* a Write, then Immediate Data (RFC 7306 6) */
 	SRNIC_OP_IMM = 10,	/* Immediate Data alone: no list, nothing inline */
+	/* Atomic operations (RFC 7306 5): the original value goes into the list, 8 bytes. */
+	SRNIC_OP_FETCH_ADD = 11, /* arg: data, mask */
+	SRNIC_OP_CMP_SWAP = 12,	/* arg: data, mask, compare, compare mask */
+	SRNIC_OP_SWAP = 13,	/* arg: data; of an older draft, which few peers allow */
+	/* 14 and 15 are refused: for kernel consumers only */
 };
 
 #define SRNIC_WQE_SIGNALED	(1U << 0)
@@ -118,7 +123,7 @@ enum srnic_opcode {
  * @rkey: STag at the peer (writes and reads)
  * @inline_len: bytes of inline payload, with SRNIC_WQE_INLINE
  * @arg: [0] is the Immediate Data of SRNIC_OP_WRITE_IMM and SRNIC_OP_IMM, 8 bytes in wire order;
- *	else 0
+ *	operands of atomic operations, in host byte order; else 0
  */
 struct srnic_send_wqe {
 	__aligned_u64 wr_id;
@@ -160,6 +165,7 @@ enum srnic_wc_status {
 	SRNIC_WC_FLUSH_ERR = 5,
 	SRNIC_WC_REM_INV_REQ_ERR = 9,
 	SRNIC_WC_REM_ACCESS_ERR = 10,
+	SRNIC_WC_REM_OP_ERR = 11,
 	SRNIC_WC_GENERAL_ERR = 21,
 };
 
@@ -196,6 +202,7 @@ struct srnic_cqe {
 /* ---- driver-private parts of the uverbs commands ---- */
 
 #define SRNIC_FEATURE_IMMEDIATE	(1U << 0)	/* SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM */
+#define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, SRNIC_OP_CMP_SWAP */
 
 /**
  * struct srnic_alloc_ucontext_resp - response for a new context

@@ -21,8 +21,15 @@ struct RdmapControl { // RFC 5040 figure 3
 static_assert(RdmapControl::make(CORE_RDMAP_SEND).octet == 0x43); // RFC 5044 figure 5
 
 // RFC 5040 figure 4: the queue of an untagged message, or `tagged`.
-enum class Queue : u8 { send = 0, read_request = 1, terminate = 2, tagged = 3, reserved = 4 };
-constexpr u32 queues = 3;
+enum class Queue : u8 {
+	send = 0,
+	read_request = 1, // and Atomic Requests
+	terminate = 2,
+	atomic_response = 3, // RFC 7306 figure 2
+	tagged = 4,
+	reserved = 5,
+};
+constexpr u32 queues = 4;
 
 struct Opcode {
 	u8 opcode;
@@ -43,8 +50,9 @@ constexpr Opcode opcodes[] = {
 	{CORE_RDMAP_TERMINATE, Queue::terminate, Message::control, false, false},
 	{CORE_RDMAP_IMMEDIATE, Queue::send, Message::immediate, false, false},
 	{CORE_RDMAP_IMMEDIATE_SE, Queue::send, Message::immediate, true, false},
-	{10, Queue::reserved, Message::control, false, false},
-	{11, Queue::reserved, Message::control, false, false},
+	{CORE_RDMAP_ATOMIC_REQUEST, Queue::read_request, Message::atomic_request, false, false},
+	{CORE_RDMAP_ATOMIC_RESPONSE, Queue::atomic_response, Message::atomic_response, false,
+	 false},
 	{12, Queue::reserved, Message::control, false, false},
 	{13, Queue::reserved, Message::control, false, false},
 	{14, Queue::reserved, Message::control, false, false},

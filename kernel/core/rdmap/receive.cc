@@ -2,6 +2,7 @@
 // Receive, headers: the Terminate for an error, with headers of the segment at fault (RFC 5040 4.8,
 // figure 10), and the messages that RDMAP consumes itself (RFC 5040 5.2.1 and 5.4).
 #include "rdmap/receive.hh"
+#include "rdmap/atomic.hh"
 
 namespace srnic {
 
@@ -107,6 +108,26 @@ core_rx_event RdmapReceiver::deliver_read_request(const u8 *ulpdu, u32 len)
 	if (verdict != Verdict::good) [[unlikely]]
 		return tell(ulpdu, len, region_error(Message::read_request, verdict));
 	return CORE_RX_READ_REQUEST;
+}
+
+core_rx_event RdmapReceiver::deliver_atomic_request(const u8 *ulpdu, u32 len)
+{
+	Verdict verdict = messages.deliver_atomic_request(
+		decode(load<AtomicRequestHeader>(ulpdu + sizeof(UntaggedHeader))));
+
+	if (verdict != Verdict::good) [[unlikely]]
+		return tell(ulpdu, len, error_of(Message::atomic_request, verdict));
+	return CORE_RX_ATOMIC_REQUEST;
+}
+
+core_rx_event RdmapReceiver::deliver_atomic_response(const u8 *ulpdu, u32 len)
+{
+	Verdict verdict = messages.deliver_atomic_response(
+		decode(load<AtomicResponseHeader>(ulpdu + sizeof(UntaggedHeader))));
+
+	if (verdict != Verdict::good) [[unlikely]]
+		return tell(ulpdu, len, error_of(Message::atomic_response, verdict));
+	return CORE_RX_ATOMIC_RESPONSE;
 }
 
 core_rx_event RdmapReceiver::deliver_terminate(const u8 *ulpdu, u32 len)

@@ -77,7 +77,7 @@ public:
 	enum : u32 {
 		first_header = sizeof(TaggedHeader),
 		max_header = sizeof(UntaggedHeader),
-		max_gathered = max(u32{CORE_TERM_MAX}, u32{CORE_READ_REQUEST_LEN}),
+		max_gathered = max(u32{CORE_TERM_MAX}, u32{CORE_ATOMIC_REQUEST_LEN}),
 	};
 	static u32 header_len(const u8 *ulpdu, u32 have);
 
@@ -108,6 +108,8 @@ private:
 	core_rx_event deliver_send(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_immediate(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_read_request(const u8 *ulpdu, u32 len);
+	core_rx_event deliver_atomic_request(const u8 *ulpdu, u32 len);
+	core_rx_event deliver_atomic_response(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_terminate(const u8 *ulpdu, u32 len);
 	core_rx_event deliver(const u8 *ulpdu, u32 len, const Opcode &row);
 
@@ -161,6 +163,10 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 		verdict = messages.begin_immediate(segment);
 	} else if (segment.message == Message::read_request) {
 		verdict = messages.begin_read_request(segment, CORE_READ_REQUEST_LEN);
+	} else if (segment.message == Message::atomic_request) {
+		verdict = messages.begin_read_request(segment, CORE_ATOMIC_REQUEST_LEN);
+	} else if (segment.message == Message::atomic_response) {
+		verdict = messages.begin_atomic_response(segment);
 	} else {
 		verdict = check_whole(segment, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
 	}
@@ -196,6 +202,10 @@ inline core_rx_event RdmapReceiver::deliver(const u8 *ulpdu, u32 len, const Opco
 		return deliver_immediate(ulpdu, len);
 	if (row.message == Message::read_request)
 		return deliver_read_request(ulpdu, len);
+	if (row.message == Message::atomic_request)
+		return deliver_atomic_request(ulpdu, len);
+	if (row.message == Message::atomic_response)
+		return deliver_atomic_response(ulpdu, len);
 	return deliver_terminate(ulpdu, len);
 }
 

@@ -140,12 +140,24 @@ u8 core_terminate_receive_status(const struct core_terminate *sent)
 	return too_long && is_on(*sent, Queue::send) ? SRNIC_WC_LOC_LEN_ERR : SRNIC_WC_FLUSH_ERR;
 }
 
+// How the refused request completes. A Remote Operation Error ends an atomic operation on a word
+// that is not aligned (RFC 7306 8.2), or at a peer that knows none.
+static u8 refused_status(const core_terminate &term)
+{
+	if (is_access_error(term))
+		return SRNIC_WC_REM_ACCESS_ERR;
+	if (is(term, CORE_LAYER_RDMAP, 2) && has_header(term, false) &&
+	    opcode_of(term) == CORE_RDMAP_ATOMIC_REQUEST)
+		return SRNIC_WC_REM_OP_ERR;
+	return SRNIC_WC_REM_INV_REQ_ERR;
+}
+
 // The DDP header of the terminated segment names the request (figure 10). A Read Response or a
 // Terminate of this end is not a request.
 struct core_refusal core_terminate_refusal(const struct core_terminate *received)
 {
 	const core_terminate &term = *received;
-	u8 status = is_access_error(term) ? SRNIC_WC_REM_ACCESS_ERR : SRNIC_WC_REM_INV_REQ_ERR;
+	const u8 status = refused_status(term);
 
 	if (term.layer != CORE_LAYER_RDMAP && term.layer != CORE_LAYER_DDP)
 		return {CORE_REFUSED_NOTHING, 0, 0};

@@ -130,6 +130,9 @@ constexpr Error error_of(Message message, Verdict verdict)
 		return error(UntaggedError::no_buffer);
 	case Verdict::too_long:
 		return error(UntaggedError::too_long);
+	case Verdict::misaligned: // RFC 7306 8.2
+		return error(OperationError::stream_catastrophic);
+	case Verdict::unsupported:
 	case Verdict::wrong_type:
 	case Verdict::no_read:
 		return error(OperationError::unexpected_opcode);

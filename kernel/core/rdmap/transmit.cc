@@ -2,6 +2,7 @@
 // RDMAP's own messages on transmit, and segments for callers without a scheduler: the Terminate of
 // the startup phase (RFC 6581 8) and tests.
 #include "mpa/startup.hh"
+#include "rdmap/atomic.hh"
 #include "rdmap/terminate.hh"
 #include "rdmap/transmit.hh"
 
@@ -16,6 +17,10 @@ u32 own_len(const core_tx_msg &msg)
 		return core_terminate_build(msg.term, ignored);
 	case CORE_RDMAP_READ_REQUEST:
 		return CORE_READ_REQUEST_LEN;
+	case CORE_RDMAP_ATOMIC_REQUEST:
+		return CORE_ATOMIC_REQUEST_LEN;
+	case CORE_RDMAP_ATOMIC_RESPONSE:
+		return CORE_ATOMIC_RESPONSE_LEN;
 	default:
 		return CORE_IMMEDIATE_LEN;
 	}
@@ -29,6 +34,12 @@ u32 put_own(const core_tx_msg &msg, u8 *to)
 	case CORE_RDMAP_READ_REQUEST:
 		store(to, encode(*msg.request));
 		return CORE_READ_REQUEST_LEN;
+	case CORE_RDMAP_ATOMIC_REQUEST:
+		store(to, encode(*msg.atomic));
+		return CORE_ATOMIC_REQUEST_LEN;
+	case CORE_RDMAP_ATOMIC_RESPONSE:
+		store(to, encode(*msg.original));
+		return CORE_ATOMIC_RESPONSE_LEN;
 	default:
 		__builtin_memcpy(to, msg.immediate, CORE_IMMEDIATE_LEN);
 		return CORE_IMMEDIATE_LEN;

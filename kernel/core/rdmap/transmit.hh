@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMAP and DDP on transmit: makes a ULPDU of the next segment of a message, with its headers (RFC
-// 5040 4.1, RFC 5041 4), and an FPDU (mpa/transmit.hh) of the ULPDU. RDMAP's own messages, the Read
-// Request (4.4) and the Terminate (4.8), are one segment without payload from the host.
+// 5040 4.1, RFC 5041 4), and an FPDU (mpa/transmit.hh) of the ULPDU. RDMAP's own messages (Read
+// Request, 4.4, Terminate, 4.8, and those of RFC 7306) are one segment without payload from the
+// host.
 #pragma once
 
 #include "mpa/transmit.hh"
@@ -10,7 +11,7 @@
 namespace srnic {
 
 static_assert(CORE_ULPDU_HEAD == sizeof(UntaggedHeader) + CORE_TERM_MAX);
-static_assert(CORE_TERM_MAX >= CORE_READ_REQUEST_LEN);
+static_assert(CORE_TERM_MAX >= CORE_READ_REQUEST_LEN && CORE_TERM_MAX >= CORE_ATOMIC_REQUEST_LEN);
 
 inline Cut cut_of(const core_tx_msg &msg, u32 mulpdu)
 {

@@ -14,7 +14,7 @@ namespace victim {
 
 inline constexpr u32 receive_size = 64, receives = 8, sink_size = 4096;
 inline constexpr size_t guard = 4096, large = 256 * 1024, small = 4096, skew = 0x123;
-inline constexpr size_t arena_size = 9 * guard + large + 6 * small;
+inline constexpr size_t arena_size = 10 * guard + large + 7 * small;
 inline constexpr int remote_both =
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
@@ -45,8 +45,10 @@ public:
 		add("read-only", pd, small, IBV_ACCESS_REMOTE_READ);
 		add("write-only", pd, small, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 		add("private", pd, small, IBV_ACCESS_LOCAL_WRITE);
-		add("foreign", other, small, remote_both);
-		add("stale", pd, small, remote_both);
+		add("atomic", pd, small,
+		    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+		add("foreign", other, small, remote_both | IBV_ACCESS_REMOTE_ATOMIC);
+		add("stale", pd, small, remote_both | IBV_ACCESS_REMOTE_ATOMIC);
 		sink = take(sink_size);
 		receive = take(receives * 2 * receive_size);
 	}

@@ -21,6 +21,7 @@ struct Read { // an RDMA Read Request of the victim's, as it came
 struct Scene { // what the attacker knows
 	const std::map<std::string, Region> &regions;
 	std::vector<Read> reads;
+	std::vector<u32> atomics; // the identifiers of the victim's Atomic Requests
 
 	const Region &operator[](const char *name) const { return regions.at(name); }
 };
@@ -57,9 +58,10 @@ struct Build {
 struct More {
 	unsigned receives = 4; // what the victim posts
 	std::vector<u32> reads = {};
+	unsigned atomics = 0;	 // atomic operations of the victim, behind its reads
 	unsigned delivered = 0;	 // receives that complete with success
 	unsigned refused = 0;	 // receives that complete in error
-	unsigned reads_done = 0; // reads that complete
+	unsigned reads_done = 0; // reads and atomic operations that complete
 	bool first = false; // the attack begins the stream: no zero-length RDMA Write before it
 	bool responses = false; // Read Responses may come before the Terminate
 	int window = 0;		// octets of receive buffer

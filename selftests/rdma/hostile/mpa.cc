@@ -115,7 +115,7 @@ std::vector<Row> first_rows()
 		 {.first = true}},
 		{"RFC 5041 7.1: the first FPDU of all is refused like any other",
 		 untagged(1),
-		 fpdu(Untagged{.qn = 3, .payload = filler(4)}),
+		 fpdu(Untagged{.qn = 4, .payload = filler(4)}),
 		 {.first = true}},
 	};
 }

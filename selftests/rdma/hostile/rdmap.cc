@@ -71,7 +71,7 @@ std::vector<Row> control_rows()
 			fpdu(Untagged{.rdmap = op_immediate, .qn = 1, .payload = filler(8)})});
 	rows.push_back({"RFC 7306 figure 2: Immediate Data are untagged", operation(6),
 			to_both(0xc1, op_immediate)});
-	for (u8 opcode = 10; opcode < 16; opcode++) {
+	for (u8 opcode = 12; opcode < 16; opcode++) {
 		std::string name =
 			"RFC 5040 7.2, 2: the opcode is valid: " + std::to_string(opcode);
 		u8 rdmap = 0x40 | opcode;
@@ -172,7 +172,7 @@ std::vector<Row> terminate_rows()
 		{"RFC 5040 5.4: nothing is taken after a Terminate",
 		 accepted,
 		 Attack{{fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}),
-			 send(4), fpdu(Untagged{.qn = 3, .payload = filler(4)})}},
+			 send(4), fpdu(Untagged{.qn = 4, .payload = filler(4)})}},
 		 {.event = 1}},
 	};
 }

@@ -155,13 +155,17 @@ public:
 private:
 	void attack(const Row &row, Socket s, Pace pace)
 	{
-		Scene scene = {victim.regions, {}};
+		Scene scene = {victim.regions, {}, {}};
 
 		if (!row.more.first)
 			s.send(fpdu(Tagged{.stag = 0xbad, .to = ~u64{0}}), pace);
 		for (size_t i = 0; i < row.more.reads.size(); i++)
 			scene.reads.push_back(
 				take_read(s, row.more.reads[i], static_cast<u32>(i) + 1));
+
+		for (unsigned i = 0; i < row.more.atomics; i++)
+			scene.atomics.push_back(
+				take_atomic(s, static_cast<u32>(row.more.reads.size()) + i + 1));
 
 		Attack attack = row.build.make(scene);
 
@@ -185,6 +189,20 @@ private:
 		if (cut(request).good != 1 || read.length != length)
 			fail("the Read Request is ", hex(request));
 		return read;
+	}
+
+	// Likewise a FetchAdd of 5 to 0x1000 of STag 0x77. Returns its Request Identifier.
+	u32 take_atomic(const Socket &s, u32 msn)
+	{
+		victim.demand("add 5");
+		Octets request = s.receive(2 + 18 + 52 + 4);
+		AtomicRequest want = {.id = static_cast<u32>(number(request, 24, 4)),
+				      .stag = 0x77,
+				      .to = 0x1000,
+				      .data = 5};
+
+		want_octets("the Atomic Request", request, fpdu(want.segment(msn)));
+		return want.id;
 	}
 
 	// What comes back, and how it ends.
@@ -241,7 +259,7 @@ private:
 	{
 		std::ostringstream ask, want;
 		const More &more = row.more;
-		size_t reads = more.reads.size();
+		size_t reads = more.reads.size() + more.atomics;
 		int event = more.event >= 0 ? more.event : row.cause ? event_of(*row.cause) : 0;
 
 		ask << "verdict 1" << std::hex;

@@ -8,9 +8,9 @@ std::vector<Row> segment_rows()
 {
 	std::vector<Row> rows;
 
-	for (auto table :
-	     {framing_rows, first_rows, tagged_rows, untagged_rows, control_rows, read_request_rows,
-	      read_response_rows, invalidate_rows, terminate_rows, closing_rows})
+	for (auto table : {framing_rows, first_rows, tagged_rows, untagged_rows, control_rows,
+			   read_request_rows, read_response_rows, atomic_request_rows,
+			   atomic_response_rows, invalidate_rows, terminate_rows, closing_rows})
 		for (Row &row : table())
 			rows.push_back(std::move(row));
 	return rows;

@@ -84,6 +84,7 @@ std::vector<Row> framing_rows(), first_rows();			      // mpa.cc
 std::vector<Row> tagged_rows(), untagged_rows();		      // ddp.cc
 std::vector<Row> control_rows(), invalidate_rows(), terminate_rows(); // rdmap.cc
 std::vector<Row> read_request_rows(), read_response_rows();	      // reads.cc
+std::vector<Row> atomic_request_rows(), atomic_response_rows();	      // atomics.cc
 std::vector<Row> closing_rows();				      // closing.cc
 
 } // namespace hostile

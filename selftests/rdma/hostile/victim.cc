@@ -20,6 +20,7 @@
 //	completed N		the next N completions: "ok OPCODE...", in order, and "more" if
 //				there is another one
 //	read LENGTH		post an RDMA Read, whose source does not matter: "ok"
+//	add VALUE		post a FetchAdd, whose word does not matter: "ok"
 //	send LENGTH		post a Send: "ok"
 //	disconnect		end the connection from here: "ok"
 //	verdict WAIT CHANGE...	wait for the connection's end (WAIT 1; 0: it was never up), destroy
@@ -108,6 +109,8 @@ public:
 			return completed(number(in));
 		if (verb == "read")
 			return read(number(in));
+		if (verb == "add")
+			return add(number(in));
 		if (verb == "send")
 			return send(number(in));
 		if (verb == "disconnect")
@@ -263,6 +266,23 @@ private:
 		post_send(id->qp, IBV_WR_RDMA_READ, sge_of(arena->sink + sunk, len, arena->local),
 			  0x1000, 0x77);
 		sunk += len;
+		posted_sends++;
+		return "ok";
+	}
+
+	std::string add(u64 value)
+	{
+		ibv_sge sge = sge_of(arena->sink + sunk, 8, arena->local);
+		ibv_send_wr wr{}, *bad;
+
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+		wr.send_flags = IBV_SEND_SIGNALED;
+		wr.wr.atomic = {0x1000, value, 0, 0x77};
+		if (int err = ibv_post_send(id->qp, &wr, &bad))
+			return std::strerror(err);
+		sunk += 8;
 		posted_sends++;
 		return "ok";
 	}

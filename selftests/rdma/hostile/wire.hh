@@ -116,6 +116,8 @@ enum : u8 {
 	op_terminate = 0x47,
 	op_immediate = 0x48, // RFC 7306 figure 2
 	op_immediate_se = 0x49,
+	op_atomic_request = 0x4a,
+	op_atomic_response = 0x4b,
 };
 
 struct Tagged { // RFC 5041 figure 4
@@ -162,6 +164,36 @@ struct ReadRequest { // RFC 5040 figure 6
 	}
 };
 
+enum : u8 { fetch_add = 0, swap_always = 1, cmp_swap = 2 }; // RFC 7306 figure 5
+
+struct AtomicRequest { // RFC 7306 figure 4
+	u32 code = fetch_add;
+	u32 id = 0x1234567;
+	u32 stag = 0;
+	u64 to = 0;
+	u64 data = 1, mask = 0;
+	u64 compare = 0, compare_mask = ~u64{0};
+
+	Octets octets() const
+	{
+		return be32(code) + be32(id) + be32(stag) + be64(to) + be64(data) + be64(mask) +
+		       be64(compare) + be64(compare_mask);
+	}
+	Untagged segment(u32 msn = 1) const
+	{
+		return {.rdmap = op_atomic_request, .qn = 1, .msn = msn, .payload = octets()};
+	}
+};
+
+// RFC 7306 figure 6.
+inline Untagged atomic_response(u32 id, u64 original, u32 msn = 1)
+{
+	return {.rdmap = op_atomic_response,
+		.qn = 3,
+		.msn = msn,
+		.payload = be32(id) + be64(original)};
+}
+
 template <class Segment>
 requires requires(const Segment &s) { s.octets(); }
 Octets fpdu(const Segment &segment, u8 pad = 0) { return fpdu(segment.octets(), pad); }
@@ -182,6 +214,7 @@ constexpr Cause mpa(u8 code) { return {2, 0, code, Includes::nothing}; }	 // RFC
 constexpr Cause tagged(u8 code) { return {1, 1, code, Includes::ddp_header}; }	 // RFC 5041 7.2
 constexpr Cause untagged(u8 code) { return {1, 2, code, Includes::ddp_header}; } // RFC 5041 7.2
 constexpr Cause invalidation(u8 code) { return {0, 1, code, Includes::ddp_header}; }
+constexpr Cause atomic(u8 code) { return {0, 1, code, Includes::ddp_header}; } // RFC 7306 8.1, 2
 constexpr Cause protection(u8 code) { return {0, 1, code, Includes::read_request}; }
 constexpr Cause operation(u8 code) { return {0, 2, code, Includes::ddp_header}; }
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The atomic core: the read-modify-write of RFC 7306 5.3.
+#include "rdmap/atomic.hh"
+
+using namespace srnic;
+
+// Nothing that reaches the word, be it a stream, a device or a thread, comes between its read and
+// its write.
+u64 core_atomic_execute(const struct core_atomic *op, u64 *word)
+{
+	u64 original;
+
+	if (op->code == CORE_ATOMIC_FETCH_ADD && !op->mask)
+		return __atomic_fetch_add(word, op->data, __ATOMIC_SEQ_CST);
+	original = __atomic_load_n(word, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(word, &original, result_of(*op, original), true,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	return original;
+}

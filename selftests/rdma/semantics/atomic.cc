@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Atomic operations (RFC 7306 5) through the standard verbs: what they do to a word, and to which
+// words; their order among other operations (7); and with whom they exclude each other (5.3).
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <thread>
+
+#include "case.hh"
+
+namespace {
+
+constexpr int rights = all_rights | IBV_ACCESS_REMOTE_ATOMIC;
+
+Joint connected(uint8_t reads = 8) { return Joint(settings.there, settings.here, reads); }
+
+// Words, those at the peer or those into which original values come.
+struct Words {
+	alignas(64) uint64_t at[8] = {};
+	Region region;
+
+	explicit Words(const End &end, int access = rights) : region(end, at, sizeof(at), access) {}
+	ibv_sge piece(unsigned i) const { return region.piece(8 * i, 8); }
+	Target target(unsigned i) const { return region.target(8 * i); }
+};
+
+// Returns the errno.
+int post(End &end, ibv_wr_opcode opcode, Target remote, ibv_sge sink, uint64_t compare_add,
+	 uint64_t swap = 0, unsigned flags = IBV_SEND_SIGNALED)
+{
+	ibv_send_wr wr{}, *bad;
+
+	wr.wr_id = 1;
+	wr.opcode = opcode;
+	wr.sg_list = &sink;
+	wr.num_sge = 1;
+	wr.send_flags = flags;
+	wr.wr.atomic = {remote.addr, compare_add, swap, remote.rkey};
+	return ibv_post_send(end.id->qp, &wr, &bad);
+}
+
+void add(Joint &joint, const Words &theirs, const Words &ours, uint64_t value)
+{
+	expect(!post(joint.client, IBV_WR_ATOMIC_FETCH_AND_ADD, theirs.target(0), ours.piece(0),
+		     value),
+	       "ibv_post_send");
+	const ibv_wc wc = joint.client.sends->good(1);
+	expect(wc.opcode == IBV_WC_FETCH_ADD && wc.byte_len == 8, "the completion of an addition");
+}
+
+void compare(Joint &joint, const Words &theirs, const Words &ours, uint64_t value, uint64_t swap)
+{
+	expect(!post(joint.client, IBV_WR_ATOMIC_CMP_AND_SWP, theirs.target(0), ours.piece(0),
+		     value, swap),
+	       "ibv_post_send");
+	expect(joint.client.sends->good(1).opcode == IBV_WC_COMP_SWAP, "the completion of a swap");
+}
+
+// 5.1: the original value is returned, the word changed.
+void both_operations()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+
+	theirs.at[0] = 0x1122334455667788;
+	theirs.at[1] = 7;
+	add(joint, theirs, ours, 5);
+	expect(ours.at[0] == 0x1122334455667788 && theirs.at[0] == 0x112233445566778d, "addition");
+	add(joint, theirs, ours, ~0ull);
+	expect(ours.at[0] == 0x112233445566778d && theirs.at[0] == 0x112233445566778c,
+	       "subtraction");
+	compare(joint, theirs, ours, 1, 2);
+	expect(ours.at[0] == 0x112233445566778c && theirs.at[0] == ours.at[0],
+	       "a comparison that fails");
+	compare(joint, theirs, ours, theirs.at[0], 2);
+	expect(ours.at[0] == 0x112233445566778c && theirs.at[0] == 2, "one that succeeds");
+	expect(theirs.at[1] == 7 && !ours.at[1], "the words beside them have changed");
+}
+
+// 5.4 rule 8: as many at once as there are places, in the order of posting.
+void many_at_once()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+
+	theirs.at[0] = 10;
+	for (uint64_t i = 0; i < 100; i++)
+		expect(!post(joint.client, IBV_WR_ATOMIC_FETCH_AND_ADD, theirs.target(0),
+			     ours.piece(i % 8), 1, 0, i == 99 ? IBV_SEND_SIGNALED : 0),
+		       "ibv_post_send");
+	joint.client.sends->good(1);
+	expect(theirs.at[0] == 110, "a hundred additions");
+	for (uint64_t i = 92; i < 100; i++)
+		expect(ours.at[i % 8] == 10 + i, "the original value of an addition");
+}
+
+// 7: an atomic operation behind a Write sees it, a Read behind an atomic operation sees that, and
+// both are answered in order.
+void in_order()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+
+	for (uint64_t i = 1; i <= 50; i++) {
+		ours.at[0] = 1000 * i;
+		joint.client.post(1, IBV_WR_RDMA_WRITE, {ours.piece(0)}, 0, theirs.target(0));
+		post(joint.client, IBV_WR_ATOMIC_FETCH_AND_ADD, theirs.target(0), ours.piece(1), i,
+		     0, 0);
+		joint.client.post(1, IBV_WR_RDMA_READ, {ours.piece(2)}, IBV_SEND_SIGNALED,
+				  theirs.target(0));
+		joint.client.sends->good(1);
+		expect(ours.at[1] == 1000 * i, "an addition behind a Write");
+		expect(ours.at[2] == 1000 * i + i, "a Read behind an addition");
+	}
+}
+
+// 5.3: and beyond what it demands, with threads of this host.
+void with_everybody_else()
+{
+	constexpr unsigned joints = 4, threads = 4;
+	const uint64_t each = 250 * settings.rounds;
+	std::vector<std::unique_ptr<Joint>> all;
+	std::vector<std::unique_ptr<Words>> sinks;
+	std::vector<std::thread> running;
+
+	for (unsigned i = 0; i < joints; i++)
+		all.push_back(std::make_unique<Joint>(settings.there, settings.here, 8));
+	Words word(all[0]->server);
+	std::vector<std::unique_ptr<Region>> regions;
+	for (unsigned i = 0; i < joints; i++) {
+		regions.push_back(
+			std::make_unique<Region>(all[i]->server, word.at, sizeof(word.at), rights));
+		sinks.push_back(std::make_unique<Words>(all[i]->client));
+	}
+	for (unsigned i = 0; i < threads; i++)
+		running.emplace_back([&] {
+			for (uint64_t n = 0; n < each; n++)
+				std::atomic_ref(word.at[0]).fetch_add(1);
+		});
+	for (unsigned i = 0; i < joints; i++)
+		running.emplace_back([&, i] {
+			for (uint64_t n = 0; n < each; n++) {
+				need(!(errno = post(all[i]->client, IBV_WR_ATOMIC_FETCH_AND_ADD,
+						    regions[i]->target(0), sinks[i]->piece(0), 1)),
+				     "ibv_post_send");
+				all[i]->client.sends->good(1);
+			}
+		});
+	for (std::thread &thread : running)
+		thread.join();
+	expect(word.at[0] == (joints + threads) * each,
+	       "of " + std::to_string((joints + threads) * each) + " additions " +
+		       std::to_string(word.at[0]) + " are there");
+}
+
+// 8.2, 5.1.1: an error at both ends, and memory as it was.
+void refused(Target (*where)(const Words &), int access, ibv_wc_status status)
+{
+	Joint joint = connected();
+	Words theirs(joint.server, access), ours(joint.client);
+
+	theirs.at[0] = theirs.at[1] = 5;
+	post(joint.client, IBV_WR_ATOMIC_FETCH_AND_ADD, where(theirs), ours.piece(0), 1);
+	const ibv_wc wc = joint.client.sends->next();
+	expect(wc.status == status, std::string("the status ") + ibv_wc_status_str(wc.status));
+	expect(theirs.at[0] == 5 && theirs.at[1] == 5 && !ours.at[0], "memory has changed");
+}
+
+void misaligned()
+{
+	for (auto where : {+[](const Words &w) { return w.region.target(1); },
+			   +[](const Words &w) { return w.region.target(4); }})
+		refused(where, rights, IBV_WC_REM_OP_ERR);
+}
+
+void without_the_right()
+{
+	refused([](const Words &w) { return w.region.target(0); }, all_rights,
+		IBV_WC_REM_ACCESS_ERR);
+	refused([](const Words &w) { return w.region.target(sizeof(w.at)); }, rights,
+		IBV_WC_REM_ACCESS_ERR);
+}
+
+// The local buffer is checked first: nothing is sent.
+void into_a_bad_buffer()
+{
+	for (bool too_short : {true, false}) {
+		Joint joint = connected();
+		Words theirs(joint.server), ours(joint.client, too_short ? rights : 0);
+		ibv_sge sink = ours.piece(0);
+
+		sink.length = too_short ? 7 : 8;
+		post(joint.client, IBV_WR_ATOMIC_FETCH_AND_ADD, theirs.target(0), sink, 1);
+		expect(joint.client.sends->next().status ==
+			       (too_short ? IBV_WC_LOC_LEN_ERR : IBV_WC_LOC_PROT_ERR),
+		       "the status");
+		expect(!theirs.at[0], "the addition was done");
+	}
+}
+
+} // namespace
+
+Cases atomic_cases()
+{
+	return {
+		{"RFC 7306 5.1: FetchAdd and CmpSwap return the original value", both_operations},
+		{"RFC 7306 5.4: a hundred at once are done in order", many_at_once},
+		{"RFC 7306 7: atomic operations, Writes and Reads in order", in_order},
+		{"RFC 7306 5.3: of no other stream's or thread's additions one is lost",
+		 with_everybody_else},
+		{"RFC 7306 8.2: a misaligned word is refused, and as it was", misaligned},
+		{"RFC 7306 5: an atomic operation needs the right to it", without_the_right},
+		{"RFC 7306 5: the buffer for the original value is checked first",
+		 into_a_bad_buffer},
+	};
+}

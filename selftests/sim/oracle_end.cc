@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The oracle: completions, and how streams end.
+#include "oracle.hh"
+
+namespace sim {
+
+// ---- completions ----
+
+// Rules 14 and 15. Writes and Sends: when TCP has all of it. Reads: when all data has arrived.
+void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
+{
+	const Side &us = sides[side], &peer = sides[!side];
+	const srnic_send_wqe &wqe = op.request.wqe;
+	bool sent = op.built && us.out->accepted() >= op.stream_end;
+	bool in_slot = op.request.malformed || (is_read(wqe.opcode) && !us.agreed.ord);
+
+	switch (cqe.status) {
+	case SRNIC_WC_SUCCESS:
+		if (is_local(wqe.opcode) || is_read(wqe.opcode) ? !op.done : !sent)
+			broken("side %u: request %llu completes before it is done", side,
+			       cqe.wr_id);
+		if (cqe.byte_len != (is_atomic(wqe.opcode) ? sizeof(u64)
+				     : is_read(wqe.opcode) ? op.length
+							   : 0))
+			broken("side %u: request %llu completes with %u octets", side, cqe.wr_id,
+			       cqe.byte_len);
+		break;
+	case SRNIC_WC_FLUSH_ERR:
+		if (!us.failed)
+			broken("side %u: request %llu is flushed while all is well", side,
+			       cqe.wr_id);
+		break;
+	case SRNIC_WC_LOC_PROT_ERR:
+	case SRNIC_WC_LOC_QP_OP_ERR:
+		if (in_slot != (cqe.status == SRNIC_WC_LOC_QP_OP_ERR))
+			broken("side %u: request %llu completes with the wrong error", side,
+			       cqe.wr_id);
+		if (!op.refused && !impossible(us, op) &&
+		    !(wqe.opcode == SRNIC_OP_READ_INV && !op.done))
+			broken("side %u: request %llu could have been done", side, cqe.wr_id);
+		op.refused = true;
+		break;
+	case SRNIC_WC_LOC_LEN_ERR:
+		if (!is_atomic(wqe.opcode) || op.length >= sizeof(u64))
+			broken("side %u: request %llu is long enough", side, cqe.wr_id);
+		op.refused = true;
+		break;
+	case SRNIC_WC_REM_ACCESS_ERR:
+	case SRNIC_WC_REM_INV_REQ_ERR:
+	case SRNIC_WC_REM_OP_ERR:
+		if (!is_read(wqe.opcode) || !peer.failed || op.done ||
+		    core_terminate_refusal(&peer.sent_term).status != cqe.status)
+			broken("side %u: request %llu was not refused by the peer", side,
+			       cqe.wr_id);
+		break;
+	default:
+		broken("side %u: request %llu completes with status %u", side, cqe.wr_id,
+		       cqe.status);
+	}
+}
+
+void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
+				   bool solicited)
+{
+	Side &us = sides[side];
+	std::optional<Message> message = std::move(us.arrived);
+
+	us.arrived.reset();
+	switch (cqe.status) {
+	case SRNIC_WC_SUCCESS: {
+		if (!message)
+			broken("side %u: receive %llu completes without a Send", side, cqe.wr_id);
+		bool inv = message->opcode == CORE_RDMAP_SEND_INV ||
+			   message->opcode == CORE_RDMAP_SEND_SE_INV;
+		bool se = message->opcode == CORE_RDMAP_SEND_SE ||
+			  message->opcode == CORE_RDMAP_SEND_SE_INV ||
+			  message->opcode == CORE_RDMAP_IMMEDIATE_SE;
+		bool imm = is_immediate(message->opcode);
+
+		if (cqe.byte_len != (imm ? message->written : message->length) ||
+		    solicited != se || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
+		    imm != (cqe.flags == SRNIC_CQE_WITH_IMM) ||
+		    (inv && cqe.imm_inv != message->inv_stag) ||
+		    (imm && cqe.imm_inv != message->immediate))
+			broken("side %u: receive %llu is told something else than was sent", side,
+			       cqe.wr_id);
+		if (inv && !invalidate(us, message->inv_stag, true))
+			broken("side %u: a peer invalidates what it must not", side);
+		break;
+	}
+	case SRNIC_WC_REM_INV_REQ_ERR:
+		if (!message || invalidate(us, message->inv_stag, true))
+			broken("side %u: an invalidation is refused without reason", side);
+		us.owed = is_known(us, message->inv_stag) ? 0x0109 : 0x0100;
+		break;
+	case SRNIC_WC_LOC_LEN_ERR:
+		if (!us.due.count(0x1205) && !damaged(side))
+			broken("side %u: receive %llu was long enough", side, cqe.wr_id);
+		us.owed = 0x1205;
+		break;
+	case SRNIC_WC_FLUSH_ERR:
+		if (!us.failed)
+			broken("side %u: receive %llu is flushed while all is well", side,
+			       cqe.wr_id);
+		break;
+	case SRNIC_WC_LOC_PROT_ERR:
+		if (usable(us, receive.sges, CORE_ACCESS_LOCAL_WRITE))
+			broken("side %u: receive %llu has no protection error", side, cqe.wr_id);
+		us.owed = 0;
+		break;
+	case SRNIC_WC_LOC_QP_OP_ERR:
+		if (!receive.malformed)
+			broken("side %u: receive %llu is not malformed", side, cqe.wr_id);
+		us.owed = 0;
+		break;
+	default:
+		broken("side %u: receive %llu completes with status %u", side, cqe.wr_id,
+		       cqe.status);
+	}
+}
+
+void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
+{
+	Side &us = sides[side];
+
+	completed_count++;
+	tally["status " + std::to_string(cqe.status)]++;
+	if (cqe.opcode == SRNIC_OP_RECV) {
+		if (cqe.wr_id != us.next_recv || us.next_recv >= us.receives.size())
+			broken("side %u: receive %llu completes, %u is next", side, cqe.wr_id,
+			       us.next_recv);
+		check_recv_completion(side, us.receives[us.next_recv], cqe, solicited);
+		us.next_recv++;
+		foresee(side);
+		return;
+	}
+	if (cqe.wr_id < us.next_send || cqe.wr_id >= us.ops.size())
+		broken("side %u: request %llu completes, %u is next", side, cqe.wr_id,
+		       us.next_send);
+	for (; us.next_send < cqe.wr_id; us.next_send++) {
+		Op &silent = us.ops[us.next_send];
+		srnic_cqe assumed{};
+
+		if (silent.request.wqe.flags & SRNIC_WQE_SIGNALED)
+			broken("side %u: request %u never completed", side, us.next_send);
+		assumed.wr_id = us.next_send;
+		assumed.byte_len = is_atomic(silent.request.wqe.opcode) ? sizeof(u64)
+				   : is_read(silent.request.wqe.opcode) ? silent.length
+									: 0;
+		check_send_completion(side, silent, assumed);
+	}
+	if (cqe.opcode != us.ops[us.next_send].request.wqe.opcode)
+		broken("side %u: request %llu completes as another operation", side, cqe.wr_id);
+	check_send_completion(side, us.ops[us.next_send], cqe);
+	us.next_send++;
+}
+
+// ---- ends ----
+
+// The current request, or the next one.
+Oracle::Op *Oracle::at_hand(Side &side)
+{
+	if (Message *building = unfinished(side, false);
+	    building && building->source == Source::request)
+		return &side.ops[building->op];
+	while (side.next_start < side.ops.size() && side.ops[side.next_start].started)
+		side.next_start++;
+	return side.next_start < side.ops.size() ? &side.ops[side.next_start] : nullptr;
+}
+
+// RFC 5041 7.2 and RFC 5040 figure 9: the possible error codes for the first undelivered message.
+void Oracle::foresee(unsigned side)
+{
+	static const u32 ddp_codes[] = {0, 0x1100, 0x1101, 0x1100, 0x1102, 0x1103};
+	static const u32 rdmap_codes[] = {0, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104};
+	Side &us = sides[side];
+	const Message *next = oldest(sides[!side], false);
+	const Side &peer = sides[!side];
+
+	if (!next)
+		return;
+	const Message &message = *next;
+
+	if (message.opcode == CORE_RDMAP_WRITE) {
+		core_region_verdict verdict =
+			usable(us, message.stag, CORE_ACCESS_REMOTE_WRITE,
+			       message.to + message.placed, message.length - message.placed);
+
+		if (verdict != CORE_REGION_OK)
+			us.due.insert(ddp_codes[verdict]);
+		// This does not know which segment leaves the region first, nor how far.
+		if (verdict == CORE_REGION_WRAP)
+			us.due.insert(ddp_codes[CORE_REGION_BOUNDS]);
+	} else if (message.opcode == CORE_RDMAP_READ_REQUEST && message.op != no_op) {
+		const Op &op = peer.ops[message.op];
+		core_region_verdict verdict =
+			usable(us, op.request.wqe.rkey, CORE_ACCESS_REMOTE_READ,
+			       op.request.wqe.remote_addr, op.length);
+
+		if (verdict != CORE_REGION_OK)
+			us.due.insert(rdmap_codes[verdict]);
+	} else if (message.opcode == CORE_RDMAP_ATOMIC_REQUEST) {
+		if (std::optional<u32> error = atomic_error(us, peer.ops[message.op]))
+			us.due.insert(*error);
+	} else if (is_immediate(message.opcode)) {
+		if (us.next_recv == us.receives.size())
+			us.due.insert(0x1202);
+	} else if (message.opcode >= CORE_RDMAP_SEND && message.opcode <= CORE_RDMAP_SEND_SE_INV &&
+		   !message.rtr) {
+		if (us.next_recv == us.receives.size())
+			us.due.insert(0x1202);
+		else if (length_of(us.receives[us.next_recv].sges) < message.length)
+			us.due.insert(0x1205);
+	}
+}
+
+void Oracle::check_refusal(unsigned side, const core_terminate &term)
+{
+	Side &us = sides[side];
+	u32 told = u32{term.layer} << 12 | u32{term.etype} << 8 | term.code;
+
+	tally["refused " + std::to_string(term.layer) + " " + std::to_string(term.etype) + " " +
+	      std::to_string(term.code)]++;
+	if (damaged(side)) // any error is possible
+		return;
+	if (us.owed) {
+		if (told != *us.owed)
+			broken("side %u: Terminate %04x where %04x is due", side, told, *us.owed);
+		return;
+	}
+	if (told == 0 && !us.reads.empty() && us.reads.front() != no_op) {
+		Op &reader = us.ops[us.reads.front()];
+
+		if (!reader.refused && !impossible(us, reader))
+			broken("side %u: the sink of a read is given up without reason", side);
+		reader.refused = true;
+		return;
+	}
+	foresee(side);
+	if (!us.due.count(told))
+		broken("side %u: Terminate %04x, which nothing deserves", side, told);
+}
+
+void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
+{
+	Side &us = sides[side], &peer = sides[!side];
+
+	switch (cause) {
+	case Cause::peer_error:
+		check_refusal(side, *term);
+		us.sent_term = *term;
+		break;
+	case Cause::local_error:
+		if (us.failed)
+			break; // the Terminate is out
+		if (Op *op = at_hand(us); op && (op->refused || impossible(us, *op)))
+			op->refused = true;
+		else
+			broken("side %u fails without reason", side);
+		us.sent_term = *term;
+		tally["refused locally"]++;
+		break;
+	case Cause::response_gone:
+		if (Message *answer = unfinished(us, true);
+		    us.inbound.empty() || !answer ||
+		    source(us, *answer,
+			   answer->length - static_cast<u32>(answer->content.size())))
+			broken("side %u does not answer a read that it could answer", side);
+		us.sent_term = *term;
+		tally["read source gone"]++;
+		break;
+	case Cause::peer_terminated:
+		if (!peer.failed || term->layer != peer.sent_term.layer ||
+		    term->etype != peer.sent_term.etype || term->code != peer.sent_term.code ||
+		    term->has_ddp != peer.sent_term.has_ddp ||
+		    term->has_rdmap != peer.sent_term.has_rdmap ||
+		    memcmp(term->ddp, peer.sent_term.ddp, sizeof(term->ddp)) != 0 ||
+		    memcmp(term->read_request, peer.sent_term.read_request,
+			   sizeof(term->read_request)) != 0)
+			broken("side %u gets another Terminate than was sent", side);
+		break;
+	case Cause::stream_over:
+		tally["stream over"]++;
+		break;
+	}
+	us.failed = true;
+}
+
+void Oracle::expect_all_done() const
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const Side &us = sides[i];
+
+		if (us.failed)
+			broken("side %u failed", i);
+		for (u32 n = us.next_send; n < us.ops.size(); n++) {
+			const Op &op = us.ops[n];
+
+			if (op.request.wqe.flags & SRNIC_WQE_SIGNALED || !op.built ||
+			    (is_read(op.request.wqe.opcode) && !op.done))
+				broken("side %u: request %u of %zu is stuck", i, n, us.ops.size());
+		}
+		if (!us.endpoint->sq_idle())
+			broken("side %u: send queue slots were not given back", i);
+		if (!us.wire.empty() || !us.inbound.empty() || !us.reads.empty() || us.arrived)
+			broken("side %u: messages are missing", i);
+	}
+}
+
+void Oracle::expect_all_flushed() const
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const Side &us = sides[i];
+
+		if (us.next_recv != us.receives.size())
+			broken("side %u: receive %u was not flushed", i, us.next_recv);
+		for (u32 n = us.next_send; n < us.ops.size(); n++)
+			if (us.ops[n].request.wqe.flags & SRNIC_WQE_SIGNALED || !us.ops[n].built)
+				broken("side %u: request %u was not flushed", i, n);
+		if (!us.endpoint->sq_idle())
+			broken("side %u: send queue slots were not given back", i);
+	}
+}
+
+} // namespace sim
