@@ -44,7 +44,7 @@ kunit:
 	cp $(KUNIT)/kernel/srnic.ko selftests/rdma/srnic-kunit.ko
 
 # For tests in a guest: programs, and the module with its KUnit suites if the kernel has KUnit.
-guest-tests: $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
+guest-tests: userspace $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) &&) true
 
 install: install-module install-userspace

@@ -240,6 +240,20 @@ TEST(AtomicRequest, IsNotDoneIfItIsDamaged)
 	}
 }
 
+// draft-ietf-storm-rdmap-ext-01 5.1.2; RFC 7306 10.1 reserves its code.
+TEST(AtomicRequest, SwapIsForThoseWhoAllowIt)
+{
+	Stream s(true, 0, false, CORE_FIRST_MSN, true);
+
+	furnish(s);
+	s.feed(fpdu(atomic_request({.code = 1, .stag = 1, .to = 0x1008, .data = 7})));
+	EXPECT_EQ(s.deliveries.size(), 1u);
+	EXPECT_EQ(word_of(s, 1, 8), 7u);
+	s.feed(fpdu(atomic_request({.code = 3, .stag = 1, .to = 0x1008, .data = 8}, 2)));
+	EXPECT_EQ(core_rx_terminate(&s.rx)->code, 6);
+	EXPECT_EQ(word_of(s, 1, 8), 7u);
+}
+
 // 8.2, 5.2.1 rule 4, RFC 5040 7.2; 8.1, 2: the Terminated RDMA Header is not there. Memory is as it
 // was.
 TEST(AtomicRequest, IsRefusedAndChangesNothing)

@@ -108,7 +108,7 @@ struct Stream {
 	std::vector<Delivery> deliveries;
 
 	explicit Stream(bool crc = true, u8 rtr = 0, bool markers = false,
-			u32 first_msn = CORE_FIRST_MSN)
+			u32 first_msn = CORE_FIRST_MSN, bool swaps = false)
 		: send_msn(first_msn), read_msn(first_msn)
 	{
 		core_rx_params params{};
@@ -119,6 +119,7 @@ struct Stream {
 		params.crc = crc;
 		params.rtr = rtr;
 		params.markers = markers;
+		params.swaps = swaps;
 		core_rx_init(&rx, &params);
 	}
 	Stream(const Stream &) = delete;

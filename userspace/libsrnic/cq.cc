@@ -48,6 +48,7 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 	case SRNIC_OP_FETCH_ADD:
 		return IBV_WC_FETCH_ADD;
 	case SRNIC_OP_CMP_SWAP:
+	case SRNIC_OP_SWAP:
 		return IBV_WC_COMP_SWAP;
 	case SRNIC_OP_RECV:
 		return flags & SRNIC_CQE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
@@ -191,6 +192,23 @@ void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 	for (u32 i = 0; i < left; i++)
 		if (srnic_cqe &cqe = slot(*cq, cq->cons + i); cqe.qp_num == qp_num)
 			cqe.opcode = forgotten;
+}
+
+bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out)
+{
+	locked hold(cq->lock);
+	const u32 left = ring_pending(load_acquire(cq->ring.hdr->prod), cq->cons, cq->ring.entries);
+
+	for (u32 i = 0; i < left; i++) {
+		srnic_cqe &cqe = slot(*cq, cq->cons + i);
+
+		if (cqe.opcode == forgotten || cqe.qp_num != qp_num || cqe.wr_id != wr_id)
+			continue;
+		*out = cqe;
+		cqe.opcode = forgotten;
+		return true;
+	}
+	return false;
 }
 
 void srnic_cq_ex_init(srnic_cq *cq)

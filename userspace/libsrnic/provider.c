@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 
 #include "compat.h"
 #include "queue.h"
+#include "srnicdv.h"
 
 /* uverbs' responses, each followed by srnic's part. The commands have no part of ours. */
 struct get_context_resp {
@@ -358,21 +360,23 @@ static uint64_t send_ops(const struct context *ctx)
 	       (ctx->features & SRNIC_FEATURE_ATOMIC ? SRNIC_ATOMIC_OPS : 0);
 }
 
-static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+/* extended: the QP can begin batches. */
+static struct ibv_qp *new_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+			     bool extended)
 {
 	struct create_qp_resp resp = {};
 	struct ibv_create_qp cmd = {};
 	struct ibv_qp_init_attr_ex kernel_attr = *attr;
 	struct verbs_qp *vqp;
 	struct srnic_qp *qp;
-	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	int err;
 
 	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD |
 						      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
-	    (extended && !check_comp_mask(attr->send_ops_flags, send_ops(to_context(ctx)))))
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+	     !check_comp_mask(attr->send_ops_flags, send_ops(to_context(ctx)))))
 		return fail(EOPNOTSUPP);
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
@@ -408,6 +412,11 @@ destroy_qp:
 free_qp:
 	free(qp);
 	return fail(err);
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	return new_qp(ctx, attr, attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
 }
 
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
@@ -591,3 +600,70 @@ static const struct verbs_device_ops device_ops = {
 };
 
 PROVIDER_DRIVER(srnic, device_ops);
+
+/* ---- Direct verbs (srnicdv.h) that are not of the data path ---- */
+
+bool srnicdv_is_supported(struct ibv_device *device)
+{
+	return verbs_get_device(device)->ops == &device_ops;
+}
+
+/* The device's setting rdmap_swap. A kernel module without it allows none. */
+static bool allows_swap(struct ibv_device *device)
+{
+	char value[8];
+
+	return ibv_read_sysfs_file(device->ibdev_path, "rdmap_swap", value, sizeof(value)) > 0 &&
+	       value[0] == '1';
+}
+
+static uint32_t caps(struct ibv_context *ctx)
+{
+	uint32_t features = to_context(ctx)->features;
+	uint32_t caps = 0;
+
+	if (features & SRNIC_FEATURE_IMMEDIATE)
+		caps |= SRNICDV_CAP_IMMEDIATE;
+	if (features & SRNIC_FEATURE_ATOMIC)
+		caps |= SRNICDV_CAP_ATOMIC | SRNICDV_CAP_SWAP;
+	if (allows_swap(ctx->device))
+		caps |= SRNICDV_CAP_SWAP_ALLOWED;
+	return caps;
+}
+
+int srnicdv_query_device(struct ibv_context *ctx, struct srnicdv_device_attr *attr, size_t size)
+{
+	if (!srnicdv_is_supported(ctx->device))
+		return EOPNOTSUPP;
+	if (size < sizeof(*attr))
+		return EINVAL;
+	memset(attr, 0, size);
+	attr->caps = caps(ctx);
+	return 0;
+}
+
+static uint64_t dv_send_ops(struct ibv_context *ctx)
+{
+	uint32_t have = caps(ctx);
+
+	return (have & SRNICDV_CAP_IMMEDIATE ? SRNICDV_QP_WITH_RDMA_WRITE_IMM64 |
+					       SRNICDV_QP_WITH_SEND_IMM64 : 0) |
+	       (have & SRNICDV_CAP_ATOMIC ? SRNICDV_QP_WITH_MASKED_FETCH_ADD |
+					    SRNICDV_QP_WITH_MASKED_CMP_SWAP : 0) |
+	       (have & SRNICDV_CAP_SWAP ? SRNICDV_QP_WITH_SWAP : 0);
+}
+
+struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+				 const struct srnicdv_qp_init_attr *options, size_t size)
+{
+	if (!srnicdv_is_supported(ctx->device))
+		return fail(EOPNOTSUPP);
+	if (size < sizeof(*options) || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+		return fail(EINVAL);
+	if (!srnicdv_known(options, sizeof(*options), size) ||
+	    !check_comp_mask(options->comp_mask, SRNICDV_QP_INIT_ATTR_SEND_OPS) ||
+	    (options->comp_mask & SRNICDV_QP_INIT_ATTR_SEND_OPS &&
+	     !check_comp_mask(options->send_ops, dv_send_ops(ctx))))
+		return fail(EOPNOTSUPP);
+	return new_qp(ctx, attr, true);
+}

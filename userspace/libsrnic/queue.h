@@ -7,6 +7,8 @@
 #ifndef SRNIC_QUEUE_H
 #define SRNIC_QUEUE_H
 
+#include <stdbool.h>
+
 #include <infiniband/verbs.h>
 #include <rdma/srnic-abi.h>
 
@@ -116,12 +118,20 @@ void srnic_cq_ex_init(struct srnic_cq *cq);
 
 /* Makes later polls skip the completions of a destroyed QP. */
 void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
+/* Takes this QP's completion of the request with this wr_id out of turn; false: not there yet. */
+bool srnic_cq_pick(struct srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, struct srnic_cqe *out);
 
 /*
  * Makes the kernel read the QP's queues. 0 or an errno. The only system call of the data path, in
  * provider.c.
  */
 int srnic_doorbell(struct srnic_qp *qp);
+
+/*
+ * Is what a newer caller passes beyond the `known` bytes of a struct zero, and so without meaning?
+ * In dv.cc.
+ */
+bool srnicdv_known(const void *object, size_t known, size_t size);
 
 #ifdef __cplusplus
 }

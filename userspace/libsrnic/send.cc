@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Posting to the send queue, by lists of work requests (ibv_post_send) or call by call (ibv_wr_*).
-#include "operations.hh"
-#include "wq.hh"
-
-#include <errno.h>
+#include "send.hh"
 
 namespace srnic {
 namespace {
-
-srnic_qp &to_qp(ibv_qp *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
-srnic_qp &to_qp(ibv_qp_ex *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
 
 constexpr u8 no_opcode = 0;
 
@@ -37,62 +31,11 @@ constexpr u8 to_opcode(ibv_wr_opcode opcode)
 	}
 }
 
-constexpr u8 to_flags(unsigned int send_flags, bool signal_all)
-{
-	return (signal_all || (send_flags & IBV_SEND_SIGNALED) ? SRNIC_WQE_SIGNALED : 0) |
-	       (send_flags & IBV_SEND_SOLICITED ? SRNIC_WQE_SOLICITED : 0) |
-	       (send_flags & IBV_SEND_FENCE ? SRNIC_WQE_FENCE : 0);
-}
-
-// Fills everything but the payload of a slot.
-void put_header(const srnic_qp &qp, srnic_send_wqe *wqe, u64 wr_id, u8 opcode,
-		unsigned int send_flags)
-{
-	*wqe = srnic_send_wqe{};
-	wqe->wr_id = wr_id;
-	wqe->opcode = opcode;
-	wqe->flags = to_flags(send_flags, qp.sq_sig_all);
-}
-
-int put_sges(const srnic_wq &sq, srnic_send_wqe *wqe, size_t num_sge, const ibv_sge *sge)
-{
-	if (num_sge > sq.max_sge)
-		return EINVAL;
-	wqe->num_sge = num_sge;
-	if (num_sge)
-		memcpy(payload(wqe), sge, num_sge * sizeof(*sge));
-	return 0;
-}
-
-// Appends one piece of inline payload.
-int put_inline(const srnic_wq &sq, srnic_send_wqe *wqe, const void *data, size_t length)
-{
-	if (!operation(wqe->opcode).may_inline || length > sq.max_inline - wqe->inline_len)
-		return EINVAL;
-	wqe->flags |= SRNIC_WQE_INLINE;
-	if (length)
-		memcpy(payload(wqe) + wqe->inline_len, data, length);
-	wqe->inline_len += length;
-	return 0;
-}
-
 // RFC 7306 has eight bytes of Immediate Data, verbs four.
 void put_immediate(srnic_send_wqe *wqe, __be32 imm_data)
 {
 	memcpy(wqe->arg, &imm_data, sizeof(imm_data));
 }
-
-// RFC 7306 has no message with both payload and Immediate Data: a Send with Immediate Data is one
-// without payload.
-template <class Piece> int check_empty(size_t num, const Piece *pieces)
-{
-	for (size_t i = 0; i < num; i++)
-		if (pieces[i].length)
-			return EOPNOTSUPP;
-	return 0;
-}
-
-bool is_atomic(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_ATOMIC; }
 
 // Of the whole word: no field ends but at its top, and all bits are compared and swapped.
 void put_atomic(srnic_send_wqe *wqe, uint32_t rkey, uint64_t addr, uint64_t compare_add,
@@ -109,28 +52,15 @@ void put_atomic(srnic_send_wqe *wqe, uint32_t rkey, uint64_t addr, uint64_t comp
 	wqe->arg[1] = wqe->arg[3] = ~u64{0};
 }
 
-bool knows(const srnic_qp &qp, u8 opcode)
-{
-	const u32 needs = (operation(opcode).immediate ? SRNIC_FEATURE_IMMEDIATE : 0) |
-			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0);
-
-	return (qp.features & needs) == needs;
-}
-
 int put(srnic_qp &qp, const ibv_send_wr &wr)
 {
-	srnic_wq &sq = qp.sq;
-	u8 opcode = to_opcode(wr.opcode);
+	const u8 opcode = to_opcode(wr.opcode);
+	srnic_send_wqe *wqe;
 
 	if (opcode == no_opcode || wr.num_sge < 0)
 		return EINVAL;
-	if (!knows(qp, opcode))
-		return EOPNOTSUPP;
-	auto *wqe = next_slot<srnic_send_wqe>(sq);
-	if (!wqe)
-		return ENOMEM;
-
-	put_header(qp, wqe, wr.wr_id, opcode, wr.send_flags);
+	if (int err = open_slot(qp, opcode, wr.wr_id, wr.send_flags, &wqe))
+		return err;
 	if (operation(opcode).names_stag)
 		wqe->imm_inv = wr.invalidate_rkey;
 	if (is_atomic(opcode)) {
@@ -142,45 +72,14 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 	}
 	if (operation(opcode).immediate)
 		put_immediate(wqe, wr.imm_data);
-	if (opcode == SRNIC_OP_IMM) {
-		if (int err = check_empty(wr.num_sge, wr.sg_list))
-			return err;
-	} else if (!(wr.send_flags & IBV_SEND_INLINE)) {
-		if (int err = put_sges(sq, wqe, wr.num_sge, wr.sg_list))
-			return err;
-	} else {
-		if (int err = put_inline(sq, wqe, nullptr, 0)) // inline payload may be empty
-			return err;
-		for (int i = 0; i < wr.num_sge; i++)
-			if (int err = put_inline(sq, wqe,
-						 reinterpret_cast<const void *>(wr.sg_list[i].addr),
-						 wr.sg_list[i].length))
-				return err;
-	}
-	sq.next++;
+	if (int err = put_payload(qp.sq, wqe, wr.send_flags, wr.num_sge, wr.sg_list))
+		return err;
+	qp.sq.next++;
 	return 0;
 }
 
 // ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send etc. write a
 // header and claim the slot; the following wr_set_*() fills the slot claimed last.
-
-srnic_send_wqe *begin(ibv_qp_ex *ex, u8 opcode)
-{
-	srnic_qp &qp = to_qp(ex);
-
-	if (!qp.sq.batch_error && !knows(qp, opcode))
-		qp.sq.batch_error = EOPNOTSUPP;
-	if (qp.sq.batch_error)
-		return nullptr;
-	auto *wqe = next_slot<srnic_send_wqe>(qp.sq);
-	if (!wqe) {
-		qp.sq.batch_error = ENOMEM;
-		return nullptr;
-	}
-	put_header(qp, wqe, ex->wr_id, opcode, ex->wr_flags);
-	qp.sq.next++;
-	return wqe;
-}
 
 srnic_send_wqe *current(srnic_wq &sq)
 {
@@ -191,17 +90,6 @@ srnic_send_wqe *current(srnic_wq &sq)
 		return nullptr;
 	}
 	return slot_at<srnic_send_wqe>(sq.ring, sq.next - 1);
-}
-
-srnic_send_wqe *begin_rdma(ibv_qp_ex *ex, u8 opcode, uint32_t rkey, uint64_t remote_addr)
-{
-	auto *wqe = begin(ex, opcode);
-
-	if (wqe) {
-		wqe->rkey = rkey;
-		wqe->remote_addr = remote_addr;
-	}
-	return wqe;
 }
 
 void wr_start(ibv_qp_ex *ex)
@@ -323,26 +211,7 @@ using namespace srnic;
 
 int srnic_post_send(ibv_qp *ibqp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
 {
-	srnic_qp &qp = to_qp(ibqp);
-	ibv_send_wr *first = wr;
-	int err = 0;
-	bool ring;
-
-	{
-		locked hold(qp.sq.lock);
-
-		while (wr && !(err = put(qp, *wr)))
-			wr = wr->next;
-		ring = publish(qp.sq);
-	}
-	if (err)
-		*bad_wr = wr;
-	if (ring)
-		if (int gone = srnic_doorbell(&qp); gone && !err) {
-			*bad_wr = first;
-			err = gone;
-		}
-	return err;
+	return post_list(to_qp(ibqp), wr, bad_wr, put);
 }
 
 void srnic_sq_init(srnic_wq *wq, const ibv_qp_cap *cap)

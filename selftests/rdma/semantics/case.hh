@@ -14,6 +14,7 @@ extern Settings settings;
 
 Cases operation_cases(); // operations.cc: every operation, its forms and its completions
 Cases atomic_cases();    // atomic.cc: RFC 7306 5
+Cases direct_cases();    // direct.cc: srnicdv
 Cases immediate_cases(); // immediate.cc: RFC 7306 6
 Cases order_cases();     // order.cc: RFC 5040 5.5
 Cases huge_cases();      // huge.cc: messages above 2 GiB

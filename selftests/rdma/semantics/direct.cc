@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Direct verbs (srnicdv.h): masked atomic operations, the draft's Swap, eight bytes of Immediate
+// Data, probing a peer, and what a device says of itself.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include <srnicdv.h>
+
+#include "case.hh"
+
+namespace {
+
+constexpr int rights = all_rights | IBV_ACCESS_REMOTE_ATOMIC;
+
+Joint connected() { return Joint(settings.there, settings.here); }
+
+struct Words {
+	alignas(64) uint64_t at[8] = {};
+	Region region;
+
+	explicit Words(const End &end) : region(end, at, sizeof(at), rights) {}
+	ibv_sge piece(unsigned i) const { return region.piece(8 * i, 8); }
+	Target target(unsigned i) const { return region.target(8 * i); }
+};
+
+srnicdv_send_wr work(srnicdv_wr_opcode opcode, Target remote, ibv_sge *sink)
+{
+	srnicdv_send_wr wr{};
+
+	wr.wr_id = 1;
+	wr.opcode = opcode;
+	wr.sg_list = sink;
+	wr.num_sge = 1;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.rkey = remote.rkey;
+	wr.remote_addr = remote.addr;
+	return wr;
+}
+
+int post(End &end, srnicdv_send_wr &wr)
+{
+	srnicdv_send_wr *bad;
+
+	return srnicdv_post_send(end.id->qp, &wr, sizeof(wr), &bad);
+}
+
+// 5.1.1, bit by bit: a field ends at each bit of the mask, and its carry is lost.
+uint64_t sum_of_fields(uint64_t word, uint64_t add, uint64_t mask)
+{
+	uint64_t sum = 0;
+	bool carry = false;
+
+	for (unsigned bit = 0; bit < 64; bit++) {
+		const unsigned here = (word >> bit & 1) + (add >> bit & 1) + carry;
+
+		sum |= uint64_t{here & 1} << bit;
+		carry = here > 1 && !(mask >> bit & 1);
+	}
+	return sum;
+}
+
+void masked_additions()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+	ibv_sge sink = ours.piece(0);
+	std::mt19937_64 random(1);
+
+	for (unsigned i = 0; i < 50; i++) {
+		srnicdv_send_wr wr = work(SRNICDV_WR_MASKED_FETCH_ADD, theirs.target(0), &sink);
+		const uint64_t before = theirs.at[0] = random();
+
+		wr.fetch_add.add = random();
+		wr.fetch_add.mask = i ? random() & random() : 0;
+		expect(!post(joint.client, wr), "srnicdv_post_send");
+		expect(joint.client.sends->good(1).opcode == IBV_WC_FETCH_ADD, "the opcode");
+		expect(ours.at[0] == before, "the original value");
+		expect(theirs.at[0] == sum_of_fields(before, wr.fetch_add.add, wr.fetch_add.mask),
+		       "the sum of fields");
+	}
+}
+
+void masked_swaps()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+	ibv_sge sink = ours.piece(0);
+	std::mt19937_64 random(2);
+
+	for (unsigned i = 0; i < 50; i++) {
+		srnicdv_send_wr wr = work(SRNICDV_WR_MASKED_CMP_SWAP, theirs.target(0), &sink);
+		const uint64_t before = theirs.at[0] = random();
+		const bool equal = i % 2;
+
+		wr.cmp_swap.compare_mask = random();
+		wr.cmp_swap.compare = before ^ (random() & ~wr.cmp_swap.compare_mask);
+		if (!equal)
+			wr.cmp_swap.compare ^= wr.cmp_swap.compare_mask;
+		wr.cmp_swap.swap = random();
+		wr.cmp_swap.swap_mask = random();
+		expect(!post(joint.client, wr), "srnicdv_post_send");
+		joint.client.sends->good(1);
+		expect(ours.at[0] == before, "the original value");
+		expect(theirs.at[0] == (equal ? (before & ~wr.cmp_swap.swap_mask) |
+							(wr.cmp_swap.swap & wr.cmp_swap.swap_mask)
+					      : before),
+		       "the word afterwards");
+	}
+}
+
+// Sets rdmap_swap of this end's device while it exists.
+class Allowed {
+public:
+	explicit Allowed(const End &end)
+		: name(std::string(end.id->verbs->device->ibdev_path) + "/rdmap_swap")
+	{
+		set("1");
+	}
+	~Allowed() { std::ofstream(name) << "0\n"; }
+	Allowed(const Allowed &) = delete;
+
+private:
+	std::string name;
+
+	void set(const char *value)
+	{
+		std::ofstream file(name);
+
+		file << value << std::endl;
+		need(bool(file), name.c_str());
+	}
+};
+
+bool has(const End &end, uint32_t cap)
+{
+	srnicdv_device_attr attr;
+
+	need(!(errno = srnicdv_query_device(end.id->verbs, &attr, sizeof(attr))),
+	     "srnicdv_query_device");
+	return attr.caps & cap;
+}
+
+// The draft's 5.1.2. Its code is reserved in RFC 7306 (10.1).
+void swaps_where_allowed()
+{
+	const Joint observer = connected();
+
+	expect(!has(observer.server, SRNICDV_CAP_SWAP_ALLOWED), "swaps are allowed by default");
+	{
+		Joint joint = connected();
+		Words theirs(joint.server), ours(joint.client);
+		ibv_sge sink = ours.piece(0);
+		srnicdv_send_wr wr = work(SRNICDV_WR_SWAP, theirs.target(0), &sink);
+
+		theirs.at[0] = 5;
+		wr.swap = 6;
+		expect(!post(joint.client, wr), "srnicdv_post_send");
+		expect(joint.client.sends->next().status == IBV_WC_REM_OP_ERR, "the status");
+		expect(theirs.at[0] == 5 && !ours.at[0], "memory has changed");
+	}
+	const Allowed allowed(observer.server);
+
+	expect(has(observer.server, SRNICDV_CAP_SWAP_ALLOWED), "the setting is not reported");
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+	ibv_sge sink = ours.piece(0);
+	srnicdv_send_wr wr = work(SRNICDV_WR_SWAP, theirs.target(0), &sink);
+
+	theirs.at[0] = 5;
+	wr.swap = 6;
+	expect(!post(joint.client, wr), "srnicdv_post_send");
+	expect(joint.client.sends->good(1).opcode == IBV_WC_COMP_SWAP, "the opcode");
+	expect(theirs.at[0] == 6 && ours.at[0] == 5, "the words");
+}
+
+// RFC 7306 1.1.
+void probes()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+	ibv_sge sink = ours.piece(0);
+
+	theirs.at[0] = 5;
+	expect(!srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
+				     theirs.target(0).addr, patience_ms),
+	       "a peer that knows atomic operations");
+	expect(ours.at[0] == 5 && theirs.at[0] == 5, "the word");
+	expect(!joint.client.sends->there(), "there is a completion left");
+	expect(srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey ^ 0x100,
+				    theirs.target(0).addr, patience_ms) == EACCES,
+	       "a wrong key");
+	expect(srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
+				    theirs.target(0).addr, patience_ms) == ENOTCONN,
+	       "a connection that has ended");
+}
+
+// A QP whose CQs are extended, in place of the one that the end has.
+struct ExtendedCq {
+	ibv_cq_ex *cq;
+
+	explicit ExtendedCq(const End &end)
+	{
+		ibv_cq_init_attr_ex attr{};
+
+		attr.cqe = 16;
+		attr.wc_flags = IBV_WC_STANDARD_FLAGS;
+		cq = ibv_create_cq_ex(end.id->verbs, &attr);
+		need(cq, "ibv_create_cq_ex");
+	}
+	~ExtendedCq() { ibv_destroy_cq(ibv_cq_ex_to_cq(cq)); }
+	ExtendedCq(const ExtendedCq &) = delete;
+};
+
+ibv_qp_init_attr_ex qp_attr(const End &end, ibv_cq *cq)
+{
+	ibv_qp_init_attr_ex attr{};
+
+	attr.send_cq = attr.recv_cq = cq;
+	attr.cap = {4, 4, 1, 1, 0};
+	attr.qp_type = IBV_QPT_RC;
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	attr.pd = end.id->pd;
+	return attr;
+}
+
+void options_of_qps()
+{
+	const Joint joint = connected();
+	const ExtendedCq extended(joint.client);
+	ibv_context *verbs = joint.client.id->verbs;
+	ibv_qp_init_attr_ex attr = qp_attr(joint.client, ibv_cq_ex_to_cq(extended.cq));
+	struct {
+		srnicdv_qp_init_attr known;
+		uint64_t later;
+	} options = {{SRNICDV_QP_INIT_ATTR_SEND_OPS,
+		      SRNICDV_QP_WITH_MASKED_FETCH_ADD | SRNICDV_QP_WITH_SEND_IMM64},
+		     0};
+
+	ibv_qp *qp = srnicdv_create_qp(verbs, &attr, &options.known, sizeof(options));
+	need(qp, "srnicdv_create_qp");
+	ibv_qp_ex *batches = ibv_qp_to_qp_ex(qp);
+	expect(batches, "the QP has no batches");
+	ibv_wr_start(batches);
+	expect(!srnicdv_wr_masked_fetch_add(batches, 1, 8, 1, 0), "a masked addition in a batch");
+	ibv_wr_abort(batches);
+	ibv_destroy_qp(qp);
+
+	auto refused = [&](int with, size_t size = sizeof(options)) {
+		errno = 0;
+		expect(!srnicdv_create_qp(verbs, &attr, &options.known, size), "it is not refused");
+		expect(errno == with, "the errno is " + std::to_string(errno));
+	};
+
+	refused(EINVAL, 8);
+	options.later = 1;
+	refused(EOPNOTSUPP);
+	options.later = 0;
+	options.known.send_ops = 1 << 5;
+	refused(EOPNOTSUPP);
+	options.known.comp_mask = 2;
+	refused(EOPNOTSUPP);
+	options.known = {};
+	attr.comp_mask = 0;
+	refused(EINVAL);
+}
+
+void eight_bytes_of_immediate_data()
+{
+	Joint joint = connected();
+	const uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	srnicdv_send_wr wr = work(SRNICDV_WR_SEND_IMM64, {}, nullptr);
+
+	wr.num_sge = 0;
+	memcpy(wr.imm_data, data, sizeof(data));
+	joint.server.receive(1, {});
+	expect(!post(joint.client, wr), "srnicdv_post_send");
+	const ibv_wc wc = joint.server.receives->good(1);
+	expect(wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM && !memcmp(&wc.imm_data, data, 4),
+	       "verbs' four bytes");
+
+	// srnic's CQs can all be polled either way.
+	auto *cq = reinterpret_cast<ibv_cq_ex *>(joint.server.receives->cq);
+	ibv_poll_cq_attr attr{};
+	uint8_t came[8] = {};
+
+	joint.server.receive(2, {});
+	expect(!post(joint.client, wr), "srnicdv_post_send");
+	for (int err = ENOENT; err;)
+		err = ibv_start_poll(cq, &attr);
+	expect(cq->wr_id == 2 && !srnicdv_wc_read_imm64(cq, came), "srnicdv_wc_read_imm64");
+	expect(!memcmp(came, data, sizeof(data)), "all eight bytes");
+	ibv_end_poll(cq);
+}
+
+void what_a_device_can_do()
+{
+	const Joint joint = connected();
+	ibv_context *verbs = joint.client.id->verbs;
+	struct {
+		srnicdv_device_attr known;
+		uint64_t later;
+	} attr = {{}, 1};
+
+	expect(srnicdv_is_supported(verbs->device), "the device is srnic's");
+	expect(!srnicdv_query_device(verbs, &attr.known, sizeof(attr)), "srnicdv_query_device");
+	expect(attr.known.caps == (SRNICDV_CAP_IMMEDIATE | SRNICDV_CAP_ATOMIC | SRNICDV_CAP_SWAP),
+	       "its abilities");
+	expect(!attr.later && !attr.known.comp_mask, "what is not known yet is not 0");
+	expect(srnicdv_query_device(verbs, &attr.known, sizeof(attr.known) - 1) == EINVAL,
+	       "a struct that is too short");
+	ibv_device_attr_ex standard{};
+	need(!ibv_query_device_ex(verbs, nullptr, &standard), "ibv_query_device_ex");
+	expect(standard.orig_attr.atomic_cap == IBV_ATOMIC_GLOB, "atomic_cap");
+}
+
+} // namespace
+
+Cases direct_cases()
+{
+	return {
+		{"RFC 7306 5.1.1: srnicdv adds to the fields of a mask", masked_additions},
+		{"RFC 7306 5.1.2: srnicdv compares and swaps the bits of masks", masked_swaps},
+		{"the draft's Swap is refused, and done where it is allowed", swaps_where_allowed},
+		{"RFC 7306 1.1: a peer is asked whether it knows atomic operations", probes},
+		{"RFC 7306 6.2: all eight bytes of Immediate Data arrive",
+		 eight_bytes_of_immediate_data},
+		{"srnicdv creates QPs, and refuses options that it does not know", options_of_qps},
+		{"a device says what it can do", what_a_device_can_do},
+	};
+}

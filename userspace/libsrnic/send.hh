@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What posting by verbs (send.cc) and by direct verbs (dv.cc) share: filling a slot, claiming one
+// in a batch, posting a list. The caller holds the send queue's lock, but for post_list().
+#pragma once
+
+#include "operations.hh"
+#include "wq.hh"
+
+#include <errno.h>
+
+namespace srnic {
+
+inline srnic_qp &to_qp(ibv_qp *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
+inline srnic_qp &to_qp(ibv_qp_ex *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
+
+inline bool is_atomic(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_ATOMIC; }
+
+// Does the module know this operation? One that does not would end the connection.
+inline bool knows(const srnic_qp &qp, u8 opcode)
+{
+	const u32 needs = (operation(opcode).immediate ? SRNIC_FEATURE_IMMEDIATE : 0) |
+			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0);
+
+	return (qp.features & needs) == needs;
+}
+
+constexpr u8 to_flags(unsigned int send_flags, bool signal_all)
+{
+	return (signal_all || (send_flags & IBV_SEND_SIGNALED) ? SRNIC_WQE_SIGNALED : 0) |
+	       (send_flags & IBV_SEND_SOLICITED ? SRNIC_WQE_SOLICITED : 0) |
+	       (send_flags & IBV_SEND_FENCE ? SRNIC_WQE_FENCE : 0);
+}
+
+// Fills everything but the payload of a slot.
+inline void put_header(const srnic_qp &qp, srnic_send_wqe *wqe, u64 wr_id, u8 opcode,
+		       unsigned int send_flags)
+{
+	*wqe = srnic_send_wqe{};
+	wqe->wr_id = wr_id;
+	wqe->opcode = opcode;
+	wqe->flags = to_flags(send_flags, qp.sq_sig_all);
+}
+
+inline int put_sges(const srnic_wq &sq, srnic_send_wqe *wqe, size_t num_sge, const ibv_sge *sge)
+{
+	if (num_sge > sq.max_sge)
+		return EINVAL;
+	wqe->num_sge = num_sge;
+	if (num_sge)
+		memcpy(payload(wqe), sge, num_sge * sizeof(*sge));
+	return 0;
+}
+
+// Appends one piece of inline payload.
+inline int put_inline(const srnic_wq &sq, srnic_send_wqe *wqe, const void *data, size_t length)
+{
+	if (!operation(wqe->opcode).may_inline || length > sq.max_inline - wqe->inline_len)
+		return EINVAL;
+	wqe->flags |= SRNIC_WQE_INLINE;
+	if (length)
+		memcpy(payload(wqe) + wqe->inline_len, data, length);
+	wqe->inline_len += length;
+	return 0;
+}
+
+// RFC 7306 has no message with both payload and Immediate Data: a Send with Immediate Data is one
+// without payload.
+template <class Piece> int check_empty(size_t num, const Piece *pieces)
+{
+	for (size_t i = 0; i < num; i++)
+		if (pieces[i].length)
+			return EOPNOTSUPP;
+	return 0;
+}
+
+// The payload of a request in a list: the bytes themselves, if they are to be inline.
+inline int put_payload(const srnic_wq &sq, srnic_send_wqe *wqe, unsigned int send_flags,
+		       size_t num_sge, const ibv_sge *sge)
+{
+	if (wqe->opcode == SRNIC_OP_IMM)
+		return check_empty(num_sge, sge);
+	if (!(send_flags & IBV_SEND_INLINE))
+		return put_sges(sq, wqe, num_sge, sge);
+	if (int err = put_inline(sq, wqe, nullptr, 0)) // inline payload may be empty
+		return err;
+	for (size_t i = 0; i < num_sge; i++)
+		if (int err = put_inline(sq, wqe, reinterpret_cast<const void *>(sge[i].addr),
+					 sge[i].length))
+			return err;
+	return 0;
+}
+
+// Begins a request of a list in the next slot, which the caller claims when it is complete.
+inline int open_slot(srnic_qp &qp, u8 opcode, u64 wr_id, unsigned int send_flags,
+		     srnic_send_wqe **wqe)
+{
+	if (!knows(qp, opcode))
+		return EOPNOTSUPP;
+	*wqe = next_slot<srnic_send_wqe>(qp.sq);
+	if (!*wqe)
+		return ENOMEM;
+	put_header(qp, *wqe, wr_id, opcode, send_flags);
+	return 0;
+}
+
+// Begins and claims the next request of a batch; null, and the batch has an error.
+inline srnic_send_wqe *begin(ibv_qp_ex *ex, u8 opcode)
+{
+	srnic_qp &qp = to_qp(ex);
+
+	if (!qp.sq.batch_error && !knows(qp, opcode))
+		qp.sq.batch_error = EOPNOTSUPP;
+	if (qp.sq.batch_error)
+		return nullptr;
+	auto *wqe = next_slot<srnic_send_wqe>(qp.sq);
+	if (!wqe) {
+		qp.sq.batch_error = ENOMEM;
+		return nullptr;
+	}
+	put_header(qp, wqe, ex->wr_id, opcode, ex->wr_flags);
+	qp.sq.next++;
+	return wqe;
+}
+
+inline srnic_send_wqe *begin_rdma(ibv_qp_ex *ex, u8 opcode, uint32_t rkey, uint64_t remote_addr)
+{
+	auto *wqe = begin(ex, opcode);
+
+	if (wqe) {
+		wqe->rkey = rkey;
+		wqe->remote_addr = remote_addr;
+	}
+	return wqe;
+}
+
+// Posts a list up to the first request that put() refuses, which *bad becomes. Takes the lock.
+template <class Wr>
+int post_list(srnic_qp &qp, Wr *wr, Wr **bad, int (*put)(srnic_qp &qp, const Wr &wr))
+{
+	Wr *first = wr;
+	int err = 0;
+	bool ring;
+
+	{
+		locked hold(qp.sq.lock);
+
+		while (wr && !(err = put(qp, *wr)))
+			wr = wr->next;
+		ring = publish(qp.sq);
+	}
+	if (err)
+		*bad = wr;
+	if (ring)
+		if (int gone = srnic_doorbell(&qp); gone && !err) {
+			*bad = first;
+			err = gone;
+		}
+	return err;
+}
+
+} // namespace srnic
