@@ -12,7 +12,29 @@ MESSAGES=${MESSAGES:-20}
 built_or_skip "$OPERATIONS" "$WRITES"
 
 operations() { # FILE ADDRESS
-	ns0 "$OPERATIONS" sr0 sr1 "$2" "$MESSAGES" >"$1.sent"
+	ns0 "$OPERATIONS" sr0 sr1 "$2" "$MESSAGES" extensions >"$1.sent"
+}
+
+# ---- RFC 7306 5.2: the operands of capture/operations.cc, as tshark reads them ----
+
+# field FILE OPCODE NAME: how often it has which value.
+field() {
+	local value
+	read_capture "$1" -Y "iwarp_rdma.opcode == $2" -T fields -e "iwarp_rdma.atomic.$3" | tr ',' '\n' | grep . |
+		while read -r value; do echo "$3 $((value))"; done | sort | uniq -c | sed 's/^ *//'
+}
+
+operands() { # FILE
+	local name
+	for name in opcode add_data swap_data compare_data; do
+		field "$1" 0x0a $name
+	done
+	field "$1" 0x0b original_remote_data_value
+}
+
+operands_are_read() { # FILE
+	diff <(printf "$MESSAGES %s\n" "opcode 0" "opcode 2" "add_data 5" "swap_data 7" "compare_data 0" "compare_data 12" \
+		"original_remote_data_value 12" "original_remote_data_value 7") <(operands "$1")
 }
 
 # ---- RFC 5044 4.5: the MULPDU ----
@@ -56,6 +78,7 @@ for family in "IPv4 $IP1 1442 1342" "IPv6 $IP61 1422 1322"; do
 	file=$LOGS/$name.pcap
 	check "every RDMAP message, $name" undisturbed captured "$file" sr1 veth1 operations "$file" "$address"
 	reads_well "$file" 1 "$name"
+	check "tshark reads operands and original values of atomic operations: $name" operands_are_read "$file"
 	check "ULPDUs are of $mulpdu octets but for a message's last: $name" ulpdus_are "$file" "$mulpdu"
 	sed 's/^/# opcode, messages, octets: /' "$file.sent"
 	check "Writes while the MTU changes, $name" mtu_changes "$file" "$address"

@@ -1,10 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# perftest (connections by rdma_cm, -R) runs every operation with 1 byte to 1 MiB, polling and with events.
+# perftest (connections by rdma_cm, -R) runs every operation with 1 byte to 1 MiB, polling and with events; atomic
+# operations have 8 bytes.
 cd "$(dirname "$0")" && . ./lib.sh
 
 SIZES=${SIZES:-1 64 4096 65536 1048576}
 ITERS=${ITERS:-200}
+
+atomics() { # PROGRAM TYPE [OPTION...]
+	local run="$1 -R -A $2 -n $ITERS -F ${*:3}"
+	with_perftest sr1 "$run -d srnic1" sr0 "$run -d srnic0 $IP1"
+}
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 for program in ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat ib_send_lat; do
@@ -14,4 +20,13 @@ for program in ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat ib_sen
 done
 check "ib_send_bw -e, 65536 octets" perf ib_send_bw 65536 -e
 check "ib_write_bw -b, both directions, 65536 octets" perf ib_write_bw 65536 -b
+for size in $SIZES; do
+	check "ib_write_bw --write_with_imm, $size octets" perf ib_write_bw "$size" --write_with_imm
+done
+for program in ib_atomic_bw ib_atomic_lat; do
+	for type in FETCH_AND_ADD CMP_AND_SWAP; do
+		check "$program, $type" atomics $program $type
+	done
+done
+check "ib_atomic_bw -e" atomics ib_atomic_bw FETCH_AND_ADD -e
 finish

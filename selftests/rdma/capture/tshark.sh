@@ -56,15 +56,15 @@ fpdus() { # FILE
 }
 
 # One line for each kind of message: opcode, number of FPDUs with the L flag, octets of payload. Tagged segments have 14
-# octets of header, untagged 18 (RFC 5041 4.2 and 4.3). Read Requests and Terminates carry no payload of the program's:
-# their octets are left out.
+# octets of header, untagged 18 (RFC 5041 4.2 and 4.3). Requests, Terminates and Atomic Responses carry no payload of the
+# program's: their octets are left out.
 messages() { # FILE
 	fpdus "$1" | awk '{
 		messages[$3] += $2
 		octets[$3] += $1 - ($3 == "0x00" || $3 == "0x02" ? 14 : 18)
 	} END {
 		for (op in messages)
-			print op, messages[op] (op == "0x01" || op == "0x07" ? "" : " " octets[op])
+			print op, messages[op] (op ~ /0x01|0x07|0x0a|0x0b/ ? "" : " " octets[op])
 	}' | sort
 }
 
