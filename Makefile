@@ -46,6 +46,7 @@ kunit:
 # For tests in a guest: programs, and the module with its KUnit suites if the kernel has KUnit.
 guest-tests: userspace $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) &&) true
+	$(MAKE) -C userspace/examples O=$(CURDIR)/selftests/rdma/examples/build
 
 install: install-module install-userspace
 
@@ -71,6 +72,7 @@ demo:
 clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean
 	$(MAKE) -C userspace clean
+	$(MAKE) -C userspace/examples clean
 	$(foreach dir,core provider sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) clean &&) true
-	rm -rf $(KUNIT) selftests/rdma/srnic-kunit.ko
+	rm -rf $(KUNIT) selftests/rdma/examples selftests/rdma/srnic-kunit.ko
