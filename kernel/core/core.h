@@ -350,15 +350,16 @@ u8 core_terminate_receive_status(const struct core_terminate *sent);
 /* The kind of this end's request that a peer refused. */
 enum core_refused {
 	CORE_REFUSED_NOTHING,	/* none that may be outstanding, or not in the Terminate */
-	CORE_REFUSED_READ,
+	CORE_REFUSED_READ,		/* or an atomic operation */
 	CORE_REFUSED_WRITE,
+	CORE_REFUSED_ATOMIC,		/* the oldest atomic operation */
 };
 
 /**
  * struct core_refusal - the request of this end that a received Terminate refuses
  * @what: enum core_refused
  * @status: the request completes with this enum srnic_wc_status
- * @msn: CORE_REFUSED_READ: of the RDMA Read Request
+ * @msn: CORE_REFUSED_READ: of the RDMA Read or Atomic Request
  */
 struct core_refusal {
 	u8 what, status;
@@ -668,7 +669,7 @@ struct core_rx_message {
  * @markers: check and strip markers
  * @rtr: responder in peer-to-peer mode: RTR types allowed as the first FPDU
  * @swaps: the draft's Swap is allowed to the peer
- * @first_msn: of the peer's first Send, and of its first RDMA Read Request
+ * @first_msn: of the peer's first message on each queue
  */
 struct core_rx_params {
 	void *ctx;
@@ -754,11 +755,11 @@ struct core_tx_params {
  * @answered: the peer's reads whose response is built
  * @before: octets of *@turn that were sent before this FPDU
  * @local: the message that this end began: a request, an RTR or a Terminate
- * @answer: the Read Response to @asked. It takes turns with @local (@answer_next) by FPDU, unless
- *	both are tagged: then by message
+ * @answer: the Read or Atomic Response to @asked. It takes turns with @local (@answer_next) by
+ *	FPDU, unless both are tagged: then by message
  * @request: the Read Request in @local
  * @atomic: the Atomic Request in @local
- * @asked: the Read Request that @answer answers
+ * @asked: what @answer answers
  * @fpdu: the FPDU being built
  * @turn: the message of the next FPDU: @local or @answer
  *

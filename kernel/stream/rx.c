@@ -207,6 +207,18 @@ static struct srnic_outbound_read *find_read(struct srnic_qp *qp, u32 msn)
 	return srnic_outbound_at(qp, index);
 }
 
+/* The oldest outstanding atomic operation, or NULL. */
+static struct srnic_outbound_read *oldest_atomic(struct srnic_qp *qp)
+{
+	/* acquire: as find_read() */
+	u32 tail = smp_load_acquire(&qp->outbound_tail);
+
+	for (u32 i = qp->outbound_head; i != tail; i++)
+		if (srnic_outbound_at(qp, i)->sink.atomic)
+			return srnic_outbound_at(qp, i);
+	return NULL;
+}
+
 /*
  * Completes the read that the peer refused, if it is outstanding, with the reason. The flush
  * completes the rest, and also a refused Write, which the engine may still be sending.
@@ -219,6 +231,8 @@ static void blame_request(struct srnic_qp *qp, const struct core_terminate *term
 	qp->rx.refusal = refusal;
 	if (refusal.what == CORE_REFUSED_READ)
 		read = find_read(qp, refusal.msn);
+	else if (refusal.what == CORE_REFUSED_ATOMIC)
+		read = oldest_atomic(qp);
 	if (read && !read->rtr)
 		srnic_sq_complete(&qp->sq, read->sq_index, refusal.status,
 				  core_terminate_code(term));

@@ -256,6 +256,19 @@ TEST(TerminateMeans, AWriteThatThePeerRefused)
 	EXPECT_EQ(operation.status, SRNIC_WC_REM_INV_REQ_ERR);
 }
 
+// RFC 7306 1.1, from a peer that sends no headers, and as siw writes it: layer and type swapped.
+TEST(TerminateMeans, AnAtomicOperationThatThePeerDoesNotKnow)
+{
+	for (const core_refusal &of : {refusal(0, 2, 6, {}), refusal(2, 0, 6, {})}) {
+		EXPECT_EQ(of.what, CORE_REFUSED_ATOMIC);
+		EXPECT_EQ(of.status, SRNIC_WC_REM_OP_ERR);
+	}
+	EXPECT_EQ(refusal(0, 2, 5, {}).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(2, 0, 5, {}).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(1, 2, 6, {}).what, CORE_REFUSED_NOTHING);
+	EXPECT_EQ(refusal(2, 0, 6, untagged_header).what, CORE_REFUSED_NOTHING);
+}
+
 // A Send is already complete, a Read Response is no request, and without a DDP header the request
 // is unknown.
 TEST(TerminateMeans, NoRequestAtAll)

@@ -14,6 +14,10 @@ static void require_sense(const core_terminate &term)
 	REQUIRE(core_terminate_event(&term) <= CORE_STREAM_REQUEST_ERROR);
 	if (refusal.what == CORE_REFUSED_NOTHING)
 		return;
+	if (refusal.what == CORE_REFUSED_ATOMIC) {
+		REQUIRE(!term.has_ddp && refusal.status == SRNIC_WC_REM_OP_ERR);
+		return;
+	}
 	REQUIRE(term.has_ddp && tagged == (refusal.what == CORE_REFUSED_WRITE));
 	REQUIRE(refusal.status == SRNIC_WC_REM_ACCESS_ERR ||
 		refusal.status == SRNIC_WC_REM_INV_REQ_ERR ||

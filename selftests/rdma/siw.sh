@@ -12,10 +12,13 @@
 #   end of the octet, where bits are reserved. Its DDP Segment Length excludes the header.
 # - For a peer of revision 1 it reports depths of zero to its consumer, so rping's server cannot read.
 #
+# - It does not know RFC 7306.
+#
 # SIZES: bytes of messages; PLAIN_SIZES: the same without CRCs. ITERS: how many of each, fewer from 1 MiB on. MESSAGES: of
 # each kind, for tshark.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . capture/tshark.sh
 
+STRANGER=$PWD/semantics/build/stranger
 MESSAGES=${MESSAGES:-5}
 COUNT=${COUNT:-100}
 PLAIN_SIZES=${PLAIN_SIZES:-${SIZES:-1 65536 16777216}}
@@ -56,6 +59,20 @@ decodes() { # NAME CRC CLIENT-NS SERVER-NS ADDRESS [HOW-IT-DIFFERS...]
 	local file=$LOGS/operations.pcap
 	check "every operation, $1" undisturbed captured "$file" sr1 veth1 operations "$file" "${@:3}" && reads_well "$file" "$2" "$1"
 	sed 's/^/# opcode, messages, octets: /' "$file.sent"
+}
+
+# ---- RFC 7306 1.1: a peer without the extensions ----
+
+stranger() { # CASE
+	ns0 "$STRANGER" sr0 "$IP0" sr1 "$IP1" "$1"
+}
+
+strangers() {
+	check "an addition fails with REM_OP_ERR at a peer that does not know RFC 7306" stranger fetch-add
+	check "so does a comparison" stranger cmp-swap
+	check "a probe says that it does not know atomic operations" stranger probe
+	check "Immediate Data ends the connection with it" stranger immediate
+	check "srnicdv refuses objects of its device" stranger foreign
 }
 
 # ---- siw's compile-time constants, as module parameters (vm/run --peer siw-params) ----
@@ -108,7 +125,7 @@ if ! modinfo siw >/dev/null 2>&1; then
 	echo "1..0 # SKIP this kernel has no siw"
 	exit 0
 fi
-built_or_skip "$OPERATIONS" "$CARRIER"
+built_or_skip "$OPERATIONS" "$CARRIER" "$STRANGER"
 siw_up || { echo "Bail out! no devices"; exit 1; }
 for crc in 1 0; do
 	check "mpa_crc $crc can be set" set_crc $crc
@@ -130,6 +147,7 @@ for crc in 1 0; do
 done
 check "256 KiB and less, each octet compared, siw serves, CRC 0" carries 1
 check "256 KiB and less, each octet compared, srnic serves, CRC 0" eval "CARRY_TO='sr0 $IP0' CARRY_FROM=sr1 carries 1"
+strangers
 check "mpa_revision can be 1" set_revision 1
 check "RFC 6581 10: our Requests of revision 1, siw serves" carries 1
 check "mpa_revision 2 again" set_revision 2

@@ -152,6 +152,17 @@ static u8 refused_status(const core_terminate &term)
 	return SRNIC_WC_REM_INV_REQ_ERR;
 }
 
+// RFC 5040 4.8 recommends headers and does not demand them. Without them an unexpected opcode can
+// only be that of an extension. siw sends none, and swaps layer and error type; what it says then
+// means nothing in MPA's full operation (RFC 6581 8: insufficient IRD, at startup).
+static bool is_unknown_operation(const core_terminate &term)
+{
+	constexpr u8 code = static_cast<u8>(OperationError::unexpected_opcode);
+
+	return !term.has_ddp && term.code == code &&
+	       (is(term, CORE_LAYER_RDMAP, 2) || is(term, CORE_LAYER_LLP, 0));
+}
+
 // The DDP header of the terminated segment names the request (figure 10). A Read Response or a
 // Terminate of this end is not a request.
 struct core_refusal core_terminate_refusal(const struct core_terminate *received)
@@ -159,6 +170,8 @@ struct core_refusal core_terminate_refusal(const struct core_terminate *received
 	const core_terminate &term = *received;
 	const u8 status = refused_status(term);
 
+	if (is_unknown_operation(term))
+		return {CORE_REFUSED_ATOMIC, SRNIC_WC_REM_OP_ERR, 0};
 	if (term.layer != CORE_LAYER_RDMAP && term.layer != CORE_LAYER_DDP)
 		return {CORE_REFUSED_NOTHING, 0, 0};
 	if (is_local(term))
