@@ -173,6 +173,56 @@ static void a_response_to_another_request_ends_the_stream(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* RFC 7306 1.1. siw does not know them, and writes its Terminate thus. */
+static void an_atomic_operation_that_the_peer_does_not_know_fails_with_that(struct kunit *test)
+{
+	static const struct core_terminate terms[] = {
+		{ .layer = CORE_LAYER_RDMAP, .etype = 2, .code = 6 },
+		{ .layer = CORE_LAYER_LLP, .etype = 0, .code = 6 },
+	};
+	static const u64 operands[4] = { 0, 0, 0, U64_MAX };
+	struct srnic_test_conn *c = test->priv;
+	u64 *into = (u64 *)octets_for(test);
+	struct ib_sge sge = sge_of(c, into);
+	struct stream s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(terms); i++) {
+		s = begin(test, c->set.pd);
+		post_atomic(test, &s, (struct ib_atomic_wr) {
+			.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD, .rkey = 0x88, .remote_addr = 0x99,
+		}, &sge);
+		hear_atomic(test, &s, CORE_ATOMIC_FETCH_ADD, operands);
+		say(test, &s, (struct core_tx_msg) {
+			.opcode = CORE_RDMAP_TERMINATE, .msn = 1, .term = &terms[i],
+		}, NULL);
+		KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_REM_OP_ERR);
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* RFC 5041 8.1: nothing lands in what is no longer registered. */
+static void an_original_value_finds_its_buffer_gone(struct kunit *test)
+{
+	static const u64 operands[4] = { 0, 0, 0, U64_MAX };
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	struct ib_sge sge = { .addr = mr->base->iova, .length = 8, .lkey = mr->base->lkey };
+	u32 id;
+
+	post_atomic(test, &s, (struct ib_atomic_wr) {
+		.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD, .rkey = 0x88, .remote_addr = 0x99,
+	}, &sge);
+	id = hear_atomic(test, &s, CORE_ATOMIC_FETCH_ADD, operands);
+	KUNIT_ASSERT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), 0);
+	say_original(test, &s, 1, id, 0x1122334455667788);
+	hear(test, &s, CORE_RDMAP_TERMINATE);
+	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_NULL(test, memchr_inv(memory_of(mr), 0, OCTETS));
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void say_atomic(struct kunit *test, struct stream *s, u32 id, u32 stag, u64 to)
 {
 	const struct core_atomic_request request = {
@@ -262,6 +312,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(immediate_data_complete_a_receive),
 	KUNIT_CASE(each_atomic_operation_of_a_consumer_has_its_request),
 	KUNIT_CASE(a_response_to_another_request_ends_the_stream),
+	KUNIT_CASE(an_atomic_operation_that_the_peer_does_not_know_fails_with_that),
+	KUNIT_CASE(an_original_value_finds_its_buffer_gone),
 	KUNIT_CASE(a_peer_adds_to_words_of_a_region),
 	KUNIT_CASE(no_word_is_misaligned_or_half_outside),
 	KUNIT_CASE(an_atomic_operation_needs_its_own_right),

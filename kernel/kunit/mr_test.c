@@ -384,6 +384,7 @@ static void no_peer_gets_a_key_to_all_of_memory(struct kunit *test)
 {
 	static const int access[] = {
 		IB_ACCESS_REMOTE_READ, IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE, ALL,
+		IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC,
 	};
 	struct context *c = test->priv;
 	u32 i;

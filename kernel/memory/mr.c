@@ -196,7 +196,8 @@ struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int ib_access)
 	u32 access;
 	int err;
 
-	if (ib_access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)) {
+	if (ib_access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
+			 IB_ACCESS_REMOTE_ATOMIC)) {
 		ibdev_err_ratelimited(pd->device,
 				      "no remote key to all memory (IB_PD_UNSAFE_GLOBAL_RKEY)\n");
 		return ERR_PTR(-EOPNOTSUPP);

@@ -140,13 +140,13 @@ struct srnic_rx_half {
  * @receives: this QP as a user of its receive CQ
  * @ird: most outstanding reads of the peer
  * @ord: most outstanding reads of this end
- * @inbound: RDMA Read Requests of the peer (up to IRD); produced by the receive half, consumed by
- *	the engine
+ * @inbound: reads of the peer, and atomic operations, which are done (up to IRD): what is to be
+ *	answered. Produced by the receive half, consumed by the engine
  * @inbound_head: the next of @inbound to be answered
- * @inbound_tail: index of the next new Read Request in @inbound
+ * @inbound_tail: index of the next new entry of @inbound
  * @inbound_size: entries in @inbound
- * @outbound: reads issued here (up to ORD, and the RTR); produced by the engine, consumed by the
- *	receive half
+ * @outbound: reads and atomic operations issued here (up to ORD, and the RTR); produced by the
+ *	engine, consumed by the receive half
  */
 struct srnic_qp {
 	struct ib_qp base;

@@ -186,34 +186,59 @@ TEST_F(Direct, AProbeAddsNothingAndIsPatientOnlyAsLongAsItIsTold)
 {
 	EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, &result, 77, 0x2000, 1), ETIMEDOUT);
 	expect_args(sent(0), SRNIC_OP_FETCH_ADD, {0, 0, 0, 0});
-	EXPECT_EQ(sent(0).wr_id, SRNICDV_PROBE_WR_ID);
+	EXPECT_EQ(sent(0).wr_id & ~uint64_t{0xffff}, SRNICDV_PROBE_WR_ID);
 	EXPECT_TRUE(sent(0).flags & SRNIC_WQE_SIGNALED);
+}
+
+TEST_F(Direct, AProbeWithoutPlaceForTheAnswerSendsNothing)
+{
+	ibv_sge shorter = {0x1000, 7, 5};
+
+	EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, nullptr, 77, 0x2000, 1), EINVAL);
+	EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, &shorter, 77, 0x2000, 1), EINVAL);
+	EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, &result, 77, 0x2000, -1), EINVAL);
+	EXPECT_EQ(q.sq.prod(), 0u);
 }
 
 TEST_F(Direct, AProbeTellsWhatTheCompletionSays)
 {
 	const struct {
 		uint8_t status;
+		uint32_t vendor_err;
 		int result;
-	} rows[] = {{SRNIC_WC_SUCCESS, 0},
-		    {SRNIC_WC_REM_OP_ERR, EOPNOTSUPP},
-		    {SRNIC_WC_REM_INV_REQ_ERR, EOPNOTSUPP},
-		    {SRNIC_WC_REM_ACCESS_ERR, EACCES},
-		    {SRNIC_WC_LOC_PROT_ERR, EINVAL},
-		    {SRNIC_WC_LOC_LEN_ERR, EINVAL},
-		    {SRNIC_WC_FLUSH_ERR, ENOTCONN}};
+	} rows[] = {{SRNIC_WC_SUCCESS, 0, 0},
+		    {SRNIC_WC_REM_OP_ERR, 0x0206, EOPNOTSUPP},
+		    {SRNIC_WC_REM_OP_ERR, 0x2006, EOPNOTSUPP},
+		    {SRNIC_WC_REM_OP_ERR, 0x0207, EFAULT},
+		    {SRNIC_WC_REM_INV_REQ_ERR, 0x0206, EOPNOTSUPP},
+		    {SRNIC_WC_REM_INV_REQ_ERR, 0x1202, ENOTCONN},
+		    {SRNIC_WC_REM_ACCESS_ERR, 0x0101, EACCES},
+		    {SRNIC_WC_LOC_PROT_ERR, 0, EPERM},
+		    {SRNIC_WC_LOC_QP_OP_ERR, 0, EPERM},
+		    {SRNIC_WC_FLUSH_ERR, 0, ENOTCONN}};
+	uint64_t probe = SRNICDV_PROBE_WR_ID;
 
 	for (const auto &row : rows) {
 		fake::Cq fresh{4};
-		srnic_cqe cqe = completion(SRNICDV_PROBE_WR_ID, SRNIC_OP_FETCH_ADD);
+		srnic_cqe cqe = completion(probe++, SRNIC_OP_FETCH_ADD);
 
 		q.qp.base.send_cq = &fresh.cq.base;
 		cqe.status = row.status;
+		cqe.vendor_err = row.vendor_err;
 		fresh.produce(cqe);
 		EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, &result, 77, 0x2000, 0), row.result)
-			<< int{row.status};
+			<< int{row.status} << " " << row.vendor_err;
 		q.sq.complete(1);
 	}
+}
+
+// The completion of one without an answer in time is not the next one's.
+TEST_F(Direct, AProbeIsNotAnsweredByAnEarlierOne)
+{
+	EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, &result, 77, 0x2000, 0), ETIMEDOUT);
+	cq.produce(completion(sent(0).wr_id, SRNIC_OP_FETCH_ADD));
+	EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, &result, 77, 0x2000, 0), ETIMEDOUT);
+	EXPECT_NE(sent(1).wr_id, sent(0).wr_id);
 }
 
 // Others' completions, and the QP's own, stay for their owner.
@@ -230,7 +255,21 @@ TEST_F(Direct, AProbeTakesItsOwnCompletionOnly)
 	EXPECT_EQ(wc[0].qp_num, 6u);
 	EXPECT_EQ(wc[1].wr_id, 8u);
 	EXPECT_EQ(wc[2].wr_id, 9u);
-	EXPECT_TRUE(cq.room());
+}
+
+// Though nobody polls: the CQ could overrun.
+TEST_F(Direct, AProbeGivesItsSlotBack)
+{
+	uint64_t probe = SRNICDV_PROBE_WR_ID;
+
+	for (int i = 0; i < 9; i++) {
+		ASSERT_TRUE(cq.room()) << i;
+		cq.produce(completion(probe++, SRNIC_OP_FETCH_ADD));
+		EXPECT_EQ(srnicdv_probe_atomic(&q.qp.base, &result, 77, 0x2000, 0), 0);
+		q.sq.complete(1);
+		EXPECT_EQ(cq.ring.hdr().cons, cq.ring.prod());
+	}
+	EXPECT_EQ(srnic_poll_cq(&cq.cq.base, 1, nullptr), 0);
 }
 
 } // namespace

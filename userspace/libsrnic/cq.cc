@@ -35,6 +35,14 @@ bool take(srnic_cq &cq, srnic_cqe *out)
 	return false;
 }
 
+// Gives the slots of forgotten completions back that are next: their owner may never poll.
+void skip_forgotten(srnic_cq &cq)
+{
+	while (!empty(cq) && slot(cq, cq.cons).opcode == forgotten)
+		cq.cons++;
+	store_release(cq.ring.hdr->cons, cq.cons);
+}
+
 void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
 
 constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
@@ -206,6 +214,7 @@ bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out
 			continue;
 		*out = cqe;
 		cqe.opcode = forgotten;
+		skip_forgotten(*cq);
 		return true;
 	}
 	return false;

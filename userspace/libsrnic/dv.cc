@@ -119,20 +119,24 @@ void pause_briefly()
 	nanosleep(&t, nullptr);
 }
 
-int answer_of(u8 status)
+// vendor_err: what the peer's Terminate says, as layer, error type and code (RFC 5040 figure 9).
+constexpr u32 unexpected_opcode = 0x0206, stream_catastrophic = 0x0207;
+
+int answer_of(const srnic_cqe &cqe)
 {
-	switch (status) {
+	switch (cqe.status) {
 	case SRNIC_WC_SUCCESS:
 		return 0;
 	case SRNIC_WC_REM_OP_ERR:
+		return cqe.vendor_err == stream_catastrophic ? EFAULT : EOPNOTSUPP;
 	case SRNIC_WC_REM_INV_REQ_ERR:
-		return EOPNOTSUPP;
+		return cqe.vendor_err == unexpected_opcode ? EOPNOTSUPP : ENOTCONN;
 	case SRNIC_WC_REM_ACCESS_ERR:
 		return EACCES;
 	case SRNIC_WC_LOC_PROT_ERR:
 	case SRNIC_WC_LOC_LEN_ERR:
 	case SRNIC_WC_LOC_QP_OP_ERR:
-		return EINVAL;
+		return EPERM;
 	default:
 		return ENOTCONN;
 	}
@@ -155,20 +159,13 @@ bool srnicdv_known(const void *object, size_t known, size_t size)
 
 int srnicdv_post_send(ibv_qp *qp, srnicdv_send_wr *wr, size_t size, srnicdv_send_wr **bad_wr)
 {
-	int err = 0;
-
-	if (!is_ours(*qp))
-		err = EOPNOTSUPP;
-	else if (size < sizeof(*wr))
-		err = EINVAL;
-	for (const srnicdv_send_wr *one = wr; one && !err; one = one->next)
-		if (!srnicdv_known(one, sizeof(*one), size))
-			err = EOPNOTSUPP;
-	if (err) {
+	if (!is_ours(*qp) || size < sizeof(*wr)) {
 		*bad_wr = wr;
-		return err;
+		return is_ours(*qp) ? EINVAL : EOPNOTSUPP;
 	}
-	return post_list(to_qp(qp), wr, bad_wr, put);
+	return post_list(to_qp(qp), wr, bad_wr, [size](srnic_qp &to, const srnicdv_send_wr &one) {
+		return srnicdv_known(&one, sizeof(one), size) ? put(to, one) : EOPNOTSUPP;
+	});
 }
 
 int srnicdv_wr_masked_fetch_add(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint64_t add,
@@ -238,7 +235,12 @@ int srnicdv_probe_atomic(ibv_qp *qp, ibv_sge *sink, uint32_t rkey, uint64_t remo
 	srnicdv_send_wr wr{}, *bad;
 	srnic_cqe cqe;
 
-	wr.wr_id = SRNICDV_PROBE_WR_ID;
+	if (!is_ours(*qp))
+		return EOPNOTSUPP;
+	if (!sink || sink->length != sizeof(u64) || timeout_ms < 0)
+		return EINVAL;
+	// An earlier probe without an answer has another number.
+	wr.wr_id = SRNICDV_PROBE_WR_ID | (to_qp(qp).probes++ & 0xffff);
 	wr.sg_list = sink;
 	wr.num_sge = 1;
 	wr.opcode = SRNICDV_WR_MASKED_FETCH_ADD;
@@ -249,11 +251,11 @@ int srnicdv_probe_atomic(ibv_qp *qp, ibv_sge *sink, uint32_t rkey, uint64_t remo
 		return err;
 	auto *cq = reinterpret_cast<srnic_cq *>(qp->send_cq);
 
-	for (const u64 end = now_ms() + static_cast<u64>(timeout_ms < 0 ? 0 : timeout_ms);;) {
+	for (const u64 end = now_ms() + static_cast<u64>(timeout_ms);;) {
 		const bool late = now_ms() >= end;
 
-		if (srnic_cq_pick(cq, qp->qp_num, SRNICDV_PROBE_WR_ID, &cqe))
-			return answer_of(cqe.status);
+		if (srnic_cq_pick(cq, qp->qp_num, wr.wr_id, &cqe))
+			return answer_of(cqe);
 		if (late)
 			return ETIMEDOUT;
 		pause_briefly();

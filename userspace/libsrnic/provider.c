@@ -360,9 +360,8 @@ static uint64_t send_ops(const struct context *ctx)
 	       (ctx->features & SRNIC_FEATURE_ATOMIC ? SRNIC_ATOMIC_OPS : 0);
 }
 
-/* extended: the QP can begin batches. */
-static struct ibv_qp *new_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
-			     bool extended)
+/* All QPs can begin batches, however they were created. */
+static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	struct create_qp_resp resp = {};
 	struct ibv_create_qp cmd = {};
@@ -399,10 +398,8 @@ static struct ibv_qp *new_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex
 	srnic_rq_init(&qp->rq, attr->cap.max_recv_wr, attr->cap.max_recv_sge);
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->features = to_context(ctx)->features;
-	if (extended) {
-		srnic_qp_ex_init(qp);
-		vqp->comp_mask |= VERBS_QP_EX;
-	}
+	srnic_qp_ex_init(qp);
+	vqp->comp_mask |= VERBS_QP_EX;
 	return &qp->base;
 
 unmap_sq:
@@ -412,11 +409,6 @@ destroy_qp:
 free_qp:
 	free(qp);
 	return fail(err);
-}
-
-static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
-{
-	return new_qp(ctx, attr, attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
 }
 
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
@@ -617,40 +609,36 @@ static bool allows_swap(struct ibv_device *device)
 	       value[0] == '1';
 }
 
-static uint32_t caps(struct ibv_context *ctx)
-{
-	uint32_t features = to_context(ctx)->features;
-	uint32_t caps = 0;
-
-	if (features & SRNIC_FEATURE_IMMEDIATE)
-		caps |= SRNICDV_CAP_IMMEDIATE;
-	if (features & SRNIC_FEATURE_ATOMIC)
-		caps |= SRNICDV_CAP_ATOMIC | SRNICDV_CAP_SWAP;
-	if (allows_swap(ctx->device))
-		caps |= SRNICDV_CAP_SWAP_ALLOWED;
-	return caps;
-}
-
 int srnicdv_query_device(struct ibv_context *ctx, struct srnicdv_device_attr *attr, size_t size)
 {
+	uint32_t features;
+
 	if (!srnicdv_is_supported(ctx->device))
 		return EOPNOTSUPP;
-	if (size < sizeof(*attr))
+	if (!attr || size < sizeof(*attr))
 		return EINVAL;
 	memset(attr, 0, size);
-	attr->caps = caps(ctx);
+	features = to_context(ctx)->features;
+	if (features & SRNIC_FEATURE_IMMEDIATE)
+		attr->caps |= SRNICDV_CAP_IMMEDIATE;
+	if (features & SRNIC_FEATURE_ATOMIC)
+		attr->caps |= SRNICDV_CAP_ATOMIC | SRNICDV_CAP_SWAP;
+	if (allows_swap(ctx->device))
+		attr->caps |= SRNICDV_CAP_SWAP_ALLOWED;
 	return 0;
 }
 
 static uint64_t dv_send_ops(struct ibv_context *ctx)
 {
-	uint32_t have = caps(ctx);
+	uint32_t features = to_context(ctx)->features;
+	uint64_t ops = 0;
 
-	return (have & SRNICDV_CAP_IMMEDIATE ? SRNICDV_QP_WITH_RDMA_WRITE_IMM64 |
-					       SRNICDV_QP_WITH_SEND_IMM64 : 0) |
-	       (have & SRNICDV_CAP_ATOMIC ? SRNICDV_QP_WITH_MASKED_FETCH_ADD |
-					    SRNICDV_QP_WITH_MASKED_CMP_SWAP : 0) |
-	       (have & SRNICDV_CAP_SWAP ? SRNICDV_QP_WITH_SWAP : 0);
+	if (features & SRNIC_FEATURE_IMMEDIATE)
+		ops |= SRNICDV_QP_WITH_RDMA_WRITE_IMM64 | SRNICDV_QP_WITH_SEND_IMM64;
+	if (features & SRNIC_FEATURE_ATOMIC)
+		ops |= SRNICDV_QP_WITH_MASKED_FETCH_ADD | SRNICDV_QP_WITH_MASKED_CMP_SWAP |
+		       SRNICDV_QP_WITH_SWAP;
+	return ops;
 }
 
 struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
@@ -658,12 +646,13 @@ struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_att
 {
 	if (!srnicdv_is_supported(ctx->device))
 		return fail(EOPNOTSUPP);
-	if (size < sizeof(*options) || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+	if (!attr || !options || size < sizeof(*options) ||
+	    !(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return fail(EINVAL);
 	if (!srnicdv_known(options, sizeof(*options), size) ||
 	    !check_comp_mask(options->comp_mask, SRNICDV_QP_INIT_ATTR_SEND_OPS) ||
 	    (options->comp_mask & SRNICDV_QP_INIT_ATTR_SEND_OPS &&
 	     !check_comp_mask(options->send_ops, dv_send_ops(ctx))))
 		return fail(EOPNOTSUPP);
-	return new_qp(ctx, attr, true);
+	return create_qp_ex(ctx, attr);
 }

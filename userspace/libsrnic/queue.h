@@ -79,6 +79,7 @@ struct srnic_qp {
 	struct srnic_wq rq;
 	int sq_sig_all;
 	uint32_t features;	/* of the module: SRNIC_FEATURE_* */
+	uint32_t probes;	/* by srnicdv_probe_atomic(), so far */
 };
 
 struct srnic_srq {

@@ -134,8 +134,7 @@ inline srnic_send_wqe *begin_rdma(ibv_qp_ex *ex, u8 opcode, uint32_t rkey, uint6
 }
 
 // Posts a list up to the first request that put() refuses, which *bad becomes. Takes the lock.
-template <class Wr>
-int post_list(srnic_qp &qp, Wr *wr, Wr **bad, int (*put)(srnic_qp &qp, const Wr &wr))
+template <class Wr, class Put> int post_list(srnic_qp &qp, Wr *wr, Wr **bad, Put put)
 {
 	Wr *first = wr;
 	int err = 0;

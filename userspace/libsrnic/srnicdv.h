@@ -5,7 +5,8 @@
  *
  * Calls that return int return 0 or an errno: EINVAL for a wrong argument, EOPNOTSUPP for an object
  * of another device, or if the kernel module is too old for the operation. Structs may grow at
- * their end: the caller passes the size that it was compiled with.
+ * their end: the caller passes the size that it was compiled with, and sets all of a struct to zero
+ * before it fills in what it uses.
  */
 #ifndef INFINIBAND_SRNICDV_H
 #define INFINIBAND_SRNICDV_H
@@ -79,7 +80,7 @@ struct srnicdv_qp_init_attr {
 
 /*
  * ibv_create_qp_ex(), and the QP can begin batches with ibv_wr_start(). NULL and errno EOPNOTSUPP
- * if the module does not know all of send_ops. A QP that was created otherwise can do the same.
+ * if the module does not know all of send_ops. QPs that were created otherwise can do the same.
  */
 struct ibv_qp *srnicdv_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
 				 const struct srnicdv_qp_init_attr *options, size_t size);
@@ -94,6 +95,19 @@ enum srnicdv_wr_opcode {
 	SRNICDV_WR_SEND_IMM64,
 };
 
+/* Adds @add. A bit of @mask is the top bit of a field, out of which nothing is carried. */
+struct srnicdv_fetch_add {
+	uint64_t add, mask;
+};
+
+/*
+ * If the bits of @compare_mask are those of @compare, replaces the bits of @swap_mask by those of
+ * @swap.
+ */
+struct srnicdv_cmp_swap {
+	uint64_t compare, compare_mask, swap, swap_mask;
+};
+
 /**
  * struct srnicdv_send_wr - a send work request
  * @wr_id: returned in the completion
@@ -104,11 +118,9 @@ enum srnicdv_wr_opcode {
  * @send_flags: enum ibv_send_flags
  * @rkey: STag at the peer; not for SRNICDV_WR_SEND_IMM64
  * @remote_addr: address at the peer, a multiple of 8 for atomic operations
- * @fetch_add: adds @fetch_add.add. A bit of @fetch_add.mask is the top bit of a field, out of which
- *	nothing is carried; 0: one field of 64 bits
- * @cmp_swap: if the bits of @cmp_swap.compare_mask are those of @cmp_swap.compare, replaces the
- *	bits of @cmp_swap.swap_mask by those of @cmp_swap.swap
- * @swap: replaces the word
+ * @fetch_add: SRNICDV_WR_MASKED_FETCH_ADD; mask 0: one field of 64 bits
+ * @cmp_swap: SRNICDV_WR_MASKED_CMP_SWAP
+ * @swap: SRNICDV_WR_SWAP: replaces the word
  * @imm_data: Immediate Data, in the order of the wire
  */
 struct srnicdv_send_wr {
@@ -120,13 +132,10 @@ struct srnicdv_send_wr {
 	unsigned int send_flags;
 	uint32_t rkey;
 	uint64_t remote_addr;
-	union {
-		struct {
-			uint64_t add, mask;
-		} fetch_add;
-		struct {
-			uint64_t compare, compare_mask, swap, swap_mask;
-		} cmp_swap;
+
+	__extension__ union {
+		struct srnicdv_fetch_add fetch_add;
+		struct srnicdv_cmp_swap cmp_swap;
 		uint64_t swap;
 		uint8_t imm_data[8];
 	};
@@ -164,20 +173,23 @@ int srnicdv_wc_read_imm64(struct ibv_cq_ex *cq, uint8_t imm_data[8]);
 
 /* ---- Peers ---- */
 
-/* The wr_id of the request that srnicdv_probe_atomic() posts. */
-#define SRNICDV_PROBE_WR_ID 0x73726e6963707262ULL
+/* The upper 48 bits of the wr_id of the requests that srnicdv_probe_atomic() posts. */
+#define SRNICDV_PROBE_WR_ID 0x73726e6963700000ULL
 
 /*
  * Does the peer know atomic operations? Adds 0 to the word at remote_addr, as RFC 7306 1.1
  * suggests, and waits for the completion, without touching others of the same CQ. sink: 8 bytes,
  * for the word's value.
  *
- * 0: it does. EOPNOTSUPP: it does not, and the connection is over. EACCES: it does, but not with
- * this rkey and address, and the connection is over. ENOTCONN: the connection ended otherwise.
- * ETIMEDOUT: no answer in timeout_ms; sink must stay as it is until the completion comes, with
- * SRNICDV_PROBE_WR_ID. EINVAL, ENOMEM and others: nothing was sent.
+ * 0: it does. All other results but the last three mean that the connection is over. EOPNOTSUPP:
+ * the peer does not. EACCES: it does, but not with this rkey and address. EFAULT: it does, but the
+ * word is not aligned. EPERM: this end cannot ask: the QP has no outbound reads (ORD 0), or sink's
+ * lkey does not allow it. ENOTCONN: the connection ended otherwise. ETIMEDOUT: no answer in
+ * timeout_ms; sink must stay as it is until the completion comes, with SRNICDV_PROBE_WR_ID. EINVAL,
+ * ENOMEM: nothing was sent.
  *
- * No other thread may poll the QP's send CQ meanwhile.
+ * No other thread may poll the QP's send CQ meanwhile, and this one must not be within a batch of
+ * the QP or a poll of the CQ (ibv_wr_start(), ibv_start_poll()).
  */
 int srnicdv_probe_atomic(struct ibv_qp *qp, struct ibv_sge *sink, uint32_t rkey,
 			 uint64_t remote_addr, int timeout_ms);

@@ -119,8 +119,8 @@ enum srnic_opcode {
  * @flags: SRNIC_WQE_*
  * @num_sge: entries in the list that follows; 0 with SRNIC_WQE_INLINE
  * @imm_inv: SRNIC_OP_SEND_INV: the STag that the peer invalidates
- * @remote_addr: tagged offset at the peer (writes and reads)
- * @rkey: STag at the peer (writes and reads)
+ * @remote_addr: tagged offset at the peer (all but Sends and Immediate Data alone)
+ * @rkey: STag at the peer (likewise)
  * @inline_len: bytes of inline payload, with SRNIC_WQE_INLINE
  * @arg: [0] is the Immediate Data of SRNIC_OP_WRITE_IMM and SRNIC_OP_IMM, 8 bytes in wire order;
  *	operands of atomic operations, in host byte order; else 0
@@ -202,7 +202,7 @@ struct srnic_cqe {
 /* ---- driver-private parts of the uverbs commands ---- */
 
 #define SRNIC_FEATURE_IMMEDIATE	(1U << 0)	/* SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM */
-#define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, SRNIC_OP_CMP_SWAP */
+#define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, CMP_SWAP and SWAP */
 
 /**
  * struct srnic_alloc_ucontext_resp - response for a new context

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Sends known numbers of every RDMAP message (RFC 5040 4.3, figure 3; RFC 7306 figure 2) from one network namespace to
-// another, and prints how many, one line for each opcode. capture.sh and siw.sh compare that with
-// the wire.
+// Sends known numbers of every RDMAP message (RFC 5040 4.3, figure 3; RFC 7306 figure 2) from one
+// network namespace to another, and prints how many, one line for each opcode. capture.sh and
+// siw.sh compare that with the wire.
 //	operations CLIENT-NAMESPACE SERVER-NAMESPACE SERVER-ADDRESS COUNT [extensions] [no-rtr]
 //		[invalidates]
-// extensions: those of RFC 7306, too. no-rtr: the connections begin without a ready-to-receive message. invalidates: the server lets a
-// program's own region be invalidated by the peer.
+// extensions: those of RFC 7306, too. no-rtr: the connections begin without a ready-to-receive
+// message. invalidates: the server lets a program's own region be invalidated by the peer.
 //
-// Without it, each Send with Invalidate is answered with a Terminate; with it, a Write to the
-// invalidated region is. So is a Write to an unknown STag. These have connections of their own.
+// Without invalidates, each Send with Invalidate is answered with a Terminate; with it, a Write to
+// the invalidated region is. So is a Write to an unknown STag. These have connections of their own.
 #include <arpa/inet.h>
 #include <cstdio>
 #include <cstdlib>

@@ -149,7 +149,7 @@ void edge_values_in_requests()
 	const uint64_t edges[] = {
 		0, 1, 0xfff, 0x1000, 0xffffffff, ~0ull, ~0ull - 1, 1ull << 63, 0xffff888000000000};
 
-	for (int opcode = 0; opcode < 256; opcode = opcode < 12 ? opcode + 1 : opcode * 2) {
+	for (int opcode = 0; opcode < 256; opcode = opcode < 18 ? opcode + 1 : opcode * 2) {
 		Pair pair(address);
 
 		for (const Ring &ring : pair.rings) {

@@ -176,6 +176,17 @@ void swaps_where_allowed()
 }
 
 // RFC 7306 1.1.
+void probes_a_misaligned_word()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+	ibv_sge sink = ours.piece(0);
+
+	expect(srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
+				    theirs.target(0).addr + 4, patience_ms) == EFAULT,
+	       "the errno");
+}
+
 void probes()
 {
 	Joint joint = connected();
@@ -188,6 +199,11 @@ void probes()
 	       "a peer that knows atomic operations");
 	expect(ours.at[0] == 5 && theirs.at[0] == 5, "the word");
 	expect(!joint.client.sends->there(), "there is a completion left");
+	// As often as the CQ has places, none of which may be left in use.
+	for (unsigned i = 0; i < 300; i++)
+		expect(!srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
+					     theirs.target(0).addr, patience_ms),
+		       "another probe");
 	expect(srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey ^ 0x100,
 				    theirs.target(0).addr, patience_ms) == EACCES,
 	       "a wrong key");
@@ -287,8 +303,11 @@ void eight_bytes_of_immediate_data()
 
 	joint.server.receive(2, {});
 	expect(!post(joint.client, wr), "srnicdv_post_send");
-	for (int err = ENOENT; err;)
-		err = ibv_start_poll(cq, &attr);
+	joint.server.receives->arm(false);
+	if (ibv_start_poll(cq, &attr)) {
+		expect(joint.server.receives->wakes(patience_ms), "the second Immediate Data");
+		need(!ibv_start_poll(cq, &attr), "ibv_start_poll");
+	}
 	expect(cq->wr_id == 2 && !srnicdv_wc_read_imm64(cq, came), "srnicdv_wc_read_imm64");
 	expect(!memcmp(came, data, sizeof(data)), "all eight bytes");
 	ibv_end_poll(cq);
@@ -324,6 +343,8 @@ Cases direct_cases()
 		{"RFC 7306 5.1.2: srnicdv compares and swaps the bits of masks", masked_swaps},
 		{"the draft's Swap is refused, and done where it is allowed", swaps_where_allowed},
 		{"RFC 7306 1.1: a peer is asked whether it knows atomic operations", probes},
+		{"RFC 7306 1.1: a misaligned word does not mean that it knows none",
+		 probes_a_misaligned_word},
 		{"RFC 7306 6.2: all eight bytes of Immediate Data arrive",
 		 eight_bytes_of_immediate_data},
 		{"srnicdv creates QPs, and refuses options that it does not know", options_of_qps},
