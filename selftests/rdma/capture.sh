@@ -17,24 +17,24 @@ operations() { # FILE ADDRESS
 
 # ---- RFC 7306 5.2: the operands of capture/operations.cc, as tshark reads them ----
 
-# field FILE OPCODE NAME: how often it has which value.
-field() {
-	local value
-	read_capture "$1" -Y "iwarp_rdma.opcode == $2" -T fields -e "iwarp_rdma.atomic.$3" | tr ',' '\n' | grep . |
-		while read -r value; do echo "$3 $((value))"; done | sort | uniq -c | sed 's/^ *//'
-}
-
+# How often each field has which value.
 operands() { # FILE
-	local name
-	for name in opcode add_data swap_data compare_data; do
-		field "$1" 0x0a $name
+	local names="opcode add_data swap_data compare_data original_remote_data_value" name options=() value
+	for name in $names; do
+		options+=(-e "iwarp_rdma.atomic.$name")
 	done
-	field "$1" 0x0b original_remote_data_value
+	read_capture "$1" -Y 'iwarp_rdma.opcode == 0x0a || iwarp_rdma.opcode == 0x0b' -T fields "${options[@]}" |
+		awk -F '\t' -v names="$names" '{
+			split(names, name, " ")
+			for (i = 1; i <= NF; i++)
+				for (n = split($i, value, ","); n; n--)
+					print name[i], value[n]
+		}' | while read -r name value; do echo "$name $((value))"; done | sort | uniq -c | sed 's/^ *//'
 }
 
 operands_are_read() { # FILE
-	diff <(printf "$MESSAGES %s\n" "opcode 0" "opcode 2" "add_data 5" "swap_data 7" "compare_data 0" "compare_data 12" \
-		"original_remote_data_value 12" "original_remote_data_value 7") <(operands "$1")
+	diff <(printf "$MESSAGES %s\n" "add_data 5" "compare_data 0" "compare_data 12" "opcode 0" "opcode 2" \
+		"original_remote_data_value 12" "original_remote_data_value 7" "swap_data 7") <(operands "$1")
 }
 
 # ---- RFC 5044 4.5: the MULPDU ----
