@@ -24,23 +24,30 @@ bool empty(srnic_cq &cq)
 	return cq.cons == cq.prod_seen;
 }
 
-// Takes the oldest completion. The next release() frees its slot.
-bool take(srnic_cq &cq, srnic_cqe *out)
+// Passes over forgotten completions. False if there is no other.
+bool skip_forgotten(srnic_cq &cq)
 {
 	while (!empty(cq)) {
-		*out = slot(cq, cq.cons++);
-		if (out->opcode != forgotten)
+		if (slot(cq, cq.cons).opcode != forgotten)
 			return true;
+		cq.cons++;
 	}
 	return false;
 }
 
-// Gives the slots of forgotten completions back that are next: their owner may never poll.
-void skip_forgotten(srnic_cq &cq)
+// Takes the oldest completion. The next release() frees its slot.
+bool take(srnic_cq &cq, srnic_cqe *out)
 {
-	while (!empty(cq) && slot(cq, cq.cons).opcode == forgotten)
-		cq.cons++;
-	store_release(cq.ring.hdr->cons, cq.cons);
+	if (!skip_forgotten(cq))
+		return false;
+	*out = slot(cq, cq.cons++);
+	return true;
+}
+
+// How many completions are there: even if the shared index is corrupt, no more than the ring holds.
+u32 pending(const srnic_cq &cq)
+{
+	return ring_pending(load_acquire(cq.ring.hdr->prod), cq.cons, cq.ring.entries);
 }
 
 void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
@@ -194,8 +201,7 @@ int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
 void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 {
 	locked hold(cq->lock);
-	/* Even if the shared index is corrupt, no more than the ring holds. */
-	const u32 left = ring_pending(load_acquire(cq->ring.hdr->prod), cq->cons, cq->ring.entries);
+	const u32 left = pending(*cq);
 
 	for (u32 i = 0; i < left; i++)
 		if (srnic_cqe &cqe = slot(*cq, cq->cons + i); cqe.qp_num == qp_num)
@@ -205,7 +211,7 @@ void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out)
 {
 	locked hold(cq->lock);
-	const u32 left = ring_pending(load_acquire(cq->ring.hdr->prod), cq->cons, cq->ring.entries);
+	const u32 left = pending(*cq);
 
 	for (u32 i = 0; i < left; i++) {
 		srnic_cqe &cqe = slot(*cq, cq->cons + i);
@@ -214,7 +220,8 @@ bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out
 			continue;
 		*out = cqe;
 		cqe.opcode = forgotten;
-		skip_forgotten(*cq);
+		skip_forgotten(*cq); // its owner may never poll
+		release(*cq);
 		return true;
 	}
 	return false;

@@ -10,8 +10,6 @@
 namespace srnic {
 namespace {
 
-constexpr u8 no_opcode = 0;
-
 constexpr u8 to_opcode(srnicdv_wr_opcode opcode)
 {
 	switch (opcode) {
@@ -28,22 +26,6 @@ constexpr u8 to_opcode(srnicdv_wr_opcode opcode)
 	default:
 		return no_opcode;
 	}
-}
-
-// The order of the operands in struct srnic_send_wqe.
-
-void put_fetch_add(srnic_send_wqe *wqe, u64 add, u64 mask)
-{
-	wqe->arg[0] = add;
-	wqe->arg[1] = mask;
-}
-
-void put_cmp_swap(srnic_send_wqe *wqe, u64 compare, u64 compare_mask, u64 swap, u64 swap_mask)
-{
-	wqe->arg[0] = swap;
-	wqe->arg[1] = swap_mask;
-	wqe->arg[2] = compare;
-	wqe->arg[3] = compare_mask;
 }
 
 void put_immediate(srnic_send_wqe *wqe, const uint8_t *imm_data)
@@ -69,22 +51,13 @@ void put_operands(srnic_send_wqe *wqe, const srnicdv_send_wr &wr)
 
 int put(srnic_qp &qp, const srnicdv_send_wr &wr)
 {
-	const u8 opcode = to_opcode(wr.opcode);
-	srnic_send_wqe *wqe;
-
-	if (opcode == no_opcode || wr.num_sge < 0)
-		return EINVAL;
-	if (int err = open_slot(qp, opcode, wr.wr_id, wr.send_flags, &wqe))
-		return err;
-	if (operation(opcode).remote) {
-		wqe->remote_addr = wr.remote_addr;
-		wqe->rkey = wr.rkey;
-	}
-	put_operands(wqe, wr);
-	if (int err = put_payload(qp.sq, wqe, wr.send_flags, wr.num_sge, wr.sg_list))
-		return err;
-	qp.sq.next++;
-	return 0;
+	return put_request(qp, wr, to_opcode(wr.opcode), [&](srnic_send_wqe *wqe) {
+		if (operation(wqe->opcode).remote) {
+			wqe->remote_addr = wr.remote_addr;
+			wqe->rkey = wr.rkey;
+		}
+		put_operands(wqe, wr);
+	});
 }
 
 bool is_ours(const ibv_qp &qp) { return srnicdv_is_supported(qp.context->device); }

@@ -5,8 +5,6 @@
 namespace srnic {
 namespace {
 
-constexpr u8 no_opcode = 0;
-
 constexpr u8 to_opcode(ibv_wr_opcode opcode)
 {
 	switch (opcode) {
@@ -37,45 +35,40 @@ void put_immediate(srnic_send_wqe *wqe, __be32 imm_data)
 	memcpy(wqe->arg, &imm_data, sizeof(imm_data));
 }
 
-// Of the whole word: no field ends but at its top, and all bits are compared and swapped.
-void put_atomic(srnic_send_wqe *wqe, uint32_t rkey, uint64_t addr, uint64_t compare_add,
-		uint64_t swap)
+// Verbs know operations of the whole word: no field ends but at its top, and all bits are compared
+// and swapped.
+void put_atomic(srnic_send_wqe *wqe, uint64_t compare_add, uint64_t swap)
 {
-	wqe->rkey = rkey;
-	wqe->remote_addr = addr;
-	if (wqe->opcode == SRNIC_OP_FETCH_ADD) {
-		wqe->arg[0] = compare_add;
-		return;
+	constexpr u64 all = ~u64{0};
+
+	if (wqe->opcode == SRNIC_OP_FETCH_ADD)
+		put_fetch_add(wqe, compare_add, 0);
+	else
+		put_cmp_swap(wqe, compare_add, all, swap, all);
+}
+
+void fill(srnic_send_wqe *wqe, const ibv_send_wr &wr)
+{
+	const core_operation &op = operation(wqe->opcode);
+
+	if (op.names_stag)
+		wqe->imm_inv = wr.invalidate_rkey;
+	if (is_atomic(wqe->opcode)) {
+		wqe->remote_addr = wr.wr.atomic.remote_addr;
+		wqe->rkey = wr.wr.atomic.rkey;
+		put_atomic(wqe, wr.wr.atomic.compare_add, wr.wr.atomic.swap);
+	} else if (op.remote) {
+		wqe->remote_addr = wr.wr.rdma.remote_addr;
+		wqe->rkey = wr.wr.rdma.rkey;
 	}
-	wqe->arg[0] = swap;
-	wqe->arg[2] = compare_add;
-	wqe->arg[1] = wqe->arg[3] = ~u64{0};
+	if (op.immediate)
+		put_immediate(wqe, wr.imm_data);
 }
 
 int put(srnic_qp &qp, const ibv_send_wr &wr)
 {
-	const u8 opcode = to_opcode(wr.opcode);
-	srnic_send_wqe *wqe;
-
-	if (opcode == no_opcode || wr.num_sge < 0)
-		return EINVAL;
-	if (int err = open_slot(qp, opcode, wr.wr_id, wr.send_flags, &wqe))
-		return err;
-	if (operation(opcode).names_stag)
-		wqe->imm_inv = wr.invalidate_rkey;
-	if (is_atomic(opcode)) {
-		put_atomic(wqe, wr.wr.atomic.rkey, wr.wr.atomic.remote_addr,
-			   wr.wr.atomic.compare_add, wr.wr.atomic.swap);
-	} else if (operation(opcode).remote) {
-		wqe->remote_addr = wr.wr.rdma.remote_addr;
-		wqe->rkey = wr.wr.rdma.rkey;
-	}
-	if (operation(opcode).immediate)
-		put_immediate(wqe, wr.imm_data);
-	if (int err = put_payload(qp.sq, wqe, wr.send_flags, wr.num_sge, wr.sg_list))
-		return err;
-	qp.sq.next++;
-	return 0;
+	return put_request(qp, wr, to_opcode(wr.opcode),
+			   [&](srnic_send_wqe *wqe) { fill(wqe, wr); });
 }
 
 // ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send etc. write a
@@ -131,14 +124,14 @@ void wr_send_imm(ibv_qp_ex *ex, __be32 imm_data)
 
 void wr_atomic_fetch_add(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t add)
 {
-	if (auto *wqe = begin(ex, SRNIC_OP_FETCH_ADD))
-		put_atomic(wqe, rkey, addr, add, 0);
+	if (auto *wqe = begin_rdma(ex, SRNIC_OP_FETCH_ADD, rkey, addr))
+		put_atomic(wqe, add, 0);
 }
 
 void wr_atomic_cmp_swp(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t compare, uint64_t swap)
 {
-	if (auto *wqe = begin(ex, SRNIC_OP_CMP_SWAP))
-		put_atomic(wqe, rkey, addr, compare, swap);
+	if (auto *wqe = begin_rdma(ex, SRNIC_OP_CMP_SWAP, rkey, addr))
+		put_atomic(wqe, compare, swap);
 }
 
 void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)

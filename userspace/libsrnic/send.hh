@@ -90,7 +90,7 @@ inline int put_payload(const srnic_wq &sq, srnic_send_wqe *wqe, unsigned int sen
 	return 0;
 }
 
-// Begins a request of a list in the next slot, which the caller claims when it is complete.
+// Begins a request in the next slot, which the caller claims.
 inline int open_slot(srnic_qp &qp, u8 opcode, u64 wr_id, unsigned int send_flags,
 		     srnic_send_wqe **wqe)
 {
@@ -103,21 +103,52 @@ inline int open_slot(srnic_qp &qp, u8 opcode, u64 wr_id, unsigned int send_flags
 	return 0;
 }
 
+// The operands of atomic operations (struct srnic_send_wqe).
+
+inline void put_fetch_add(srnic_send_wqe *wqe, u64 add, u64 mask)
+{
+	wqe->arg[0] = add;
+	wqe->arg[1] = mask;
+}
+
+inline void put_cmp_swap(srnic_send_wqe *wqe, u64 compare, u64 compare_mask, u64 swap,
+			 u64 swap_mask)
+{
+	wqe->arg[0] = swap;
+	wqe->arg[1] = swap_mask;
+	wqe->arg[2] = compare;
+	wqe->arg[3] = compare_mask;
+}
+
+constexpr u8 no_opcode = 0;
+
+// One request of a list: fill() puts what is not in every request's header or payload. Wr:
+// ibv_send_wr, srnicdv_send_wr.
+template <class Wr, class Fill> int put_request(srnic_qp &qp, const Wr &wr, u8 opcode, Fill fill)
+{
+	srnic_send_wqe *wqe;
+
+	if (opcode == no_opcode || wr.num_sge < 0)
+		return EINVAL;
+	if (int err = open_slot(qp, opcode, wr.wr_id, wr.send_flags, &wqe))
+		return err;
+	fill(wqe);
+	if (int err = put_payload(qp.sq, wqe, wr.send_flags, wr.num_sge, wr.sg_list))
+		return err;
+	qp.sq.next++;
+	return 0;
+}
+
 // Begins and claims the next request of a batch; null, and the batch has an error.
 inline srnic_send_wqe *begin(ibv_qp_ex *ex, u8 opcode)
 {
 	srnic_qp &qp = to_qp(ex);
+	srnic_send_wqe *wqe;
 
-	if (!qp.sq.batch_error && !knows(qp, opcode))
-		qp.sq.batch_error = EOPNOTSUPP;
+	if (!qp.sq.batch_error)
+		qp.sq.batch_error = open_slot(qp, opcode, ex->wr_id, ex->wr_flags, &wqe);
 	if (qp.sq.batch_error)
 		return nullptr;
-	auto *wqe = next_slot<srnic_send_wqe>(qp.sq);
-	if (!wqe) {
-		qp.sq.batch_error = ENOMEM;
-		return nullptr;
-	}
-	put_header(qp, wqe, ex->wr_id, opcode, ex->wr_flags);
 	qp.sq.next++;
 	return wqe;
 }
