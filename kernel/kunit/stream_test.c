@@ -174,6 +174,25 @@ static void a_peer_that_closes_and_owes_a_read_is_told_so(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* RFC 5041 6.2.1, though the connection's own work has not run yet. */
+static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	u8 octet;
+
+	post(test, &s, IB_WR_SEND, octets_for(test));
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&s.qp->base, &attr, IB_QP_STATE), 0);
+	post(test, &s, IB_WR_SEND, octets_for(test));
+	hear(test, &s, CORE_RDMAP_SEND);
+	KUNIT_EXPECT_EQ(test, srnic_test_recv(s.peer, &octet, 1), 0);
+	kernel_sock_shutdown(s.peer, SHUT_WR);
+	expect_completion(test, IB_WC_SEND);
+	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(struct kunit *test)
 {
 	static const enum ib_wr_opcode opcodes[] = {IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ};
@@ -406,6 +425,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_terminate_names_the_msn_of_the_read_whose_memory_went),
 	KUNIT_CASE(a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once),
 	KUNIT_CASE(a_peer_that_closes_and_owes_a_read_is_told_so),
+	KUNIT_CASE(what_is_posted_after_a_disconnect_does_not_go_out),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
 	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),

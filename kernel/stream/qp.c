@@ -389,6 +389,16 @@ static bool connected(const struct srnic_qp *qp)
 	return state == SRNIC_QP_RTS || state == SRNIC_QP_TERMINATING;
 }
 
+/* RFC 5041 6.2.1: what is posted from now on is flushed. */
+static void close_gracefully(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->tx.mutex);
+	if (connected(qp))
+		core_tx_close(&qp->tx.core, srnic_sq_pending(&qp->sq), false);
+	srnic_tx_unlock(qp);
+	srnic_qp_disconnect(qp, SRNIC_OVER_CLOSE);
+}
+
 static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 {
 	switch (to) {
@@ -406,7 +416,7 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 		return READ_ONCE(qp->state) == SRNIC_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 		if (connected(qp))
-			srnic_qp_disconnect(qp, SRNIC_OVER_CLOSE);
+			close_gracefully(qp);
 		return 0;
 	case IB_QPS_ERR:
 		fail_and_wait(qp);
