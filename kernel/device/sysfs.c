@@ -24,52 +24,48 @@ static struct srnic_dev *dev_of(struct device *dev)
 	return to_srnic_dev(rdma_device_to_ibdev(dev));
 }
 
-static ssize_t mpa_crc_show(struct device *dev, struct device_attribute *attr, char *buf)
+/* The file of a flag of struct srnic_dev. */
+struct flag_attr {
+	struct device_attribute attr;
+	size_t offset;
+};
+
+static bool *flag_of(struct device *dev, struct device_attribute *attr)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(dev_of(dev)->crc));
+	return (void *)dev_of(dev) + container_of(attr, struct flag_attr, attr)->offset;
 }
 
-static ssize_t store_flag(bool *flag, const char *buf, size_t len)
+static ssize_t flag_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(*flag_of(dev, attr)));
+}
+
+static ssize_t flag_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			  size_t len)
 {
 	bool value;
 	int ret = kstrtobool(buf, &value);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(*flag, value);
+	WRITE_ONCE(*flag_of(dev, attr), value);
 	return len;
 }
 
-static ssize_t mpa_crc_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			     size_t len)
-{
-	return store_flag(&dev_of(dev)->crc, buf, len);
-}
-static DEVICE_ATTR_RW(mpa_crc);
+static struct flag_attr mpa_crc = {
+	.attr = __ATTR(mpa_crc, 0644, flag_show, flag_store),
+	.offset = offsetof(struct srnic_dev, crc),
+};
 
-static ssize_t mpa_markers_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(dev_of(dev)->markers));
-}
+static struct flag_attr mpa_markers = {
+	.attr = __ATTR(mpa_markers, 0644, flag_show, flag_store),
+	.offset = offsetof(struct srnic_dev, markers),
+};
 
-static ssize_t mpa_markers_store(struct device *dev, struct device_attribute *attr, const char *buf,
-				 size_t len)
-{
-	return store_flag(&dev_of(dev)->markers, buf, len);
-}
-static DEVICE_ATTR_RW(mpa_markers);
-
-static ssize_t rdmap_swap_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(dev_of(dev)->swap));
-}
-
-static ssize_t rdmap_swap_store(struct device *dev, struct device_attribute *attr, const char *buf,
-				size_t len)
-{
-	return store_flag(&dev_of(dev)->swap, buf, len);
-}
-static DEVICE_ATTR_RW(rdmap_swap);
+static struct flag_attr rdmap_swap = {
+	.attr = __ATTR(rdmap_swap, 0644, flag_show, flag_store),
+	.offset = offsetof(struct srnic_dev, swap),
+};
 
 static ssize_t peer_timeout_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -92,9 +88,9 @@ static ssize_t peer_timeout_store(struct device *dev, struct device_attribute *a
 static DEVICE_ATTR_RW(peer_timeout);
 
 static struct attribute *attrs[] = {
-	&dev_attr_mpa_crc.attr,
-	&dev_attr_mpa_markers.attr,
-	&dev_attr_rdmap_swap.attr,
+	&mpa_crc.attr.attr,
+	&mpa_markers.attr.attr,
+	&rdmap_swap.attr.attr,
 	&dev_attr_peer_timeout.attr,
 	NULL,
 };

@@ -85,25 +85,35 @@ static void copy_out(const struct srnic_mr *mr, u64 to, u8 *dst, u32 len)
 	}
 }
 
+/* The region, held, if the request is for it; else NULL, and why. */
+static struct srnic_mr *hold_for(struct srnic_dev *dev, const struct request *req, u32 stag, u64 to,
+				 u64 len, enum core_region_verdict *why)
+{
+	struct srnic_mr *mr = srnic_mr_hold(dev, stag);
+
+	*why = mr ? check(mr, req, to, len) : CORE_REGION_INVALID;
+	if (*why == CORE_REGION_OK)
+		return mr;
+	if (mr)
+		srnic_mr_drop(mr);
+	return NULL;
+}
+
 /* Copies one piece under one hold. Either src or dst is NULL, which gives the direction. */
 static enum core_region_verdict copy_piece(struct srnic_dev *dev, const struct request *req,
 					   u32 stag, u64 to, const void *src, void *dst, u32 len)
 {
 	enum core_region_verdict verdict;
-	struct srnic_mr *mr;
+	struct srnic_mr *mr = hold_for(dev, req, stag, to, len, &verdict);
 
-	mr = srnic_mr_hold(dev, stag);
 	if (!mr)
-		return CORE_REGION_INVALID;
-	verdict = check(mr, req, to, len);
-	if (verdict == CORE_REGION_OK) {
-		if (src)
-			copy_in(mr, to, src, len);
-		else
-			copy_out(mr, to, dst, len);
-	}
+		return verdict;
+	if (src)
+		copy_in(mr, to, src, len);
+	else
+		copy_out(mr, to, dst, len);
 	srnic_mr_drop(mr);
-	return verdict;
+	return CORE_REGION_OK;
 }
 
 enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
@@ -155,18 +165,15 @@ enum core_region_verdict srnic_region_atomic(struct srnic_dev *dev, u32 pd, u32 
 	struct srnic_mr *mr;
 	void *word;
 
-	mr = srnic_mr_hold(dev, stag);
+	mr = hold_for(dev, &req, stag, to, len, &verdict);
 	if (!mr)
-		return CORE_REGION_INVALID;
-	verdict = check(mr, &req, to, len);
-	if (verdict == CORE_REGION_OK) {
-		word = locate(mr, to, &len);
-		/* An aligned word never crosses a piece. */
-		if (IS_ALIGNED((uintptr_t)word, sizeof(*original)))
-			*original = core_atomic_execute(op, word);
-		else
-			verdict = CORE_REGION_ALIGNMENT;
-	}
+		return verdict;
+	word = locate(mr, to, &len);
+	/* An aligned word never crosses a piece. */
+	if (IS_ALIGNED((uintptr_t)word, sizeof(*original)))
+		*original = core_atomic_execute(op, word);
+	else
+		verdict = CORE_REGION_ALIGNMENT;
 	srnic_mr_drop(mr);
 	return verdict;
 }
@@ -182,11 +189,9 @@ enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool
 		return CORE_REGION_OK;
 	if (stag == SRNIC_LOCAL_DMA_LKEY)
 		return check_local_dma(&req);
-	mr = srnic_mr_hold(dev, stag);
-	if (!mr)
-		return CORE_REGION_INVALID;
-	verdict = check(mr, &req, to, len);
-	srnic_mr_drop(mr);
+	mr = hold_for(dev, &req, stag, to, len, &verdict);
+	if (mr)
+		srnic_mr_drop(mr);
 	return verdict;
 }
 

@@ -152,18 +152,26 @@ TEST_F(Queue, RefusesASendWithPayloadAndImmediateData)
 	EXPECT_EQ(q.sq.prod(), 0u);
 }
 
-// A module that does not know them would complete them in error, and end the connection.
-TEST_F(Queue, RefusesAtomicsOfAnOldModule)
+// A module that does not know it would complete it in error, and end the connection.
+TEST_F(Queue, RefusesWhatAnOldModuleDoesNotKnow)
 {
-	auto add = work(IBV_WR_ATOMIC_FETCH_AND_ADD), swap = work(IBV_WR_ATOMIC_CMP_AND_SWP);
+	const auto refused = [&](uint32_t features, std::initializer_list<ibv_wr_opcode> opcodes,
+				 auto batched) {
+		q.qp.features = features;
+		for (ibv_wr_opcode opcode : opcodes) {
+			auto wr = work(opcode);
+			EXPECT_EQ(send(wr), EOPNOTSUPP) << opcode;
+		}
+		ibv_wr_start(&q.qp.ex);
+		batched(&q.qp.ex);
+		EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EOPNOTSUPP);
+		EXPECT_EQ(q.sq.prod(), 0u);
+	};
 
-	q.qp.features = SRNIC_FEATURE_IMMEDIATE;
-	EXPECT_EQ(send(add), EOPNOTSUPP);
-	EXPECT_EQ(send(swap), EOPNOTSUPP);
-	ibv_wr_start(&q.qp.ex);
-	ibv_wr_atomic_fetch_add(&q.qp.ex, 1, 2, 3);
-	EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EOPNOTSUPP);
-	EXPECT_EQ(q.sq.prod(), 0u);
+	refused(SRNIC_FEATURE_IMMEDIATE, {IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP},
+		[](ibv_qp_ex *qp) { ibv_wr_atomic_fetch_add(qp, 1, 2, 3); });
+	refused(0, {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM},
+		[](ibv_qp_ex *qp) { ibv_wr_rdma_write_imm(qp, 1, 2, 3); });
 }
 
 // Verbs know atomics of the whole word only: no field ends below the top, all bits are compared and
@@ -203,20 +211,6 @@ TEST_F(Queue, AtomicsAreOfTheWholeWord)
 		EXPECT_EQ(wqe.arg[2], 4u);
 		EXPECT_EQ(wqe.arg[1] & wqe.arg[3], ~uint64_t{0});
 	}
-}
-
-// A module that does not know it would complete it in error, and end the connection.
-TEST_F(Queue, RefusesImmediateDataOfAnOldModule)
-{
-	auto write = work(IBV_WR_RDMA_WRITE_WITH_IMM), empty = work(IBV_WR_SEND_WITH_IMM);
-
-	q.qp.features = 0;
-	EXPECT_EQ(send(write), EOPNOTSUPP);
-	EXPECT_EQ(send(empty), EOPNOTSUPP);
-	ibv_wr_start(&q.qp.ex);
-	ibv_wr_rdma_write_imm(&q.qp.ex, 1, 2, 3);
-	EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EOPNOTSUPP);
-	EXPECT_EQ(q.sq.prod(), 0u);
 }
 
 // The four bytes of verbs come first, in their order; the other four are zero.

@@ -92,6 +92,15 @@ void RdmapReceiver::start(const core_rx_params &params)
 
 // ---- Messages that RDMAP consumes ----
 
+// The event of a message that is delivered, or the Terminate for it.
+core_rx_event RdmapReceiver::end(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
+				 Verdict verdict)
+{
+	if (verdict != Verdict::good) [[unlikely]]
+		return tell(ulpdu, len, error_of(message, verdict));
+	return good;
+}
+
 core_rx_event RdmapReceiver::deliver_immediate(const u8 *ulpdu, u32 len)
 {
 	messages.deliver_immediate(
@@ -100,34 +109,27 @@ core_rx_event RdmapReceiver::deliver_immediate(const u8 *ulpdu, u32 len)
 	return CORE_RX_SEND;
 }
 
+template <class Header> static auto own_part(const u8 *ulpdu)
+{
+	return decode(load<Header>(ulpdu + sizeof(UntaggedHeader)));
+}
+
 core_rx_event RdmapReceiver::deliver_read_request(const u8 *ulpdu, u32 len)
 {
-	Verdict verdict = messages.deliver_read_request(
-		decode(load<ReadRequestHeader>(ulpdu + sizeof(UntaggedHeader))));
-
-	if (verdict != Verdict::good) [[unlikely]]
-		return tell(ulpdu, len, region_error(Message::read_request, verdict));
-	return CORE_RX_READ_REQUEST;
+	return end(ulpdu, len, Message::read_request, CORE_RX_READ_REQUEST,
+		   messages.deliver_read_request(own_part<ReadRequestHeader>(ulpdu)));
 }
 
 core_rx_event RdmapReceiver::deliver_atomic_request(const u8 *ulpdu, u32 len)
 {
-	Verdict verdict = messages.deliver_atomic_request(
-		decode(load<AtomicRequestHeader>(ulpdu + sizeof(UntaggedHeader))));
-
-	if (verdict != Verdict::good) [[unlikely]]
-		return tell(ulpdu, len, error_of(Message::atomic_request, verdict));
-	return CORE_RX_ATOMIC_REQUEST;
+	return end(ulpdu, len, Message::atomic_request, CORE_RX_ATOMIC_REQUEST,
+		   messages.deliver_atomic_request(own_part<AtomicRequestHeader>(ulpdu)));
 }
 
 core_rx_event RdmapReceiver::deliver_atomic_response(const u8 *ulpdu, u32 len)
 {
-	Verdict verdict = messages.deliver_atomic_response(
-		decode(load<AtomicResponseHeader>(ulpdu + sizeof(UntaggedHeader))));
-
-	if (verdict != Verdict::good) [[unlikely]]
-		return tell(ulpdu, len, error_of(Message::atomic_response, verdict));
-	return CORE_RX_ATOMIC_RESPONSE;
+	return end(ulpdu, len, Message::atomic_response, CORE_RX_ATOMIC_RESPONSE,
+		   messages.deliver_atomic_response(own_part<AtomicResponseHeader>(ulpdu)));
 }
 
 core_rx_event RdmapReceiver::deliver_terminate(const u8 *ulpdu, u32 len)

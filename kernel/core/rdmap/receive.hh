@@ -107,6 +107,8 @@ private:
 	core_rx_event tell(const u8 *ulpdu, u32 len, Error why);
 	core_rx_event deliver_send(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_immediate(const u8 *ulpdu, u32 len);
+	core_rx_event end(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
+			  Verdict verdict);
 	core_rx_event deliver_read_request(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_atomic_request(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_atomic_response(const u8 *ulpdu, u32 len);

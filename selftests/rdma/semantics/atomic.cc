@@ -6,23 +6,13 @@
 #include <memory>
 #include <thread>
 
-#include "case.hh"
+#include "words.hh"
 
 namespace {
 
-constexpr int rights = all_rights | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr int rights = atomic_rights;
 
 Joint connected(uint8_t reads = 8) { return Joint(settings.there, settings.here, reads); }
-
-// Words, those at the peer or those into which original values come.
-struct Words {
-	alignas(64) uint64_t at[8] = {};
-	Region region;
-
-	explicit Words(const End &end, int access = rights) : region(end, at, sizeof(at), access) {}
-	ibv_sge piece(unsigned i) const { return region.piece(8 * i, 8); }
-	Target target(unsigned i) const { return region.target(8 * i); }
-};
 
 // Returns the errno.
 int post(End &end, ibv_wr_opcode opcode, Target remote, ibv_sge sink, uint64_t compare_add,

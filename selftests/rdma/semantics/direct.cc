@@ -8,43 +8,55 @@
 
 #include <srnicdv.h>
 
-#include "case.hh"
+#include "words.hh"
 
 namespace {
 
-constexpr int rights = all_rights | IBV_ACCESS_REMOTE_ATOMIC;
-
 Joint connected() { return Joint(settings.there, settings.here); }
 
-struct Words {
-	alignas(64) uint64_t at[8] = {};
-	Region region;
+// A word at the peer, and one here for its original value.
+struct Scene {
+	Joint joint = connected();
+	Words theirs{joint.server}, ours{joint.client};
+	ibv_sge sink = ours.piece(0);
 
-	explicit Words(const End &end) : region(end, at, sizeof(at), rights) {}
-	ibv_sge piece(unsigned i) const { return region.piece(8 * i, 8); }
-	Target target(unsigned i) const { return region.target(8 * i); }
+	srnicdv_send_wr work(srnicdv_wr_opcode opcode)
+	{
+		srnicdv_send_wr wr{};
+
+		wr.wr_id = 1;
+		wr.opcode = opcode;
+		wr.sg_list = &sink;
+		wr.num_sge = 1;
+		wr.send_flags = IBV_SEND_SIGNALED;
+		wr.rkey = theirs.target(0).rkey;
+		wr.remote_addr = theirs.target(0).addr;
+		return wr;
+	}
+	// Posts it and waits for its completion.
+	ibv_wc run(srnicdv_send_wr wr)
+	{
+		srnicdv_send_wr *bad;
+
+		expect(!srnicdv_post_send(joint.client.id->qp, &wr, sizeof(wr), &bad),
+		       "srnicdv_post_send");
+		return joint.client.sends->next();
+	}
+	// Posts it and waits for its success.
+	ibv_wc_opcode done(srnicdv_send_wr wr)
+	{
+		const ibv_wc wc = run(wr);
+
+		expect(wc.status == IBV_WC_SUCCESS && wc.wr_id == 1, ibv_wc_status_str(wc.status));
+		return wc.opcode;
+	}
+	int probe(uint64_t offset = 0, uint32_t rkey_flip = 0)
+	{
+		return srnicdv_probe_atomic(joint.client.id->qp, &sink,
+					    theirs.target(0).rkey ^ rkey_flip,
+					    theirs.target(0).addr + offset, patience_ms);
+	}
 };
-
-srnicdv_send_wr work(srnicdv_wr_opcode opcode, Target remote, ibv_sge *sink)
-{
-	srnicdv_send_wr wr{};
-
-	wr.wr_id = 1;
-	wr.opcode = opcode;
-	wr.sg_list = sink;
-	wr.num_sge = 1;
-	wr.send_flags = IBV_SEND_SIGNALED;
-	wr.rkey = remote.rkey;
-	wr.remote_addr = remote.addr;
-	return wr;
-}
-
-int post(End &end, srnicdv_send_wr &wr)
-{
-	srnicdv_send_wr *bad;
-
-	return srnicdv_post_send(end.id->qp, &wr, sizeof(wr), &bad);
-}
 
 // 5.1.1, bit by bit: a field ends at each bit of the mask, and its carry is lost.
 uint64_t sum_of_fields(uint64_t word, uint64_t add, uint64_t mask)
@@ -63,35 +75,31 @@ uint64_t sum_of_fields(uint64_t word, uint64_t add, uint64_t mask)
 
 void masked_additions()
 {
-	Joint joint = connected();
-	Words theirs(joint.server), ours(joint.client);
-	ibv_sge sink = ours.piece(0);
+	Scene scene;
 	std::mt19937_64 random(1);
 
 	for (unsigned i = 0; i < 50; i++) {
-		srnicdv_send_wr wr = work(SRNICDV_WR_MASKED_FETCH_ADD, theirs.target(0), &sink);
-		const uint64_t before = theirs.at[0] = random();
+		srnicdv_send_wr wr = scene.work(SRNICDV_WR_MASKED_FETCH_ADD);
+		const uint64_t before = scene.theirs.at[0] = random();
 
 		wr.fetch_add.add = random();
 		wr.fetch_add.mask = i ? random() & random() : 0;
-		expect(!post(joint.client, wr), "srnicdv_post_send");
-		expect(joint.client.sends->good(1).opcode == IBV_WC_FETCH_ADD, "the opcode");
-		expect(ours.at[0] == before, "the original value");
-		expect(theirs.at[0] == sum_of_fields(before, wr.fetch_add.add, wr.fetch_add.mask),
+		expect(scene.done(wr) == IBV_WC_FETCH_ADD, "the opcode");
+		expect(scene.ours.at[0] == before, "the original value");
+		expect(scene.theirs.at[0] ==
+			       sum_of_fields(before, wr.fetch_add.add, wr.fetch_add.mask),
 		       "the sum of fields");
 	}
 }
 
 void masked_swaps()
 {
-	Joint joint = connected();
-	Words theirs(joint.server), ours(joint.client);
-	ibv_sge sink = ours.piece(0);
+	Scene scene;
 	std::mt19937_64 random(2);
 
 	for (unsigned i = 0; i < 50; i++) {
-		srnicdv_send_wr wr = work(SRNICDV_WR_MASKED_CMP_SWAP, theirs.target(0), &sink);
-		const uint64_t before = theirs.at[0] = random();
+		srnicdv_send_wr wr = scene.work(SRNICDV_WR_MASKED_CMP_SWAP);
+		const uint64_t before = scene.theirs.at[0] = random();
 		const bool equal = i % 2;
 
 		wr.cmp_swap.compare_mask = random();
@@ -100,12 +108,12 @@ void masked_swaps()
 			wr.cmp_swap.compare ^= wr.cmp_swap.compare_mask;
 		wr.cmp_swap.swap = random();
 		wr.cmp_swap.swap_mask = random();
-		expect(!post(joint.client, wr), "srnicdv_post_send");
-		joint.client.sends->good(1);
-		expect(ours.at[0] == before, "the original value");
-		expect(theirs.at[0] == (equal ? (before & ~wr.cmp_swap.swap_mask) |
-							(wr.cmp_swap.swap & wr.cmp_swap.swap_mask)
-					      : before),
+		scene.done(wr);
+		expect(scene.ours.at[0] == before, "the original value");
+		expect(scene.theirs.at[0] ==
+			       (equal ? (before & ~wr.cmp_swap.swap_mask) |
+						(wr.cmp_swap.swap & wr.cmp_swap.swap_mask)
+				      : before),
 		       "the word afterwards");
 	}
 }
@@ -146,70 +154,51 @@ bool has(const End &end, uint32_t cap)
 void swaps_where_allowed()
 {
 	const Joint observer = connected();
+	auto five_for_six = [](Scene &scene) {
+		srnicdv_send_wr wr = scene.work(SRNICDV_WR_SWAP);
+
+		scene.theirs.at[0] = 5;
+		wr.swap = 6;
+		return wr;
+	};
 
 	expect(!has(observer.server, SRNICDV_CAP_SWAP_ALLOWED), "swaps are allowed by default");
 	{
-		Joint joint = connected();
-		Words theirs(joint.server), ours(joint.client);
-		ibv_sge sink = ours.piece(0);
-		srnicdv_send_wr wr = work(SRNICDV_WR_SWAP, theirs.target(0), &sink);
+		Scene scene;
 
-		theirs.at[0] = 5;
-		wr.swap = 6;
-		expect(!post(joint.client, wr), "srnicdv_post_send");
-		expect(joint.client.sends->next().status == IBV_WC_REM_OP_ERR, "the status");
-		expect(theirs.at[0] == 5 && !ours.at[0], "memory has changed");
+		expect(scene.run(five_for_six(scene)).status == IBV_WC_REM_OP_ERR, "the status");
+		expect(scene.theirs.at[0] == 5 && !scene.ours.at[0], "memory has changed");
 	}
 	const Allowed allowed(observer.server);
 
 	expect(has(observer.server, SRNICDV_CAP_SWAP_ALLOWED), "the setting is not reported");
-	Joint joint = connected();
-	Words theirs(joint.server), ours(joint.client);
-	ibv_sge sink = ours.piece(0);
-	srnicdv_send_wr wr = work(SRNICDV_WR_SWAP, theirs.target(0), &sink);
+	Scene scene;
 
-	theirs.at[0] = 5;
-	wr.swap = 6;
-	expect(!post(joint.client, wr), "srnicdv_post_send");
-	expect(joint.client.sends->good(1).opcode == IBV_WC_COMP_SWAP, "the opcode");
-	expect(theirs.at[0] == 6 && ours.at[0] == 5, "the words");
+	expect(scene.done(five_for_six(scene)) == IBV_WC_COMP_SWAP, "the opcode");
+	expect(scene.theirs.at[0] == 6 && scene.ours.at[0] == 5, "the words");
 }
 
 // RFC 7306 1.1.
 void probes_a_misaligned_word()
 {
-	Joint joint = connected();
-	Words theirs(joint.server), ours(joint.client);
-	ibv_sge sink = ours.piece(0);
+	Scene scene;
 
-	expect(srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
-				    theirs.target(0).addr + 4, patience_ms) == EFAULT,
-	       "the errno");
+	expect(scene.probe(4) == EFAULT, "the errno");
 }
 
 void probes()
 {
-	Joint joint = connected();
-	Words theirs(joint.server), ours(joint.client);
-	ibv_sge sink = ours.piece(0);
+	Scene scene;
 
-	theirs.at[0] = 5;
-	expect(!srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
-				     theirs.target(0).addr, patience_ms),
-	       "a peer that knows atomic operations");
-	expect(ours.at[0] == 5 && theirs.at[0] == 5, "the word");
-	expect(!joint.client.sends->there(), "there is a completion left");
-	// As often as the CQ has places, none of which may be left in use.
-	for (unsigned i = 0; i < 300; i++)
-		expect(!srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
-					     theirs.target(0).addr, patience_ms),
-		       "another probe");
-	expect(srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey ^ 0x100,
-				    theirs.target(0).addr, patience_ms) == EACCES,
-	       "a wrong key");
-	expect(srnicdv_probe_atomic(joint.client.id->qp, &sink, theirs.target(0).rkey,
-				    theirs.target(0).addr, patience_ms) == ENOTCONN,
-	       "a connection that has ended");
+	scene.theirs.at[0] = 5;
+	expect(!scene.probe(), "a peer that knows atomic operations");
+	expect(scene.ours.at[0] == 5 && scene.theirs.at[0] == 5, "the word");
+	expect(!scene.joint.client.sends->there(), "there is a completion left");
+	// More often than the CQ has places (ends.cc), none of which may be left in use.
+	for (unsigned i = 0; i < 600; i++)
+		expect(!scene.probe(), "another probe");
+	expect(scene.probe(0, 0x100) == EACCES, "a wrong key");
+	expect(scene.probe() == ENOTCONN, "a connection that has ended");
 }
 
 // A QP whose CQs are extended, in place of the one that the end has.
@@ -284,14 +273,15 @@ void options_of_qps()
 
 void eight_bytes_of_immediate_data()
 {
-	Joint joint = connected();
+	Scene scene;
+	Joint &joint = scene.joint;
 	const uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-	srnicdv_send_wr wr = work(SRNICDV_WR_SEND_IMM64, {}, nullptr);
+	srnicdv_send_wr wr = scene.work(SRNICDV_WR_SEND_IMM64);
 
 	wr.num_sge = 0;
 	memcpy(wr.imm_data, data, sizeof(data));
 	joint.server.receive(1, {});
-	expect(!post(joint.client, wr), "srnicdv_post_send");
+	scene.done(wr);
 	const ibv_wc wc = joint.server.receives->good(1);
 	expect(wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM && !memcmp(&wc.imm_data, data, 4),
 	       "verbs' four bytes");
@@ -302,7 +292,7 @@ void eight_bytes_of_immediate_data()
 	uint8_t came[8] = {};
 
 	joint.server.receive(2, {});
-	expect(!post(joint.client, wr), "srnicdv_post_send");
+	scene.done(wr);
 	joint.server.receives->arm(false);
 	if (ibv_start_poll(cq, &attr)) {
 		expect(joint.server.receives->wakes(patience_ms), "the second Immediate Data");
