@@ -52,7 +52,7 @@ build_kernel() { # DIRECTORY ARCH BASE "TARGET..." FRAGMENT...
 	[ -z "$missing" ] || { echo "the kernel's configuration does not take: $missing"; return 1; }
 	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
 		cd /run/linux
-		nice make -j"$(nproc)" ARCH="$1" $2
+		make -j"$(nproc)" ARCH="$1" $2
 		make -s ARCH="$1" INSTALL_MOD_PATH=/run/linux/installed INSTALL_MOD_STRIP=1 modules_install
 	' sh "$arch" "$targets" || return
 	prune_kernel "$dir.new"
