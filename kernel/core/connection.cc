@@ -91,6 +91,12 @@ constexpr Row rows[] = {
 	 finish | set_of(CORE_CONN_TELL_DISCONNECT), CORE_CONN_LINGER},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_ABORT, CORE_CONN_KILL), finish,
 	 CORE_CONN_LINGER},
+	// RDMA/TCP has no Terminate: a reset tells the peer.
+	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_FAULT),
+	 release | set_of(CORE_CONN_TELL_DISCONNECT, CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED),
+	 CORE_CONN_DEAD},
+	{set_of(CORE_CONN_DRAINING), set_of(CORE_CONN_FAULT),
+	 release | set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED), CORE_CONN_DEAD},
 	// The initiator's consumer was not told that it is connected: report a failed connect().
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_UNDELIVERED),
 	 shut | set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_FAILED), CORE_CONN_LINGER},

@@ -22,6 +22,7 @@ extern "C" {
 #endif
 
 #include "kernel_ops.h"
+#include "core_rdmatcp.h"
 
 struct srnic_send_wqe;
 struct srnic_recv_wqe;
@@ -79,11 +80,12 @@ void core_mpa_parse_enhanced(const u8 data[CORE_MPA_ENHANCED], struct core_mpa_f
  */
 u32 core_mpa_build(const struct core_mpa_frame *frame, u8 out[CORE_MPA_HEADER + CORE_MPA_ENHANCED]);
 
-/* The local end's input to the negotiation. */
-struct core_mpa_local {
+/* The local end's input to the negotiation. The second half is for MPA alone. */
+struct core_startup_local {
 	u16 ird, ord;		/* wanted by the ULP: 0..CORE_MPA_AUTO-1 */
 	u16 max_ird;		/* limit of this end */
 	u8 crc;			/* false only on the administrator's request (RFC 5044 4.4) */
+
 	u8 markers;		/* this end wants to receive markers */
 	u8 revision;		/* 1 or 2: as initiator */
 	u8 p2p;			/* as initiator: ask for the peer-to-peer model */
@@ -94,8 +96,11 @@ struct core_mpa_local {
 #define CORE_MPA_LOCAL_CATASTROPHIC 5
 
 /* The result of the negotiation. */
-struct core_mpa_agreed {
+struct core_startup_agreed {
+	u64 connection_id;	/* RDMA/TCP */
+	u32 send_msn, recv_msn;	/* RDMA/TCP: of the first messages after startup */
 	u16 ird, ord;		/* to set on the local QP */
+	u8 framing;		/* enum core_framing */
 	u8 crc;			/* generate and check */
 	u8 send_markers, recv_markers;
 	u8 p2p;
@@ -106,15 +111,15 @@ struct core_mpa_agreed {
 /*
  * The Request frame of an initiator. private_len: the ULP's data alone; the frame's has the total.
  */
-void core_mpa_request(const struct core_mpa_local *local, u16 private_len,
+void core_mpa_request(const struct core_startup_local *local, u16 private_len,
 		      struct core_mpa_frame *out);
 /* The responder's decision and its Reply frame. reject: the ULP refuses. */
-void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mpa_local *local,
+void core_mpa_respond(const struct core_mpa_frame *request, const struct core_startup_local *local,
 		      bool reject, u16 private_len, struct core_mpa_frame *reply,
-		      struct core_mpa_agreed *out);
+		      struct core_startup_agreed *out);
 /* The initiator's conclusion from the Reply frame. */
 void core_mpa_conclude(const struct core_mpa_frame *request, const struct core_mpa_frame *reply,
-		       const struct core_mpa_local *local, struct core_mpa_agreed *out);
+		       const struct core_startup_local *local, struct core_startup_agreed *out);
 /*
  * MULPDU from EMSS (RFC 5044 4.5), never below 128, never above what a 16-bit length allows with
  * its headers (64768).
@@ -167,6 +172,7 @@ enum core_conn_input {
 	CORE_CONN_PEER_CLOSED,		/* FIN in full operation */
 	CORE_CONN_RESET,		/* RST, timeout, any socket error in full operation */
 	CORE_CONN_TERMINATED,		/* a Terminate was sent or received */
+	CORE_CONN_FAULT,		/* an error that this framing has no message for */
 	CORE_CONN_CLOSE,		/* the consumer closes gracefully */
 	CORE_CONN_DRAINED,		/* the QP has sent what was posted before */
 	/* in any state */
@@ -377,20 +383,20 @@ struct core_refusal core_terminate_refusal(const struct core_terminate *received
 #define CORE_ATOMIC_RESPONSE_LEN	12	/* RFC 7306 5.2.2 */
 
 /* RDMAP opcodes (RFC 5040 figure 4). */
-enum core_rdmap_opcode {
-	CORE_RDMAP_WRITE = 0,
-	CORE_RDMAP_READ_REQUEST = 1,
-	CORE_RDMAP_READ_RESPONSE = 2,
-	CORE_RDMAP_SEND = 3,
-	CORE_RDMAP_SEND_INV = 4,
-	CORE_RDMAP_SEND_SE = 5,
-	CORE_RDMAP_SEND_SE_INV = 6,
-	CORE_RDMAP_TERMINATE = 7,
-	CORE_RDMAP_IMMEDIATE = 8,	/* RFC 7306 figure 2 */
-	CORE_RDMAP_IMMEDIATE_SE = 9,
-	CORE_RDMAP_ATOMIC_REQUEST = 10,
-	CORE_RDMAP_ATOMIC_RESPONSE = 11,
-	CORE_RDMAP_NONE = 0xff,
+enum core_msg_opcode {
+	CORE_MSG_WRITE = 0,
+	CORE_MSG_READ_REQUEST = 1,
+	CORE_MSG_READ_RESPONSE = 2,
+	CORE_MSG_SEND = 3,
+	CORE_MSG_SEND_INV = 4,
+	CORE_MSG_SEND_SE = 5,
+	CORE_MSG_SEND_SE_INV = 6,
+	CORE_MSG_TERMINATE = 7,
+	CORE_MSG_IMMEDIATE = 8,	/* RFC 7306 figure 2 */
+	CORE_MSG_IMMEDIATE_SE = 9,
+	CORE_MSG_ATOMIC_REQUEST = 10,
+	CORE_MSG_ATOMIC_RESPONSE = 11,
+	CORE_MSG_NONE = 0xff,
 };
 
 /* The fields of an RDMA Read Request (RFC 5040 4.4). */
@@ -456,20 +462,25 @@ struct core_asked {
 
 /* One outgoing message, and how much of it was segmented. */
 struct core_tx_msg {
-	u8 opcode; /* enum core_rdmap_opcode; decides tagged or untagged and the queue number */
+	u8 opcode; /* enum core_msg_opcode; decides tagged or untagged and the queue number */
 	u8 done;	/* the segment with L set was built */
 	u32 length;	/* octets of payload in the whole message, all from the host */
 	u32 sent;	/* octets already segmented */
-	u32 stag;	/* tagged messages */
+	u8 solicited;	/* a WRITE that comes with Immediate Data: they are solicited */
+	u32 stag;	/* tagged messages; the sink of a READ_RESPONSE, as the request names it */
 	u64 to;		/* tagged messages: TO of the first octet */
-	u32 msn;	/* untagged messages */
+	u32 msn;	/* untagged messages; RDMA/TCP: all but READ_RESPONSE */
 	u32 inv_stag;	/* SEND_INV, SEND_SE_INV */
 	/* What RDMAP itself says behind the DDP header; NULL: nothing. */
 	union {
 		const void *own;
 		const struct core_read_request *request;	/* READ_REQUEST */
 		const struct core_terminate *term;		/* TERMINATE */
-		const u8 *immediate;	/* IMMEDIATE, IMMEDIATE_SE: CORE_IMMEDIATE_LEN octets */
+		/*
+		 * IMMEDIATE, IMMEDIATE_SE: CORE_IMMEDIATE_LEN octets. RDMA/TCP: they may also come
+		 * with a WRITE or SEND*.
+		 */
+		const u8 *immediate;
 		const struct core_atomic_request *atomic;		/* ATOMIC_REQUEST */
 		const struct core_atomic_response *original;	/* ATOMIC_RESPONSE */
 	};
@@ -648,12 +659,13 @@ enum core_rx_event {
  * @invalidate: with Invalidate
  * @rtr: the RTR Send of RFC 6581, which consumes no receive
  * @is_immediate: Immediate Data (RFC 7306 6)
+ * @has_immediate: a Send that came with Immediate Data, which only RDMA/TCP has
  * @length: bytes; of Immediate Data: those of the RDMA Write right before it, or 0
  * @inv_stag: the STag to invalidate
  * @immediate: the Immediate Data, in the order of the wire
  */
 struct core_rx_message {
-	u8 solicited, invalidate, rtr, is_immediate;
+	u8 solicited, invalidate, rtr, is_immediate, has_immediate;
 	u32 length;
 	u32 inv_stag;
 	u8 immediate[CORE_IMMEDIATE_LEN];
@@ -664,27 +676,32 @@ struct core_rx_message {
 /**
  * struct core_rx_params - parameters of a stream's receiver
  * @ctx: passed to all callbacks
+ * @connection_id: RDMA/TCP's
  * @pd: protection domain of the stream: STags of other domains are foreign
  * @crc: check CRCs
  * @markers: check and strip markers
  * @rtr: responder in peer-to-peer mode: RTR types allowed as the first FPDU
  * @swaps: the draft's Swap is allowed to the peer
- * @first_msn: of the peer's first message on each queue
+ * @first_msn: of the peer's first message on each queue; RDMA/TCP: of its first message
+ * @framing: enum core_framing
  */
 struct core_rx_params {
 	void *ctx;
+	u64 connection_id;
 	u32 pd;
 	u32 first_msn;
+	u8 framing;
 	u8 crc;
 	u8 markers;
 	u8 rtr;
 	u8 swaps;
 };
 
-#define CORE_RX_STATE 376
+#define CORE_RX_STATE 432
 
 /* Allocated by the host; private to the core. One caller at a time. */
 struct core_rx {
+	u8 framing;
 	u8 state[CORE_RX_STATE] __attribute__((aligned(8)));
 };
 
@@ -716,14 +733,25 @@ const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
 const struct core_asked *core_rx_asked(const struct core_rx *rx);
 /* The word as it was at the peer, in host byte order. */
 u64 core_rx_original(const struct core_rx *rx);
+/*
+ * The Terminate to be sent, or the peer's. RDMA/TCP has no error messages: the one that MPA's peers
+ * would be sent, without headers.
+ */
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx);
+/* The status of a receive in progress: enum srnic_wc_status. */
+u8 core_rx_receive_status(const struct core_rx *rx);
+/* RDMA/TCP: what to reset the connection for. */
+enum core_rdmatcp_fault core_rx_fault(const struct core_rx *rx);
 
 /* ---- Transmit: scheduling (RFC 5040 5.1 to 5.5) ---- */
 
 struct core_tx_params {
 	void *ctx;		/* passed to all callbacks */
+	u64 connection_id;	/* RDMA/TCP */
+	u32 first_msn;		/* RDMA/TCP: the number of the first message */
 	u32 ord;
 	u32 slot_size;		/* of the send queue */
+	u8 framing;		/* enum core_framing */
 	u8 kernel;		/* the consumer is the kernel */
 	u8 crc;			/* make CRCs */
 	u8 markers;		/* make markers */
@@ -735,7 +763,7 @@ struct core_tx_params {
  * struct core_tx - the send scheduler of one stream
  * @fpdus: FPDUs built so far; the host may read this
  * @params: parameters of the stream
- * @mulpdu: octets of the largest ULPDU
+ * @mulpdu: octets of the largest ULPDU, or RDMA/TCP segment
  * @held: a responder that has not validated an FPDU yet
  * @stopped: nothing is sent any more, except a Terminate
  * @building: the FPDU is begun
@@ -744,12 +772,12 @@ struct core_tx_params {
  * @answer_active: @answer is not completely built
  * @answer_next: the next turn is @answer's
  * @of_request: @local belongs to the request that was taken last
- * @tail: CORE_RDMAP_IMMEDIATE* that follows @local at once, with @immediate; CORE_RDMAP_NONE
+ * @tail: CORE_MSG_IMMEDIATE* that follows @local at once, with @immediate; CORE_MSG_NONE
  * @immediate: the Immediate Data of @tail or @local
  * @closing: only @may_take more requests are taken
  * @peer_closed: the peer has closed its half
  * @may_take: requests that may still be taken while @closing
- * @send_msn: MSN of the last message sent to queue 0
+ * @send_msn: MSN of the last message sent to queue 0; RDMA/TCP: of the last message but responses
  * @read_msn: MSN of the last message sent to queue 1
  * @atomic_msn: MSN of the last message sent to queue 3
  * @answered: the peer's reads whose response is built
@@ -761,6 +789,7 @@ struct core_tx_params {
  * @atomic: the Atomic Request in @local
  * @asked: what @answer answers
  * @fpdu: the FPDU being built
+ * @segment: likewise, RDMA/TCP's
  * @turn: the message of the next FPDU: @local or @answer
  *
  * All but @fpdus is private to the core. One caller at a time.
@@ -788,7 +817,10 @@ struct core_tx {
 	struct core_read_request request;
 	struct core_atomic_request atomic;
 	struct core_asked asked;
-	struct core_fpdu fpdu;
+	union {
+		struct core_fpdu fpdu;
+		struct core_segment segment;
+	};
 };
 
 void core_tx_init(struct core_tx *tx, const struct core_tx_params *params);
@@ -940,7 +972,7 @@ enum core_handler {
  * @min_sge: fewest entries of its list
  * @max_sge: most entries of its list
  * @handler: enum core_handler
- * @wire: enum core_rdmap_opcode; CORE_RDMAP_NONE: done locally, and nothing is sent
+ * @wire: enum core_msg_opcode; CORE_MSG_NONE: done locally, and nothing is sent
  * @wire_solicited: likewise with SRNIC_WQE_SOLICITED
  */
 struct core_operation {

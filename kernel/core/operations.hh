@@ -11,7 +11,7 @@ namespace srnic {
 
 namespace row {
 
-constexpr u8 _ = 0, yes = 1, none = CORE_RDMAP_NONE, list = SRNIC_MAX_SGE;
+constexpr u8 _ = 0, yes = 1, none = CORE_MSG_NONE, list = SRNIC_MAX_SGE;
 constexpr u8 out = CORE_DIRECTION_OUT, in = CORE_DIRECTION_IN;
 
 // clang-format off
@@ -22,23 +22,23 @@ constexpr core_operation
 	unknown   = {_,   _,   _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_NOTHING,
 		     none, none},
 	write     = {yes, _,   yes, out, yes, _,   _,   _,   _,   _, list, CORE_HANDLE_WRITE,
-		     CORE_RDMAP_WRITE, CORE_RDMAP_WRITE},
+		     CORE_MSG_WRITE, CORE_MSG_WRITE},
 	write_imm = {yes, _,   yes, out, yes, _,   yes, _,   _,   _, list, CORE_HANDLE_WRITE,
-		     CORE_RDMAP_WRITE, CORE_RDMAP_WRITE},
-	imm       = {yes, _,   _,   _,   _,   _,   yes, _,   _,   _, _,    CORE_HANDLE_IMMEDIATE,
-		     CORE_RDMAP_IMMEDIATE, CORE_RDMAP_IMMEDIATE_SE},
+		     CORE_MSG_WRITE, CORE_MSG_WRITE},
+	imm       = {yes, _,   yes, out, _,   _,   yes, _,   _,   _, list, CORE_HANDLE_IMMEDIATE,
+		     CORE_MSG_IMMEDIATE, CORE_MSG_IMMEDIATE_SE},
 	send      = {yes, _,   yes, out, _,   _,   _,   _,   _,   _, list, CORE_HANDLE_SEND,
-		     CORE_RDMAP_SEND, CORE_RDMAP_SEND_SE},
+		     CORE_MSG_SEND, CORE_MSG_SEND_SE},
 	send_inv  = {yes, _,   yes, out, _,   yes, _,   _,   _,   _, list, CORE_HANDLE_SEND,
-		     CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE_INV},
+		     CORE_MSG_SEND_INV, CORE_MSG_SEND_SE_INV},
 	read      = {yes, _,   _,   in,  yes, _,   _,   _,   yes, _, list, CORE_HANDLE_READ,
-		     CORE_RDMAP_READ_REQUEST, CORE_RDMAP_READ_REQUEST},
+		     CORE_MSG_READ_REQUEST, CORE_MSG_READ_REQUEST},
 	read_inv  = {yes, yes, _,   in,  yes, _,   _,   yes, yes, 1, 1,    CORE_HANDLE_READ,
-		     CORE_RDMAP_READ_REQUEST, CORE_RDMAP_READ_REQUEST},
+		     CORE_MSG_READ_REQUEST, CORE_MSG_READ_REQUEST},
 	atomic	  = {yes, _,   _,   in,  yes, _,   _,   _,   yes, 1, list, CORE_HANDLE_ATOMIC,
-		     CORE_RDMAP_ATOMIC_REQUEST, CORE_RDMAP_ATOMIC_REQUEST},
+		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
 	masked    = {yes, yes, _,   in,  yes, _,   _,   _,   yes, 1, list, CORE_HANDLE_ATOMIC,
-		     CORE_RDMAP_ATOMIC_REQUEST, CORE_RDMAP_ATOMIC_REQUEST},
+		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
 	local_inv = {yes, yes, _,   _,   _,   yes, _,   _,   _,   _, _,
 		     CORE_HANDLE_LOCAL_INVALIDATE, none, none},
 	reg_mr    = {yes, yes, _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_REGISTER,
@@ -64,7 +64,7 @@ constexpr const core_operation &operation(u8 opcode)
 }
 
 constexpr bool is_read(const core_operation &op) { return op.direction == CORE_DIRECTION_IN; }
-constexpr bool is_local(const core_operation &op) { return op.known && op.wire == CORE_RDMAP_NONE; }
+constexpr bool is_local(const core_operation &op) { return op.known && op.wire == CORE_MSG_NONE; }
 
 // The message that it becomes on the wire.
 constexpr u8 wire_opcode(const core_operation &op, u8 wqe_flags)
@@ -76,12 +76,12 @@ static_assert(operations == SRNIC_OP_MASKED_CMP_SWAP + 1);
 static_assert(!operation(0).known && !operation(SRNIC_OP_RECV).known && !operation(255).known);
 static_assert(operation(SRNIC_OP_WRITE_IMM).immediate != 0 &&
 	      operation(SRNIC_OP_IMM).immediate != 0);
-static_assert(operation(SRNIC_OP_WRITE).wire == CORE_RDMAP_WRITE &&
-	      operation(SRNIC_OP_SEND).wire == CORE_RDMAP_SEND &&
-	      operation(SRNIC_OP_SEND_INV).wire == CORE_RDMAP_SEND_INV);
+static_assert(operation(SRNIC_OP_WRITE).wire == CORE_MSG_WRITE &&
+	      operation(SRNIC_OP_SEND).wire == CORE_MSG_SEND &&
+	      operation(SRNIC_OP_SEND_INV).wire == CORE_MSG_SEND_INV);
 static_assert(is_read(operation(SRNIC_OP_READ)) && is_read(operation(SRNIC_OP_READ_INV)));
 static_assert(is_local(operation(SRNIC_OP_LOCAL_INV)) && is_local(operation(SRNIC_OP_REG_MR)));
 static_assert(wire_opcode(operation(SRNIC_OP_SEND_INV), SRNIC_WQE_SOLICITED) ==
-	      CORE_RDMAP_SEND_SE_INV);
+	      CORE_MSG_SEND_SE_INV);
 
 } // namespace srnic

@@ -100,7 +100,7 @@ Verdict MessageReceiver::begin_immediate(const Segment &segment)
 // RFC 7306 6: with the RDMA Write before it, it is one operation of the peer's.
 void MessageReceiver::deliver_immediate(const Segment &segment, const u8 *data)
 {
-	delivered = {segment.solicited, false, false, true, written, 0, {}};
+	delivered = {segment.solicited, false, false, true, false, written, 0, {}};
 	__builtin_memcpy(delivered.immediate, data, sizeof(delivered.immediate));
 	send_msn++;
 	receive_active = false;

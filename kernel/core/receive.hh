@@ -71,6 +71,7 @@ constexpr Verdict check_sink(const core_read_sink &sink, const Segment &segment)
 class MessageReceiver {
 public:
 	void start(const core_rx_params &params);
+	void *host() const { return ctx; }
 
 	// May this segment's payload be placed? place() says where.
 	Verdict begin_write(const Segment &segment);
@@ -82,13 +83,17 @@ public:
 
 	const core_place &place() const { return where; }
 	void placed(u32 n) { where.to += n; }
+	// The MSNs that are next.
+	u32 next_send() const { return send_msn; }
+	u32 next_read() const { return read_msn; }
 	// Is a Send unfinished?
 	bool inside_send() const { return receive_active; }
 
 	// RFC 7306 6: Immediate Data consumes a receive as a Send does, but none of its memory.
 	Verdict begin_immediate(const Segment &segment);
 
-	void deliver_send(const Segment &last);
+	// immediate: 8 octets that came with it, or nullptr.
+	void deliver_send(const Segment &last, const u8 *immediate = nullptr);
 	void deliver_immediate(const Segment &segment, const u8 *data);
 	Verdict deliver_read_request(const core_read_request &wanted);
 
@@ -217,10 +222,12 @@ inline Verdict MessageReceiver::begin_read_request(const Segment &segment, u32 l
 
 // ---- Delivery (RFC 5041 5.4) ----
 
-inline void MessageReceiver::deliver_send(const Segment &last)
+inline void MessageReceiver::deliver_send(const Segment &last, const u8 *immediate)
 {
-	delivered = {last.solicited, last.invalidate, !receive_active, false,
-		     receive_len,    last.inv_stag,   {}};
+	delivered = {last.solicited,	   last.invalidate, !receive_active, false,
+		     immediate != nullptr, receive_len,	    last.inv_stag,   {}};
+	if (immediate) [[unlikely]]
+		__builtin_memcpy(delivered.immediate, immediate, sizeof(delivered.immediate));
 	send_msn++;
 	receive_active = false;
 	receive_len = 0;

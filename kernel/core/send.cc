@@ -5,11 +5,11 @@
 // responder's hold of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate
 // of RFC 5040 5.4.
 //
-// It schedules messages; rdmap/transmit.hh has their wire format.
+// It schedules messages; outgoing.hh has their wire formats.
 #include "mpa/startup.hh"
 #include "operations.hh"
 #include "rdmap/terminate.hh"
-#include "rdmap/transmit.hh"
+#include "outgoing.hh"
 
 namespace srnic {
 namespace {
@@ -25,6 +25,10 @@ bool holds(core_tx &tx)
 		tx.held = !core_host_validated(host(tx));
 	return tx.held;
 }
+
+// RFC 5041 4.3: each queue counts its own messages. RDMA/TCP counts all that are no responses
+// (draft-williams-rdmatcp-00 3.4).
+u32 number(core_tx &tx, u32 &of_queue) { return ++(outgoing::is_mpa(tx) ? of_queue : tx.send_msn); }
 
 void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 {
@@ -59,17 +63,17 @@ void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 // ---- reads of this end ----
 
 // A Read Request has its own STag on the wire, hard to guess (RFC 5040 8.1.1), and TO 0: local keys
-// stay secret, and sinks may be scattered.
+// stay secret, and sinks may be scattered. RDMA/TCP's responses name the request's number instead.
 void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u64 source_to)
 {
 	core_read_sink sink{};
 	core_tx_msg msg{};
 
-	sink.stag = core_host_random(host(tx)) | 1;
+	msg.opcode = CORE_MSG_READ_REQUEST;
+	msg.msn = number(tx, tx.read_msn);
+	sink.stag = outgoing::is_mpa(tx) ? core_host_random(host(tx)) | 1 : msg.msn;
 	sink.length = length;
 	tx.request = {sink.stag, length, source_stag, sink.to, source_to};
-	msg.opcode = CORE_RDMAP_READ_REQUEST;
-	msg.msn = ++tx.read_msn;
 	msg.request = &tx.request;
 	begin(tx, msg, kind != CORE_READ_RTR);
 	core_host_expect_read(host(tx), &sink, kind);
@@ -89,10 +93,10 @@ constexpr u32 rtr_stag = 1;
 	if (rtr == CORE_RTR_READ)
 		return start_read(tx, CORE_READ_RTR, 0, rtr_stag, 0);
 	if (rtr == CORE_RTR_WRITE) {
-		msg.opcode = CORE_RDMAP_WRITE;
+		msg.opcode = CORE_MSG_WRITE;
 		msg.stag = rtr_stag;
 	} else {
-		msg.opcode = CORE_RDMAP_SEND;
+		msg.opcode = CORE_MSG_SEND;
 		msg.msn = ++tx.send_msn;
 	}
 	begin(tx, msg, false);
@@ -100,11 +104,35 @@ constexpr u32 rtr_stag = 1;
 
 // ---- Immediate Data (RFC 7306 6) ----
 
-// They are sent right behind the message that begins now, or alone if none does.
+// They are sent right behind the message that begins now.
 [[gnu::noinline]] void keep_tail(core_tx &tx, const srnic_send_wqe &wqe)
 {
 	tx.tail = wire_opcode(operation(SRNIC_OP_IMM), wqe.flags);
 	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
+}
+
+// Alone; RDMA/TCP also has a Send with them.
+[[gnu::noinline]] void start_immediate(core_tx &tx, const core_operation &op,
+				       const srnic_send_wqe &wqe, u32 length)
+{
+	core_tx_msg msg{};
+
+	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
+	msg.opcode = wire_opcode(op, wqe.flags);
+	msg.length = length;
+	msg.msn = number(tx, tx.send_msn);
+	msg.immediate = tx.immediate;
+	begin(tx, msg, true);
+}
+
+// RDMA/TCP has them in the last segment of the Write itself.
+[[gnu::noinline]] void add_immediate(core_tx &tx, core_tx_msg &msg, const srnic_send_wqe &wqe)
+{
+	if (outgoing::is_mpa(tx))
+		return keep_tail(tx, wqe);
+	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
+	msg.immediate = tx.immediate;
+	msg.solicited = (wqe.flags & SRNIC_WQE_SOLICITED) != 0;
 }
 
 [[gnu::noinline]] void start_tail(core_tx &tx)
@@ -112,9 +140,9 @@ constexpr u32 rtr_stag = 1;
 	core_tx_msg msg{};
 
 	msg.opcode = tx.tail;
-	msg.msn = ++tx.send_msn;
+	msg.msn = number(tx, tx.send_msn);
 	msg.immediate = tx.immediate;
-	tx.tail = CORE_RDMAP_NONE;
+	tx.tail = CORE_MSG_NONE;
 	begin(tx, msg, true);
 }
 
@@ -145,7 +173,7 @@ void start_atomic(core_tx &tx, const srnic_send_wqe &wqe)
 	sink.length = sizeof(u64);
 	sink.atomic = 1;
 	tx.atomic = {sink.stag, wqe.rkey, wqe.remote_addr, operands(wqe)};
-	msg.opcode = CORE_RDMAP_ATOMIC_REQUEST;
+	msg.opcode = CORE_MSG_ATOMIC_REQUEST;
 	msg.msn = ++tx.read_msn;
 	msg.atomic = &tx.atomic;
 	begin(tx, msg, true);
@@ -162,9 +190,11 @@ void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wq
 	msg.length = length;
 	msg.stag = wqe.rkey;
 	msg.to = wqe.remote_addr;
-	begin(tx, msg, true);
+	if (!outgoing::is_mpa(tx))
+		msg.msn = number(tx, tx.send_msn);
 	if (op.immediate) [[unlikely]]
-		keep_tail(tx, wqe);
+		add_immediate(tx, msg, wqe);
+	begin(tx, msg, true);
 }
 
 void start_send(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
@@ -173,7 +203,7 @@ void start_send(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe
 
 	msg.opcode = wire_opcode(op, wqe.flags);
 	msg.length = length;
-	msg.msn = ++tx.send_msn;
+	msg.msn = number(tx, tx.send_msn);
 	msg.inv_stag = wqe.imm_inv;
 	begin(tx, msg, true);
 }
@@ -196,8 +226,7 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	case CORE_HANDLE_SEND:
 		return start_send(tx, op, wqe, length);
 	case CORE_HANDLE_IMMEDIATE:
-		keep_tail(tx, wqe);
-		return start_tail(tx);
+		return start_immediate(tx, op, wqe, length);
 	case CORE_HANDLE_READ:
 		return start_read(tx,
 				  op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,
@@ -219,16 +248,14 @@ u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_w
 	if (core_send_wqe_check(&wqe, tx.params.slot_size, tx.params.kernel, &length) !=
 	    CORE_WQE_OK)
 		return SRNIC_WC_LOC_QP_OP_ERR;
+	if (!outgoing::has_form(tx, op, length)) [[unlikely]]
+		return SRNIC_WC_LOC_QP_OP_ERR;
 	if (op.handler == CORE_HANDLE_ATOMIC && length < sizeof(u64)) [[unlikely]]
 		return SRNIC_WC_LOC_LEN_ERR;
 	if (wqe.num_sge && !core_host_verify_list(host(tx), access))
 		return SRNIC_WC_LOC_PROT_ERR;
 	return is_read(op) && !tx.params.ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
 }
-
-// Receivers can tell untagged from tagged messages, but some cannot tell two tagged messages apart:
-// these must not interleave.
-bool may_interleave(u8 one, u8 other) { return !is_tagged(one) || !is_tagged(other); }
 
 // A fence waits for all earlier reads, a read until fewer than ORD are outstanding (RFC 5040
 // 8.1.4).
@@ -255,7 +282,7 @@ bool take_request(core_tx &tx)
 		return false;
 	const core_operation &op = operation(wqe->opcode);
 
-	if ((tx.answer_active && !may_interleave(op.wire, tx.answer.opcode)) ||
+	if ((tx.answer_active && !outgoing::may_interleave(tx, op.wire, tx.answer.opcode)) ||
 	    must_wait(tx, op, wqe->flags))
 		return false;
 	core_host_take_send(host(tx));
@@ -274,7 +301,7 @@ core_tx_msg *local_message(core_tx &tx)
 {
 	if (!tx.local_active && tx.rtr) [[unlikely]]
 		start_rtr(tx);
-	if (!tx.local_active && tx.tail != CORE_RDMAP_NONE) [[unlikely]]
+	if (!tx.local_active && tx.tail != CORE_MSG_NONE) [[unlikely]]
 		start_tail(tx);
 	while (!tx.local_active && take_request(tx))
 		;
@@ -288,12 +315,12 @@ bool start_answer(core_tx &tx)
 	tx.answer = {};
 	tx.answer_active = 1;
 	if (tx.asked.kind == CORE_ASKED_ATOMIC) {
-		tx.answer.opcode = CORE_RDMAP_ATOMIC_RESPONSE;
+		tx.answer.opcode = CORE_MSG_ATOMIC_RESPONSE;
 		tx.answer.msn = ++tx.atomic_msn;
 		tx.answer.original = &tx.asked.atomic;
 		return true;
 	}
-	tx.answer.opcode = CORE_RDMAP_READ_RESPONSE;
+	tx.answer.opcode = CORE_MSG_READ_RESPONSE;
 	tx.answer.length = tx.asked.read.length;
 	tx.answer.stag = tx.asked.read.sink_stag;
 	tx.answer.to = tx.asked.read.sink_to;
@@ -302,7 +329,8 @@ bool start_answer(core_tx &tx)
 
 core_tx_msg *answer_message(core_tx &tx)
 {
-	if (tx.local_active && !may_interleave(CORE_RDMAP_READ_RESPONSE, tx.local.opcode))
+	if (tx.local_active &&
+	    !outgoing::may_interleave(tx, CORE_MSG_READ_RESPONSE, tx.local.opcode))
 		return nullptr;
 	return tx.answer_active || start_answer(tx) ? &tx.answer : nullptr;
 }
@@ -325,7 +353,7 @@ void end_message(core_tx &tx)
 		return;
 	}
 	tx.local_active = 0;
-	if (tx.tail != CORE_RDMAP_NONE) [[unlikely]]
+	if (tx.tail != CORE_MSG_NONE) [[unlikely]]
 		tx.answer_next = 0; // nothing comes between
 	else if (tx.of_request)
 		core_host_built(host(tx));
@@ -350,16 +378,17 @@ void core_tx_init(struct core_tx *tx, const struct core_tx_params *params)
 {
 	*tx = {};
 	tx->params = *params;
-	tx->held = !params->initiator;
+	tx->held = !params->initiator && outgoing::is_mpa(*tx);
 	tx->rtr = params->rtr;
-	tx->tail = CORE_RDMAP_NONE;
-	tx->mulpdu = mulpdu_min;
-	core_fpdu_init(&tx->fpdu, params->crc, params->markers);
+	tx->tail = CORE_MSG_NONE;
+	if (!outgoing::is_mpa(*tx))
+		tx->send_msn = params->first_msn - 1;
+	outgoing::start(*tx);
 }
 
 void core_tx_set_emss(struct core_tx *tx, u32 emss)
 {
-	tx->mulpdu = mulpdu(emss, tx->fpdu.markers.on);
+	tx->mulpdu = outgoing::largest_segment(*tx, emss);
 }
 
 u32 core_tx_choose(struct core_tx *tx)
@@ -369,7 +398,7 @@ u32 core_tx_choose(struct core_tx *tx)
 	tx->turn = next_message(*tx);
 	if (!tx->turn || tx->stopped)
 		return 0;
-	return segment_wire_len(tx->fpdu, *tx->turn, tx->mulpdu);
+	return outgoing::segment_len(*tx, *tx->turn);
 }
 
 struct core_tx_step core_tx_next(struct core_tx *tx)
@@ -379,20 +408,23 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 	if (!tx->building) {
 		tx->building = 1;
 		tx->before = tx->turn->sent;
-		begin_segment(tx->fpdu, *tx->turn, tx->mulpdu);
+		outgoing::begin(*tx, *tx->turn);
 	}
-	step = next_step(tx->fpdu);
+	step = outgoing::next(*tx);
 	step.response = tx->turn == &tx->answer;
 	if (step.last)
 		end_turn(*tx);
 	return step;
 }
 
-void core_tx_copied(struct core_tx *tx, const void *octets, u32 n) { sum_up(tx->fpdu, octets, n); }
+void core_tx_copied(struct core_tx *tx, const void *octets, u32 n)
+{
+	outgoing::copied(*tx, octets, n);
+}
 
 void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict)
 {
-	abandon_fpdu(tx->fpdu);
+	outgoing::abandon(*tx);
 	tx->building = 0;
 	tx->turn->sent = tx->before;
 	tx->turn->done = 0;
@@ -407,16 +439,16 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 	core_tx_msg msg{};
 
 	tx->stopped = 1;
-	if (holds(*tx))
+	if (holds(*tx) || !outgoing::is_mpa(*tx)) // RDMA/TCP has no error messages
 		return 0;
-	msg.opcode = CORE_RDMAP_TERMINATE;
+	msg.opcode = CORE_MSG_TERMINATE;
 	msg.msn = first_msn;
 	msg.term = term;
 	begin(*tx, msg, false);
 	tx->answer_active = 0;
-	tx->tail = CORE_RDMAP_NONE;
+	tx->tail = CORE_MSG_NONE;
 	tx->turn = &tx->local;
-	return segment_wire_len(tx->fpdu, tx->local, tx->mulpdu);
+	return outgoing::segment_len(*tx, tx->local);
 }
 
 void core_tx_close(struct core_tx *tx, u32 posted, bool peer)
@@ -435,7 +467,7 @@ bool core_tx_closed(struct core_tx *tx)
 		return true;
 	if (!tx->peer_closed && core_host_reads(host(*tx)))
 		return false;
-	return !tx->local_active && tx->tail == CORE_RDMAP_NONE && !tx->answer_active &&
+	return !tx->local_active && tx->tail == CORE_MSG_NONE && !tx->answer_active &&
 	       !tx->may_take && !core_host_next_read(host(*tx), &asked);
 }
 

@@ -88,7 +88,7 @@ static void both_agree_at_every_length_alignment_and_split(struct kunit *test)
 
 /* ---- MPA startup frames ---- */
 
-static const struct core_mpa_local both_ends = {
+static const struct core_startup_local both_ends = {
 	.ird = 4, .ord = 6, .max_ird = 128, .crc = 1, .revision = 2, .p2p = 1, .rtr = CORE_RTR_ALL,
 };
 
@@ -152,8 +152,8 @@ static void crcs_are_off_only_if_both_ends_ask_for_it(struct kunit *test)
 	u32 wish;
 
 	for (wish = 0; wish < 4; wish++) {
-		struct core_mpa_local initiator = both_ends, responder = both_ends;
-		struct core_mpa_agreed here = { }, there = { };
+		struct core_startup_local initiator = both_ends, responder = both_ends;
+		struct core_startup_agreed here = { }, there = { };
 		struct core_mpa_frame request, reply;
 
 		initiator.crc = wish & 1;
@@ -276,7 +276,7 @@ static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
 	struct core_tx_msg msg = {
 		.opcode = opcode, .length = length, .msn = 1, .inv_stag = 0xabcd1234,
 	};
-	bool inv = opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
+	bool inv = opcode == CORE_MSG_SEND_INV || opcode == CORE_MSG_SEND_SE_INV;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
@@ -289,7 +289,7 @@ static void send_round_trip(struct kunit *test, u8 opcode, u32 length)
 		KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->length, length);
 		KUNIT_EXPECT_MEMEQ(test, c->placed, c->payload, length);
 		KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->solicited,
-				opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV);
+				opcode == CORE_MSG_SEND_SE || opcode == CORE_MSG_SEND_SE_INV);
 		KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->invalidate, inv);
 		if (inv)
 			KUNIT_EXPECT_EQ(test, core_rx_delivered(&c->rx)->inv_stag, 0xabcd1234);
@@ -300,9 +300,9 @@ static void sends_of_all_four_kinds_arrive(struct kunit *test)
 {
 	u8 opcode;
 
-	for (opcode = CORE_RDMAP_SEND; opcode <= CORE_RDMAP_SEND_SE_INV; opcode++) {
+	for (opcode = CORE_MSG_SEND; opcode <= CORE_MSG_SEND_SE_INV; opcode++) {
 		send_round_trip(test, opcode, PAYLOAD);
-		if (opcode == CORE_RDMAP_SEND_SE)
+		if (opcode == CORE_MSG_SEND_SE)
 			send_round_trip(test, opcode, 0);
 	}
 }
@@ -311,7 +311,7 @@ static void an_rdma_write_is_placed_where_its_to_says(struct kunit *test)
 {
 	struct context *c = test->priv;
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base,
+		.opcode = CORE_MSG_WRITE, .length = PAYLOAD, .stag = c->stag, .to = c->base,
 	};
 	u32 i;
 
@@ -336,7 +336,7 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 		.source_stag = c->stag,
 		.source_to = c->base + 5,
 	};
-	struct core_tx_msg msg = {.opcode = CORE_RDMAP_READ_REQUEST, .msn = 1, .request = &req};
+	struct core_tx_msg msg = {.opcode = CORE_MSG_READ_REQUEST, .msn = 1, .request = &req};
 	u32 i;
 
 	c->qp->ird = 1;
@@ -357,7 +357,7 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 {
 	struct context *c = test->priv;
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77,
+		.opcode = CORE_MSG_READ_RESPONSE, .length = PAYLOAD, .stag = 0x77,
 	};
 	u32 i;
 
@@ -389,7 +389,7 @@ static void a_terminate_is_read_as_it_was_built(struct kunit *test)
 		.ddp_header_len = 14,
 		.ddp_len = 99,
 	};
-	struct core_tx_msg msg = {.opcode = CORE_RDMAP_TERMINATE, .msn = 1, .term = &term};
+	struct core_tx_msg msg = {.opcode = CORE_MSG_TERMINATE, .msn = 1, .term = &term};
 	u32 i;
 
 	memset(term.ddp, 0xc1, 14);
@@ -411,7 +411,7 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 {
 	struct context *c = test->priv;
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_WRITE, .length = 30, .stag = c->stag, .to = c->base,
+		.opcode = CORE_MSG_WRITE, .length = 30, .stag = c->stag, .to = c->base,
 	};
 	const struct core_terminate *said;
 	u32 bit, bits = ~0U;
@@ -434,7 +434,7 @@ static void any_flipped_bit_is_a_crc_error_and_delivers_nothing(struct kunit *te
 static void a_write_beyond_its_region_ends_the_stream_before_an_octet_is_placed(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct core_tx_msg msg = { .opcode = CORE_RDMAP_WRITE, .length = PAYLOAD, .stag = c->stag };
+	struct core_tx_msg msg = { .opcode = CORE_MSG_WRITE, .length = PAYLOAD, .stag = c->stag };
 
 	msg.to = c->base + SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET - 1;
 	start_stream(c);

@@ -24,10 +24,10 @@ static void an_inline_write_with_immediate_data_carries_both(struct kunit *test)
 	const struct fpdu *fpdu;
 
 	KUNIT_ASSERT_EQ(test, ib_post_send(&s.qp->base, &wr.wr, NULL), 0);
-	fpdu = hear(test, &s, CORE_RDMAP_WRITE);
+	fpdu = hear(test, &s, CORE_MSG_WRITE);
 	KUNIT_EXPECT_EQ(test, fpdu->len, 14 + 20);
 	KUNIT_EXPECT_MEMEQ(test, ulpdu(fpdu) + 14, octets, 20);
-	fpdu = hear(test, &s, CORE_RDMAP_IMMEDIATE);
+	fpdu = hear(test, &s, CORE_MSG_IMMEDIATE);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be64(ulpdu(fpdu) + 18), 0x0102030400000000ULL);
 	expect_completion(test, IB_WC_RDMA_WRITE);
 	srnic_test_expect_nothing_left(test, c);
@@ -46,7 +46,7 @@ static void an_empty_send_with_immediate_data_is_these_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_post_send(&s.qp->base, &wr, NULL), -EOPNOTSUPP);
 	sge.length = 0;
 	KUNIT_ASSERT_EQ(test, ib_post_send(&s.qp->base, &wr, NULL), 0);
-	fpdu = hear(test, &s, CORE_RDMAP_IMMEDIATE);
+	fpdu = hear(test, &s, CORE_MSG_IMMEDIATE);
 	KUNIT_EXPECT_EQ(test, fpdu->len, 18 + 8);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(ulpdu(fpdu) + 18), 7);
 	expect_completion(test, IB_WC_SEND);
@@ -62,7 +62,7 @@ static void immediate_data_complete_a_receive(struct kunit *test)
 
 	post_receive(test, &s, octets_for(test));
 	say(test, &s, (struct core_tx_msg) {
-		.opcode = CORE_RDMAP_IMMEDIATE, .msn = s.send_msn++, .immediate = data,
+		.opcode = CORE_MSG_IMMEDIATE, .msn = s.send_msn++, .immediate = data,
 	}, NULL);
 	wc = next_completion(test);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
@@ -87,7 +87,7 @@ static void post_atomic(struct kunit *test, struct stream *s, struct ib_atomic_w
 /* RFC 7306 figure 4: the header of the next Atomic Request, whose last operands are these. */
 static u32 hear_atomic(struct kunit *test, struct stream *s, u8 code, const u64 operands[4])
 {
-	const u8 *header = ulpdu(hear(test, s, CORE_RDMAP_ATOMIC_REQUEST)) + 18;
+	const u8 *header = ulpdu(hear(test, s, CORE_MSG_ATOMIC_REQUEST)) + 18;
 	u32 i;
 
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(header), code);
@@ -103,7 +103,7 @@ static void say_original(struct kunit *test, struct stream *s, u32 msn, u32 id, 
 	const struct core_atomic_response response = { .id = id, .original = original };
 
 	say(test, s, (struct core_tx_msg) {
-		.opcode = CORE_RDMAP_ATOMIC_RESPONSE, .msn = msn, .original = &response,
+		.opcode = CORE_MSG_ATOMIC_RESPONSE, .msn = msn, .original = &response,
 	}, NULL);
 }
 
@@ -167,7 +167,7 @@ static void a_response_to_another_request_ends_the_stream(struct kunit *test)
 	}, &sge);
 	id = hear_atomic(test, &s, CORE_ATOMIC_FETCH_ADD, operands);
 	say_original(test, &s, 1, id ^ 1, 5);
-	hear(test, &s, CORE_RDMAP_TERMINATE);
+	hear(test, &s, CORE_MSG_TERMINATE);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, *into, before);
 	srnic_test_expect_nothing_left(test, c);
@@ -194,7 +194,7 @@ static void an_atomic_operation_that_the_peer_does_not_know_fails_with_that(stru
 		}, &sge);
 		hear_atomic(test, &s, CORE_ATOMIC_FETCH_ADD, operands);
 		say(test, &s, (struct core_tx_msg) {
-			.opcode = CORE_RDMAP_TERMINATE, .msn = 1, .term = &terms[i],
+			.opcode = CORE_MSG_TERMINATE, .msn = 1, .term = &terms[i],
 		}, NULL);
 		KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_REM_OP_ERR);
 	}
@@ -217,7 +217,7 @@ static void an_original_value_finds_its_buffer_gone(struct kunit *test)
 	id = hear_atomic(test, &s, CORE_ATOMIC_FETCH_ADD, operands);
 	KUNIT_ASSERT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), 0);
 	say_original(test, &s, 1, id, 0x1122334455667788);
-	hear(test, &s, CORE_RDMAP_TERMINATE);
+	hear(test, &s, CORE_MSG_TERMINATE);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_NULL(test, memchr_inv(memory_of(mr), 0, OCTETS));
 	srnic_test_expect_nothing_left(test, c);
@@ -231,7 +231,7 @@ static void say_atomic(struct kunit *test, struct stream *s, u32 id, u32 stag, u
 	};
 
 	say(test, s, (struct core_tx_msg) {
-		.opcode = CORE_RDMAP_ATOMIC_REQUEST, .msn = s->read_msn++, .atomic = &request,
+		.opcode = CORE_MSG_ATOMIC_REQUEST, .msn = s->read_msn++, .atomic = &request,
 	}, NULL);
 }
 
@@ -252,7 +252,7 @@ static void a_peer_adds_to_words_of_a_region(struct kunit *test)
 		*word = 1000 * i;
 		say_atomic(test, &s, 0x4567 + i, mr->base->rkey,
 			   mr->base->iova + first + 8 * (i % 2));
-		response = ulpdu(hear(test, &s, CORE_RDMAP_ATOMIC_RESPONSE));
+		response = ulpdu(hear(test, &s, CORE_MSG_ATOMIC_RESPONSE));
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(response + 6), 3);	/* queue number */
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(response + 10), 0xfffffffe + i);
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(response + 18), 0x4567 + i);

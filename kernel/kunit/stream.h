@@ -63,7 +63,7 @@ static inline void say(struct kunit *test, struct stream *s, struct core_tx_msg 
 static inline void say_send(struct kunit *test, struct stream *s, const void *octets)
 {
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_SEND, .length = OCTETS, .msn = s->send_msn,
+		.opcode = CORE_MSG_SEND, .length = OCTETS, .msn = s->send_msn,
 	};
 
 	s->send_msn++;
@@ -74,7 +74,7 @@ static inline void say_write(struct kunit *test, struct stream *s, u32 stag, u64
 			     const void *octets)
 {
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_WRITE, .length = OCTETS, .stag = stag, .to = to,
+		.opcode = CORE_MSG_WRITE, .length = OCTETS, .stag = stag, .to = to,
 	};
 
 	say(test, s, msg, octets);
@@ -84,7 +84,7 @@ static inline void say_response(struct kunit *test, struct stream *s, u32 stag,
 				const void *octets)
 {
 	struct core_tx_msg msg = {
-		.opcode = CORE_RDMAP_READ_RESPONSE, .length = OCTETS, .stag = stag,
+		.opcode = CORE_MSG_READ_RESPONSE, .length = OCTETS, .stag = stag,
 	};
 
 	say(test, s, msg, octets);
@@ -97,7 +97,7 @@ static inline void say_read(struct kunit *test, struct stream *s, u32 stag, u64 
 	};
 
 	say(test, s, (struct core_tx_msg) {
-		.opcode = CORE_RDMAP_READ_REQUEST, .msn = s->read_msn++, .request = &request,
+		.opcode = CORE_MSG_READ_REQUEST, .msn = s->read_msn++, .request = &request,
 	}, NULL);
 }
 
@@ -121,7 +121,7 @@ static inline const struct fpdu *hear(struct kunit *test, struct stream *s, u8 o
 static inline const struct fpdu *hear_terminate(struct kunit *test, struct stream *s, u8 layer,
 						u8 etype, u8 code)
 {
-	const struct fpdu *fpdu = hear(test, s, CORE_RDMAP_TERMINATE);
+	const struct fpdu *fpdu = hear(test, s, CORE_MSG_TERMINATE);
 	u8 octet;
 
 	KUNIT_EXPECT_EQ(test, ulpdu(fpdu)[18], layer << 4 | etype);
@@ -164,7 +164,7 @@ static inline struct stream begin_with(struct kunit *test, struct ib_pd *pd,
 	param = srnic_test_param(c->server, s.qp);
 	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(s.peer, reply, sizeof(reply)), sizeof(reply));
-	say(test, &s, (struct core_tx_msg) { .opcode = CORE_RDMAP_WRITE, .stag = 1 }, reply);
+	say(test, &s, (struct core_tx_msg) { .opcode = CORE_MSG_WRITE, .stag = 1 }, reply);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(operates(s.qp)));
 	return s;
 }

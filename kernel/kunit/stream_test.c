@@ -26,14 +26,14 @@ static void what_goes_out_is_numbered_across_the_wrap(struct kunit *test)
 		age(&s, far_msns[n]);
 		for (i = 0; i < MESSAGES; i++) {
 			post(test, &s, IB_WR_SEND, octets);
-			fpdu = hear(test, &s, CORE_RDMAP_SEND);
+			fpdu = hear(test, &s, CORE_MSG_SEND);
 			KUNIT_EXPECT_EQ(test, msn_of(fpdu), far_msns[n] + i);
 			expect_completion(test, IB_WC_SEND);
 		}
 		for (i = 0; i < MESSAGES; i++) {
 			memset(into, 0, OCTETS);
 			post(test, &s, IB_WR_RDMA_READ, into);
-			fpdu = hear(test, &s, CORE_RDMAP_READ_REQUEST);
+			fpdu = hear(test, &s, CORE_MSG_READ_REQUEST);
 			KUNIT_EXPECT_EQ(test, msn_of(fpdu), far_msns[n] + i);
 			say_response(test, &s, sink_of(fpdu), octets);
 			expect_completion(test, IB_WC_RDMA_READ);
@@ -66,7 +66,7 @@ static void what_comes_in_is_taken_across_the_wrap(struct kunit *test)
 		}
 		for (i = 0; i < MESSAGES; i++) {
 			say_read(test, &s, mr->base->rkey, mr->base->iova);
-			fpdu = hear(test, &s, CORE_RDMAP_READ_RESPONSE);
+			fpdu = hear(test, &s, CORE_MSG_READ_RESPONSE);
 			KUNIT_EXPECT_MEMEQ(test, ulpdu(fpdu) + 14, octets, OCTETS);
 		}
 	}
@@ -108,7 +108,7 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 /* RFC 5040 5.3, figure 4. */
 static void a_send_with_invalidate_names_the_stag_that_it_was_posted_with(struct kunit *test)
 {
-	static const u8 opcodes[] = { CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE_INV };
+	static const u8 opcodes[] = { CORE_MSG_SEND_INV, CORE_MSG_SEND_SE_INV };
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV, .ex.invalidate_rkey = 0xa1b2c3d4 };
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
@@ -165,7 +165,7 @@ static void a_peer_that_closes_and_owes_a_read_is_told_so(struct kunit *test)
 	struct stream s = begin(test, c->set.pd);
 
 	post(test, &s, IB_WR_RDMA_READ, octets_for(test));
-	hear(test, &s, CORE_RDMAP_READ_REQUEST);
+	hear(test, &s, CORE_MSG_READ_REQUEST);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&s.qp->base, &attr, IB_QP_STATE), 0);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(s.qp->tx.core.closing)));
 	kernel_sock_shutdown(s.peer, SHUT_WR);
@@ -185,7 +185,7 @@ static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test
 	post(test, &s, IB_WR_SEND, octets_for(test));
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&s.qp->base, &attr, IB_QP_STATE), 0);
 	post(test, &s, IB_WR_SEND, octets_for(test));
-	hear(test, &s, CORE_RDMAP_SEND);
+	hear(test, &s, CORE_MSG_SEND);
 	KUNIT_EXPECT_EQ(test, srnic_test_recv(s.peer, &octet, 1), 0);
 	kernel_sock_shutdown(s.peer, SHUT_WR);
 	expect_completion(test, IB_WC_SEND);
@@ -257,7 +257,7 @@ static void answer_a_read_of_its_own(struct kunit *test, struct stream *other, u
 	static u8 into[OCTETS];
 
 	post(test, other, IB_WR_RDMA_READ, into);
-	hear(test, other, CORE_RDMAP_READ_REQUEST);
+	hear(test, other, CORE_MSG_READ_REQUEST);
 	say_response(test, other, sink, octets);
 }
 
@@ -285,7 +285,7 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 	u32 i, sink;
 
 	post(test, &s, IB_WR_RDMA_READ, into);
-	fpdu = hear(test, &s, CORE_RDMAP_READ_REQUEST);
+	fpdu = hear(test, &s, CORE_MSG_READ_REQUEST);
 	sink = sink_of(fpdu);
 	for (i = 0; i < ARRAY_SIZE(attempts); i++) {
 		other = begin(test, pd);
@@ -332,7 +332,7 @@ static void a_region_is_for_every_stream_of_its_protection_domain(struct kunit *
 
 	say_write(test, &other, mr->base->rkey, mr->base->iova, octets);
 	say_read(test, &other, mr->base->rkey, mr->base->iova);
-	fpdu = hear(test, &other, CORE_RDMAP_READ_RESPONSE);
+	fpdu = hear(test, &other, CORE_MSG_READ_RESPONSE);
 	KUNIT_EXPECT_MEMEQ(test, ulpdu(fpdu) + 14, octets, OCTETS);
 	KUNIT_EXPECT_MEMEQ(test, memory_of(mr), octets, OCTETS);
 	srnic_test_expect_nothing_left(test, c);

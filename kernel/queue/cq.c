@@ -184,7 +184,8 @@ static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, stru
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;
 		wc->ex.invalidate_rkey = cqe->imm_inv;
 	} else if (cqe->flags & SRNIC_CQE_WITH_IMM) {
-		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
+		if (!(cqe->flags & SRNIC_CQE_OF_SEND))
+			wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
 		wc->wc_flags = IB_WC_WITH_IMM;
 		memcpy(&wc->ex.imm_data, &cqe->imm_inv, sizeof(wc->ex.imm_data));
 	}

@@ -80,8 +80,9 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 	if (message->invalidate) {
 		cqe.flags = SRNIC_CQE_WITH_INV;
 		cqe.imm_inv = message->inv_stag;
-	} else if (message->is_immediate) {
-		cqe.flags = SRNIC_CQE_WITH_IMM;
+	} else if (message->is_immediate || message->has_immediate) {
+		cqe.flags = SRNIC_CQE_WITH_IMM |
+			    (message->has_immediate ? SRNIC_CQE_OF_SEND : 0);
 		memcpy(&cqe.imm_inv, message->immediate, sizeof(message->immediate));
 	}
 	receive->active = false;

@@ -154,7 +154,7 @@ static struct srnic_sq_track *find_undone_write(struct srnic_sq *sq, u32 from, u
 		struct srnic_sq_track *track = track_at(sq, i);
 
 		if ((s32)(i - sq->done) >= 0 && !track->done &&
-		    core_operation_of(track->opcode)->wire == CORE_RDMAP_WRITE)
+		    core_operation_of(track->opcode)->wire == CORE_MSG_WRITE)
 			return track;
 	}
 	return NULL;
@@ -303,9 +303,8 @@ static void fill_immediate(struct srnic_send_wqe *wqe, const struct ib_send_wr *
 }
 
 /* RFC 7306 has no message with both payload and Immediate Data: nothing of a list is left. */
-static int drop_empty_list(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
+static int drop_empty_list(const struct ib_send_wr *wr)
 {
-	wqe->flags &= ~SRNIC_WQE_INLINE;
 	for (int i = 0; i < wr->num_sge; i++)
 		if (wr->sg_list[i].length)
 			return -EOPNOTSUPP;
@@ -362,9 +361,11 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 	}
 	if (core_operation_of(opcode)->immediate)
 		fill_immediate(wqe, wr);
-	if (opcode == SRNIC_OP_IMM)
-		return drop_empty_list(wqe, wr);
+	if (opcode == SRNIC_OP_IMM && !READ_ONCE(sq->rdmatcp))
+		return drop_empty_list(wr);
 	if (core_operation_of(opcode)->handler == CORE_HANDLE_ATOMIC) {
+		if (READ_ONCE(sq->rdmatcp))
+			return -EOPNOTSUPP;
 		fill_atomic(wqe, wr);
 		return fill_sges(wqe, room, wr);
 	}

@@ -91,6 +91,7 @@ struct Delivery {
 	bool solicited = false, invalidate = false, rtr = false;
 	wire::Bytes data = {}; // of a Send or a completed read, or Immediate Data
 	bool immediate = false;
+	wire::Bytes with = {}; // Immediate Data of a Send
 
 	bool operator==(const Delivery &) const = default;
 };
@@ -120,6 +121,14 @@ struct Stream {
 		params.rtr = rtr;
 		params.markers = markers;
 		params.swaps = swaps;
+		core_rx_init(&rx, &params);
+	}
+	// As params say, but for the host's.
+	explicit Stream(core_rx_params params)
+		: send_msn(params.first_msn), read_msn(params.first_msn)
+	{
+		params.ctx = &host;
+		params.pd = FakeHost::pd;
 		core_rx_init(&rx, &params);
 	}
 	Stream(const Stream &) = delete;
@@ -266,6 +275,9 @@ private:
 		delivery.invalidate = message.invalidate;
 		delivery.rtr = message.rtr;
 		delivery.immediate = message.is_immediate;
+		if (message.has_immediate)
+			delivery.with.assign(message.immediate,
+					     message.immediate + sizeof(message.immediate));
 		if (delivery.rtr)
 			return;
 		if (delivery.immediate) {

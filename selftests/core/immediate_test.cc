@@ -187,9 +187,8 @@ TEST(SendImmediate, DoesNotFollowATerminate)
 TEST(SendImmediate, AloneHasNoPayload)
 {
 	SendEnd end;
-	srnic_send_wqe &wqe = end.post(SRNIC_OP_IMM);
 
-	wqe.num_sge = 1;
+	end.post(SRNIC_OP_IMM, 1);
 	end.send_all();
 	EXPECT_TRUE(end.out.empty());
 	EXPECT_EQ(end.host.completions.at(0).status, SRNIC_WC_LOC_QP_OP_ERR);

@@ -154,7 +154,7 @@ TEST(MarkersSent, FigureFive)
 {
 	MarkedSender sender;
 
-	sender.send(aimed(CORE_RDMAP_SEND, 24), Bytes(24));
+	sender.send(aimed(CORE_MSG_SEND, 24), Bytes(24));
 	EXPECT_EQ(sender.stream, hex("00000000 002a 4143 00000000 00000000 00000001 00000000") +
 					 Bytes(24) + hex("52239983"));
 }
@@ -165,9 +165,9 @@ TEST(MarkersSent, FigureSix)
 {
 	MarkedSender sender;
 
-	sender.send(aimed(CORE_RDMAP_SEND, 492 - 4 - 20 - 4), Bytes(492 - 28));
+	sender.send(aimed(CORE_MSG_SEND, 492 - 4 - 20 - 4), Bytes(492 - 28));
 	ASSERT_EQ(sender.stream.size(), 492u);
-	sender.send(aimed(CORE_RDMAP_SEND, 24, 2), Bytes(24));
+	sender.send(aimed(CORE_MSG_SEND, 24, 2), Bytes(24));
 	EXPECT_EQ(Bytes(sender.stream.begin() + 492, sender.stream.end()),
 		  hex("002a 4143 00000000 00000000 00000002 00000000 00000014") + Bytes(24) +
 			  hex("84925898"));
@@ -183,7 +183,7 @@ TEST(MarkersSent, AsTheReferenceHasThem)
 		for (u32 len = 0; len < 1600; len += step) {
 			Bytes data = wire::payload(len, len);
 
-			sender.send(aimed(CORE_RDMAP_WRITE, len), data);
+			sender.send(aimed(CORE_MSG_WRITE, len), data);
 			slow.send(write_of(data));
 		}
 		ASSERT_TRUE(sender.stream == slow.stream) << step;
@@ -199,7 +199,7 @@ TEST(MarkersSent, LongFpdus)
 	for (u32 len : {64754u, 1u, 64753u, 8948u, 64752u, 0u, 64751u, 32768u, 498u, 64754u}) {
 		Bytes data = wire::payload(len, len);
 
-		sender.send(aimed(CORE_RDMAP_WRITE, len), data);
+		sender.send(aimed(CORE_MSG_WRITE, len), data);
 		slow.send(write_of(data));
 	}
 	EXPECT_TRUE(sender.stream == slow.stream);
@@ -210,9 +210,9 @@ TEST(MarkersSent, BetweenTwoFpdus)
 {
 	MarkedSender sender;
 
-	sender.send(aimed(CORE_RDMAP_WRITE, 512 - 4 - 16 - 4), Bytes(488));
+	sender.send(aimed(CORE_MSG_WRITE, 512 - 4 - 16 - 4), Bytes(488));
 	EXPECT_EQ(sender.stream.size(), 512u);
-	sender.send(aimed(CORE_RDMAP_WRITE, 0), {});
+	sender.send(aimed(CORE_MSG_WRITE, 0), {});
 	EXPECT_EQ(Bytes(sender.stream.begin() + 512, sender.stream.begin() + 518),
 		  hex("00000000 000e"));
 }
@@ -222,7 +222,7 @@ TEST(MarkersSent, BetweenPadAndCrc)
 {
 	MarkedSender sender;
 
-	sender.send(aimed(CORE_RDMAP_WRITE, 512 - 4 - 16 - 3), Bytes(489, 0x77));
+	sender.send(aimed(CORE_MSG_WRITE, 512 - 4 - 16 - 3), Bytes(489, 0x77));
 	EXPECT_EQ(sender.stream.size(), 512u + 4 + 4);
 	EXPECT_EQ(Bytes(sender.stream.begin() + 508, sender.stream.begin() + 516),
 		  hex("77 000000 0000 01fc"));
@@ -234,7 +234,7 @@ TEST(MarkersSent, TheReferenceReadsThem)
 {
 	MarkedSender sender;
 	Bytes data = wire::payload(300000);
-	core_tx_msg msg = aimed(CORE_RDMAP_WRITE, data.size());
+	core_tx_msg msg = aimed(CORE_MSG_WRITE, data.size());
 
 	for (u32 mulpdu : {128u, 1442u, 64768u})
 		sender.send(msg, data, mulpdu);
@@ -605,7 +605,7 @@ TEST(MarkersRoundTrip, ManyMessages)
 
 		for (int i = 0; i < 40; i++) {
 			last = wire::payload(random() % (i % 10 ? 2000 : 150000), random());
-			sender.send(aimed(CORE_RDMAP_WRITE, last.size()), last, mulpdu);
+			sender.send(aimed(CORE_MSG_WRITE, last.size()), last, mulpdu);
 		}
 		stream.feed_pieces(sender.stream, mulpdu);
 		EXPECT_EQ(stream.deliveries.size(), 40u);

@@ -170,9 +170,9 @@ TEST(MpaEnhanced, FlagsCountOnlyWithA)
 
 // ---- Negotiation ----
 
-static core_mpa_local end_with(u16 ird, u16 ord, u16 max_ird, u8 p2p = 0, u8 rtr = CORE_RTR_ALL)
+static core_startup_local end_with(u16 ird, u16 ord, u16 max_ird, u8 p2p = 0, u8 rtr = CORE_RTR_ALL)
 {
-	core_mpa_local local{};
+	core_startup_local local{};
 
 	local.ird = ird;
 	local.ord = ord;
@@ -184,7 +184,7 @@ static core_mpa_local end_with(u16 ird, u16 ord, u16 max_ird, u8 p2p = 0, u8 rtr
 	return local;
 }
 
-static core_mpa_frame request_of(const core_mpa_local &local, u16 private_len = 0)
+static core_mpa_frame request_of(const core_startup_local &local, u16 private_len = 0)
 {
 	core_mpa_frame frame;
 
@@ -194,10 +194,10 @@ static core_mpa_frame request_of(const core_mpa_local &local, u16 private_len = 
 
 struct Response {
 	core_mpa_frame reply;
-	core_mpa_agreed agreed;
+	core_startup_agreed agreed;
 };
 
-static Response respond(const core_mpa_frame &request, const core_mpa_local &local,
+static Response respond(const core_mpa_frame &request, const core_startup_local &local,
 			bool reject = false, u16 private_len = 0)
 {
 	Response out;
@@ -206,10 +206,10 @@ static Response respond(const core_mpa_frame &request, const core_mpa_local &loc
 	return out;
 }
 
-static core_mpa_agreed conclude(const core_mpa_frame &request, const core_mpa_frame &reply,
-				 const core_mpa_local &local)
+static core_startup_agreed conclude(const core_mpa_frame &request, const core_mpa_frame &reply,
+				    const core_startup_local &local)
 {
-	core_mpa_agreed out;
+	core_startup_agreed out;
 
 	core_mpa_conclude(&request, &reply, &local, &out);
 	return out;
@@ -217,7 +217,7 @@ static core_mpa_agreed conclude(const core_mpa_frame &request, const core_mpa_fr
 
 TEST(MpaRequest, RevisionOneHasNoEnhancedData)
 {
-	core_mpa_local local = end_with(4, 5, 16, 1);
+	core_startup_local local = end_with(4, 5, 16, 1);
 
 	local.revision = 1;
 	core_mpa_frame frame = request_of(local, 100);
@@ -252,7 +252,7 @@ TEST(MpaRequest, IrdIsNoMoreThanThereIsRoomFor)
 TEST(MpaBasics, CrcAndMarkers)
 {
 	for (unsigned bits = 0; bits < 16; bits++) {
-		core_mpa_local initiator = end_with(1, 1, 1), responder = end_with(1, 1, 1);
+		core_startup_local initiator = end_with(1, 1, 1), responder = end_with(1, 1, 1);
 
 		initiator.crc = bits & 1;
 		responder.crc = bits >> 1 & 1;
@@ -260,7 +260,7 @@ TEST(MpaBasics, CrcAndMarkers)
 		responder.markers = bits >> 3 & 1;
 		core_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
-		core_mpa_agreed agreed = conclude(request, response.reply, initiator);
+		core_startup_agreed agreed = conclude(request, response.reply, initiator);
 
 		EXPECT_EQ(agreed.crc, (bits & 3) != 0) << bits;
 		EXPECT_EQ(response.agreed.crc, agreed.crc);
@@ -275,7 +275,7 @@ TEST(MpaBasics, CrcAndMarkers)
 // is never an error.
 TEST(MpaBasics, MarkersAreAskedForByWhoReceivesThem)
 {
-	core_mpa_local plain = end_with(1, 1, 1), with_markers = plain;
+	core_startup_local plain = end_with(1, 1, 1), with_markers = plain;
 
 	with_markers.markers = 1;
 	for (u8 revision : {1, 2}) {
@@ -380,14 +380,14 @@ TEST(MpaConclude, Depths)
 
 	for (const Conclusion &c : table) {
 		SCOPED_TRACE(testing::Message() << &c - table);
-		core_mpa_local local = end_with(c.ird, c.ord, c.max_ird);
+		core_startup_local local = end_with(c.ird, c.ord, c.max_ird);
 		core_mpa_frame reply{};
 
 		reply.reply = reply.enhanced = 1;
 		reply.revision = 2;
 		reply.ird = c.reply_ird;
 		reply.ord = c.reply_ord;
-		core_mpa_agreed agreed = conclude(request_of(local), reply, local);
+		core_startup_agreed agreed = conclude(request_of(local), reply, local);
 
 		EXPECT_EQ(agreed.error, c.error);
 		EXPECT_EQ(agreed.ird, c.set_ird);
@@ -402,12 +402,12 @@ TEST(MpaNegotiation, OrdNeverAboveTheOthersIrd)
 
 	for (int i = 0; i < 20000; i++) {
 		auto any = [&] { return static_cast<u16>(random() % 20); };
-		core_mpa_local initiator =
+		core_startup_local initiator =
 			end_with(any(), any(), any(), random() % 2, random() % 8);
-		core_mpa_local responder = end_with(any(), any(), any(), 0, 1 + random() % 7);
+		core_startup_local responder = end_with(any(), any(), any(), 0, 1 + random() % 7);
 		core_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
-		core_mpa_agreed agreed = conclude(request, response.reply, initiator);
+		core_startup_agreed agreed = conclude(request, response.reply, initiator);
 
 		EXPECT_LE(agreed.ord, response.agreed.ird);
 		EXPECT_LE(response.agreed.ord, agreed.ird);
@@ -445,11 +445,11 @@ TEST(MpaNegotiation, RtrSelection)
 
 	for (const Rtr &r : table) {
 		SCOPED_TRACE(testing::Message() << &r - table);
-		core_mpa_local initiator = end_with(4, 4, 4, 1, r.initiator),
-				responder = end_with(4, 4, 4, 0, r.responder);
+		core_startup_local initiator = end_with(4, 4, 4, 1, r.initiator),
+				   responder = end_with(4, 4, 4, 0, r.responder);
 		core_mpa_frame request = request_of(initiator);
 		Response response = respond(request, responder);
-		core_mpa_agreed agreed = conclude(request, response.reply, initiator);
+		core_startup_agreed agreed = conclude(request, response.reply, initiator);
 
 		EXPECT_TRUE(response.reply.p2p && response.agreed.p2p && agreed.p2p);
 		EXPECT_EQ(response.reply.rtr, r.offered);
@@ -462,7 +462,7 @@ TEST(MpaNegotiation, RtrSelection)
 // RFC 6581 9.1: with an initiator ORD of zero, the responder's IRD is one, for a read RTR.
 TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
 {
-	core_mpa_local initiator = end_with(0, 0, 0, 1, CORE_RTR_READ);
+	core_startup_local initiator = end_with(0, 0, 0, 1, CORE_RTR_READ);
 	Response room = respond(request_of(initiator), end_with(0, 0, 1, 0, CORE_RTR_ALL));
 	Response no_room = respond(request_of(initiator), end_with(0, 0, 0, 0, CORE_RTR_ALL));
 
@@ -480,7 +480,7 @@ TEST(MpaNegotiation, ReadRtrNeedsAnIrd)
 // RTR.
 TEST(MpaNegotiation, ReadRtrDoesNotTouchAnIrdThatIsNotNegotiated)
 {
-	core_mpa_local initiator = end_with(0, 0, 0, 1, CORE_RTR_ALL);
+	core_startup_local initiator = end_with(0, 0, 0, 1, CORE_RTR_ALL);
 	core_mpa_frame request = request_of(initiator);
 
 	request.ord = none;
@@ -494,7 +494,7 @@ TEST(MpaNegotiation, ReadRtrDoesNotTouchAnIrdThatIsNotNegotiated)
 // RFC 6581 9.2: a client-server request has a client-server reply.
 TEST(MpaNegotiation, ClientServer)
 {
-	core_mpa_local initiator = end_with(4, 4, 4);
+	core_startup_local initiator = end_with(4, 4, 4);
 	core_mpa_frame request = request_of(initiator),
 		       reply = respond(request, end_with(4, 4, 4, 1)).reply;
 
@@ -507,7 +507,7 @@ TEST(MpaNegotiation, ClientServer)
 
 TEST(MpaNegotiation, Reject)
 {
-	core_mpa_local initiator = end_with(4, 4, 4, 1, CORE_RTR_SEND);
+	core_startup_local initiator = end_with(4, 4, 4, 1, CORE_RTR_SEND);
 	core_mpa_frame request = request_of(initiator);
 	Response out = respond(request, end_with(4, 4, 4, 0, CORE_RTR_READ), true, 8);
 
@@ -521,7 +521,7 @@ TEST(MpaNegotiation, Reject)
 // client-server connection.
 TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 {
-	core_mpa_local client = end_with(4, 5, 16), peer = end_with(4, 5, 16, 1);
+	core_startup_local client = end_with(4, 5, 16), peer = end_with(4, 5, 16, 1);
 	core_mpa_frame reply{};
 
 	reply.reply = reply.revision = 1;
@@ -536,7 +536,7 @@ TEST(MpaConclude, PlainReplyToAnEnhancedRequest)
 // number.
 TEST(MpaConclude, EnhancedReplyToAPlainRequest)
 {
-	core_mpa_local local = end_with(4, 5, 16);
+	core_startup_local local = end_with(4, 5, 16);
 	core_mpa_frame reply{};
 
 	local.revision = 1;

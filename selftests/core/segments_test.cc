@@ -29,9 +29,8 @@ static core_tx_msg full_message(u8 opcode, u32 length)
 	return msg;
 }
 
-constexpr u8 all_opcodes[] = {CORE_RDMAP_WRITE,	  CORE_RDMAP_READ_RESPONSE,
-			      CORE_RDMAP_SEND,	  CORE_RDMAP_SEND_INV,
-			      CORE_RDMAP_SEND_SE, CORE_RDMAP_SEND_SE_INV};
+constexpr u8 all_opcodes[] = {CORE_MSG_WRITE,	 CORE_MSG_READ_RESPONSE, CORE_MSG_SEND,
+			      CORE_MSG_SEND_INV, CORE_MSG_SEND_SE,	 CORE_MSG_SEND_SE_INV};
 
 static bool is_tagged(const Sent &sent) { return sent.header[0] & 0x80; }
 

@@ -63,17 +63,15 @@ struct SendEnd {
 	{
 		core_tx_params params{};
 
-		params.ctx = &host;
 		params.ord = its_ord;
-		params.slot_size = sizeof(SendHost::Slot);
-		params.kernel = true;
 		params.crc = true;
 		params.markers = markers;
 		params.initiator = initiator;
 		params.rtr = rtr;
-		core_tx_init(&tx, &params);
-		core_tx_set_emss(&tx, emss);
+		start(params);
 	}
+	// As params say, but for the host's.
+	explicit SendEnd(const core_tx_params &params) { start(params); }
 	SendEnd(const SendEnd &) = delete;
 
 	// ---- the consumer, and the peer ----
@@ -140,6 +138,14 @@ struct SendEnd {
 	}
 
 private:
+	void start(core_tx_params params)
+	{
+		params.ctx = &host;
+		params.slot_size = sizeof(SendHost::Slot);
+		params.kernel = true;
+		core_tx_init(&tx, &params);
+		core_tx_set_emss(&tx, emss);
+	}
 	bool send_fpdu(u32 expected)
 	{
 		wire::Bytes octets;
@@ -155,7 +161,7 @@ private:
 		} while (!step.last);
 		EXPECT_EQ(octets.size(), expected);
 		stream = stream + octets;
-		if (!tx.fpdu.markers.on)
+		if (tx.params.framing == CORE_FRAMING_MPA && !tx.fpdu.markers.on)
 			note(octets);
 		return true;
 	}

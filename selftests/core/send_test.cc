@@ -5,9 +5,9 @@
 using wire::be32, wire::be64, wire::Bytes;
 using Opcodes = std::vector<u8>;
 
-constexpr u8 op_write = CORE_RDMAP_WRITE, op_request = CORE_RDMAP_READ_REQUEST,
-	     op_response = CORE_RDMAP_READ_RESPONSE, op_send = CORE_RDMAP_SEND,
-	     op_terminate = CORE_RDMAP_TERMINATE;
+constexpr u8 op_write = CORE_MSG_WRITE, op_request = CORE_MSG_READ_REQUEST,
+	     op_response = CORE_MSG_READ_RESPONSE, op_send = CORE_MSG_SEND,
+	     op_terminate = CORE_MSG_TERMINATE;
 constexpr u32 one_segment = 1000, three_segments = 4000;
 
 static u32 msn(const Fpdu &fpdu)
@@ -28,8 +28,8 @@ TEST(SendOrder, RequestsGoOutAsPosted)
 	end.post(SRNIC_OP_READ, one_segment);
 	end.post(SRNIC_OP_SEND_INV, 0).imm_inv = 0xabc;
 	end.send_all();
-	EXPECT_EQ(end.opcodes(), (Opcodes{op_send, op_write, op_write, op_write, op_request,
-					  CORE_RDMAP_SEND_INV}));
+	EXPECT_EQ(end.opcodes(),
+		  (Opcodes{op_send, op_write, op_write, op_write, op_request, CORE_MSG_SEND_INV}));
 	EXPECT_EQ(end.host.built, 4u);
 	EXPECT_EQ(end.tx.fpdus, 6u);
 	EXPECT_FALSE(end.host.terminate);
@@ -383,8 +383,8 @@ TEST(Rollback, PayloadThatIsGone)
 		term = *end.host.terminate;
 		EXPECT_TRUE(end.send_terminate(term));
 		Sender sender(markers);
-		core_tx_msg write = message(CORE_RDMAP_WRITE, three_segments),
-			    last = message(CORE_RDMAP_TERMINATE, 0);
+		core_tx_msg write = message(CORE_MSG_WRITE, three_segments),
+			    last = message(CORE_MSG_TERMINATE, 0);
 
 		write.stag = 0x500;
 		write.to = 0x7000;

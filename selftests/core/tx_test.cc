@@ -18,7 +18,7 @@ static Sender transmit(const core_tx_msg &msg, u32 mulpdu, const Bytes &data)
 // RFC 5041 5.2: 2048 octets, MULPDU 1500: MO 0 with 1482 octets, MO 1482 with 566.
 TEST(Segmentation, UntaggedExample)
 {
-	Sender out = transmit(message(CORE_RDMAP_SEND, 2048), 1500, wire::payload(2048));
+	Sender out = transmit(message(CORE_MSG_SEND, 2048), 1500, wire::payload(2048));
 
 	ASSERT_EQ(out.sent.size(), 2u);
 	EXPECT_EQ(out.sent[0].header, hex("05dc 01 43 00000000 00000000 00000001 00000000"));
@@ -31,7 +31,7 @@ TEST(Segmentation, UntaggedExample)
 // RFC 5041 5.2: TO 16384: 1486 octets there, 562 at 17870.
 TEST(Segmentation, TaggedExample)
 {
-	core_tx_msg msg = message(CORE_RDMAP_WRITE, 2048);
+	core_tx_msg msg = message(CORE_MSG_WRITE, 2048);
 
 	msg.stag = 0x12345678;
 	msg.to = 16384;
@@ -47,7 +47,7 @@ TEST(Segmentation, TaggedExample)
 // RFC 5041 5.2: a zero-length message consumes exactly one segment.
 TEST(Segmentation, ZeroLength)
 {
-	for (u8 opcode : {CORE_RDMAP_WRITE, CORE_RDMAP_READ_RESPONSE, CORE_RDMAP_SEND}) {
+	for (u8 opcode : {CORE_MSG_WRITE, CORE_MSG_READ_RESPONSE, CORE_MSG_SEND}) {
 		Sender out = transmit(message(opcode, 0), 128, {});
 
 		ASSERT_EQ(out.sent.size(), 1u);
@@ -60,7 +60,7 @@ TEST(Segmentation, ZeroLength)
 TEST(Segmentation, LastOnTheLastOnly)
 {
 	for (u32 length : {109u, 110u, 111u, 220u, 221u}) {
-		Sender out = transmit(message(CORE_RDMAP_SEND, length), 128, wire::payload(length));
+		Sender out = transmit(message(CORE_MSG_SEND, length), 128, wire::payload(length));
 
 		EXPECT_EQ(out.sent.size(), (length + 109) / 110);
 		for (size_t i = 0; i < out.sent.size(); i++)
@@ -73,7 +73,7 @@ TEST(Segmentation, NoSegmentAboveTheMulpduAndEveryOctetOnce)
 {
 	for (u32 mulpdu : {128u, 129u, 1454u, 64768u}) {
 		Sender out =
-			transmit(message(CORE_RDMAP_WRITE, 200000), mulpdu, wire::payload(200000));
+			transmit(message(CORE_MSG_WRITE, 200000), mulpdu, wire::payload(200000));
 		u32 next = 0;
 
 		for (const Sent &seg : out.sent) {
@@ -87,7 +87,7 @@ TEST(Segmentation, NoSegmentAboveTheMulpduAndEveryOctetOnce)
 
 TEST(Segmentation, TheLongestMessage)
 {
-	core_tx_msg msg = message(CORE_RDMAP_WRITE, 0xffffffff);
+	core_tx_msg msg = message(CORE_MSG_WRITE, 0xffffffff);
 	core_fpdu fpdu;
 
 	core_fpdu_init(&fpdu, true, false);
@@ -112,25 +112,23 @@ TEST(Headers, EveryOpcode)
 		return transmit(msg, 128, {}).sent[0].header;
 	};
 
-	EXPECT_EQ(header(CORE_RDMAP_WRITE), hex("000e c1 40 a1b2c3d4 0102030405060708"));
-	EXPECT_EQ(header(CORE_RDMAP_READ_REQUEST),
+	EXPECT_EQ(header(CORE_MSG_WRITE), hex("000e c1 40 a1b2c3d4 0102030405060708"));
+	EXPECT_EQ(header(CORE_MSG_READ_REQUEST),
 		  hex("0012 41 41 00000000 00000001 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_READ_RESPONSE), hex("000e c1 42 a1b2c3d4 0102030405060708"));
-	EXPECT_EQ(header(CORE_RDMAP_SEND), hex("0012 41 43 00000000 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_SEND_INV),
-		  hex("0012 41 44 55667788 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_SEND_SE),
-		  hex("0012 41 45 00000000 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_SEND_SE_INV),
+	EXPECT_EQ(header(CORE_MSG_READ_RESPONSE), hex("000e c1 42 a1b2c3d4 0102030405060708"));
+	EXPECT_EQ(header(CORE_MSG_SEND), hex("0012 41 43 00000000 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_MSG_SEND_INV), hex("0012 41 44 55667788 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_MSG_SEND_SE), hex("0012 41 45 00000000 00000000 11223344 00000000"));
+	EXPECT_EQ(header(CORE_MSG_SEND_SE_INV),
 		  hex("0012 41 46 55667788 00000000 11223344 00000000"));
-	EXPECT_EQ(header(CORE_RDMAP_TERMINATE),
+	EXPECT_EQ(header(CORE_MSG_TERMINATE),
 		  hex("0012 41 47 00000000 00000002 11223344 00000000"));
 }
 
 // RFC 5040 figure 6, after the DDP header: RFC 5041 figure 5.
 TEST(Headers, ReadRequest)
 {
-	core_tx_msg msg = message(CORE_RDMAP_READ_REQUEST, 0, 9);
+	core_tx_msg msg = message(CORE_MSG_READ_REQUEST, 0, 9);
 	core_read_request request{};
 	Sender out;
 
@@ -154,8 +152,8 @@ TEST(Headers, Pad)
 	u32 expected[] = {2, 1, 0, 3};
 
 	for (u32 extra = 0; extra < 4; extra++) {
-		core_tx_msg write = message(CORE_RDMAP_WRITE, 2 + extra),
-			    send = message(CORE_RDMAP_SEND, 2 + extra);
+		core_tx_msg write = message(CORE_MSG_WRITE, 2 + extra),
+			    send = message(CORE_MSG_SEND, 2 + extra);
 
 		EXPECT_EQ(transmit(write, 1454, Bytes(8)).sent[0].pad, expected[extra]);
 		EXPECT_EQ(transmit(send, 1454, Bytes(8)).sent[0].pad, expected[extra]);
@@ -181,7 +179,7 @@ protected:
 
 TEST_P(RoundTrip, Write)
 {
-	core_tx_msg msg = message(CORE_RDMAP_WRITE, length);
+	core_tx_msg msg = message(CORE_MSG_WRITE, length);
 
 	stream.host.grant(0x100, 0xfffffffffff00000, length);
 	msg.stag = 0x100;
@@ -193,7 +191,7 @@ TEST_P(RoundTrip, Write)
 
 TEST_P(RoundTrip, ReadResponse)
 {
-	core_tx_msg msg = message(CORE_RDMAP_READ_RESPONSE, length);
+	core_tx_msg msg = message(CORE_MSG_READ_RESPONSE, length);
 
 	stream.host.post_read(0x200, 77, length);
 	msg.stag = 0x200;
@@ -206,11 +204,11 @@ TEST_P(RoundTrip, ReadResponse)
 TEST_P(RoundTrip, EverySend)
 {
 	for (u8 opcode :
-	     {CORE_RDMAP_SEND, CORE_RDMAP_SEND_INV, CORE_RDMAP_SEND_SE, CORE_RDMAP_SEND_SE_INV}) {
+	     {CORE_MSG_SEND, CORE_MSG_SEND_INV, CORE_MSG_SEND_SE, CORE_MSG_SEND_SE_INV}) {
 		Stream fresh;
 		core_tx_msg msg = message(opcode, length);
-		bool inv = opcode == CORE_RDMAP_SEND_INV || opcode == CORE_RDMAP_SEND_SE_INV;
-		bool solicited = opcode == CORE_RDMAP_SEND_SE || opcode == CORE_RDMAP_SEND_SE_INV;
+		bool inv = opcode == CORE_MSG_SEND_INV || opcode == CORE_MSG_SEND_SE_INV;
+		bool solicited = opcode == CORE_MSG_SEND_SE || opcode == CORE_MSG_SEND_SE_INV;
 
 		msg.inv_stag = 0xabcd;
 		fresh.host.post_receive(length);
@@ -230,7 +228,7 @@ TEST(RoundTripOf, ReadRequest)
 {
 	Stream stream;
 	core_read_request request{};
-	core_tx_msg msg = message(CORE_RDMAP_READ_REQUEST, 0);
+	core_tx_msg msg = message(CORE_MSG_READ_REQUEST, 0);
 
 	request.sink_stag = 9;
 	request.sink_to = 0x1111;
@@ -255,7 +253,7 @@ TEST(RoundTripOf, ReadRequest)
 TEST(RoundTripOf, Terminate)
 {
 	Stream refusing, refused;
-	core_tx_msg msg = message(CORE_RDMAP_TERMINATE, 0);
+	core_tx_msg msg = message(CORE_MSG_TERMINATE, 0);
 
 	refusing.host.read_room = 1;
 	refusing.feed(wire::fpdu(wire::read_request({.length = 1, .source_stag = 5})));

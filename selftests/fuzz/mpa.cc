@@ -62,9 +62,9 @@ void require_round_trip(const core_mpa_frame &frame)
 		again.reject == frame.reject);
 }
 
-core_mpa_local make_local(Input &input)
+core_startup_local make_local(Input &input)
 {
-	core_mpa_local local{};
+	core_startup_local local{};
 	u8 flags = input.octet();
 
 	local.ird = static_cast<u16>(input.number(2) % CORE_MPA_AUTO);
@@ -78,7 +78,7 @@ core_mpa_local make_local(Input &input)
 	return local;
 }
 
-void require_within(const core_mpa_agreed &agreed, const core_mpa_local &local,
+void require_within(const core_startup_agreed &agreed, const core_startup_local &local,
 		    const core_mpa_frame &peer)
 {
 	REQUIRE(agreed.ird <= local.max_ird || agreed.ird <= local.ird);
@@ -92,9 +92,9 @@ void require_within(const core_mpa_agreed &agreed, const core_mpa_local &local,
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	Input input{data, size};
-	core_mpa_local local = make_local(input), other = make_local(input);
+	core_startup_local local = make_local(input), other = make_local(input);
 	core_mpa_frame request{}, reply{}, hostile{};
-	core_mpa_agreed agreed{}, concluded{};
+	core_startup_agreed agreed{}, concluded{};
 	u16 private_len =
 		static_cast<u16>(input.number(2) % (CORE_MPA_MAX_PRIVATE - CORE_MPA_ENHANCED + 1));
 

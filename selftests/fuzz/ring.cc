@@ -54,7 +54,7 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 
 void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 {
-	static const u8 on_the_wire[] = {0, CORE_RDMAP_WRITE, CORE_RDMAP_SEND, CORE_RDMAP_SEND_INV};
+	static const u8 on_the_wire[] = {0, CORE_MSG_WRITE, CORE_MSG_SEND, CORE_MSG_SEND_INV};
 	auto slot = make_slot(input, slot_size);
 	const auto *wqe = reinterpret_cast<const srnic_send_wqe *>(slot.get());
 	const auto *sges = reinterpret_cast<const srnic_sge *>(wqe + 1);

@@ -12,7 +12,7 @@ struct End {
 	SendHost host;
 	core_tx tx;
 	bool initiator, over = false;
-	u8 tagged_open = CORE_RDMAP_NONE; // the unfinished tagged message
+	u8 tagged_open = CORE_MSG_NONE; // the unfinished tagged message
 
 	End(Input input, u8 how) : host{input}, initiator(how & 1)
 	{
@@ -32,14 +32,13 @@ struct End {
 
 	void check_turn(const core_tx_msg &msg)
 	{
-		bool tagged = msg.opcode == CORE_RDMAP_WRITE ||
-			      msg.opcode == CORE_RDMAP_READ_RESPONSE;
+		bool tagged = msg.opcode == CORE_MSG_WRITE || msg.opcode == CORE_MSG_READ_RESPONSE;
 
 		REQUIRE(initiator || host.validated);
 		if (!tagged)
 			return;
-		REQUIRE(tagged_open == CORE_RDMAP_NONE || tagged_open == msg.opcode);
-		tagged_open = msg.done ? u8{CORE_RDMAP_NONE} : msg.opcode;
+		REQUIRE(tagged_open == CORE_MSG_NONE || tagged_open == msg.opcode);
+		tagged_open = msg.done ? u8{CORE_MSG_NONE} : msg.opcode;
 	}
 
 	// fail_at: the payload step that cannot be read.
@@ -82,7 +81,7 @@ struct End {
 		len = core_tx_terminate(&tx, &term);
 		over = host.terminating = true;
 		REQUIRE(!len == (!initiator && !host.validated));
-		tagged_open = CORE_RDMAP_NONE;
+		tagged_open = CORE_MSG_NONE;
 		if (len)
 			build(len, ~0u);
 		REQUIRE(!core_tx_choose(&tx));

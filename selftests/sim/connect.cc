@@ -35,7 +35,7 @@ void Endpoint::feed_startup(const u8 *&data, u32 &len)
 void Endpoint::greeted()
 {
 	core_mpa_frame frame{}, reply{};
-	core_mpa_agreed agreed{};
+	core_startup_agreed agreed{};
 	u8 octets_out[CORE_MPA_HEADER + CORE_MPA_ENHANCED + 64] = {};
 
 	if (core_mpa_parse(greeting.data(), initiator, &frame) != CORE_MPA_OK)
@@ -56,7 +56,7 @@ void Endpoint::greeted()
 	start(agreed);
 }
 
-void Endpoint::start(const core_mpa_agreed &agreed)
+void Endpoint::start(const core_startup_agreed &agreed)
 {
 	core_rx_params params{};
 
@@ -76,7 +76,7 @@ void Endpoint::start(const core_mpa_agreed &agreed)
 	witness.connected(side, agreed);
 }
 
-void Endpoint::start_sending(const core_mpa_agreed &agreed)
+void Endpoint::start_sending(const core_startup_agreed &agreed)
 {
 	core_tx_params params{};
 

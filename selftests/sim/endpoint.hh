@@ -10,7 +10,7 @@ namespace sim {
 
 struct Setup {
 	bool initiator, user;
-	core_mpa_local mpa;
+	core_startup_local mpa;
 	u32 private_len;
 	u32 sq_entries;
 	u32 first_index; // free-running indices may start anywhere
@@ -96,8 +96,8 @@ private:
 	void hello();
 	void feed_startup(const u8 *&data, u32 &len);
 	void greeted();
-	void start(const core_mpa_agreed &agreed);
-	void start_sending(const core_mpa_agreed &agreed);
+	void start(const core_startup_agreed &agreed);
+	void start_sending(const core_startup_agreed &agreed);
 	void fail(Cause cause);
 	void terminate(Cause cause, const core_terminate &term);
 
@@ -148,7 +148,7 @@ private:
 	State now = State::startup;
 	u32 emss;
 
-	core_mpa_local mpa;
+	core_startup_local mpa;
 	core_mpa_frame request{};
 	u32 private_len;
 	Bytes greeting;

@@ -99,7 +99,7 @@ inline bool is_read(u8 op) { return core_operation_of(op)->direction == CORE_DIR
 inline bool is_send(u8 op) { return core_operation_of(op)->handler == CORE_HANDLE_SEND; }
 inline bool is_local(u8 op)
 {
-	return core_operation_of(op)->known && core_operation_of(op)->wire == CORE_RDMAP_NONE;
+	return core_operation_of(op)->known && core_operation_of(op)->wire == CORE_MSG_NONE;
 }
 
 // The origin of a message.
@@ -129,7 +129,7 @@ struct Witness {
 	virtual void wrote(unsigned, core_place_kind, u64 /*at*/, u32 /*len*/) {}
 	virtual void delivered(unsigned, core_rx_event) {}
 	virtual void completed(unsigned, const srnic_cqe &, bool /*solicited*/) {}
-	virtual void connected(unsigned, const core_mpa_agreed &) {}
+	virtual void connected(unsigned, const core_startup_agreed &) {}
 	virtual void failed(unsigned, Cause, const core_terminate *) {}
 };
 

@@ -156,7 +156,7 @@ Oracle::Message *Oracle::unfinished(Side &side, bool response)
 	return found == side.wire.rend() || found->built ? nullptr : &*found;
 }
 
-void Oracle::connected(unsigned side, const core_mpa_agreed &agreed)
+void Oracle::connected(unsigned side, const core_startup_agreed &agreed)
 {
 	Side &us = sides[side], &peer = sides[!side];
 
@@ -205,11 +205,10 @@ void Oracle::start_request(Side &us, unsigned side, Message &message, u32 number
 void Oracle::track_written(Side &us, Message &message)
 {
 	message.written = us.written;
-	if (message.opcode == CORE_RDMAP_WRITE)
+	if (message.opcode == CORE_MSG_WRITE)
 		us.written = message.length;
-	else if (!is_response(message) && message.opcode != CORE_RDMAP_READ_REQUEST &&
-		 message.opcode != CORE_RDMAP_ATOMIC_REQUEST &&
-		 message.opcode != CORE_RDMAP_TERMINATE)
+	else if (!is_response(message) && message.opcode != CORE_MSG_READ_REQUEST &&
+		 message.opcode != CORE_MSG_ATOMIC_REQUEST && message.opcode != CORE_MSG_TERMINATE)
 		us.written = 0;
 }
 
@@ -230,7 +229,7 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 			broken("side %u answers a read that was not asked", side);
 		message.op = us.inbound.front().op;
 		message.rtr = us.inbound.front().rtr;
-		if ((message.opcode == CORE_RDMAP_ATOMIC_RESPONSE) != us.inbound.front().atomic)
+		if ((message.opcode == CORE_MSG_ATOMIC_RESPONSE) != us.inbound.front().atomic)
 			broken("side %u answers something else than was asked", side);
 		if (us.inbound.front().atomic) {
 			const auto *at =
@@ -246,8 +245,7 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 		start_request(us, side, message, index - us.first_index);
 		tally["opcode " + std::to_string(msg.opcode)]++;
 	}
-	if (message.opcode == CORE_RDMAP_READ_REQUEST ||
-	    message.opcode == CORE_RDMAP_ATOMIC_REQUEST) {
+	if (message.opcode == CORE_MSG_READ_REQUEST || message.opcode == CORE_MSG_ATOMIC_REQUEST) {
 		us.reads.push_back(message.op);
 		if (us.reads.size() > us.agreed.ord + size_t{message.rtr})
 			broken("side %u: more reads outstanding than its ORD", side);
@@ -336,9 +334,9 @@ void Oracle::finished(unsigned side, Source from, u64 stream_end)
 		op.write_end = stream_end;
 		op.stream_end = stream_end;
 	}
-	bool carries = message.opcode != CORE_RDMAP_READ_REQUEST &&
-		       message.opcode != CORE_RDMAP_ATOMIC_REQUEST &&
-		       message.opcode != CORE_RDMAP_TERMINATE && !is_immediate(message.opcode);
+	bool carries = message.opcode != CORE_MSG_READ_REQUEST &&
+		       message.opcode != CORE_MSG_ATOMIC_REQUEST &&
+		       message.opcode != CORE_MSG_TERMINATE && !is_immediate(message.opcode);
 
 	if (carries && message.content.size() != message.length)
 		broken("side %u: a message of %u octets carries %zu", side, message.length,

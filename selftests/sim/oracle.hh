@@ -50,7 +50,7 @@ public:
 	void wrote(unsigned, core_place_kind, u64, u32) override;
 	void delivered(unsigned, core_rx_event) override;
 	void completed(unsigned, const srnic_cqe &, bool) override;
-	void connected(unsigned, const core_mpa_agreed &) override;
+	void connected(unsigned, const core_startup_agreed &) override;
 	void failed(unsigned, Cause, const core_terminate *) override;
 
 private:
@@ -108,7 +108,7 @@ private:
 		// since its last byte arrived: a header error is reported only after the CRC check.
 		std::set<u32> due;
 		core_terminate sent_term{};
-		core_mpa_agreed agreed{};
+		core_startup_agreed agreed{};
 		bool is_connected = false;
 	};
 	static constexpr u32 no_op = ~0u;
@@ -119,7 +119,7 @@ private:
 	}
 	static bool is_immediate(u8 opcode)
 	{
-		return opcode == CORE_RDMAP_IMMEDIATE || opcode == CORE_RDMAP_IMMEDIATE_SE;
+		return opcode == CORE_MSG_IMMEDIATE || opcode == CORE_MSG_IMMEDIATE_SE;
 	}
 	static bool is_response(const Message &message)
 	{

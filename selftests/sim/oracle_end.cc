@@ -70,11 +70,11 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_SUCCESS: {
 		if (!message)
 			broken("side %u: receive %llu completes without a Send", side, cqe.wr_id);
-		bool inv = message->opcode == CORE_RDMAP_SEND_INV ||
-			   message->opcode == CORE_RDMAP_SEND_SE_INV;
-		bool se = message->opcode == CORE_RDMAP_SEND_SE ||
-			  message->opcode == CORE_RDMAP_SEND_SE_INV ||
-			  message->opcode == CORE_RDMAP_IMMEDIATE_SE;
+		bool inv = message->opcode == CORE_MSG_SEND_INV ||
+			   message->opcode == CORE_MSG_SEND_SE_INV;
+		bool se = message->opcode == CORE_MSG_SEND_SE ||
+			  message->opcode == CORE_MSG_SEND_SE_INV ||
+			  message->opcode == CORE_MSG_IMMEDIATE_SE;
 		bool imm = is_immediate(message->opcode);
 
 		if (cqe.byte_len != (imm ? message->written : message->length) ||
@@ -181,7 +181,7 @@ void Oracle::foresee(unsigned side)
 		return;
 	const Message &message = *next;
 
-	if (message.opcode == CORE_RDMAP_WRITE) {
+	if (message.opcode == CORE_MSG_WRITE) {
 		core_region_verdict verdict =
 			usable(us, message.stag, CORE_ACCESS_REMOTE_WRITE,
 			       message.to + message.placed, message.length - message.placed);
@@ -191,7 +191,7 @@ void Oracle::foresee(unsigned side)
 		// This does not know which segment leaves the region first, nor how far.
 		if (verdict == CORE_REGION_WRAP)
 			us.due.insert(ddp_codes[CORE_REGION_BOUNDS]);
-	} else if (message.opcode == CORE_RDMAP_READ_REQUEST && message.op != no_op) {
+	} else if (message.opcode == CORE_MSG_READ_REQUEST && message.op != no_op) {
 		const Op &op = peer.ops[message.op];
 		core_region_verdict verdict =
 			usable(us, op.request.wqe.rkey, CORE_ACCESS_REMOTE_READ,
@@ -199,13 +199,13 @@ void Oracle::foresee(unsigned side)
 
 		if (verdict != CORE_REGION_OK)
 			us.due.insert(rdmap_codes[verdict]);
-	} else if (message.opcode == CORE_RDMAP_ATOMIC_REQUEST) {
+	} else if (message.opcode == CORE_MSG_ATOMIC_REQUEST) {
 		if (std::optional<u32> error = atomic_error(us, peer.ops[message.op]))
 			us.due.insert(*error);
 	} else if (is_immediate(message.opcode)) {
 		if (us.next_recv == us.receives.size())
 			us.due.insert(0x1202);
-	} else if (message.opcode >= CORE_RDMAP_SEND && message.opcode <= CORE_RDMAP_SEND_SE_INV &&
+	} else if (message.opcode >= CORE_MSG_SEND && message.opcode <= CORE_MSG_SEND_SE_INV &&
 		   !message.rtr) {
 		if (us.next_recv == us.receives.size())
 			us.due.insert(0x1202);

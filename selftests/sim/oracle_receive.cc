@@ -12,7 +12,7 @@ std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message 
 {
 	u32 offset = message.placed;
 
-	if (message.opcode == CORE_RDMAP_WRITE) {
+	if (message.opcode == CORE_MSG_WRITE) {
 		if (usable(side, message.stag, CORE_ACCESS_REMOTE_WRITE, message.to + offset,
 			   len) != CORE_REGION_OK)
 			return {};
@@ -20,8 +20,8 @@ std::optional<Oracle::Spot> Oracle::destination(const Side &side, const Message 
 
 		return Spot{mr->at + (message.to + offset - mr->base), len};
 	}
-	if (message.opcode == CORE_RDMAP_READ_RESPONSE ||
-	    message.opcode == CORE_RDMAP_ATOMIC_RESPONSE) {
+	if (message.opcode == CORE_MSG_READ_RESPONSE ||
+	    message.opcode == CORE_MSG_ATOMIC_RESPONSE) {
 		if (side.reads.empty() || side.reads.front() == no_op)
 			return {};
 		return in_list(side, side.ops[side.reads.front()].request.sges, offset, len,
@@ -45,8 +45,8 @@ bool Oracle::place_in(unsigned side, Message &message, u64 at, u32 len)
 {
 	Side &us = sides[side];
 
-	if (message.opcode == CORE_RDMAP_TERMINATE || message.opcode == CORE_RDMAP_READ_REQUEST ||
-	    message.opcode == CORE_RDMAP_ATOMIC_REQUEST || is_immediate(message.opcode))
+	if (message.opcode == CORE_MSG_TERMINATE || message.opcode == CORE_MSG_READ_REQUEST ||
+	    message.opcode == CORE_MSG_ATOMIC_REQUEST || is_immediate(message.opcode))
 		return false;
 	std::optional<Spot> spot = destination(us, message, len);
 
@@ -175,19 +175,19 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		broken("side %u: a damaged FPDU was delivered", side);
 	switch (event) {
 	case CORE_RX_WRITE:
-		if (message.opcode != CORE_RDMAP_WRITE || message.placed != message.length)
+		if (message.opcode != CORE_MSG_WRITE || message.placed != message.length)
 			broken("side %u: a Write is delivered too early", side);
 		break;
 	case CORE_RX_SEND:
 		if (!is_immediate(message.opcode) &&
-		    (message.opcode < CORE_RDMAP_SEND || message.opcode > CORE_RDMAP_SEND_SE_INV ||
+		    (message.opcode < CORE_MSG_SEND || message.opcode > CORE_MSG_SEND_SE_INV ||
 		     message.placed != message.length))
 			broken("side %u: a Send is delivered too early", side);
 		if (!message.rtr)
 			us.arrived = std::move(message);
 		break;
 	case CORE_RX_READ_REQUEST: {
-		if (message.opcode != CORE_RDMAP_READ_REQUEST)
+		if (message.opcode != CORE_MSG_READ_REQUEST)
 			broken("side %u: a Read Request that was not sent", side);
 		InboundRead read{1, 0, 0, no_op, message.rtr};
 
@@ -206,7 +206,7 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		break;
 	}
 	case CORE_RX_ATOMIC_REQUEST:
-		if (message.opcode != CORE_RDMAP_ATOMIC_REQUEST)
+		if (message.opcode != CORE_MSG_ATOMIC_REQUEST)
 			broken("side %u: an Atomic Request that was not sent", side);
 		us.inbound.push_back(do_atomic(side, peer.ops[message.op], message.op));
 		if (us.inbound.size() > us.agreed.ird)
@@ -215,7 +215,7 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 	case CORE_RX_ATOMIC_RESPONSE:
 	case CORE_RX_READ_RESPONSE: {
 		if ((event == CORE_RX_READ_RESPONSE) !=
-			    (message.opcode == CORE_RDMAP_READ_RESPONSE) ||
+			    (message.opcode == CORE_MSG_READ_RESPONSE) ||
 		    message.placed != message.length || us.reads.empty() ||
 		    us.reads.front() != message.op)
 			broken("side %u: a read is completed that is not", side);
@@ -231,7 +231,7 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		break;
 	}
 	case CORE_RX_TERMINATE:
-		if (message.opcode != CORE_RDMAP_TERMINATE)
+		if (message.opcode != CORE_MSG_TERMINATE)
 			broken("side %u: a Terminate that was not sent", side);
 		break;
 	default:

@@ -103,9 +103,9 @@ bool Endpoint::next_read(core_asked &asked) const
 
 Source Endpoint::source_of(const core_tx_msg &msg) const
 {
-	if (msg.opcode == CORE_RDMAP_READ_RESPONSE || msg.opcode == CORE_RDMAP_ATOMIC_RESPONSE)
+	if (msg.opcode == CORE_MSG_READ_RESPONSE || msg.opcode == CORE_MSG_ATOMIC_RESPONSE)
 		return Source::response;
-	if (msg.opcode == CORE_RDMAP_TERMINATE)
+	if (msg.opcode == CORE_MSG_TERMINATE)
 		return Source::terminate;
 	return tx.of_request ? Source::request : Source::rtr;
 }

@@ -99,7 +99,7 @@ enum srnic_opcode {
 	/* 5 to 7 are refused: for kernel consumers only */
 	SRNIC_OP_RECV = 8,	/* only in a CQE */
 	SRNIC_OP_WRITE_IMM = 9,	/* a Write, then Immediate Data (RFC 7306 6) */
-	SRNIC_OP_IMM = 10,	/* Immediate Data alone: no list, nothing inline */
+	SRNIC_OP_IMM = 10,	/* Immediate Data; with payload over RDMA/TCP only */
 	/* Atomic operations (RFC 7306 5): the original value goes into the list, 8 bytes. */
 	SRNIC_OP_FETCH_ADD = 11, /* arg: data, mask */
 	SRNIC_OP_CMP_SWAP = 12,	/* arg: data, mask, compare, compare mask */
@@ -171,6 +171,7 @@ enum srnic_wc_status {
 
 #define SRNIC_CQE_WITH_INV	(1U << 0)	/* imm_inv: the STag that the peer invalidated */
 #define SRNIC_CQE_WITH_IMM	(1U << 1)	/* imm_inv: Immediate Data, in wire order */
+#define SRNIC_CQE_OF_SEND	(1U << 2)	/* they came with a Send: over RDMA/TCP only */
 
 /**
  * struct srnic_cqe - one completion (a CQ's slot)
@@ -203,6 +204,7 @@ struct srnic_cqe {
 
 #define SRNIC_FEATURE_IMMEDIATE	(1U << 0)	/* SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM */
 #define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, CMP_SWAP and SWAP */
+#define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: RDMA/TCP only */
 
 /**
  * struct srnic_alloc_ucontext_resp - response for a new context

@@ -13,19 +13,9 @@
 
 #include "mpa/framing.hh"
 #include "mpa/ulpdu.hh"
+#include "step.hh"
 
 namespace srnic {
-
-// Steps for the host.
-constexpr core_rx_step take(u32 want, u8 *into)
-{
-	return {.kind = CORE_RX_BYTES, .want = want, .into = into};
-}
-
-constexpr core_rx_step place(u32 want, const core_place *where)
-{
-	return {.kind = CORE_RX_PLACE, .want = want, .place = where};
-}
 
 template <class Upper> class FpduReceiver {
 public:
@@ -345,7 +335,7 @@ template <class Upper> void FpduReceiver<Upper>::start(bool crcs, bool with_mark
 template <class Upper> core_rx_step FpduReceiver<Upper>::next()
 {
 	if (upper.over()) [[unlikely]]
-		return {CORE_RX_STOP, 0, {nullptr}};
+		return stop();
 	return markers.on ? next_between_markers() : next_octets();
 }
 

@@ -37,14 +37,14 @@ MpaEnhanced encode_enhanced(const core_mpa_frame &frame)
 	return {be<u16>::from_host(ird), be<u16>::from_host(ord)};
 }
 
-constexpr u16 own_ird(const core_mpa_local &local) { return min(local.ird, local.max_ird); }
+constexpr u16 own_ird(const core_startup_local &local) { return min(local.ird, local.max_ird); }
 
 // RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end decides whether it receives
 // markers.
-core_mpa_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_markers,
-			     const core_mpa_local &local)
+core_startup_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_markers,
+				 const core_startup_local &local)
 {
-	core_mpa_agreed agreed{};
+	core_startup_agreed agreed{};
 
 	agreed.ird = own_ird(local);
 	agreed.ord = local.ord;
@@ -56,8 +56,8 @@ core_mpa_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_
 
 // RFC 6581 9.1. The IRD grows to the initiator's ORD, up to max_ird; beyond that the initiator has
 // to lower its ORD. Without negotiation (0x3FFF) this end's value stays, and the reply says so.
-void respond_depths(const core_mpa_frame &request, const core_mpa_local &local,
-		    core_mpa_frame &reply, core_mpa_agreed &agreed)
+void respond_depths(const core_mpa_frame &request, const core_startup_local &local,
+		    core_mpa_frame &reply, core_startup_agreed &agreed)
 {
 	if (request.ord != CORE_MPA_AUTO)
 		agreed.ird = min(max(agreed.ird, request.ord), local.max_ird);
@@ -70,8 +70,8 @@ void respond_depths(const core_mpa_frame &request, const core_mpa_local &local,
 // RFC 6581 9.2: offers every type that both ends know, or else the types that this end knows, and
 // the initiator decides. A zero-length RDMA Read as RTR needs an IRD of one (9.1): not offered if
 // the IRD is zero and cannot grow.
-void respond_rtr(const core_mpa_frame &request, const core_mpa_local &local, core_mpa_frame &reply,
-		 core_mpa_agreed &agreed)
+void respond_rtr(const core_mpa_frame &request, const core_startup_local &local,
+		 core_mpa_frame &reply, core_startup_agreed &agreed)
 {
 	bool may_grow = request.ord != CORE_MPA_AUTO && local.max_ird > 0;
 	u8 able = local.rtr & CORE_RTR_ALL;
@@ -85,8 +85,8 @@ void respond_rtr(const core_mpa_frame &request, const core_mpa_local &local, cor
 }
 
 // RFC 6581 9.1: the ORD shrinks to the responder's IRD; the IRD has to cover the responder's ORD.
-MpaError conclude_depths(const core_mpa_frame &reply, const core_mpa_local &local,
-			 core_mpa_agreed &agreed)
+MpaError conclude_depths(const core_mpa_frame &reply, const core_startup_local &local,
+			 core_startup_agreed &agreed)
 {
 	if (reply.ird != CORE_MPA_AUTO)
 		agreed.ord = min(agreed.ord, reply.ird);
@@ -109,8 +109,8 @@ u8 choose_rtr(u32 common, u16 responder_ird)
 	return common & CORE_RTR_SEND;
 }
 
-MpaError conclude_rtr(const core_mpa_frame &reply, const core_mpa_local &local,
-		      core_mpa_agreed &agreed)
+MpaError conclude_rtr(const core_mpa_frame &reply, const core_startup_local &local,
+		      core_startup_agreed &agreed)
 {
 	agreed.p2p = 1;
 	agreed.rtr = reply.p2p ? choose_rtr(reply.rtr & local.rtr, reply.ird) : 0;
@@ -121,7 +121,7 @@ MpaError conclude_rtr(const core_mpa_frame &reply, const core_mpa_local &local,
 // A responder that replies to one without enhanced data gets a client-server connection: it waits
 // for the first FPDU of any kind (RFC 5044 7.1.2, 4).
 MpaError conclude_enhanced(const core_mpa_frame &request, const core_mpa_frame &reply,
-			   const core_mpa_local &local, core_mpa_agreed &agreed)
+			   const core_startup_local &local, core_startup_agreed &agreed)
 {
 	MpaError error = MpaError::none;
 
@@ -191,7 +191,7 @@ u32 core_mpa_build(const struct core_mpa_frame *frame, u8 out[CORE_MPA_HEADER + 
 	return CORE_MPA_HEADER + CORE_MPA_ENHANCED;
 }
 
-void core_mpa_request(const struct core_mpa_local *local, u16 private_len,
+void core_mpa_request(const struct core_startup_local *local, u16 private_len,
 		      struct core_mpa_frame *out)
 {
 	bool enhanced = local->revision >= 2;
@@ -211,9 +211,9 @@ void core_mpa_request(const struct core_mpa_local *local, u16 private_len,
 	out->rtr = local->p2p ? local->rtr & CORE_RTR_ALL : 0;
 }
 
-void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mpa_local *local,
+void core_mpa_respond(const struct core_mpa_frame *request, const struct core_startup_local *local,
 		      bool reject, u16 private_len, struct core_mpa_frame *reply,
-		      struct core_mpa_agreed *out)
+		      struct core_startup_agreed *out)
 {
 	*out = agree_basics(*request, local->crc, local->markers, *local);
 	*reply = {};
@@ -233,7 +233,7 @@ void core_mpa_respond(const struct core_mpa_frame *request, const struct core_mp
 }
 
 void core_mpa_conclude(const struct core_mpa_frame *request, const struct core_mpa_frame *reply,
-			const struct core_mpa_local *local, struct core_mpa_agreed *out)
+		       const struct core_startup_local *local, struct core_startup_agreed *out)
 {
 	*out = agree_basics(*reply, request->crc, request->markers, *local);
 	if (!reply->reject && !out->error)

@@ -18,7 +18,7 @@ struct RdmapControl { // RFC 5040 figure 3
 
 	static constexpr RdmapControl make(u8 opcode) { return {static_cast<u8>(0x40 | opcode)}; }
 };
-static_assert(RdmapControl::make(CORE_RDMAP_SEND).octet == 0x43); // RFC 5044 figure 5
+static_assert(RdmapControl::make(CORE_MSG_SEND).octet == 0x43); // RFC 5044 figure 5
 
 // RFC 5040 figure 4: the queue of an untagged message, or `tagged`.
 enum class Queue : u8 {
@@ -40,19 +40,18 @@ struct Opcode {
 
 // RFC 5040 figure 4 and RFC 7306 figure 2, one row per opcode.
 constexpr Opcode opcodes[] = {
-	{CORE_RDMAP_WRITE, Queue::tagged, Message::write, false, false},
-	{CORE_RDMAP_READ_REQUEST, Queue::read_request, Message::read_request, false, false},
-	{CORE_RDMAP_READ_RESPONSE, Queue::tagged, Message::read_response, false, false},
-	{CORE_RDMAP_SEND, Queue::send, Message::send, false, false},
-	{CORE_RDMAP_SEND_INV, Queue::send, Message::send, false, true},
-	{CORE_RDMAP_SEND_SE, Queue::send, Message::send, true, false},
-	{CORE_RDMAP_SEND_SE_INV, Queue::send, Message::send, true, true},
-	{CORE_RDMAP_TERMINATE, Queue::terminate, Message::control, false, false},
-	{CORE_RDMAP_IMMEDIATE, Queue::send, Message::immediate, false, false},
-	{CORE_RDMAP_IMMEDIATE_SE, Queue::send, Message::immediate, true, false},
-	{CORE_RDMAP_ATOMIC_REQUEST, Queue::read_request, Message::atomic_request, false, false},
-	{CORE_RDMAP_ATOMIC_RESPONSE, Queue::atomic_response, Message::atomic_response, false,
-	 false},
+	{CORE_MSG_WRITE, Queue::tagged, Message::write, false, false},
+	{CORE_MSG_READ_REQUEST, Queue::read_request, Message::read_request, false, false},
+	{CORE_MSG_READ_RESPONSE, Queue::tagged, Message::read_response, false, false},
+	{CORE_MSG_SEND, Queue::send, Message::send, false, false},
+	{CORE_MSG_SEND_INV, Queue::send, Message::send, false, true},
+	{CORE_MSG_SEND_SE, Queue::send, Message::send, true, false},
+	{CORE_MSG_SEND_SE_INV, Queue::send, Message::send, true, true},
+	{CORE_MSG_TERMINATE, Queue::terminate, Message::control, false, false},
+	{CORE_MSG_IMMEDIATE, Queue::send, Message::immediate, false, false},
+	{CORE_MSG_IMMEDIATE_SE, Queue::send, Message::immediate, true, false},
+	{CORE_MSG_ATOMIC_REQUEST, Queue::read_request, Message::atomic_request, false, false},
+	{CORE_MSG_ATOMIC_RESPONSE, Queue::atomic_response, Message::atomic_response, false, false},
 	{12, Queue::reserved, Message::control, false, false},
 	{13, Queue::reserved, Message::control, false, false},
 	{14, Queue::reserved, Message::control, false, false},

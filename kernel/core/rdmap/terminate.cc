@@ -147,7 +147,7 @@ static u8 refused_status(const core_terminate &term)
 	if (is_access_error(term))
 		return SRNIC_WC_REM_ACCESS_ERR;
 	if (is(term, CORE_LAYER_RDMAP, 2) && has_header(term, false) &&
-	    opcode_of(term) == CORE_RDMAP_ATOMIC_REQUEST)
+	    opcode_of(term) == CORE_MSG_ATOMIC_REQUEST)
 		return SRNIC_WC_REM_OP_ERR;
 	return SRNIC_WC_REM_INV_REQ_ERR;
 }
@@ -178,7 +178,7 @@ struct core_refusal core_terminate_refusal(const struct core_terminate *received
 		return {CORE_REFUSED_NOTHING, 0, 0};
 	if (is_on(term, Queue::read_request))
 		return {CORE_REFUSED_READ, status, load<UntaggedHeader>(term.ddp).msn.host()};
-	if (has_header(term, true) && opcode_of(term) == CORE_RDMAP_WRITE)
+	if (has_header(term, true) && opcode_of(term) == CORE_MSG_WRITE)
 		return {CORE_REFUSED_WRITE, status, 0};
 	return {CORE_REFUSED_NOTHING, 0, 0};
 }
@@ -210,7 +210,7 @@ void core_terminate_read(const struct core_read_request *request, u32 msn, u32 s
 {
 	core_read_request left = *request;
 	UntaggedHeader header = {DdpControl::make(false, true),
-				 RdmapControl::make(CORE_RDMAP_READ_REQUEST).octet,
+				 RdmapControl::make(CORE_MSG_READ_REQUEST).octet,
 				 be<u32>::from_host(0),
 				 be<u32>::from_host(static_cast<u32>(Queue::read_request)),
 				 be<u32>::from_host(msn),

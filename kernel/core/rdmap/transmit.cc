@@ -13,13 +13,13 @@ u32 own_len(const core_tx_msg &msg)
 	u8 ignored[CORE_TERM_MAX];
 
 	switch (msg.opcode) {
-	case CORE_RDMAP_TERMINATE:
+	case CORE_MSG_TERMINATE:
 		return core_terminate_build(msg.term, ignored);
-	case CORE_RDMAP_READ_REQUEST:
+	case CORE_MSG_READ_REQUEST:
 		return CORE_READ_REQUEST_LEN;
-	case CORE_RDMAP_ATOMIC_REQUEST:
+	case CORE_MSG_ATOMIC_REQUEST:
 		return CORE_ATOMIC_REQUEST_LEN;
-	case CORE_RDMAP_ATOMIC_RESPONSE:
+	case CORE_MSG_ATOMIC_RESPONSE:
 		return CORE_ATOMIC_RESPONSE_LEN;
 	default:
 		return CORE_IMMEDIATE_LEN;
@@ -29,15 +29,15 @@ u32 own_len(const core_tx_msg &msg)
 u32 put_own(const core_tx_msg &msg, u8 *to)
 {
 	switch (msg.opcode) {
-	case CORE_RDMAP_TERMINATE:
+	case CORE_MSG_TERMINATE:
 		return core_terminate_build(msg.term, to);
-	case CORE_RDMAP_READ_REQUEST:
+	case CORE_MSG_READ_REQUEST:
 		store(to, encode(*msg.request));
 		return CORE_READ_REQUEST_LEN;
-	case CORE_RDMAP_ATOMIC_REQUEST:
+	case CORE_MSG_ATOMIC_REQUEST:
 		store(to, encode(*msg.atomic));
 		return CORE_ATOMIC_REQUEST_LEN;
-	case CORE_RDMAP_ATOMIC_RESPONSE:
+	case CORE_MSG_ATOMIC_RESPONSE:
 		store(to, encode(*msg.original));
 		return CORE_ATOMIC_RESPONSE_LEN;
 	default:
@@ -87,7 +87,7 @@ u32 core_terminate_fpdu(const struct core_terminate *term, bool markers,
 	core_tx_msg msg{};
 	core_fpdu fpdu;
 
-	msg.opcode = CORE_RDMAP_TERMINATE;
+	msg.opcode = CORE_MSG_TERMINATE;
 	msg.msn = first_msn;
 	msg.term = term;
 	core_fpdu_init(&fpdu, true, markers);
