@@ -73,6 +73,7 @@ struct srnic_dev_connections {
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
  * @srq_ids: numbers of SRQs, likewise
+ * @framings: sysfs framing: bits by enum core_framing; read by connection setup
  * @crc: sysfs mpa_crc: use CRCs (RFC 5044 4.4); read by connection setup
  * @markers: sysfs mpa_markers: receive markers (RFC 5044 4.3); read by connection setup
  * @swap: sysfs rdmap_swap: allow peers the Swap of draft-ietf-storm-rdmap-ext-01; read when a QP
@@ -97,6 +98,7 @@ struct srnic_dev {
 	struct ida pd_ids;
 	struct ida cq_ids;
 	struct ida srq_ids;
+	u32 framings;
 	bool crc;
 	bool markers;
 	bool swap;
@@ -108,6 +110,18 @@ struct srnic_dev {
 static inline struct srnic_dev *to_srnic_dev(struct ib_device *base)
 {
 	return container_of(base, struct srnic_dev, base);
+}
+
+/* May connections be framed so? Connects use MPA if both are allowed. */
+static inline bool srnic_framing_allowed(const struct srnic_dev *dev, enum core_framing framing)
+{
+	return READ_ONCE(dev->framings) & BIT(framing);
+}
+
+/* RDMA/TCP has no form for atomic operations. */
+static inline enum ib_atomic_cap srnic_atomic_cap(const struct srnic_dev *dev)
+{
+	return srnic_framing_allowed(dev, CORE_FRAMING_MPA) ? IB_ATOMIC_GLOB : IB_ATOMIC_NONE;
 }
 
 struct srnic_pd {

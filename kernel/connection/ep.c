@@ -50,6 +50,8 @@ void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why)
 {
 	if (why == SRNIC_OVER_ABORT)
 		WRITE_ONCE(ep->hurry, true);
+	if (why == SRNIC_OVER_FAULT)
+		WRITE_ONCE(ep->faulted, true);
 	if (!atomic_cmpxchg(&ep->over, 0, 1 + why))
 		srnic_ep_kick(ep);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An ep (endpoint), for the files that implement connections: ep.c, the object; frame.c, startup
- * frames; events.c, events for the consumer; startup.c and teardown.c, the inputs of each state;
- * machine.c, the state machine; connect.c and listen.c, the verbs. All use socket.c. The states and
- * their transitions are the core's (core/connection.cc).
+ * An ep (endpoint), for the files that implement connections: ep.c, the object; frame.c, mpa.c and
+ * hello.c, startup frames; events.c, events for the consumer; startup.c and teardown.c, the inputs
+ * of each state; machine.c, the state machine; connect.c and listen.c, the verbs. All use socket.c.
+ * The states and their transitions are the core's (core/connection.cc).
  */
 #ifndef SRNIC_EP_H
 #define SRNIC_EP_H
@@ -20,21 +20,68 @@
 struct srnic_listen;
 struct srnic_qp;
 
+struct srnic_ep;
+struct srnic_startup;
+
+/* What a frame of the peer says. @ird, @ord: CORE_MPA_AUTO: nothing. @private_data: in @in. */
+struct srnic_said {
+	bool rejects;
+	u16 ird, ord;
+	const u8 *private_data;
+	u32 private_len;
+};
+
+/**
+ * struct srnic_frame_ops - the frames of one framing
+ * @lay_out_request: -EINVAL: the private data does not fit
+ * @lay_out_reply: likewise; -EPROTO: startup->agreed has an error
+ * @lay_out_refusal: with startup->refusal: up to 255 bytes, which always fit
+ * @lay_out_error: what an initiator says that cannot agree, if anything
+ * @receive: reads and decodes the peer's; returns as srnic_frame_receive()
+ * @tell: what a decoded frame says
+ * @conclude: sets startup->agreed, from both frames of an initiator
+ *
+ * All with the ep's lock held.
+ */
+struct srnic_frame_ops {
+	int (*lay_out_request)(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
+	int (*lay_out_reply)(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
+	void (*lay_out_refusal)(struct srnic_ep *ep);
+	void (*lay_out_error)(struct srnic_ep *ep);
+	int (*receive)(struct srnic_ep *ep, bool reply);
+	void (*tell)(const struct srnic_startup *startup, bool reply, struct srnic_said *out);
+	void (*conclude)(struct srnic_startup *startup);
+};
+
+extern const struct srnic_frame_ops srnic_mpa_ops, srnic_hello_ops;
+
+#define SRNIC_FRAME_MAX CORE_HELLO_MAX
+static_assert(CORE_MPA_HEADER + CORE_MPA_MAX_PRIVATE <= SRNIC_FRAME_MAX);
+
 /*
- * State of the startup phase: the frames in both directions, and what the ends agreed on. @refusal:
- * the consumer's private data for a Reply that rejects; the consumer's memory, valid only while the
- * Reply is laid out.
+ * State of the startup phase: the frames in both directions, and what the ends agreed on. @ops: of
+ * its framing; NULL until a responder knows it. @refusal: the consumer's private data for a Reply
+ * that rejects; the consumer's memory, valid only while the Reply is laid out.
  */
 struct srnic_startup {
-	struct core_mpa_local local;
-	struct core_mpa_frame request, reply;
-	struct core_mpa_agreed agreed;
+	const struct srnic_frame_ops *ops;
+	struct core_startup_local local;
+	union {
+		struct {
+			struct core_mpa_frame request, reply;
+		} mpa;
+		struct {
+			struct core_hello request, reply;
+			const u8 *private_data;		/* in @in */
+		} hello;
+	};
+	struct core_startup_agreed agreed;
 	u32 received;
 	u32 out_len, out_sent;
 	const void *refusal;
 	u32 refusal_len;
-	u8 in[CORE_MPA_HEADER + CORE_MPA_MAX_PRIVATE];
-	u8 out[CORE_MPA_HEADER + CORE_MPA_MAX_PRIVATE];
+	u8 in[SRNIC_FRAME_MAX];
+	u8 out[SRNIC_FRAME_MAX];
 };
 
 /**
@@ -65,6 +112,7 @@ struct srnic_startup {
  * @state: the core's; changes in machine.c, and in srnic_ep_discard()
  * @over: 0, or 1 + enum srnic_over; the first reason stays; atomic
  * @hurry: an ABORT came: do not drain; never cleared
+ * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
  * @killed: the device goes away: do not linger; never cleared
  * @peer_closed: the QP was told that the peer has closed its half
  * @error: the errno of the last input that has one
@@ -93,6 +141,7 @@ struct srnic_ep {
 	enum core_conn_state state;
 	atomic_t over;
 	bool hurry;
+	bool faulted;
 	bool killed;
 	bool peer_closed;
 	int error;
@@ -163,14 +212,14 @@ enum core_conn_input srnic_ep_look(struct srnic_ep *ep);
  */
 bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input);
 
-/* ---- frame.c: the frames of startup, in ep->startup ---- */
+/* ---- frame.c: the frames of startup, in ep->startup; mpa.c, hello.c ---- */
 
 /* Sets what this end offers or asks for. Before the consumer decides, param is empty. */
 void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
 /* Lays out the Request. -EINVAL: the private data does not fit. */
 int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
 /*
- * Lays out the Reply to startup->request. -EINVAL as before, -EPROTO: startup->agreed has an error.
+ * Lays out the Reply to the Request. -EINVAL as before, -EPROTO: startup->agreed has an error.
  */
 int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
 /*
@@ -178,22 +227,25 @@ int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
  * which always fit.
  */
 void srnic_frame_refusal(struct srnic_ep *ep);
-/*
- * Lays out agreed.error in a Terminate, as RFC 6581 8 requires of an initiator: the only FPDU that
- * it sends.
- */
-void srnic_frame_terminate(struct srnic_ep *ep);
+/* Lays out what an initiator sends that cannot agree, if anything: agreed.error. */
+void srnic_frame_error(struct srnic_ep *ep);
 /* Sends the frame laid out: 1 when TCP has all of it, 0 when some is left, or -errno. */
 int srnic_frame_send(struct srnic_ep *ep);
+/*
+ * Reads the first `want` bytes of the peer's frame: 1 when all are there, 0 when some are missing,
+ * or -errno.
+ */
+int srnic_frame_fill(struct srnic_ep *ep, u32 want);
 /*
  * Reads the peer's frame and not a byte beyond it: 1 when complete and valid, 0 if not complete, or
  * -errno. A frame with too much private data for iw_cm counts as improperly formatted (RFC 5044
  * 7.1.2 rule 9).
  */
 int srnic_frame_receive(struct srnic_ep *ep, bool reply);
-/* The consumer's part of a received frame's private data. */
-u8 *srnic_frame_private(struct srnic_startup *startup, const struct core_mpa_frame *frame,
-			u32 *len);
+/* What a received frame says. */
+void srnic_frame_said(const struct srnic_startup *startup, bool reply, struct srnic_said *out);
+/* Sets startup->agreed, of an initiator with both frames. */
+void srnic_frame_conclude(struct srnic_startup *startup);
 
 /* ---- events.c: iw_cm's events; from the ep's work only, cm_id set (listen for a request) ---- */
 

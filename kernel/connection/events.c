@@ -23,10 +23,15 @@ static u8 clamp_depth(u16 depth, u16 max)
  * consumer's initiator depth, which the peer's IRD bounds, and its ord as the consumer's responder
  * resources.
  */
-static void tell_depths(struct iw_cm_event *event, const struct core_mpa_frame *peer)
+static void tell(struct iw_cm_event *event, const struct srnic_startup *startup, bool reply)
 {
-	event->ird = peer->enhanced ? clamp_depth(peer->ird, SRNIC_MAX_ORD) : SRNIC_MAX_ORD;
-	event->ord = peer->enhanced ? clamp_depth(peer->ord, SRNIC_MAX_IRD) : SRNIC_MAX_IRD;
+	struct srnic_said said;
+
+	srnic_frame_said(startup, reply, &said);
+	event->ird = clamp_depth(said.ird, SRNIC_MAX_ORD);
+	event->ord = clamp_depth(said.ord, SRNIC_MAX_IRD);
+	event->private_data = (void *)said.private_data;
+	event->private_data_len = said.private_len;
 }
 
 /* rdma_cm copies the addresses from the event, so these are the consumer's own. */
@@ -45,18 +50,14 @@ void srnic_report_failure(struct srnic_ep *ep, int status)
 /* The peer's answer to connect(). -ENOMEM: not delivered. */
 static int report_reply(struct srnic_ep *ep, int status)
 {
-	struct srnic_startup *startup = ep->startup;
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
 		.local_addr = status ? ep->cm_id->local_addr : ep->local,
 		.remote_addr = status ? ep->cm_id->remote_addr : ep->remote,
 	};
-	u32 len;
 
-	tell_depths(&event, &startup->reply);
-	event.private_data = srnic_frame_private(startup, &startup->reply, &len);
-	event.private_data_len = len;
+	tell(&event, ep->startup, true);
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
@@ -90,14 +91,12 @@ void srnic_report_established(struct srnic_ep *ep)
 
 static int announce(struct srnic_ep *ep)
 {
-	struct srnic_startup *startup = ep->startup;
 	struct srnic_dev_connections *conns = &ep->dev->connections;
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 		.local_addr = ep->local,
 		.remote_addr = ep->remote,
 	};
-	u32 len;
 	int ret;
 
 	ret = xa_alloc_cyclic(&conns->announced, &ep->announced_id, ep, XA_LIMIT(1, INT_MAX),
@@ -107,10 +106,8 @@ static int announce(struct srnic_ep *ep)
 		return ret;
 	}
 	srnic_ep_get(ep);
-	tell_depths(&event, &startup->request);
+	tell(&event, ep->startup, false);
 	event.provider_data = (void *)(unsigned long)ep->announced_id;
-	event.private_data = srnic_frame_private(startup, &startup->request, &len);
-	event.private_data_len = len;
 	return srnic_listen_announce(ep->listen, &event);
 }
 

@@ -67,6 +67,8 @@ static enum core_conn_input input_of(enum srnic_over why)
 		return CORE_CONN_RESET;
 	case SRNIC_OVER_TERMINATED:
 		return CORE_CONN_TERMINATED;
+	case SRNIC_OVER_FAULT:
+		return CORE_CONN_FAULT;
 	case SRNIC_OVER_CLOSE:
 		return CORE_CONN_CLOSE;
 	case SRNIC_OVER_ABORT:
@@ -86,6 +88,8 @@ static enum core_conn_input told(const struct srnic_ep *ep)
 		return input_of(over - 1);
 	if (READ_ONCE(ep->killed))
 		return CORE_CONN_KILL;
+	if (READ_ONCE(ep->faulted) && ep->state == CORE_CONN_DRAINING)
+		return CORE_CONN_FAULT;
 	if (READ_ONCE(ep->hurry) && ep->state == CORE_CONN_DRAINING)
 		return CORE_CONN_ABORT;
 	return CORE_CONN_NOTHING;
@@ -181,8 +185,7 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 		srnic_frame_refusal(ep);
 		break;
 	case CORE_CONN_MAKE_TERMINATE:
-		srnic_count(ep->dev, SRNIC_TX_TERMINATES, 1);
-		srnic_frame_terminate(ep);
+		srnic_frame_error(ep);
 		break;
 	case CORE_CONN_PART:
 		srnic_ep_part(ep);

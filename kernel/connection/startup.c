@@ -122,14 +122,16 @@ static enum core_conn_input look_await_reply(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 	int ret = srnic_frame_receive(ep, true);
+	struct srnic_said said;
 
 	if (ret < 0)
 		return broken(ep, ret);
 	if (!ret)
 		return CORE_CONN_NOTHING;
-	if (startup->reply.reject)
+	srnic_frame_said(startup, true, &said);
+	if (said.rejects)
 		return CORE_CONN_REPLY_REJECTS;
-	core_mpa_conclude(&startup->request, &startup->reply, &startup->local, &startup->agreed);
+	srnic_frame_conclude(startup);
 	return startup->agreed.error ? CORE_CONN_REPLY_UNFIT : CORE_CONN_REPLY_ACCEPTS;
 }
 

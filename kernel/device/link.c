@@ -18,6 +18,7 @@
 
 #include "compat/compat.h"
 #include "connection/connect.h"
+#include "device/framing.h"
 #include "device/link.h"
 #include "memory/mr.h"
 #include "memory/place.h"
@@ -79,6 +80,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	if (!dev->stats)
 		goto free_device;
 	dev->index = index;
+	dev->framings = srnic_default_framings();
 	dev->crc = true;
 	dev->peer_timeout = SRNIC_PEER_TIMEOUT;
 	dev->netdev = netdev;

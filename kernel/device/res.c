@@ -86,6 +86,7 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
 	const struct srnic_qp *qp = to_srnic_qp(base);
 	const struct figure figures[] = {
 		{ "state", READ_ONCE(qp->state) },
+		{ "framing", READ_ONCE(qp->tx.core.params.framing) },
 		{ "ird", READ_ONCE(qp->ird) },
 		{ "ord", READ_ONCE(qp->ord) },
 		{ "sq_entries", qp->sq.ring.entries },

@@ -4,6 +4,9 @@
  */
 #include "device/stats.h"
 
+#define CHECK_PREFIX "rdmatcp_"
+#define CHECK(name) (SRNIC_RX_CHECKS + CORE_RDMATCP_##name - 1)
+
 static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_TX_OCTETS] = { .name = "tx_octets" },
 	[SRNIC_TX_FPDUS] = { .name = "tx_fpdus" },
@@ -16,7 +19,26 @@ static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_CONNECTS] = { .name = "connects" },
 	[SRNIC_STARTUP_FAILURES] = { .name = "startup_failures" },
 	[SRNIC_RESETS] = { .name = "resets" },
+	[CHECK(VERSION)] = { .name = CHECK_PREFIX "version" },
+	[CHECK(CONNECTION_ID)] = { .name = CHECK_PREFIX "connection_id" },
+	[CHECK(NUMBER)] = { .name = CHECK_PREFIX "number" },
+	[CHECK(BITS)] = { .name = CHECK_PREFIX "bits" },
+	[CHECK(LENGTH)] = { .name = CHECK_PREFIX "length" },
+	[CHECK(OFFSET)] = { .name = CHECK_PREFIX "offset" },
+	[CHECK(CONTROL)] = { .name = CHECK_PREFIX "control" },
+	[CHECK(CRC)] = { .name = CHECK_PREFIX "crc" },
+	[CHECK(BUFFER_ID)] = { .name = CHECK_PREFIX "buffer_id" },
+	[CHECK(BOUNDS)] = { .name = CHECK_PREFIX "bounds" },
+	[CHECK(ACCESS)] = { .name = CHECK_PREFIX "access" },
+	[CHECK(NO_BUFFER)] = { .name = CHECK_PREFIX "no_buffer" },
+	[CHECK(TOO_LONG)] = { .name = CHECK_PREFIX "too_long" },
+	[CHECK(LOCAL)] = { .name = CHECK_PREFIX "local" },
 };
+
+const char *srnic_check_name(enum core_rdmatcp_fault check)
+{
+	return descs[SRNIC_RX_CHECKS + check - 1].name + strlen(CHECK_PREFIX);
+}
 
 u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter)
 {

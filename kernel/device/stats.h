@@ -22,6 +22,8 @@
  * @SRNIC_CONNECTS: connections that reached full operation
  * @SRNIC_STARTUP_FAILURES: connections that failed before that; rejected ones do not count
  * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
+ * @SRNIC_RX_CHECKS: the first of one counter for each check of RDMA/TCP's segments: streams that
+ *	ended because of it. In the order of enum core_rdmatcp_fault
  * @SRNIC_COUNTERS: number of counters
  */
 enum srnic_counter {
@@ -36,7 +38,8 @@ enum srnic_counter {
 	SRNIC_CONNECTS,
 	SRNIC_STARTUP_FAILURES,
 	SRNIC_RESETS,
-	SRNIC_COUNTERS,
+	SRNIC_RX_CHECKS,
+	SRNIC_COUNTERS = SRNIC_RX_CHECKS + CORE_RDMATCP_FAULTS - 1,
 };
 
 struct srnic_stats {
@@ -48,6 +51,9 @@ static inline void srnic_count(struct srnic_dev *dev, enum srnic_counter counter
 {
 	this_cpu_add(dev->stats->count[counter], n);
 }
+
+/* "crc", "version" and so on, for messages. */
+const char *srnic_check_name(enum core_rdmatcp_fault check);
 
 /* The counter's value, summed over all CPUs. Any context. */
 u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter);

@@ -17,6 +17,7 @@
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
+#include "device/framing.h"
 #include "srnic.h"
 
 static struct srnic_dev *dev_of(struct device *dev)
@@ -87,7 +88,25 @@ static ssize_t peer_timeout_store(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RW(peer_timeout);
 
+static ssize_t framing_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", srnic_framings_name(READ_ONCE(dev_of(dev)->framings)));
+}
+
+static ssize_t framing_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t len)
+{
+	int framings = srnic_framings_of(buf);
+
+	if (framings < 0)
+		return framings;
+	srnic_set_framings(dev_of(dev), framings);
+	return len;
+}
+static DEVICE_ATTR_RW(framing);
+
 static struct attribute *attrs[] = {
+	&dev_attr_framing.attr,
 	&mpa_crc.attr.attr,
 	&mpa_markers.attr.attr,
 	&rdmap_swap.attr.attr,

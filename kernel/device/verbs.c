@@ -59,8 +59,8 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->hw_ver = HW_VERSION;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
-	attr->atomic_cap = IB_ATOMIC_GLOB;
-	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
+	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
+	attr->masked_atomic_cap = attr->atomic_cap;
 	limits(attr);
 	return 0;
 }
@@ -143,14 +143,17 @@ static int dealloc_pd(struct ib_pd *base, struct ib_udata *udata)
 
 static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
 {
+	const struct srnic_dev *dev = to_srnic_dev(base->device);
 	struct srnic_alloc_ucontext_resp resp = {
 		.abi_version = SRNIC_ABI_VERSION,
-		.device_id = to_srnic_dev(base->device)->index,
-		.features = SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC,
+		.device_id = dev->index,
+		.features = SRNIC_FEATURE_IMMEDIATE,
 	};
 
 	if (udata->outlen < sizeof(resp.abi_version))
 		return -EINVAL;
+	resp.features |= srnic_framing_allowed(dev, CORE_FRAMING_MPA) ? SRNIC_FEATURE_ATOMIC :
+									SRNIC_FEATURE_SEND_IMM;
 	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 }
 

@@ -183,7 +183,7 @@ bool srnic_test_is_open(struct socket *sock)
 
 u32 srnic_test_request(u8 *octets, const void *private, u32 len)
 {
-	const struct core_mpa_local local = {
+	const struct core_startup_local local = {
 		.ird = 1,
 		.ord = 1,
 		.max_ird = 1,

@@ -230,7 +230,7 @@ void srnic_qp_free_reads(struct srnic_qp *qp)
 	qp->outbound = NULL;
 }
 
-static int alloc_reads(struct srnic_qp *qp, const struct core_mpa_agreed *agreed)
+static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *agreed)
 {
 	struct mem_cgroup *payer;
 

@@ -18,6 +18,7 @@ enum srnic_over {
 	SRNIC_OVER_PEER_CLOSED,	/* FIN after the last byte was consumed */
 	SRNIC_OVER_RESET,	/* RST, timeout, any socket error */
 	SRNIC_OVER_TERMINATED,	/* a Terminate was sent or received: close gracefully */
+	SRNIC_OVER_FAULT,	/* an error without a message (RDMA/TCP): reset, though it drains */
 	SRNIC_OVER_ABORT,	/* modify_qp(ERROR, RESET), destroy_qp: startup ends, no drain */
 	SRNIC_OVER_CLOSE,	/* modify_qp(SQD): close gracefully */
 };
@@ -70,13 +71,13 @@ void srnic_qp_unclaim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
  * @owner: has claimed the QP
  * @sock: connected; full operation begins with its next byte. The owner shuts and releases it,
  *	after srnic_qp_stop()
- * @agreed: result of the startup frames
+ * @agreed: result of the startup frames, its framing included
  * @initiator: this end sent the Request
  */
 struct srnic_qp_start {
 	struct srnic_qp_owner *owner;
 	struct socket *sock;
-	struct core_mpa_agreed agreed;
+	struct core_startup_agreed agreed;
 	bool initiator;
 };
 

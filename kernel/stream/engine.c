@@ -155,12 +155,13 @@ static bool build_terminate(struct srnic_qp *qp)
 static enum engine_result send_terminate(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
+	bool mpa = tx->core.params.framing == CORE_FRAMING_MPA;
 
 	if (tx->term_pending && send_batch(qp, true) && !build_terminate(qp))
 		return ENGINE_RETRY;
 	if (!tx->term_pending && send_batch(qp, false)) {
 		srnic_qp_fail(qp);
-		srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
+		srnic_qp_over(qp, mpa ? SRNIC_OVER_TERMINATED : SRNIC_OVER_FAULT);
 		return ENGINE_IDLE;
 	}
 	if (time_before(jiffies, tx->term_deadline))
@@ -332,9 +333,12 @@ void srnic_tx_init(struct srnic_qp *qp)
 
 void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
-	const struct core_mpa_agreed *agreed = &start->agreed;
+	const struct core_startup_agreed *agreed = &start->agreed;
 	const struct core_tx_params params = {
 		.ctx = qp,
+		.framing = agreed->framing,
+		.connection_id = agreed->connection_id,
+		.first_msn = agreed->send_msn,
 		.ord = qp->ord,
 		.slot_size = qp->sq.ring.slot_size,
 		.kernel = !qp->user,
@@ -347,6 +351,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 
 	lockdep_assert_held(&qp->tx.mutex);
 	core_tx_init(&tx->core, &params);
+	WRITE_ONCE(qp->sq.rdmatcp, agreed->framing != CORE_FRAMING_MPA);
 	tx->validated = false;
 	tx->read_stall = false;
 	tx->term_pending = false;

@@ -277,7 +277,14 @@ static void release_hold(struct srnic_qp *qp)
 
 static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 {
+	enum core_rdmatcp_fault check = core_rx_fault(&qp->rx.core);
 	enum core_fault fault = core_terminate_fault(term);
+
+	if (check) {
+		ibdev_dbg(qp->base.device, "qp %u: a segment fails the check of its %s\n",
+			  qp->base.qp_num, srnic_check_name(check));
+		srnic_count(qp->dev, SRNIC_RX_CHECKS + check - 1, 1);
+	}
 
 	if (fault != CORE_FAULT_OWN)
 		srnic_count(qp->dev, SRNIC_RX_ERRORS, 1);
@@ -289,7 +296,7 @@ static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 static void deliver_error(struct srnic_qp *qp)
 {
 	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
-	u8 status = core_terminate_receive_status(term);
+	u8 status = core_rx_receive_status(&qp->rx.core);
 
 	release_hold(qp);	/* the segment at fault may be in a valid FPDU */
 	count_error(qp, term);
@@ -407,10 +414,13 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
+	bool mpa = start->agreed.framing == CORE_FRAMING_MPA;
 	struct core_rx_params params = {
 		.ctx = qp,
 		.pd = qp->pd,
-		.first_msn = CORE_FIRST_MSN,
+		.framing = start->agreed.framing,
+		.connection_id = start->agreed.connection_id,
+		.first_msn = mpa ? CORE_FIRST_MSN : start->agreed.recv_msn,
 		.crc = start->agreed.crc,
 		.markers = start->agreed.recv_markers,
 		.swaps = READ_ONCE(qp->dev->swap),

@@ -3,7 +3,7 @@
 # Runs every test of this folder (or those named), one after the other, and prints a summary.
 cd "$(dirname "$0")" || exit
 status=0
-ALL="rping.sh perftest.sh qperf.sh rcopy.sh pyverbs.sh examples.sh markers.sh lifecycle.sh local.sh semantics.sh consumer.sh nfs.sh
+ALL="rping.sh perftest.sh qperf.sh rcopy.sh pyverbs.sh examples.sh markers.sh rdmatcp.sh lifecycle.sh local.sh semantics.sh consumer.sh nfs.sh
 	startup.sh hostile.sh netem.sh gone.sh faults.sh chaos.sh capture.sh ipsec.sh siw.sh kunit.sh"
 for test in "${@:-$ALL}"; do
 	for name in $test; do

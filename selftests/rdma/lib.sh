@@ -41,6 +41,16 @@ devices_up() {
 		ns1 rdma link add srnic1 type srnic netdev veth1
 }
 
+# set_devices ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1, and checks it.
+set_devices() {
+	local n file
+	for n in 0 1; do
+		file=/sys/class/infiniband/srnic$n/$1
+		echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ] || return
+		set -- "$1" "${@:3}"
+	done
+}
+
 # srnic2, another device in sr0: both ends are on it, so data goes through lo.
 host_device_up() { # TYPE
 	ip -n sr0 link add dummy0 type dummy && ip -n sr0 addr add $HOST0/24 dev dummy0 &&

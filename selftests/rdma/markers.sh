@@ -8,16 +8,6 @@ COUNT=${COUNT:-200}
 SIZES=${SIZES:-1 500 65536}
 ITERS=${ITERS:-50}
 
-# set_devices ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1, and checks it.
-set_devices() {
-	local n file
-	for n in 0 1; do
-		file=/sys/class/infiniband/srnic$n/$1
-		echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ] || return
-		set -- "$1" "${@:3}"
-	done
-}
-
 # Every 508 octets of FPDUs need a marker of four: the data must get longer by just that.
 grows_by_markers() {
 	local plain marked

@@ -66,7 +66,9 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 	case SRNIC_OP_SWAP:
 		return IBV_WC_COMP_SWAP;
 	case SRNIC_OP_RECV:
-		return flags & SRNIC_CQE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+		return (flags & (SRNIC_CQE_WITH_IMM | SRNIC_CQE_OF_SEND)) == SRNIC_CQE_WITH_IMM
+			       ? IBV_WC_RECV_RDMA_WITH_IMM
+			       : IBV_WC_RECV;
 	default:
 		return IBV_WC_SEND;
 	}

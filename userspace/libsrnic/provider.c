@@ -398,6 +398,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	srnic_rq_init(&qp->rq, attr->cap.max_recv_wr, attr->cap.max_recv_sge);
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->features = to_context(ctx)->features;
+	qp->sq.imm_payload = qp->features & SRNIC_FEATURE_SEND_IMM;
 	srnic_qp_ex_init(qp);
 	vqp->comp_mask |= VERBS_QP_EX;
 	return &qp->base;

@@ -51,6 +51,7 @@ struct srnic_wq {
 	uint32_t limit;		/* requests that may be outstanding: at most ring.entries */
 	uint32_t max_sge;
 	uint32_t max_inline;	/* send queues: bytes */
+	bool imm_payload;	/* send queues: SRNIC_OP_IMM may have payload */
 	int batch_error;	/* between wr_start and wr_complete: the first error */
 };
 

@@ -141,8 +141,8 @@ void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)
 
 	if (!wqe)
 		return;
-	sq.batch_error = wqe->opcode == SRNIC_OP_IMM ? check_empty(num_sge, sge)
-						     : put_sges(sq, wqe, num_sge, sge);
+	sq.batch_error = must_be_empty(sq, wqe) ? check_empty(num_sge, sge)
+						: put_sges(sq, wqe, num_sge, sge);
 }
 
 void wr_set_sge(ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -159,7 +159,7 @@ void wr_set_inline_data_list(ibv_qp_ex *ex, size_t num, const ibv_data_buf *buf)
 
 	if (!wqe)
 		return;
-	if (wqe->opcode == SRNIC_OP_IMM) {
+	if (must_be_empty(sq, wqe)) {
 		sq.batch_error = check_empty(num, buf);
 		return;
 	}

@@ -64,7 +64,12 @@ inline int put_inline(const srnic_wq &sq, srnic_send_wqe *wqe, const void *data,
 }
 
 // RFC 7306 has no message with both payload and Immediate Data: a Send with Immediate Data is one
-// without payload.
+// without payload. RDMA/TCP has both.
+inline bool must_be_empty(const srnic_wq &sq, const srnic_send_wqe *wqe)
+{
+	return wqe->opcode == SRNIC_OP_IMM && !sq.imm_payload;
+}
+
 template <class Piece> int check_empty(size_t num, const Piece *pieces)
 {
 	for (size_t i = 0; i < num; i++)
@@ -77,7 +82,7 @@ template <class Piece> int check_empty(size_t num, const Piece *pieces)
 inline int put_payload(const srnic_wq &sq, srnic_send_wqe *wqe, unsigned int send_flags,
 		       size_t num_sge, const ibv_sge *sge)
 {
-	if (wqe->opcode == SRNIC_OP_IMM)
+	if (must_be_empty(sq, wqe))
 		return check_empty(num_sge, sge);
 	if (!(send_flags & IBV_SEND_INLINE))
 		return put_sges(sq, wqe, num_sge, sge);
