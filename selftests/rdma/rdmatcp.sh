@@ -33,6 +33,12 @@ operations() { # WORDS
 	grep -q '^# all cases' <<<"$out" && grep -q '^ok' <<<"$out" && ! grep -q '^not ok' <<<"$out"
 }
 
+# hostile/rdmatcp.cc; its TAP goes to the log.
+other_peer() {
+	ns0 hostile/build/rdmatcp "$IP0" "$IP1" /sys/class/infiniband/srnic1 \
+		nsenter --net=/run/netns/sr1 hostile/build/victim "$IP1" "$IP0"
+}
+
 atomic_cap() { [ "$(in_ns sr0 "ibv_devinfo -v -d srnic0" | awk '/atomic_cap/ {print $2}')" = "$1" ]; }
 
 refuses_atomics() { ! ITERS=5 perf ib_atomic_bw 8; }
@@ -67,6 +73,7 @@ check "without CRCs: rping" works
 check "without CRCs: the cases of RFC 5040 5.5" operations "RFC 5040 5.5"
 check "with CRCs that one end wants: rping" eval "set_devices mpa_crc 1 0 && works"
 check "no segment failed a check" [ "$(counter srnic0 rx_errors)$(counter srnic1 rx_errors)" = 00 ]
+check "a peer of our own that breaks every rule" other_peer
 check "a client of MPA is refused by a server of RDMA/TCP" refused mpa rdmatcp
 check "a client of RDMA/TCP is refused by a server of MPA" refused rdmatcp mpa
 check "a server of both" framed mpa any

@@ -101,13 +101,14 @@ static bool send_all(int fd, const u8 *data, size_t len, int flags = 0)
 	return true;
 }
 
-void Socket::send(const Octets &octets, Pace pace) const
+bool Socket::send(const Octets &octets, Pace pace) const
 {
 	size_t step = pace == Pace::octets ? 1 : octets.size();
 
 	for (size_t at = 0; at < octets.size(); at += step)
 		if (!send_all(fd, &octets[at], step))
-			return;
+			return false;
+	return true;
 }
 
 void Socket::send_urgent(const Octets &octets) const

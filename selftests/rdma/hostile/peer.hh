@@ -42,8 +42,9 @@ public:
 	static Socket listen(const std::string &host, unsigned port);
 	Socket accept(int window = 0) const;
 
-	// A peer that has closed is no failure: its answer is still to be read.
-	void send(const Octets &octets, Pace pace) const;
+	// False if the peer has closed meanwhile, which is no failure: its answer is still to be
+	// read.
+	bool send(const Octets &octets, Pace pace) const;
 	void send_urgent(const Octets &octets) const;	  // the last one is marked
 	Octets receive(size_t len, int ms = 10000) const; // exactly len, or a Failure
 	// Until the end of the stream, or a pause of so long.
