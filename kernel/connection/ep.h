@@ -172,9 +172,10 @@ void srnic_ep_unlock_put(struct srnic_ep *ep);
 void srnic_ep_get(struct srnic_ep *ep);
 void srnic_ep_put(struct srnic_ep *ep);
 /*
- * Ends the stream or the startup. Any context; idempotent: the first reason counts (a later ABORT
- * still hurries a graceful close). The ep's work does the rest: srnic_qp_stop(), the socket's
- * shutdown and release, and iw_cm's events, each at most once.
+ * Ends the stream or the startup. Any context; idempotent: the first reason counts, but a later
+ * ABORT still hurries a graceful close, and a later FAULT makes a reset of it. The ep's work does
+ * the rest: srnic_qp_stop(), the socket's shutdown and release, and iw_cm's events, each at most
+ * once.
  */
 void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
 /* Queues the ep's work. Any context; the caller holds a reference. */

@@ -9,7 +9,7 @@
 
 /* ---- our messages ---- */
 
-static_assert(CORE_HELLO_MAX_PRIVATE >= U8_MAX);
+static_assert(CORE_HELLO_MAX_PRIVATE == U8_MAX);	/* iw_cm's limit */
 
 static void lay_out(struct srnic_startup *startup, const struct core_hello *hello,
 		    const void *private)
@@ -52,7 +52,7 @@ static void lay_out_refusal(struct srnic_ep *ep)
 	respond(ep->startup, true, ep->startup->refusal, ep->startup->refusal_len);
 }
 
-/* There is no message for errors. */
+/* There is no message for errors: nothing is laid out. */
 static void lay_out_error(struct srnic_ep *ep)
 {
 	ep->startup->out_len = 0;
@@ -83,7 +83,7 @@ static int receive(struct srnic_ep *ep, bool reply)
 	if (ret <= 0)
 		return ret;
 	if (core_hello_parse(startup->in, len, hello, &startup->hello.private_data) ||
-	    !may_be(hello->kind, reply) || hello->private_len > U8_MAX)
+	    !may_be(hello->kind, reply))
 		return -EPROTO;
 	return 1;
 }

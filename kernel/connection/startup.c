@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The MPA startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): inputs and
+ * The startup phase of a connection, both roles (RFC 5044 7.1.2, RFC 6581 6 to 10): inputs and
  * time limits of the states before OPERATION. The core decides what a frame means and what follows.
  */
 #include <linux/moduleparam.h>
@@ -113,6 +113,8 @@ static enum core_conn_input look_sending(struct srnic_ep *ep)
 {
 	int ret = srnic_frame_send(ep);
 
+	if (!ep->startup->out_len)	/* no message for it: reset */
+		return broken(ep, -EPROTO);
 	if (ret < 0)
 		return broken(ep, ret);
 	return ret ? CORE_CONN_FRAME_SENT : CORE_CONN_NOTHING;

@@ -48,7 +48,10 @@ static enum core_conn_input look_draining(struct srnic_ep *ep)
 		return CORE_CONN_TCP_CLOSED;
 	if (srnic_sock_peer_gone(ep->sock) && !ep->peer_closed)
 		return CORE_CONN_PEER_CLOSED;
-	return srnic_qp_closed(ep->qp, &ep->owner) ? CORE_CONN_DRAINED : CORE_CONN_NOTHING;
+	if (!srnic_qp_closed(ep->qp, &ep->owner))
+		return CORE_CONN_NOTHING;
+	/* A fault that has closed it was told before: both with tx.mutex held. */
+	return READ_ONCE(ep->faulted) ? CORE_CONN_FAULT : CORE_CONN_DRAINED;
 }
 
 static enum core_conn_input look_linger(struct srnic_ep *ep)

@@ -129,7 +129,7 @@ u32 core_mpa_mulpdu(u32 emss, bool markers);
 /* ---- Connections, first SYN to last FIN (RFC 5044 7, RFC 5041 6.2, RFC 5040 6.2) ---- */
 
 /*
- * States of a connection. States before OPERATION are the MPA startup phase. core/connection.cc has
+ * States of a connection. States before OPERATION are the startup phase. core/connection.cc has
  * the table of transitions.
  */
 enum core_conn_state {
@@ -156,7 +156,7 @@ enum core_conn_input {
 	CORE_CONN_REQUEST,		/* a valid Request is complete */
 	CORE_CONN_REPLY_ACCEPTS,	/* a valid Reply is complete, and the two ends agree */
 	CORE_CONN_REPLY_REJECTS,
-	CORE_CONN_REPLY_UNFIT,		/* accepts, but core_mpa_conclude() found an error */
+	CORE_CONN_REPLY_UNFIT,		/* accepts, but the two ends cannot agree */
 	CORE_CONN_BROKEN,		/* during startup: FIN, reset, invalid frame, no memory */
 	CORE_CONN_TCP_CLOSED,		/* both FINs are acked, or there was a reset */
 	CORE_CONN_TIMEOUT,		/* the time of core_conn_limit_of() is over */
@@ -203,7 +203,7 @@ enum core_conn_action {
 	CORE_CONN_TELL_NOT_ESTABLISHED,	/* ESTABLISHED, status */
 	CORE_CONN_TELL_CLOSED,		/* CLOSE, status */
 	CORE_CONN_MAKE_REFUSAL,		/* lay out a Reply that rejects */
-	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate */
+	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate, if the framing has one */
 	CORE_CONN_PART,			/* release the consumer's objects: no event follows */
 	CORE_CONN_SHUT,			/* close TCP's half connection: FIN */
 	CORE_CONN_RELEASE,		/* release the socket: resets an open connection */

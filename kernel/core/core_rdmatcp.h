@@ -61,8 +61,8 @@ struct core_segment {
 enum core_framing core_framing_of(u8 first);
 
 #define CORE_HELLO_HEAD		24	/* octets that tell its length */
-#define CORE_HELLO_MAX_PRIVATE	512
-#define CORE_HELLO_MAX		(CORE_HELLO_HEAD + 255 * 4 + CORE_HELLO_MAX_PRIVATE + 4)
+#define CORE_HELLO_MAX_PRIVATE	255
+#define CORE_HELLO_MAX		(CORE_HELLO_HEAD + 255 * 4 + 256 + 4)	/* padded, with a CRC */
 
 enum core_hello_kind {
 	CORE_HELLO_CONNECT = 1,		/* the initiator's */

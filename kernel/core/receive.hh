@@ -75,7 +75,8 @@ public:
 
 	// May this segment's payload be placed? place() says where.
 	Verdict begin_write(const Segment &segment);
-	Verdict begin_read_response(const Segment &segment);
+	// may_end_later: a segment without payload may follow the last octet.
+	Verdict begin_read_response(const Segment &segment, bool may_end_later = false);
 	// first: the first segment of this stream.
 	Verdict begin_send(const Segment &segment, bool first);
 	// The request itself comes later: len octets after the header.
@@ -148,10 +149,11 @@ inline Verdict MessageReceiver::begin_write(const Segment &segment)
 }
 
 // RFC 5040 5.2.2.
-inline Verdict MessageReceiver::begin_read_response(const Segment &segment)
+inline Verdict MessageReceiver::begin_read_response(const Segment &segment, bool may_end_later)
 {
 	Verdict verdict = Verdict::good;
 	core_read_sink sink;
+	bool whole;
 
 	if (!core_host_read_sink(ctx, &sink) || sink.atomic) [[unlikely]]
 		return segment.length ? Verdict::stag_invalid : Verdict::no_read;
@@ -159,7 +161,8 @@ inline Verdict MessageReceiver::begin_read_response(const Segment &segment)
 		verdict = check_sink(sink, segment);
 	if (verdict != Verdict::good) [[unlikely]]
 		return verdict;
-	if (segment.last != (sink.placed + segment.length == sink.length)) [[unlikely]]
+	whole = sink.placed + segment.length == sink.length;
+	if (segment.last != whole && (segment.last || !may_end_later)) [[unlikely]]
 		return Verdict::wrong_end;
 	where = {CORE_PLACE_READ, sink.stag, sink.placed};
 	return Verdict::good;

@@ -12,9 +12,9 @@
 /**
  * enum srnic_counter - counters of a device
  * @SRNIC_TX_OCTETS: bytes given to TCP by connections in full operation
- * @SRNIC_TX_FPDUS: FPDUs sent
+ * @SRNIC_TX_FPDUS: FPDUs sent, or RDMA/TCP's segments
  * @SRNIC_RX_OCTETS: bytes taken from TCP by connections in full operation
- * @SRNIC_RX_FPDUS: FPDUs received whole and with a good CRC, if CRCs are on
+ * @SRNIC_RX_FPDUS: FPDUs or segments received whole and with a good CRC, if CRCs are on
  * @SRNIC_RX_CRC_ERRORS: streams that ended because an FPDU had a wrong CRC
  * @SRNIC_RX_ERRORS: streams that this end ended because the peer broke a rule, CRC errors included
  * @SRNIC_TX_TERMINATES: Terminate messages begun

@@ -2,6 +2,8 @@
 /*
  * Administrator's settings in /sys/class/infiniband/NAME/, for connections made from now on.
  *
+ * framing (default mpa): how the stream is framed (framing.c).
+ *
  * mpa_crc (default 1): 0 asks to go without CRCs. A connection does so only if both ends ask (RFC
  * 5044 4.4, 7.1.1).
  *

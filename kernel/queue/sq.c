@@ -302,8 +302,8 @@ static void fill_immediate(struct srnic_send_wqe *wqe, const struct ib_send_wr *
 	wqe->imm_inv = 0;
 }
 
-/* RFC 7306 has no message with both payload and Immediate Data: nothing of a list is left. */
-static int drop_empty_list(const struct ib_send_wr *wr)
+/* RFC 7306 has no message with both payload and Immediate Data. */
+static int check_empty(const struct ib_send_wr *wr)
 {
 	for (int i = 0; i < wr->num_sge; i++)
 		if (wr->sg_list[i].length)
@@ -362,7 +362,7 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 	if (core_operation_of(opcode)->immediate)
 		fill_immediate(wqe, wr);
 	if (opcode == SRNIC_OP_IMM && !READ_ONCE(sq->rdmatcp))
-		return drop_empty_list(wr);
+		return check_empty(wr);
 	if (core_operation_of(opcode)->handler == CORE_HANDLE_ATOMIC) {
 		if (READ_ONCE(sq->rdmatcp))
 			return -EOPNOTSUPP;

@@ -29,7 +29,8 @@ enum srnic_over {
  * @put: drops a reference. Any context
  * @over: the stream is over or is to end. Any context, possibly with the socket locked or tx.mutex
  *	held, so it only records the reason and queues work, which calls srnic_qp_stop(). May be
- *	called again: the first reason counts, but a later ABORT still hurries a graceful close.
+ *	called again: the first reason counts, but a later ABORT still hurries a graceful close,
+ *	and a later FAULT makes a reset of it.
  *	Before srnic_qp_start() only ABORT is passed: the QP can no longer be started
  */
 struct srnic_qp_owner_ops {

@@ -148,20 +148,30 @@ static bool build_terminate(struct srnic_qp *qp)
 	return true;
 }
 
+/* What there is no message for is told by a reset, for which the batch need not be sent first. */
+static enum engine_result reset_peer(struct srnic_qp *qp)
+{
+	qp->tx.term_pending = false;
+	srnic_qp_fail(qp);
+	srnic_qp_over(qp, SRNIC_OVER_FAULT);
+	return ENGINE_IDLE;
+}
+
 /*
  * TERMINATING: sends the rest of the batch and the Terminate (RFC 5040 5.4), then has the LLP
- * closed gracefully (6.2.1).
+ * closed gracefully (6.2.1). RDMA/TCP has no Terminate.
  */
 static enum engine_result send_terminate(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
-	bool mpa = tx->core.params.framing == CORE_FRAMING_MPA;
 
+	if (tx->core.params.framing != CORE_FRAMING_MPA)
+		return reset_peer(qp);
 	if (tx->term_pending && send_batch(qp, true) && !build_terminate(qp))
 		return ENGINE_RETRY;
 	if (!tx->term_pending && send_batch(qp, false)) {
 		srnic_qp_fail(qp);
-		srnic_qp_over(qp, mpa ? SRNIC_OVER_TERMINATED : SRNIC_OVER_FAULT);
+		srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
 		return ENGINE_IDLE;
 	}
 	if (time_before(jiffies, tx->term_deadline))

@@ -22,7 +22,7 @@ struct srnic_qp_start;
 /*
  * IDLE		no connection yet; receives may be posted
  * RTS		connected
- * TERMINATING	this end found an error: the engine still has a Terminate to send
+ * TERMINATING	this end found an error: the engine still has a Terminate to send, or to reset
  * ERROR	the stream is over; requests are flushed
  */
 enum srnic_qp_state {

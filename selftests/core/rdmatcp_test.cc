@@ -241,6 +241,22 @@ TEST(RdmatcpReceive, ReservedBitsAndPaddingAreIgnored)
 	in_all_pieces(all, [](End &end) { want_events(end, {CORE_RX_SEND}); });
 }
 
+// Any message may be ended by a segment without payload.
+TEST(RdmatcpReceive, EmptyLastSegments)
+{
+	const Bytes data = payload(50);
+	const Bytes all = a_send(payload(9), first, begin_bit) + a_send({}, first, end_bit, 9) +
+			  a_write_of(base, payload(8), first + 1, begin_bit, 8) +
+			  a_write_of(base + 8, {}, first + 1, end_bit, 8) +
+			  a_response(31, 0, data, begin_bit) + a_response(31, 50, {}, end_bit);
+
+	in_all_pieces(all, [&](End &end) {
+		want_events(end, {CORE_RX_SEND, CORE_RX_WRITE, CORE_RX_READ_RESPONSE});
+		EXPECT_EQ(end.deliveries[2].data, data);
+		EXPECT_EQ(memory(end, base, 8), payload(8));
+	});
+}
+
 TEST(RdmatcpReceive, MessagesWithoutOctets)
 {
 	const Bytes all = a_send({}) + a_write_of(1, {}, first + 1) + a_read(first + 2, 1, 0);
@@ -443,7 +459,16 @@ INSTANTIATE_TEST_SUITE_P(
 		      CORE_RDMATCP_LENGTH},
 		Wrong{"EndsEarly", with(a_write(), [](auto &w) { w.rdma_length = 9; }),
 		      CORE_RDMATCP_LENGTH},
-		Wrong{"DoesNotEnd", with(a_write(), [](auto &w) { w.bits = begin_bit; }),
+		Wrong{"MoreThanItSaysLater",
+		      two_of_a_write([](auto &w) {
+			      w.rdma_length = 16;
+			      w.bits = 0;
+		      }) + Bytes(with(a_write(8),
+				      [](auto &w) {
+					      w.offset += 16;
+					      w.bits = end_bit;
+					      w.rdma_length = 16;
+				      })),
 		      CORE_RDMATCP_LENGTH},
 		Wrong{"AnotherBuffer", two_of_a_write([](auto &w) { w.id = 0x99; }),
 		      CORE_RDMATCP_BUFFER_ID},
@@ -486,8 +511,10 @@ INSTANTIATE_TEST_SUITE_P(
 		Wrong{"ResponseToTheSecond", a_response(32, 0, {}, both_bits), CORE_RDMATCP_NUMBER},
 		Wrong{"ResponseTooShort", a_response(31, 0, payload(49), both_bits),
 		      CORE_RDMATCP_LENGTH},
-		Wrong{"ResponseDoesNotEnd", a_response(31, 0, payload(50), begin_bit),
-		      CORE_RDMATCP_LENGTH},
+		Wrong{"ResponseTooLongLater",
+		      a_response(31, 0, payload(50), begin_bit) +
+			      a_response(31, 50, payload(1), end_bit),
+		      CORE_RDMATCP_BOUNDS},
 		Wrong{"ResponseTooLong", a_response(31, 0, payload(51), both_bits),
 		      CORE_RDMATCP_BOUNDS},
 		Wrong{"ResponseDoesNotBegin", a_response(31, 0, payload(50), end_bit),

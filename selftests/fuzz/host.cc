@@ -271,6 +271,14 @@ static u64 extent(const Octets &stream, size_t start, bool markers)
 	return at - start;
 }
 
+// The length of the RDMA/TCP segment that starts here, or of the shortest one if it announces less.
+static u64 extent_of_segment(const Octets &stream, size_t at)
+{
+	if (stream.size() < at + 4)
+		return ~0u;
+	return (std::max<u64>(stream[at + 2] << 8 | stream[at + 3], 24) + 3) / 4 * 4 + 4;
+}
+
 // In a buffer of its exact size, for the sanitizer.
 static bool in_its_buffer(const core_rx &rx, const core_rx_step &step)
 {
@@ -303,7 +311,9 @@ void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 		// these announce.
 		if (core_rx_fpdus(rx.get()) != ended || done == 0) {
 			ended = core_rx_fpdus(rx.get());
-			room = extent(stream, done, params.markers);
+			room = params.framing == CORE_FRAMING_MPA
+				       ? extent(stream, done, params.markers)
+				       : extent_of_segment(stream, done);
 		}
 		REQUIRE(step.want > 0 && step.want <= room);
 		room -= n;

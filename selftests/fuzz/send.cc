@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The send scheduler and transmit framing, in any order of events: every FPDU has its announced
-// length and is complete, two tagged messages never mix, reads stay within the ORD, a held
-// responder sends nothing, and nothing follows a refusal or Terminate.
+// The send scheduler and either transmit framing, in any order of events: every FPDU or segment has
+// its announced length and is complete, with MPA two tagged messages never mix and a held responder
+// sends nothing, reads stay within the ORD, and nothing follows a refusal or Terminate.
 #include "send_host.hh"
 
 namespace {
@@ -11,10 +11,10 @@ constexpr u32 ord = 2;
 struct End {
 	SendHost host;
 	core_tx tx;
-	bool initiator, over = false;
+	bool initiator, mpa, over = false;
 	u8 tagged_open = CORE_MSG_NONE; // the unfinished tagged message
 
-	End(Input input, u8 how) : host{input}, initiator(how & 1)
+	End(Input input, u8 how) : host{input}, initiator(how & 1), mpa(input.octet() % 4)
 	{
 		core_tx_params params{};
 
@@ -25,7 +25,8 @@ struct End {
 		params.crc = how & 4;
 		params.markers = how & 8;
 		params.initiator = initiator;
-		params.rtr = initiator ? 1 << (how >> 4) % 3 & (how >> 6 ? 7 : 0) : 0;
+		params.rtr = initiator && mpa ? 1 << (how >> 4) % 3 & (how >> 6 ? 7 : 0) : 0;
+		params.framing = mpa ? CORE_FRAMING_MPA : CORE_FRAMING_RDMATCP;
 		core_tx_init(&tx, &params);
 		core_tx_set_emss(&tx, 600);
 	}
@@ -34,8 +35,8 @@ struct End {
 	{
 		bool tagged = msg.opcode == CORE_MSG_WRITE || msg.opcode == CORE_MSG_READ_RESPONSE;
 
-		REQUIRE(initiator || host.validated);
-		if (!tagged)
+		REQUIRE(initiator || host.validated || !mpa);
+		if (!tagged || !mpa)
 			return;
 		REQUIRE(tagged_open == CORE_MSG_NONE || tagged_open == msg.opcode);
 		tagged_open = msg.done ? u8{CORE_MSG_NONE} : msg.opcode;
@@ -80,7 +81,7 @@ struct End {
 		term.ddp_header_len = 18;
 		len = core_tx_terminate(&tx, &term);
 		over = host.terminating = true;
-		REQUIRE(!len == (!initiator && !host.validated));
+		REQUIRE(!len == (!mpa || (!initiator && !host.validated)));
 		tagged_open = CORE_MSG_NONE;
 		if (len)
 			build(len, ~0u);

@@ -2,10 +2,11 @@
 // RDMA/TCP segments for tests, built from the figures of draft-williams-rdmatcp-00 and
 // Documentation/rdmatcp.rst without the code under test. Every field can hold any value.
 //
-// Octets: a vector of octets that operator+ joins.
+// Octets: any vector of octets.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 namespace rdmatcp_wire {
@@ -23,6 +24,15 @@ template <class Octets> Octets number(std::uint64_t value, unsigned octets)
 
 	while (octets--)
 		out.push_back(static_cast<std::uint8_t>(value >> (8 * octets)));
+	return out;
+}
+
+template <class Octets> Octets joined(std::initializer_list<Octets> pieces)
+{
+	Octets out;
+
+	for (const Octets &piece : pieces)
+		out.insert(out.end(), piece.begin(), piece.end());
 	return out;
 }
 
@@ -48,7 +58,7 @@ template <class Octets> Octets crc32(const Octets &data)
 // Control data: the control word, and the words of its flags.
 template <class Octets> Octets control(std::uint16_t flags, const Octets &words = {})
 {
-	return Octets{1, 0} + number<Octets>(flags, 2) + words;
+	return joined<Octets>({Octets{1, 0}, number<Octets>(flags, 2), words});
 }
 
 template <class Octets> struct Segment { // figures 3.1 to 3.3
@@ -75,19 +85,21 @@ template <class Octets> struct Segment { // figures 3.1 to 3.3
 			(has_buffer() ? 32 : 24) + static_cast<long>(control.size() + data.size()) +
 			length_more);
 
-		return Octets{version, static_cast<std::uint8_t>(reserved << 4 | bits | type)} +
-		       big(length, 2) + big(connection, 8) + big(number, 4) + big(order, 2) +
-		       Octets{reserved, static_cast<std::uint8_t>(control.size() / 4)} +
-		       (has_buffer() ? big(id, 4) + big(offset, 4) + big(rdma_length, 4)
-				     : big(offset, 4));
+		return joined<Octets>(
+			{Octets{version, static_cast<std::uint8_t>(reserved << 4 | bits | type)},
+			 big(length, 2), big(connection, 8), big(number, 4), big(order, 2),
+			 Octets{reserved, static_cast<std::uint8_t>(control.size() / 4)},
+			 has_buffer()
+				 ? joined<Octets>({big(id, 4), big(offset, 4), big(rdma_length, 4)})
+				 : big(offset, 4)});
 	}
 	operator Octets() const
 	{
-		Octets covered = header() + control + data;
+		Octets covered = joined<Octets>({header(), control, data});
 
 		while (covered.size() % 4)
 			covered.push_back(pad);
-		return covered + crc32(covered);
+		return joined<Octets>({covered, crc32(covered)});
 	}
 };
 

@@ -76,8 +76,8 @@ static_assert(wire_len(24) == 28 && wire_len(25) == 32 && wire_len(27) == 32);
 // 5: the length has 16 bits. A whole number of words, so that only a message's end is padded.
 constexpr u32 max_length = 0xfffc;
 
-// The order field (3.4): everything that came before is processed first. An in-order receiver
-// complies with any value.
+// The order field (3.4): everything that came before is processed first, where a Read Request
+// counts as processed once it is accepted. An in-order receiver complies with any value.
 constexpr u16 in_order = 0;
 
 // ---- Control data ----

@@ -206,7 +206,7 @@ core_rdmatcp_fault SegmentReceiver::check_write() const
 	if (buffer_offset() != open.to)
 		return CORE_RDMATCP_OFFSET;
 	if (header().rdma_length.host() != open.length || payload() > open.length - open.done ||
-	    last() != (payload() == open.length - open.done))
+	    (last() && payload() != open.length - open.done))
 		return CORE_RDMATCP_LENGTH;
 	return CORE_RDMATCP_FINE;
 }
@@ -280,7 +280,7 @@ core_rdmatcp_fault SegmentReceiver::begin_read_response()
 	answered = last() ? 0 : answered + payload();
 	response.stag = sink.stag;
 	response.to = sink.to + data_offset();
-	return fault_of(messages.begin_read_response(response));
+	return fault_of(messages.begin_read_response(response, true));
 }
 
 core_rdmatcp_fault SegmentReceiver::begin()

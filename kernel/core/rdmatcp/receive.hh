@@ -17,7 +17,6 @@ class SegmentReceiver {
 public:
 	MessageReceiver messages;
 
-	// connection_id: of all segments. first: the number of the peer's first message.
 	void start(const core_rx_params &params);
 	core_rx_step next();
 	// n octets (1..want of the last step) were taken, or were placed.

@@ -362,8 +362,20 @@ std::vector<Row> write_rows()
 		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = 9; })},
 		{"3.4: the RDMA Length is that of the message: all ones", "length",
 		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = ~u32{0}; })},
-		{"3.4: the message ends with its last octet", "length",
-		 a_write("both", 0, 8, [](Seg &s) { s.bits = begin_bit; })},
+		{"4: a Write is ended by a segment without payload",
+		 nullptr,
+		 [](const Scene &s) -> Octets {
+			 Seg one = s.write("both", 0, 8), two = s.write("both", 8, 0);
+
+			 one.bits = begin_bit;
+			 two.bits = end_bit;
+			 two.rdma_length = 8;
+			 return Octets(one) + two;
+		 },
+		 {},
+		 0,
+		 0,
+		 8},
 		{"3.4: the Buffer ID is constant",
 		 "buffer_id",
 		 two_writes([](Seg &s) { s.id ^= 1; }),
