@@ -73,6 +73,7 @@ check "without CRCs: rping" works
 check "without CRCs: the cases of RFC 5040 5.5" operations "RFC 5040 5.5"
 check "with CRCs that one end wants: rping" eval "set_devices mpa_crc 1 0 && works"
 check "no segment failed a check" [ "$(counter srnic0 rx_errors)$(counter srnic1 rx_errors)" = 00 ]
+check "with CRCs: both devices" set_devices mpa_crc 1 1
 check "a peer of our own that breaks every rule" other_peer
 check "a client of MPA is refused by a server of RDMA/TCP" refused mpa rdmatcp
 check "a client of RDMA/TCP is refused by a server of MPA" refused rdmatcp mpa
