@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # The framing of RDMA/TCP (Documentation/rdmatcp.rst): programs that know nothing of it work over it, ends with different
 # framings refuse each other in time, and a device that allows both accepts both.
-cd "$(dirname "$0")" && . ./lib.sh
+cd "$(dirname "$0")" && . ./lib.sh && . capture/tshark.sh
 
 COUNT=${COUNT:-200}
 SIZES=${SIZES:-1 65536}
 ITERS=${ITERS:-50}
 SEMANTICS=$PWD/semantics/build/semantics
+DISSECTOR=$PWD/capture/build/rdmatcp.lua
+WIRE=$LOGS/wire
 
 built_or_skip "$SEMANTICS"
 
@@ -39,6 +41,70 @@ other_peer() {
 		nsenter --net=/run/netns/sr1 hostile/build/victim "$IP1" "$IP0"
 }
 
+# ---- Wireshark, with the dissector in Documentation/wireshark ----
+
+every_message() {
+	rping_between sr1 sr0 "$IP1" 10 5000 && ITERS=5 perf ib_write_bw 3000 --write_with_imm &&
+		operations "a Send with solicited event"
+}
+
+# Not as root: then tshark runs no scripts.
+dissect() { # FILE OPTION...
+	HOME=/nonexistent setpriv --reuid=65534 --regid=65534 --clear-groups \
+		tshark -X "lua_script:$DISSECTOR" -r - "${@:2}" <"$1" 2>&1
+}
+
+FIELDS="tcp.len rdmatcp.length rdmatcp.type rdmatcp.startup.kind rdmatcp.control.immediate rdmatcp.control.solicited
+	rdmatcp.crc.status"
+
+# WIRE.pcap, and its fields: a line for each packet with data, a list in each column.
+captures() {
+	local options=() field
+	for field in $FIELDS; do
+		options+=(-e "$field")
+	done
+	captured "$WIRE.pcap" sr1 veth1 every_message &&
+		dissect "$WIRE.pcap" -Y 'tcp.len > 0' -T fields "${options[@]}" >"$WIRE.fields" &&
+		dissect "$WIRE.pcap" -V >"$WIRE.verbose"
+}
+
+# How often a field has a value that matches.
+dissected() { # FIELD VALUE
+	local column
+	column=$(tr -s ' \t' '\n' <<<"$FIELDS" | grep -nx "$1" | cut -d : -f 1)
+	cut -f "$column" "$WIRE.fields" | tr ',' '\n' | grep -ciE "^($2)\$"
+}
+
+# Each kind: at least as many as rping, perftest and the case of semantics/ need.
+knows_all_messages() {
+	local field value many is
+	while read -r field value many; do
+		is=$(dissected "$field" "$value")
+		echo "$field $value: $is, want $many"
+		[ "$is" -ge "$many" ] || return
+	done <<-'END'
+		rdmatcp.type 0 20
+		rdmatcp.type 1 20
+		rdmatcp.type 2 10
+		rdmatcp.type 3 10
+		rdmatcp.startup.kind 1 3
+		rdmatcp.startup.kind 2 3
+		rdmatcp.control.immediate [0-9a-f]{16} 5
+		rdmatcp.control.solicited 1|true 1
+		rdmatcp.crc.status good 60
+	END
+}
+
+# No CRC is bad, nothing malformed, and segments account for every octet.
+dissects_everything() {
+	local octets found
+	octets=$(cut -f 1 "$WIRE.fields" | awk '{n += $1} END {print n}')
+	found=$(cut -f 2 "$WIRE.fields" | tr ',' '\n' | awk 'NF {n += int(($1 + 3) / 4) * 4 + 4} END {print n}')
+	echo "$octets octets on TCP, $found in segments"
+	[ "$octets" = "$found" ] && [ "$(dissected rdmatcp.crc.status bad)" = 0 ] &&
+		! grep -iE 'malformed|lua error' "$WIRE.verbose"
+}
+
 atomic_cap() { [ "$(in_ns sr0 "ibv_devinfo -v -d srnic0" | awk '/atomic_cap/ {print $2}')" = "$1" ]; }
 
 refuses_atomics() { ! ITERS=5 perf ib_atomic_bw 8; }
@@ -68,6 +134,9 @@ done
 check "Immediate Data with Solicited Event" operations "Immediate Data with Solicited"
 check "no device claims atomic operations" atomic_cap ATOMIC_NONE
 check "atomic operations are refused" refuses_atomics
+check "a capture of every kind of message" undisturbed captures
+check "Wireshark's dissector knows all of them" knows_all_messages
+check "Wireshark's dissector accounts for every octet, and every CRC is good" dissects_everything
 check "without CRCs: both devices" set_devices mpa_crc 0 0
 check "without CRCs: rping" works
 check "without CRCs: the cases of RFC 5040 5.5" operations "RFC 5040 5.5"
