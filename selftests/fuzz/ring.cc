@@ -68,10 +68,10 @@ void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 
 	REQUIRE((wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR) || extension);
 	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || extension);
-	REQUIRE(wqe->opcode != SRNIC_OP_IMM || (!wqe->num_sge && !length));
 	REQUIRE(!(wqe->flags & ~15));
 	if (wqe->flags & SRNIC_WQE_INLINE) {
-		REQUIRE(wqe->opcode < SRNIC_OP_READ || wqe->opcode == SRNIC_OP_WRITE_IMM);
+		REQUIRE(wqe->opcode < SRNIC_OP_READ || wqe->opcode == SRNIC_OP_WRITE_IMM ||
+			wqe->opcode == SRNIC_OP_IMM);
 		REQUIRE(!wqe->num_sge);
 		REQUIRE(length == wqe->inline_len && length <= SRNIC_MAX_INLINE &&
 			sizeof(*wqe) + length <= slot_size);

@@ -18,6 +18,7 @@ struct End {
 	{
 		core_tx_params params{};
 
+		host.mpa = mpa;
 		params.ctx = &host;
 		params.ord = ord;
 		params.slot_size = sizeof(host.slot);

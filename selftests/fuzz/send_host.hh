@@ -8,7 +8,7 @@
 
 struct SendHost {
 	Input input;
-	bool validated = false, terminating = false, queue_empty = true;
+	bool mpa = true, validated = false, terminating = false, queue_empty = true;
 	u64 slot[(sizeof(srnic_send_wqe) + SRNIC_MAX_INLINE) / 8] = {};
 	u32 taken = 0, built = 0, reads = 0, asked = 0, answered = 0;
 
