@@ -4,7 +4,13 @@
  * peer's to its last byte and not beyond, and finds out which framing an initiator speaks. Their
  * contents are mpa.c's and hello.c's.
  */
+#include <linux/moduleparam.h>
+
 #include "connection/ep.h"
+
+static unsigned int mpa_revision = 2;
+module_param(mpa_revision, uint, 0644);
+MODULE_PARM_DESC(mpa_revision, "MPA revision of Requests: 2, or 1 for peers that know no other");
 
 static const struct srnic_frame_ops *const framings[] = {
 	[CORE_FRAMING_MPA] = &srnic_mpa_ops,
@@ -22,6 +28,9 @@ void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param
 		.max_ird = SRNIC_MAX_IRD,
 		.crc = READ_ONCE(ep->dev->crc),
 		.markers = READ_ONCE(ep->dev->markers),
+		.revision = READ_ONCE(mpa_revision) == 1 ? 1 : 2,
+		.p2p = true,
+		.rtr = CORE_RTR_ALL,
 	};
 }
 

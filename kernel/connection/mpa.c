@@ -3,23 +3,10 @@
  * The MPA startup frames of a connection (RFC 5044 7.1.1, RFC 6581 6 to 9): lays out ours as the
  * core decides, and decodes the peer's.
  */
-#include <linux/moduleparam.h>
-
 #include "connection/ep.h"
 #include "device/stats.h"
 
-static unsigned int mpa_revision = 2;
-module_param(mpa_revision, uint, 0644);
-MODULE_PARM_DESC(mpa_revision, "MPA revision of Requests: 2, or 1 for peers that know no other");
-
 /* ---- our frames ---- */
-
-static void set_local(struct srnic_startup *startup)
-{
-	startup->local.revision = READ_ONCE(mpa_revision) == 1 ? 1 : 2;
-	startup->local.p2p = true;
-	startup->local.rtr = CORE_RTR_ALL;
-}
 
 static bool fits(u32 private_len, bool enhanced)
 {
@@ -42,7 +29,6 @@ static int lay_out_request(struct srnic_ep *ep, const struct iw_cm_conn_param *p
 	struct srnic_startup *startup = ep->startup;
 	u32 len = param->private_data_len;
 
-	set_local(startup);
 	if (!fits(len, startup->local.revision == 2))
 		return -EINVAL;
 	core_mpa_request(&startup->local, len, &startup->mpa.request);
@@ -55,7 +41,6 @@ static int lay_out_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *par
 	struct srnic_startup *startup = ep->startup;
 	u32 len = param->private_data_len;
 
-	set_local(startup);
 	if (!fits(len, startup->mpa.request.enhanced))
 		return -EINVAL;
 	core_mpa_respond(&startup->mpa.request, &startup->local, false, len, &startup->mpa.reply,
@@ -70,7 +55,6 @@ static void lay_out_refusal(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 
-	set_local(startup);
 	core_mpa_respond(&startup->mpa.request, &startup->local, true, startup->refusal_len,
 			 &startup->mpa.reply, &startup->agreed);
 	lay_out(startup, &startup->mpa.reply, startup->refusal, startup->refusal_len);

@@ -104,46 +104,42 @@ constexpr u32 rtr_stag = 1;
 
 // ---- Immediate Data (RFC 7306 6) ----
 
-// They are sent right behind the message that begins now.
-[[gnu::noinline]] void keep_tail(core_tx &tx, const srnic_send_wqe &wqe)
+void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 {
-	tx.tail = wire_opcode(operation(SRNIC_OP_IMM), wqe.flags);
 	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
 }
 
-// Alone; RDMA/TCP also has a Send with them.
-[[gnu::noinline]] void start_immediate(core_tx &tx, const core_operation &op,
-				       const srnic_send_wqe &wqe, u32 length)
+// Those that are kept; with payload over RDMA/TCP only.
+[[gnu::noinline]] void start_immediate(core_tx &tx, u8 opcode, u32 length)
 {
 	core_tx_msg msg{};
 
-	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
-	msg.opcode = wire_opcode(op, wqe.flags);
+	msg.opcode = opcode;
 	msg.length = length;
 	msg.msn = number(tx, tx.send_msn);
 	msg.immediate = tx.immediate;
 	begin(tx, msg, true);
 }
 
-// RDMA/TCP has them in the last segment of the Write itself.
+// Immediate Data of a Write that begins now. RDMA/TCP has them in its last segment, MPA sends them
+// right behind it.
 [[gnu::noinline]] void add_immediate(core_tx &tx, core_tx_msg &msg, const srnic_send_wqe &wqe)
 {
-	if (outgoing::is_mpa(tx))
-		return keep_tail(tx, wqe);
-	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
+	keep_immediate(tx, wqe);
+	if (outgoing::is_mpa(tx)) {
+		tx.tail = wire_opcode(operation(SRNIC_OP_IMM), wqe.flags);
+		return;
+	}
 	msg.immediate = tx.immediate;
 	msg.solicited = (wqe.flags & SRNIC_WQE_SOLICITED) != 0;
 }
 
 [[gnu::noinline]] void start_tail(core_tx &tx)
 {
-	core_tx_msg msg{};
+	const u8 opcode = tx.tail;
 
-	msg.opcode = tx.tail;
-	msg.msn = number(tx, tx.send_msn);
-	msg.immediate = tx.immediate;
 	tx.tail = CORE_MSG_NONE;
-	begin(tx, msg, true);
+	start_immediate(tx, opcode, 0);
 }
 
 // ---- atomic operations (RFC 7306 5.2.1) ----
@@ -226,7 +222,8 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	case CORE_HANDLE_SEND:
 		return start_send(tx, op, wqe, length);
 	case CORE_HANDLE_IMMEDIATE:
-		return start_immediate(tx, op, wqe, length);
+		keep_immediate(tx, wqe);
+		return start_immediate(tx, wire_opcode(op, wqe.flags), length);
 	case CORE_HANDLE_READ:
 		return start_read(tx,
 				  op.invalidates_sink ? CORE_READ_INVALIDATE : CORE_READ_REQUEST,

@@ -338,3 +338,28 @@ void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
 	}
 	finish(*rx);
 }
+
+static void require_same(const Host &whole, const Host &split)
+{
+	REQUIRE(whole.happened == split.happened);
+	REQUIRE(whole.fpdus == split.fpdus);
+	REQUIRE(memcmp(&whole.term, &split.term, sizeof(whole.term)) == 0);
+	REQUIRE(whole.memory == split.memory && whole.received == split.received &&
+		whole.read == split.read);
+}
+
+void Host::run_in_all_cuts(core_rx_params params, const Octets &stream, u32 cut)
+{
+	Host split = *this, octets = *this;
+
+	params.ctx = this;
+	run(params, stream, 0);
+	params.ctx = &split;
+	split.run(params, stream, cut);
+	if (refuses()) // by count of placements, which depends on the cut
+		return;
+	require_same(*this, split);
+	params.ctx = &octets;
+	octets.run(params, stream, 1);
+	require_same(*this, octets);
+}

@@ -75,6 +75,8 @@ public:
 	// Feeds data in pieces chosen by `cut` (0: whole, 1: single bytes), to a parser in a block
 	// of its exact size.
 	void run(const core_rx_params &params, const Octets &stream, u32 cut);
+	// Feeds it whole; and to copies of this host in pieces, whose outcome has to be the same.
+	void run_in_all_cuts(core_rx_params params, const Octets &stream, u32 cut);
 
 	std::vector<Happened> happened;
 	core_terminate term{};

@@ -165,24 +165,14 @@ Octets make_stream(Input &input, const Host &host, bool damages, u64 &good)
 	return stream;
 }
 
-void require_same(const Host &whole, const Host &split)
-{
-	REQUIRE(whole.happened == split.happened);
-	REQUIRE(whole.fpdus == split.fpdus);
-	REQUIRE(memcmp(&whole.term, &split.term, sizeof(whole.term)) == 0);
-	REQUIRE(whole.memory == split.memory && whole.received == split.received &&
-		whole.read == split.read);
-}
-
 void receive(Input &input)
 {
 	u8 flags = input.octet();
-	Host whole, split, octets;
+	Host whole;
 	core_rx_params params{};
 	u64 good;
 
 	whole.furnish(input);
-	split = octets = whole;
 	const Octets stream = make_stream(input, whole, flags & 2, good);
 
 	params.framing = CORE_FRAMING_RDMATCP;
@@ -190,17 +180,8 @@ void receive(Input &input)
 	params.first_msn = first_number;
 	params.pd = Host::pd;
 	params.crc = flags & 1;
-	params.ctx = &whole;
-	whole.run(params, stream, 0);
+	whole.run_in_all_cuts(params, stream, 2 + flags * 77u);
 	REQUIRE(!params.crc || whole.fpdus <= good);
-	params.ctx = &split;
-	split.run(params, stream, 2 + flags * 77u);
-	if (whole.refuses()) // by count of placements, which depends on the cut
-		return;
-	require_same(whole, split);
-	params.ctx = &octets;
-	octets.run(params, stream, 1);
-	require_same(whole, octets);
 }
 
 // ---- startup ----
