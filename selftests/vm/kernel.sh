@@ -34,9 +34,9 @@ mend_uml() {
 		grep -q 'HOST_FP_SIZE, 12288' "$1/user-offsets.c"
 }
 
-build_kernel() { # DIRECTORY ARCH BASE "TARGET..." FRAGMENT...
-	local dir=$1 arch=$2 base=$3 targets=$4 missing
-	shift 4
+build_kernel() { # DIRECTORY ARCH "TARGET..." FRAGMENT...
+	local dir=$1 arch=$2 targets=$3 missing
+	shift 3
 	rm -rf "$dir" "$dir.new"
 	linux_source_unpack "$dir.new"
 	mend_siw "$dir.new/drivers/infiniband/sw/siw" || return
@@ -44,10 +44,10 @@ build_kernel() { # DIRECTORY ARCH BASE "TARGET..." FRAGMENT...
 	kernel_config "$@" >"$dir.new/lab.config"
 	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
 		cd /run/linux
-		make -s ARCH="$1" KCONFIG_ALLCONFIG=lab.config "$2"
+		make -s ARCH="$1" KCONFIG_ALLCONFIG=lab.config allnoconfig
 		scripts/kconfig/merge_config.sh -m .config lab.config >/dev/null
 		make -s ARCH="$1" olddefconfig
-	' sh "$arch" "$base" || return
+	' sh "$arch" || return
 	missing=$(kernel_missing_options "$dir.new")
 	[ -z "$missing" ] || { echo "the kernel's configuration does not take: $missing"; return 1; }
 	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
@@ -75,12 +75,14 @@ build_kernel_once() { # NAME DIRECTORY ...
 }
 
 # For the kernel called $1, sets KERNEL_SOURCE, the built tree, KVER, its version, and KERNEL_MODULES, its installed
-# modules. Its configuration is made by target BASE for ARCH, and changed by the fragments.
-kernel_ready() { # NAME ARCH BASE "TARGET..." FRAGMENT...
-	KERNEL_SOURCE=$CACHE/$1-$RELEASE_KERNEL-$({ chroot "$ROOT" gcc --version; declare -f mend_uml; cat "${@:5}"; } | key)
+# modules. Its configuration is ARCH's allnoconfig, changed by the fragments, which are files of this folder.
+kernel_ready() { # NAME ARCH "TARGET..." FRAGMENT...
+	local fragments=("${@:4}")
+	fragments=("${fragments[@]/#/$VM/}")
+	KERNEL_SOURCE=$CACHE/$1-$RELEASE_KERNEL-$({ chroot "$ROOT" gcc --version; declare -f mend_uml; cat "${fragments[@]}"; } | key)
 	if [ ! -d "$KERNEL_SOURCE" ]; then
 		locked cache linux_source_ready
-		locked "$1" build_kernel_once "$1" "$KERNEL_SOURCE" "${@:2}"
+		locked "$1" build_kernel_once "$1" "$KERNEL_SOURCE" "$2" "$3" "${fragments[@]}"
 	fi
 	touch "$KERNEL_SOURCE"
 	KVER=$(cat "$KERNEL_SOURCE/include/config/kernel.release")

@@ -1,20 +1,16 @@
 # shellcheck shell=bash
 # User-mode Linux with the RDMA stack: a kernel as a process, at native speed. Built in the cache from the source of the
-# guest root's kernel, with uml.config (and uml-debug.config for the variant that checks locking and memory). Sourced;
-# uml_ready builds it, uml_start boots it.
+# guest root's kernel: uml is fast and has consumers of RDMA, uml-debug checks locking and memory. Sourced; uml_ready builds
+# it, uml_start boots it.
 
 # shellcheck source=kernel.sh
 . "${BASH_SOURCE[0]%/*}/kernel.sh"
 
-uml_fragments() {
-	echo "$VM/uml.config"
-	[ "$1" = uml ] || echo "$VM/$1.config"
-}
-
 uml_ready() {
-	local fragments
-	mapfile -t fragments < <(uml_fragments "$1")
-	kernel_ready "$1" um x86_64_defconfig all "${fragments[@]}"
+	case $1 in
+	uml) kernel_ready uml um all guest.config consumers.config uml.config ;;
+	uml-debug) kernel_ready uml-debug um all guest.config checks.config uml.config uml-debug.config ;;
+	esac
 }
 
 # A process of the guest is a process here, with one mapping for each run of contiguous pages of guest memory. If that is

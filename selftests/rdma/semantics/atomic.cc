@@ -122,7 +122,7 @@ void add_often(End &end, Target word, const Words &sinks, uint64_t times)
 void with_everybody_else()
 {
 	constexpr unsigned joints = 16, threads = 4;
-	const uint64_t each = 256 * std::min(settings.rounds, 20u);
+	const uint64_t each = 128 * std::min(settings.rounds, 40u);
 	std::vector<std::unique_ptr<Joint>> all;
 	std::vector<std::unique_ptr<Region>> regions;
 	std::vector<std::unique_ptr<Words>> sinks;
