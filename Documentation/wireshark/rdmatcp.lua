@@ -40,6 +40,7 @@ local f = {
 	solicited = ProtoField.bool("rdmatcp.control.solicited", "Solicited", 16, nil, SOLICITED),
 	kind = ProtoField.uint8("rdmatcp.startup.kind", "Kind", base.DEC, kinds),
 	wants_crc = ProtoField.bool("rdmatcp.startup.crc", "Wants CRCs", 8, nil, 0x01),
+	wants_long = ProtoField.bool("rdmatcp.startup.long", "Prefers long segments", 8, nil, 0x02),
 	ird = ProtoField.uint16("rdmatcp.startup.ird", "IRD"),
 	ord = ProtoField.uint16("rdmatcp.startup.ord", "ORD"),
 	payload = ProtoField.bytes("rdmatcp.payload", "Payload"),
@@ -94,6 +95,7 @@ end
 local function startup(range, tree)
 	tree:add(f.kind, range(0, 1))
 	tree:add(f.wants_crc, range(1, 1))
+	tree:add(f.wants_long, range(1, 1))
 	tree:add(f.ird, range(4, 2))
 	tree:add(f.ord, range(6, 2))
 	return " " .. (kinds[range(0, 1):uint()] or "?")

@@ -103,6 +103,7 @@ struct core_startup_agreed {
 	u8 framing;		/* enum core_framing */
 	u8 crc;			/* generate and check */
 	u8 send_markers, recv_markers;
+	u8 long_segments;	/* RDMA/TCP: the peer wants them */
 	u8 p2p;
 	u8 rtr;	/* initiator: the RTR type to generate; responder: types to accept; 0: none */
 	u8 error; /* 0, else the MPA error code of RFC 6581 8 that ends the connection */
@@ -755,6 +756,7 @@ struct core_tx_params {
 	u8 kernel;		/* the consumer is the kernel */
 	u8 crc;			/* make CRCs */
 	u8 markers;		/* make markers */
+	u8 long_segments;	/* RDMA/TCP: not cut to fit TCP segments */
 	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 delays the first send */
 	u8 rtr;			/* CORE_RTR_*, as initiator: sent first (RFC 6581 9.2); 0: none */
 };

@@ -79,6 +79,7 @@ enum core_hello_kind {
  * @ord: its own reads outstanding at a time; ACCEPT: no more than the initiator's @ird
  * @kind: enum core_hello_kind
  * @crc: its sender wants CRCs; they are off only if neither does
+ * @long_segments: its sender prefers segments longer than TCP's
  */
 struct core_hello {
 	u64 connection_id;
@@ -86,6 +87,7 @@ struct core_hello {
 	u16 private_len;
 	u16 ird, ord;
 	u8 kind, crc;
+	u8 long_segments;
 };
 
 /* Encodes the whole segment, and returns its octets. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// CRCs of 32 bits by slicing: with eight tables one step takes eight octets. Reflected: the lowest
-// bit of the first octet comes first. Running values, without the final inversion.
+// CRCs of 32 bits by slicing: with sixteen tables one step takes sixteen octets. Reflected: the
+// lowest bit of the first octet comes first. Running values, without the final inversion.
 #pragma once
 
 #include "types.hh"
@@ -20,7 +20,7 @@ public:
 	}
 
 private:
-	static constexpr u32 slices = 8;
+	static constexpr u32 slices = 16;
 
 	struct Tables {
 		u32 of[slices][256];
@@ -54,16 +54,25 @@ private:
 		return crc >> 8 ^ tables.of[0][(crc ^ octet) & 0xff];
 	}
 
-	static u32 add_slice(u32 crc, const u8 *octets)
+	static u64 load_little_endian(const u8 *octets)
 	{
 		u64 word = load<u64>(octets);
-		u32 sum = 0;
 
 		if constexpr (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 			word = byte_swapped(word);
-		word ^= crc;
+		return word;
+	}
+
+	static u32 add_slice(u32 crc, const u8 *octets)
+	{
+		const u64 words[] = {load_little_endian(octets) ^ crc,
+				     load_little_endian(octets + sizeof(u64))};
+		u32 sum = 0;
+
+// Compilers do not unroll this by themselves, which halves its speed.
+#pragma GCC unroll 16
 		for (u32 i = 0; i < slices; i++)
-			sum ^= tables.of[slices - 1 - i][word >> (8 * i) & 0xff];
+			sum ^= tables.of[slices - 1 - i][words[i / 8] >> (i % 8 * 8) & 0xff];
 		return sum;
 	}
 };

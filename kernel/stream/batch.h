@@ -18,8 +18,8 @@ struct socket;
 #define SRNIC_BATCH_VECS	32
 #define SRNIC_BATCH_SPARES 20 /* single pages that hold one FPDU of the largest size, and some */
 #define SRNIC_BATCH_POOL	16		/* fragments kept for reuse */
-#define SRNIC_BATCH_MAX                                                                            \
-	(64 * 1024) /* bytes after which a batch goes out; one FPDU may exceed it */
+/* Bytes after which a batch goes out: a message of 64 KiB with its headers. One FPDU may exceed it. */
+#define SRNIC_BATCH_MAX		(72 * 1024)
 
 /**
  * struct srnic_batch - bytes of the stream on their way to TCP

@@ -254,6 +254,25 @@ TEST(RdmatcpSend, SegmentsFitTcpSegments)
 	}
 }
 
+// Rule 21 of the binding; the length has 16 bits.
+TEST(RdmatcpSend, SegmentsAreLongForAPeerThatPrefersThem)
+{
+	core_tx_params its = params();
+	its.long_segments = true;
+	SendEnd end(its);
+
+	core_tx_set_emss(&end.tx, 1460);
+	end.post(SRNIC_OP_SEND, 100000);
+	end.send_all();
+	const Rdmatcp begins = {.bits = begin_bit, .number = first, .data = data(0xfffc - 24)};
+	const Rdmatcp ends = {.bits = end_bit,
+			      .number = first,
+			      .offset = 0xfffc - 24,
+			      .data = data(100000 - (0xfffc - 24))};
+
+	EXPECT_EQ(end.stream, begins + Bytes(ends));
+}
+
 // The draft has no form for them.
 TEST(RdmatcpSend, RefusesAtomicOperations)
 {
@@ -345,7 +364,8 @@ const core_hello a_hello = {.connection_id = Rdmatcp{}.connection,
 			    .ird = 0x0102,
 			    .ord = 0x0304,
 			    .kind = CORE_HELLO_ACCEPT,
-			    .crc = 1};
+			    .crc = 1,
+			    .long_segments = 0};
 
 Rdmatcp hello_segment(const Bytes &words = Bytes{2, 1, 0, 0, 1, 2, 3, 4})
 {
@@ -397,10 +417,35 @@ TEST(RdmatcpStartup, AllLengthsOfPrivateData)
 		hello.private_len = len;
 		hello.kind = static_cast<u8>(1 + len % 3);
 		hello.crc = len % 2;
+		hello.long_segments = len / 2 % 2;
 		EXPECT_EQ(parsed(built(hello, payload(len)), out, &data), CORE_RDMATCP_FINE);
 		EXPECT_EQ(data, payload(len));
 		EXPECT_EQ(out.kind, hello.kind);
 		EXPECT_EQ(out.crc, hello.crc);
+		EXPECT_EQ(out.long_segments, hello.long_segments);
+	}
+}
+
+// Rule 21 of the binding: each end for what comes to it.
+TEST(RdmatcpStartup, LongSegmentsAreWhatTheReceiverPrefers)
+{
+	core_startup_local local{};
+	const u64 random[2] = {};
+	core_startup_agreed agreed{};
+
+	local.max_ird = 8;
+	for (u8 prefers : {0, 1}) {
+		core_hello connect{}, reply{};
+
+		core_hello_connect(&local, 0, random, &connect);
+		EXPECT_EQ(connect.long_segments, 1);
+		connect.long_segments = prefers;
+		core_hello_respond(&connect, &local, false, 0, 0, &reply, &agreed);
+		EXPECT_EQ(agreed.long_segments, prefers);
+		EXPECT_EQ(reply.long_segments, 1);
+		reply.long_segments = prefers;
+		core_hello_conclude(&connect, &reply, &local, &agreed);
+		EXPECT_EQ(agreed.long_segments, prefers);
 	}
 }
 

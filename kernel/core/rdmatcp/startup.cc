@@ -16,6 +16,7 @@ struct StartupWords {
 static_assert(sizeof(StartupWords) == startup_len);
 
 constexpr u8 wants_crc = 0x01;
+constexpr u8 wants_long_segments = 0x02;
 
 constexpr u32 control_octets = control_len(startup);
 static_assert(CORE_HELLO_HEAD == sizeof(StreamHeader));
@@ -34,8 +35,10 @@ StreamHeader header_of(const core_hello &hello)
 
 StartupWords words_of(const core_hello &hello)
 {
-	return {hello.kind, hello.crc ? wants_crc : u8{0}, be<u16>::from_host(0),
-		be<u16>::from_host(hello.ird), be<u16>::from_host(hello.ord)};
+	u8 flags = (hello.crc ? wants_crc : 0) | (hello.long_segments ? wants_long_segments : 0);
+
+	return {hello.kind, flags, be<u16>::from_host(0), be<u16>::from_host(hello.ird),
+		be<u16>::from_host(hello.ord)};
 }
 
 bool is_kind(u8 kind) { return kind >= CORE_HELLO_CONNECT && kind <= CORE_HELLO_REJECT; }
@@ -124,11 +127,14 @@ enum core_rdmatcp_fault core_hello_parse(const u8 *octets, u32 len, struct core_
 		.ird = words.ird.host(),
 		.ord = words.ord.host(),
 		.kind = words.kind,
-		.crc = (words.flags & wants_crc) != 0};
+		.crc = (words.flags & wants_crc) != 0,
+		.long_segments = (words.flags & wants_long_segments) != 0};
 	return CORE_RDMATCP_FINE;
 }
 
 // ---- what the two ends agree on ----
+//
+// This end takes octets as they come in the stream, so it always prefers long segments.
 
 void core_hello_connect(const struct core_startup_local *local, u16 private_len,
 			const u64 random[2], struct core_hello *out)
@@ -139,7 +145,8 @@ void core_hello_connect(const struct core_startup_local *local, u16 private_len,
 		.ird = min(local->ird, local->max_ird),
 		.ord = local->ord,
 		.kind = CORE_HELLO_CONNECT,
-		.crc = local->crc};
+		.crc = local->crc,
+		.long_segments = true};
 }
 
 // The IRD grows to the initiator's ORD, up to this end's limit; beyond it the initiator lowers its
@@ -156,13 +163,15 @@ void core_hello_respond(const struct core_hello *connect, const struct core_star
 	out->ord = min(local->ord, connect->ird);
 	out->framing = CORE_FRAMING_RDMATCP;
 	out->crc = local->crc || connect->crc;
+	out->long_segments = connect->long_segments;
 	*reply = {.connection_id = connect->connection_id,
 		  .number = static_cast<u32>(random),
 		  .private_len = private_len,
 		  .ird = out->ird,
 		  .ord = out->ord,
 		  .kind = reject ? u8{CORE_HELLO_REJECT} : u8{CORE_HELLO_ACCEPT},
-		  .crc = out->crc};
+		  .crc = out->crc,
+		  .long_segments = true};
 }
 
 // A responder whose ORD is more than this end offered breaks rule 20; room is made for it if there
@@ -178,5 +187,6 @@ void core_hello_conclude(const struct core_hello *connect, const struct core_hel
 	out->ord = min(connect->ord, reply->ird);
 	out->framing = CORE_FRAMING_RDMATCP;
 	out->crc = connect->crc || reply->crc;
+	out->long_segments = reply->long_segments;
 	out->error = reply->connection_id != connect->connection_id || reply->ord > local->max_ird;
 }

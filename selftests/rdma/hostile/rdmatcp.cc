@@ -555,10 +555,12 @@ private:
 
 	// ---- startup ----
 
-	static Seg hello(u8 kind, u64 connection, u32 first)
+	enum : u8 { wants_crc = 1, wants_long_segments = 2 };
+
+	static Seg hello(u8 kind, u64 connection, u32 first, u8 flags = wants_crc)
 	{
 		return {.number = first,
-			.control = control(startup_flag, Octets{kind, 1, 0, 0, 0, 4, 0, 4}),
+			.control = control(startup_flag, Octets{kind, flags, 0, 0, 0, 4, 0, 4}),
 			.connection = connection};
 	}
 
@@ -567,7 +569,8 @@ private:
 	{
 		const Octets came = s.receive(40);
 		const Seg want = hello(kind, hostile::number(came, 4, 8),
-				       static_cast<u32>(hostile::number(came, 12, 4)));
+				       static_cast<u32>(hostile::number(came, 12, 4)),
+				       wants_crc | wants_long_segments);
 
 		if (came != Octets(want))
 			fail("the first message is ", hex(came), ", not ", hex(want));
