@@ -1,38 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// MPA startup over the simulated stream, and the ways a connection can end.
+// Startup over the simulated stream, by either framing, and the ways a connection can end.
 #include "endpoint.hh"
 
 namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
-	: side(side_), initiator(setup.initiator), user(setup.user), out(out_), witness(witness_),
-	  random(setup.seed), emss(setup.emss), mpa(setup.mpa), private_len(setup.private_len),
-	  octets(setup.memory), mrs(setup.regions), sq_entries(setup.sq_entries),
-	  prod(setup.first_index), sq_taken(prod), sq_done(prod), sq(sq_entries), tracks(sq_entries)
+	: side(side_), initiator(setup.initiator), user(setup.user), framing(setup.framing),
+	  out(out_), witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
+	  long_segments(setup.long_segments), private_len(setup.private_len), octets(setup.memory),
+	  mrs(setup.regions), sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod),
+	  sq_done(prod), sq(sq_entries), tracks(sq_entries)
 {
 	if (initiator)
-		hello();
+		greet();
 }
 
-void Endpoint::hello()
+// ---- the first message of each end ----
+
+void Endpoint::greet()
+{
+	if (framing == CORE_FRAMING_MPA)
+		greet_by_mpa();
+	else
+		greet_by_rdmatcp();
+}
+
+void Endpoint::greet_by_mpa()
 {
 	u8 frame[CORE_MPA_HEADER + CORE_MPA_ENHANCED + 64] = {};
 
-	core_mpa_request(&mpa, static_cast<u16>(private_len), &request);
+	core_mpa_request(&local, static_cast<u16>(private_len), &request);
 	out.write(frame, core_mpa_build(&request, frame) + private_len);
 }
 
-// Gathers only the expected frame: the rest belongs to the stream.
+void Endpoint::greet_by_rdmatcp()
+{
+	const u64 unpredictable[] = {random(), random()};
+	const u8 data[64] = {};
+	u8 segment[CORE_HELLO_MAX];
+
+	core_hello_connect(&local, static_cast<u16>(private_len), unpredictable, &hello);
+	hello.long_segments = long_segments;
+	out.write(segment, core_hello_build(&hello, data, segment));
+}
+
+// Gathers only the expected octets: the rest belongs to the stream.
 void Endpoint::feed_startup(const u8 *&data, u32 &len)
 {
 	for (; len && now == State::startup; data++, len--) {
 		greeting.push_back(*data);
-		if (greeting.size() >= CORE_MPA_HEADER)
-			greeted();
+		if (framing == CORE_FRAMING_RDMATCP && greeting.size() >= CORE_HELLO_HEAD)
+			greeted_by_rdmatcp();
+		else if (framing == CORE_FRAMING_MPA && greeting.size() >= CORE_MPA_HEADER)
+			greeted_by_mpa();
 	}
 }
 
-void Endpoint::greeted()
+void Endpoint::greeted_by_mpa()
 {
 	core_mpa_frame frame{}, reply{};
 	core_startup_agreed agreed{};
@@ -45,24 +69,54 @@ void Endpoint::greeted()
 	if (frame.enhanced)
 		core_mpa_parse_enhanced(greeting.data() + CORE_MPA_HEADER, &frame);
 	if (initiator) {
-		core_mpa_conclude(&request, &frame, &mpa, &agreed);
+		core_mpa_conclude(&request, &frame, &local, &agreed);
 	} else {
-		core_mpa_respond(&frame, &mpa, false, static_cast<u16>(private_len), &reply,
+		core_mpa_respond(&frame, &local, false, static_cast<u16>(private_len), &reply,
 				 &agreed);
 		out.write(octets_out, core_mpa_build(&reply, octets_out) + private_len);
 	}
-	if (agreed.error)
-		broken("side %u: MPA error %u", side, agreed.error);
 	start(agreed);
 }
+
+void Endpoint::greeted_by_rdmatcp()
+{
+	const u32 whole = core_hello_len(greeting.data());
+	const u8 nothing[64] = {}, *private_data;
+	core_startup_agreed agreed{};
+	core_hello came{};
+	u8 segment[CORE_HELLO_MAX];
+
+	if (whole > greeting.size())
+		return;
+	if (!whole ||
+	    core_hello_parse(greeting.data(), whole, &came, &private_data) != CORE_RDMATCP_FINE)
+		broken("side %u: a first message of the core's own does not parse", side);
+	if (initiator) {
+		core_hello_conclude(&hello, &came, &local, &agreed);
+	} else {
+		core_hello_respond(&came, &local, false, static_cast<u16>(private_len), random(),
+				   &hello, &agreed);
+		hello.long_segments = long_segments;
+		out.write(segment, core_hello_build(&hello, nothing, segment));
+	}
+	start(agreed);
+}
+
+// ---- the agreement ----
 
 void Endpoint::start(const core_startup_agreed &agreed)
 {
 	core_rx_params params{};
 
+	if (agreed.error)
+		broken("side %u: startup error %u", side, agreed.error);
+	if (agreed.framing != framing)
+		broken("side %u: another framing", side);
 	params.ctx = this;
+	params.framing = framing;
+	params.connection_id = agreed.connection_id;
 	params.pd = our_pd;
-	params.first_msn = CORE_FIRST_MSN;
+	params.first_msn = framing == CORE_FRAMING_MPA ? CORE_FIRST_MSN : agreed.recv_msn;
 	params.crc = agreed.crc;
 	params.markers = agreed.recv_markers;
 	params.rtr = initiator ? 0 : agreed.rtr;
@@ -81,6 +135,10 @@ void Endpoint::start_sending(const core_startup_agreed &agreed)
 	core_tx_params params{};
 
 	params.ctx = this;
+	params.framing = framing;
+	params.connection_id = agreed.connection_id;
+	params.first_msn = agreed.send_msn;
+	params.long_segments = agreed.long_segments;
 	params.ord = agreed.ord;
 	params.slot_size = sizeof(Slot);
 	params.kernel = !user;
@@ -91,6 +149,8 @@ void Endpoint::start_sending(const core_startup_agreed &agreed)
 	core_tx_init(&tx, &params);
 }
 
+// ---- ends ----
+
 void Endpoint::fail(Cause cause)
 {
 	if (now == State::error)
@@ -98,7 +158,18 @@ void Endpoint::fail(Cause cause)
 	now = State::error;
 	out.close();
 	witness.failed(side, cause,
-		       cause == Cause::peer_terminated ? core_rx_terminate(&rx) : nullptr);
+		       cause == Cause::peer_terminated ? core_rx_terminate(&rx) : nullptr,
+		       CORE_RDMATCP_FINE);
+}
+
+// RDMA/TCP's end after an error: it has no message to tell the peer.
+void Endpoint::reset(Cause cause, core_rdmatcp_fault fault)
+{
+	if (now != State::rts)
+		return;
+	now = State::error;
+	out.do_reset();
+	witness.failed(side, cause, nullptr, fault);
 }
 
 void Endpoint::terminate(Cause cause, const core_terminate &why)
@@ -108,12 +179,17 @@ void Endpoint::terminate(Cause cause, const core_terminate &why)
 	now = State::terminating;
 	term = why;
 	term_pending = true;
-	witness.failed(side, cause, &term);
+	witness.failed(side, cause, &term, CORE_RDMATCP_FINE);
 }
 
 void Endpoint::local_terminate(const core_terminate &why)
 {
-	terminate(why.has_rdmap ? Cause::response_gone : Cause::local_error, why);
+	const Cause cause = why.has_rdmap ? Cause::response_gone : Cause::local_error;
+
+	if (framing == CORE_FRAMING_MPA)
+		terminate(cause, why);
+	else
+		reset(cause, CORE_RDMATCP_LOCAL);
 }
 
 void Endpoint::hang_up()

@@ -29,10 +29,10 @@ struct Victim : Witness {
 	{
 		Setup setup{};
 
-		setup.mpa.ird = setup.mpa.ord = setup.mpa.max_ird = 4;
-		setup.mpa.crc = crc;
-		setup.mpa.revision = 2;
-		setup.mpa.rtr = CORE_RTR_ALL;
+		setup.local.ird = setup.local.ord = setup.local.max_ird = 4;
+		setup.local.crc = crc;
+		setup.local.revision = 2;
+		setup.local.rtr = CORE_RTR_ALL;
 		setup.sq_entries = 16;
 		setup.emss = 1460;
 		setup.regions = {{stag, 0x10000, 1024, our_pd, 7, 1024, false, true}};
@@ -103,7 +103,7 @@ struct Victim : Witness {
 
 	void delivered(unsigned, core_rx_event event) override { events.push_back(event); }
 	void completed(unsigned, const srnic_cqe &cqe, bool) override { cqes.push_back(cqe); }
-	void failed(unsigned, Cause, const core_terminate *why) override
+	void failed(unsigned, Cause, const core_terminate *why, core_rdmatcp_fault) override
 	{
 		if (why && !term)
 			term = *why;

@@ -10,7 +10,9 @@ namespace sim {
 
 struct Setup {
 	bool initiator, user;
-	core_startup_local mpa;
+	core_framing framing;
+	core_startup_local local;
+	bool long_segments; // RDMA/TCP: prefers them
 	u32 private_len;
 	u32 sq_entries;
 	u32 first_index; // free-running indices may start anywhere
@@ -37,7 +39,7 @@ public:
 
 	enum class State { startup, rts, terminating, error };
 	State state() const { return now; }
-	bool held() const { return !initiator && !validated; }
+	bool held() const { return framing == CORE_FRAMING_MPA && !initiator && !validated; }
 	u32 sq_room() const { return sq_entries - (prod - sq_done); }
 	bool sq_idle() const { return sq_done == prod; }
 	u32 max_ord() const { return ord; }
@@ -93,13 +95,17 @@ private:
 	};
 
 	// connect.cc
-	void hello();
+	void greet();
+	void greet_by_mpa();
+	void greet_by_rdmatcp();
 	void feed_startup(const u8 *&data, u32 &len);
-	void greeted();
+	void greeted_by_mpa();
+	void greeted_by_rdmatcp();
 	void start(const core_startup_agreed &agreed);
 	void start_sending(const core_startup_agreed &agreed);
 	void fail(Cause cause);
 	void terminate(Cause cause, const core_terminate &term);
+	void reset(Cause cause, core_rdmatcp_fault fault);
 
 	// queues.cc
 	Mr *find(u32 stag);
@@ -142,14 +148,17 @@ private:
 
 	const unsigned side;
 	const bool initiator, user;
+	const core_framing framing;
 	Stream &out;
 	Witness &witness;
 	Random random;
 	State now = State::startup;
 	u32 emss;
 
-	core_startup_local mpa;
+	core_startup_local local;
+	bool long_segments;
 	core_mpa_frame request{};
+	core_hello hello{};
 	u32 private_len;
 	Bytes greeting;
 

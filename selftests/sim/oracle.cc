@@ -4,7 +4,8 @@
 
 namespace sim {
 
-Oracle::Oracle(const Setup setups[2], Tally &tally_) : tally(tally_)
+Oracle::Oracle(const Setup setups[2], Tally &tally_)
+	: mpa(setups[0].framing == CORE_FRAMING_MPA), tally(tally_)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		sides[i].memory = setups[i].memory;
@@ -169,7 +170,9 @@ void Oracle::connected(unsigned side, const core_startup_agreed &agreed)
 	if (agreed.send_markers != peer.agreed.recv_markers ||
 	    agreed.recv_markers != peer.agreed.send_markers)
 		broken("the ends disagree about markers");
-	tally[agreed.send_markers && agreed.recv_markers   ? "markers both ways"
+	tally[!mpa && agreed.long_segments		   ? "RDMA/TCP, long segments"
+	      : !mpa					   ? "RDMA/TCP, short segments"
+	      : agreed.send_markers && agreed.recv_markers ? "markers both ways"
 	      : agreed.send_markers || agreed.recv_markers ? "markers one way"
 							   : "no markers"]++;
 	if (agreed.ord > peer.agreed.ird || peer.agreed.ord > agreed.ird)
@@ -196,6 +199,9 @@ void Oracle::start_request(Side &us, unsigned side, Message &message, u32 number
 	message.stag = wqe.rkey;
 	message.to = wqe.remote_addr;
 	message.inv_stag = wqe.imm_inv;
+	message.solicited = wqe.flags & SRNIC_WQE_SOLICITED;
+	message.has_immediate =
+		is_immediate(message.opcode) || (!mpa && wqe.opcode == SRNIC_OP_WRITE_IMM);
 	message.immediate = wqe.arg[0];
 	if (wqe.flags & SRNIC_WQE_INLINE && !tail)
 		message.content = op.request.data;
@@ -330,15 +336,11 @@ void Oracle::finished(unsigned side, Source from, u64 stream_end)
 		if (op.write_end && stream_end - op.write_end > immediate_fpdu_max)
 			broken("side %u: something lies between a Write and its Immediate Data",
 			       side);
-		op.built = op.request.wqe.opcode != SRNIC_OP_WRITE_IMM || op.write_end;
+		op.built = !mpa || op.request.wqe.opcode != SRNIC_OP_WRITE_IMM || op.write_end;
 		op.write_end = stream_end;
 		op.stream_end = stream_end;
 	}
-	bool carries = message.opcode != CORE_MSG_READ_REQUEST &&
-		       message.opcode != CORE_MSG_ATOMIC_REQUEST &&
-		       message.opcode != CORE_MSG_TERMINATE && !is_immediate(message.opcode);
-
-	if (carries && message.content.size() != message.length)
+	if (places(message) && message.content.size() != message.length)
 		broken("side %u: a message of %u octets carries %zu", side, message.length,
 		       message.content.size());
 }

@@ -51,7 +51,7 @@ public:
 	void delivered(unsigned, core_rx_event) override;
 	void completed(unsigned, const srnic_cqe &, bool) override;
 	void connected(unsigned, const core_startup_agreed &) override;
-	void failed(unsigned, Cause, const core_terminate *) override;
+	void failed(unsigned, Cause, const core_terminate *, core_rdmatcp_fault) override;
 
 private:
 	struct Op {
@@ -72,6 +72,7 @@ private:
 		u64 stream_end;
 		u32 stag, inv_stag; // writes: at the receiver
 		u64 to;
+		bool solicited, has_immediate;
 		u64 immediate; // Immediate Data,
 		u32 written;   //	and the length of the Write that came right before it
 		Bytes content; // what the sender has read so far
@@ -102,10 +103,10 @@ private:
 		std::deque<u32> reads;
 		std::optional<Message> arrived; // a delivered Send without its completion yet
 		bool failed = false;
-		// The Terminate expected from the last completion: layer, type, code.
+		// The refusal expected from the last completion: told().
 		std::optional<u32> owed;
-		// Terminates that have been right for the first undelivered message at some time
-		// since its last byte arrived: a header error is reported only after the CRC check.
+		// Those that have been right for the first undelivered message at some time since
+		// its last byte arrived: MPA reports a header error only after the CRC check.
 		std::set<u32> due;
 		core_terminate sent_term{};
 		core_startup_agreed agreed{};
@@ -120,6 +121,14 @@ private:
 	static bool is_immediate(u8 opcode)
 	{
 		return opcode == CORE_MSG_IMMEDIATE || opcode == CORE_MSG_IMMEDIATE_SE;
+	}
+	// Does its payload go to memory? MPA's Immediate Data do not.
+	bool places(const Message &message) const
+	{
+		return message.opcode != CORE_MSG_TERMINATE &&
+		       message.opcode != CORE_MSG_READ_REQUEST &&
+		       message.opcode != CORE_MSG_ATOMIC_REQUEST &&
+		       !(mpa && is_immediate(message.opcode));
 	}
 	static bool is_response(const Message &message)
 	{
@@ -161,9 +170,17 @@ private:
 	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
 				   bool solicited);
 	Op *at_hand(Side &side);
+	// How a refusal is told: layer, type and code of a Terminate, or RDMA/TCP's fault.
+	u32 told(u32 terminate, core_rdmatcp_fault fault) const
+	{
+		return mpa ? terminate : u32{fault};
+	}
+	u32 told(core_region_verdict verdict, bool write) const;
 	void foresee(unsigned side);
-	void check_refusal(unsigned side, const core_terminate &term);
+	void foresee_receive(Side &us, const Message &message);
+	void check_refusal(unsigned side, u32 what);
 
+	const bool mpa; // or RDMA/TCP
 	Side sides[2];
 	Tally &tally;
 	u64 completed_count = 0;

@@ -72,15 +72,15 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 			broken("side %u: receive %llu completes without a Send", side, cqe.wr_id);
 		bool inv = message->opcode == CORE_MSG_SEND_INV ||
 			   message->opcode == CORE_MSG_SEND_SE_INV;
-		bool se = message->opcode == CORE_MSG_SEND_SE ||
-			  message->opcode == CORE_MSG_SEND_SE_INV ||
-			  message->opcode == CORE_MSG_IMMEDIATE_SE;
-		bool imm = is_immediate(message->opcode);
+		bool imm = message->has_immediate;
+		u8 imm_flags =
+			SRNIC_CQE_WITH_IMM |
+			(places(*message) && message->opcode != CORE_MSG_WRITE ? SRNIC_CQE_OF_SEND
+									       : 0);
 
-		if (cqe.byte_len != (imm ? message->written : message->length) ||
-		    solicited != se || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
-		    imm != (cqe.flags == SRNIC_CQE_WITH_IMM) ||
-		    (inv && cqe.imm_inv != message->inv_stag) ||
+		if (cqe.byte_len != (places(*message) ? message->length : message->written) ||
+		    solicited != message->solicited || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
+		    imm != (cqe.flags == imm_flags) || (inv && cqe.imm_inv != message->inv_stag) ||
 		    (imm && cqe.imm_inv != message->immediate))
 			broken("side %u: receive %llu is told something else than was sent", side,
 			       cqe.wr_id);
@@ -91,12 +91,13 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_REM_INV_REQ_ERR:
 		if (!message || invalidate(us, message->inv_stag, true))
 			broken("side %u: an invalidation is refused without reason", side);
-		us.owed = is_known(us, message->inv_stag) ? 0x0109 : 0x0100;
+		us.owed = is_known(us, message->inv_stag) ? told(0x0109, CORE_RDMATCP_ACCESS)
+							  : told(0x0100, CORE_RDMATCP_BUFFER_ID);
 		break;
 	case SRNIC_WC_LOC_LEN_ERR:
-		if (!us.due.count(0x1205) && !damaged(side))
+		us.owed = told(0x1205, CORE_RDMATCP_TOO_LONG);
+		if (!us.due.count(*us.owed) && !damaged(side))
 			broken("side %u: receive %llu was long enough", side, cqe.wr_id);
-		us.owed = 0x1205;
 		break;
 	case SRNIC_WC_FLUSH_ERR:
 		if (!us.failed)
@@ -106,12 +107,12 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_LOC_PROT_ERR:
 		if (usable(us, receive.sges, CORE_ACCESS_LOCAL_WRITE))
 			broken("side %u: receive %llu has no protection error", side, cqe.wr_id);
-		us.owed = 0;
+		us.owed = told(0, CORE_RDMATCP_LOCAL);
 		break;
 	case SRNIC_WC_LOC_QP_OP_ERR:
 		if (!receive.malformed)
 			broken("side %u: receive %llu is not malformed", side, cqe.wr_id);
-		us.owed = 0;
+		us.owed = told(0, CORE_RDMATCP_LOCAL);
 		break;
 	default:
 		broken("side %u: receive %llu completes with status %u", side, cqe.wr_id,
@@ -168,11 +169,30 @@ Oracle::Op *Oracle::at_hand(Side &side)
 	return side.next_start < side.ops.size() ? &side.ops[side.next_start] : nullptr;
 }
 
-// RFC 5041 7.2 and RFC 5040 figure 9: the possible error codes for the first undelivered message.
-void Oracle::foresee(unsigned side)
+// RFC 5041 7.2, RFC 5040 figure 9.
+u32 Oracle::told(core_region_verdict verdict, bool write) const
 {
 	static const u32 ddp_codes[] = {0, 0x1100, 0x1101, 0x1100, 0x1102, 0x1103};
 	static const u32 rdmap_codes[] = {0, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104};
+	static const core_rdmatcp_fault faults[] = {CORE_RDMATCP_FINE,	 CORE_RDMATCP_BUFFER_ID,
+						    CORE_RDMATCP_BOUNDS, CORE_RDMATCP_ACCESS,
+						    CORE_RDMATCP_ACCESS, CORE_RDMATCP_BOUNDS};
+
+	return told(write ? ddp_codes[verdict] : rdmap_codes[verdict], faults[verdict]);
+}
+
+void Oracle::foresee_receive(Side &us, const Message &message)
+{
+	if (us.next_recv == us.receives.size())
+		us.due.insert(told(0x1202, CORE_RDMATCP_NO_BUFFER));
+	else if (places(message) && message.opcode != CORE_MSG_WRITE &&
+		 length_of(us.receives[us.next_recv].sges) < message.length)
+		us.due.insert(told(0x1205, CORE_RDMATCP_TOO_LONG));
+}
+
+// The possible refusals of the first undelivered message.
+void Oracle::foresee(unsigned side)
+{
 	Side &us = sides[side];
 	const Message *next = oldest(sides[!side], false);
 	const Side &peer = sides[!side];
@@ -187,10 +207,10 @@ void Oracle::foresee(unsigned side)
 			       message.to + message.placed, message.length - message.placed);
 
 		if (verdict != CORE_REGION_OK)
-			us.due.insert(ddp_codes[verdict]);
+			us.due.insert(told(verdict, true));
 		// This does not know which segment leaves the region first, nor how far.
 		if (verdict == CORE_REGION_WRAP)
-			us.due.insert(ddp_codes[CORE_REGION_BOUNDS]);
+			us.due.insert(told(CORE_REGION_BOUNDS, true));
 	} else if (message.opcode == CORE_MSG_READ_REQUEST && message.op != no_op) {
 		const Op &op = peer.ops[message.op];
 		core_region_verdict verdict =
@@ -198,37 +218,28 @@ void Oracle::foresee(unsigned side)
 			       op.request.wqe.remote_addr, op.length);
 
 		if (verdict != CORE_REGION_OK)
-			us.due.insert(rdmap_codes[verdict]);
+			us.due.insert(told(verdict, false));
 	} else if (message.opcode == CORE_MSG_ATOMIC_REQUEST) {
 		if (std::optional<u32> error = atomic_error(us, peer.ops[message.op]))
 			us.due.insert(*error);
-	} else if (is_immediate(message.opcode)) {
-		if (us.next_recv == us.receives.size())
-			us.due.insert(0x1202);
-	} else if (message.opcode >= CORE_MSG_SEND && message.opcode <= CORE_MSG_SEND_SE_INV &&
-		   !message.rtr) {
-		if (us.next_recv == us.receives.size())
-			us.due.insert(0x1202);
-		else if (length_of(us.receives[us.next_recv].sges) < message.length)
-			us.due.insert(0x1205);
 	}
+	if (message.has_immediate || (message.opcode >= CORE_MSG_SEND &&
+				      message.opcode <= CORE_MSG_SEND_SE_INV && !message.rtr))
+		foresee_receive(us, message);
 }
 
-void Oracle::check_refusal(unsigned side, const core_terminate &term)
+void Oracle::check_refusal(unsigned side, u32 what)
 {
 	Side &us = sides[side];
-	u32 told = u32{term.layer} << 12 | u32{term.etype} << 8 | term.code;
 
-	tally["refused " + std::to_string(term.layer) + " " + std::to_string(term.etype) + " " +
-	      std::to_string(term.code)]++;
 	if (damaged(side)) // any error is possible
 		return;
 	if (us.owed) {
-		if (told != *us.owed)
-			broken("side %u: Terminate %04x where %04x is due", side, told, *us.owed);
+		if (what != *us.owed)
+			broken("side %u: refusal %04x where %04x is due", side, what, *us.owed);
 		return;
 	}
-	if (told == 0 && !us.reads.empty() && us.reads.front() != no_op) {
+	if (what == told(0, CORE_RDMATCP_LOCAL) && !us.reads.empty() && us.reads.front() != no_op) {
 		Op &reader = us.ops[us.reads.front()];
 
 		if (!reader.refused && !impossible(us, reader))
@@ -237,18 +248,26 @@ void Oracle::check_refusal(unsigned side, const core_terminate &term)
 		return;
 	}
 	foresee(side);
-	if (!us.due.count(told))
-		broken("side %u: Terminate %04x, which nothing deserves", side, told);
+	if (!us.due.count(what))
+		broken("side %u: refusal %04x, which nothing deserves", side, what);
 }
 
-void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
+void Oracle::failed(unsigned side, Cause cause, const core_terminate *term,
+		    core_rdmatcp_fault fault)
 {
 	Side &us = sides[side], &peer = sides[!side];
 
+	if (mpa != (fault == CORE_RDMATCP_FINE) && cause != Cause::stream_over)
+		broken("side %u ends as another framing does", side);
 	switch (cause) {
 	case Cause::peer_error:
-		check_refusal(side, *term);
-		us.sent_term = *term;
+		tally["refused " +
+		      (term ? std::to_string(term->layer) + " " + std::to_string(term->etype) +
+				       " " + std::to_string(term->code)
+			    : "for fault " + std::to_string(fault))]++;
+		check_refusal(side,
+			      term ? u32{term->layer} << 12 | u32{term->etype} << 8 | term->code
+				   : u32{fault});
 		break;
 	case Cause::local_error:
 		if (us.failed)
@@ -257,7 +276,6 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
 			op->refused = true;
 		else
 			broken("side %u fails without reason", side);
-		us.sent_term = *term;
 		tally["refused locally"]++;
 		break;
 	case Cause::response_gone:
@@ -266,7 +284,6 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
 		    source(us, *answer,
 			   answer->length - static_cast<u32>(answer->content.size())))
 			broken("side %u does not answer a read that it could answer", side);
-		us.sent_term = *term;
 		tally["read source gone"]++;
 		break;
 	case Cause::peer_terminated:
@@ -283,6 +300,8 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term)
 		tally["stream over"]++;
 		break;
 	}
+	if (term && cause != Cause::peer_terminated)
+		us.sent_term = *term;
 	us.failed = true;
 }
 

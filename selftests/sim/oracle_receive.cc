@@ -45,8 +45,7 @@ bool Oracle::place_in(unsigned side, Message &message, u64 at, u32 len)
 {
 	Side &us = sides[side];
 
-	if (message.opcode == CORE_MSG_TERMINATE || message.opcode == CORE_MSG_READ_REQUEST ||
-	    message.opcode == CORE_MSG_ATOMIC_REQUEST || is_immediate(message.opcode))
+	if (!places(message))
 		return false;
 	std::optional<Spot> spot = destination(us, message, len);
 
@@ -175,13 +174,14 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		broken("side %u: a damaged FPDU was delivered", side);
 	switch (event) {
 	case CORE_RX_WRITE:
-		if (message.opcode != CORE_MSG_WRITE || message.placed != message.length)
+		if (message.opcode != CORE_MSG_WRITE || message.placed != message.length ||
+		    message.has_immediate)
 			broken("side %u: a Write is delivered too early", side);
 		break;
 	case CORE_RX_SEND:
-		if (!is_immediate(message.opcode) &&
-		    (message.opcode < CORE_MSG_SEND || message.opcode > CORE_MSG_SEND_SE_INV ||
-		     message.placed != message.length))
+		if ((!message.has_immediate &&
+		     (message.opcode < CORE_MSG_SEND || message.opcode > CORE_MSG_SEND_SE_INV)) ||
+		    (places(message) && message.placed != message.length))
 			broken("side %u: a Send is delivered too early", side);
 		if (!message.rtr)
 			us.arrived = std::move(message);

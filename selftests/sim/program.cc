@@ -11,6 +11,7 @@ static u64 region_octets(int scale) { return scale == 0 ? 2048 : scale == 1 ? 32
 
 Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 	: random(seed_), seed(seed_), paranoid(paranoid_), wild(pick(3) != 0),
+	  framing(pick(3) ? CORE_FRAMING_MPA : CORE_FRAMING_RDMATCP),
 	  scale(pick(100) < 80 ? Scale::small
 		: pick(10)     ? Scale::medium
 			       : Scale::large),
@@ -78,16 +79,18 @@ Setup Program::make_setup(bool initiator)
 
 	setup.initiator = initiator;
 	setup.user = pick(2);
-	setup.mpa.max_ird = static_cast<u16>(1 + pick(16));
-	setup.mpa.ird = static_cast<u16>(1 + pick(16));
-	setup.mpa.ord = static_cast<u16>(1 + pick(8));
-	setup.mpa.crc = pick(3) != 0;
-	setup.mpa.markers = pick(3) == 0;
-	setup.mpa.revision = pick(8) ? 2 : 1;
-	setup.mpa.p2p = pick(2);
-	setup.mpa.rtr = CORE_RTR_ALL;
+	setup.framing = framing;
+	setup.long_segments = pick(2);
+	setup.local.max_ird = static_cast<u16>(1 + pick(16));
+	setup.local.ird = static_cast<u16>(1 + pick(16));
+	setup.local.ord = static_cast<u16>(1 + pick(8));
+	setup.local.crc = pick(3) != 0;
+	setup.local.markers = pick(3) == 0;
+	setup.local.revision = pick(8) ? 2 : 1;
+	setup.local.p2p = pick(2);
+	setup.local.rtr = CORE_RTR_ALL;
 	if (initiator && pick(2))
-		setup.mpa.rtr = static_cast<u8>(1u << pick(3));
+		setup.local.rtr = static_cast<u8>(1u << pick(3));
 	setup.private_len = static_cast<u32>(pick(40));
 	setup.sq_entries = 4u << pick(5);
 	setup.first_index = pick(2) ? static_cast<u32>(0 - pick(200)) : 0;
@@ -101,18 +104,28 @@ Setup Program::make_setup(bool initiator)
 		memcpy(setup.memory.data() + i, &word, sizeof(word));
 	}
 	// Without negotiation (RFC 6581 9) depths are for the consumers to agree on.
-	if (!initiator && setups[0].mpa.revision == 1) {
-		setup.mpa.ird = setup.mpa.max_ird = setups[0].mpa.ord;
-		setup.mpa.ord = std::min({setup.mpa.ord, setups[0].mpa.ird, setups[0].mpa.max_ird});
+	if (framing == CORE_FRAMING_MPA && !initiator && setups[0].local.revision == 1) {
+		setup.local.ird = setup.local.max_ird = setups[0].local.ord;
+		setup.local.ord =
+			std::min({setup.local.ord, setups[0].local.ird, setups[0].local.max_ird});
 	}
 	return setup;
+}
+
+// The payload of a full segment of some message.
+u64 Program::pick_segment()
+{
+	const Setup &setup = setups[pick(2)];
+
+	if (framing == CORE_FRAMING_MPA)
+		return core_mpa_mulpdu(setup.emss, pick(4) == 0) - (pick(2) ? 14 : 18);
+	return (pick(4) ? std::max(setup.emss, 256u) - 4 : 0xfffc) - (pick(2) ? 24 : 32);
 }
 
 // Favours the edges: zero, one, and multiples of a segment's payload, give or take one.
 u32 Program::pick_length(u64 max)
 {
-	u64 length = 0,
-	    segment = core_mpa_mulpdu(setups[pick(2)].emss, pick(4) == 0) - (pick(2) ? 14 : 18);
+	u64 length = 0, segment = pick_segment();
 
 	switch (pick(8)) {
 	case 0:
@@ -232,14 +245,19 @@ void Program::aim(unsigned side, SendRequest &request, bool read, u32 length)
 	request.wqe.remote_addr = spot(mr, length);
 }
 
-// Of a Write, or of nothing: it consumes a receive all the same.
-void Program::add_immediate(unsigned side, SendRequest &request)
+// They consume a receive, whatever they are of. Returns its room.
+u32 Program::add_immediate(unsigned side, SendRequest &request)
 {
+	u32 room = 0;
+
 	if (rooms[!side].empty() && !(wild && pick(20) == 0))
 		post_receive(!side, pick_length(region_size));
-	if (!rooms[!side].empty())
+	if (!rooms[!side].empty()) {
+		room = rooms[!side].front();
 		rooms[!side].pop_front();
+	}
 	request.wqe.arg[0] = random();
+	return room;
 }
 
 // Operands that make fields carry, and comparisons succeed, often enough.
@@ -268,8 +286,10 @@ void Program::post_atomic(unsigned side)
 void Program::post_immediate(unsigned side)
 {
 	SendRequest request = begin(side, SRNIC_OP_IMM);
+	u32 room = add_immediate(side, request);
 
-	add_immediate(side, request);
+	if (framing == CORE_FRAMING_RDMATCP && pick(2))
+		add_payload(side, request, std::min(room, pick_length(region_size)), false);
 	submit(side, request);
 }
 
@@ -360,7 +380,7 @@ void Program::post(unsigned side)
 		aim(side, request, false, length);
 		add_payload(side, request, length, false);
 		submit(side, request);
-	} else if (kind < 75) {
+	} else if (kind < 75 && framing == CORE_FRAMING_MPA) {
 		post_atomic(side);
 	} else if (kind < 95) {
 		SendRequest request = begin(side, SRNIC_OP_READ);
@@ -433,8 +453,10 @@ void Program::post_wild(unsigned side)
 		wqe.flags |= 0x40;
 	request.malformed =
 		wqe.flags & 0x40 || wqe.opcode == 99 ||
-		(wqe.opcode >= SRNIC_OP_FETCH_ADD && wqe.opcode <= SRNIC_OP_SWAP && !wqe.num_sge) ||
-		(wqe.opcode == SRNIC_OP_IMM && (wqe.num_sge || wqe.flags & SRNIC_WQE_INLINE)) ||
+		(wqe.opcode >= SRNIC_OP_FETCH_ADD && wqe.opcode <= SRNIC_OP_SWAP &&
+		 (!wqe.num_sge || framing == CORE_FRAMING_RDMATCP)) ||
+		(wqe.opcode == SRNIC_OP_IMM && framing == CORE_FRAMING_MPA &&
+		 (wqe.num_sge || wqe.flags & SRNIC_WQE_INLINE)) ||
 		(setups[side].user && (is_local(wqe.opcode) || wqe.opcode == SRNIC_OP_READ_INV));
 	submit(side, request);
 }
@@ -477,7 +499,7 @@ void Program::store(unsigned side)
 void Program::spoil()
 {
 	unsigned side = static_cast<unsigned>(pick(2));
-	bool crc = setups[0].mpa.crc || setups[1].mpa.crc;
+	bool crc = setups[0].local.crc || setups[1].local.crc;
 
 	if (pick(2)) {
 		streams[0].do_reset();

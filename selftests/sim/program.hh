@@ -27,6 +27,7 @@ private:
 	Setup make_setup(bool initiator);
 	std::vector<Mr> make_regions();
 	u64 pick(u64 n) { return below(random, n); }
+	u64 pick_segment();
 	u32 pick_length(u64 max);
 
 	void step();
@@ -38,7 +39,7 @@ private:
 	void add_payload(unsigned side, SendRequest &request, u32 length, bool sink);
 	std::vector<srnic_sge> make_sges(unsigned side, u32 length, bool sink);
 	void aim(unsigned side, SendRequest &request, bool read, u32 length);
-	void add_immediate(unsigned side, SendRequest &request);
+	u32 add_immediate(unsigned side, SendRequest &request);
 	void post_immediate(unsigned side);
 	void add_operands(srnic_send_wqe &wqe);
 	void post_atomic(unsigned side);
@@ -56,6 +57,7 @@ private:
 	Random random;
 	const u64 seed;
 	const bool paranoid, wild;
+	const core_framing framing;
 	const Scale scale;
 	u64 region_size, target, posted = 0, steps = 0;
 	Setup setups[2];

@@ -255,8 +255,10 @@ void Endpoint::complete_recv(const core_rx_message *message, u8 status)
 		cqe.byte_len = message->length;
 		cqe.flags = message->invalidate ? SRNIC_CQE_WITH_INV : 0;
 		cqe.imm_inv = message->invalidate ? message->inv_stag : 0;
-		if (message->is_immediate) {
+		if (message->is_immediate || message->has_immediate) {
 			cqe.flags = SRNIC_CQE_WITH_IMM;
+			if (message->has_immediate)
+				cqe.flags |= SRNIC_CQE_OF_SEND;
 			memcpy(&cqe.imm_inv, message->immediate, sizeof(message->immediate));
 		}
 	}

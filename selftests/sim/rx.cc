@@ -164,9 +164,12 @@ void Endpoint::deliver(core_rx_event event)
 		break;
 	case CORE_RX_ERROR:
 		release_hold(); // a refused FPDU may still be valid
-		if (receive_active && core_terminate_receive_status(&told) != SRNIC_WC_FLUSH_ERR)
-			complete_recv(nullptr, core_terminate_receive_status(&told));
-		terminate(Cause::peer_error, told);
+		if (receive_active && core_rx_receive_status(&rx) != SRNIC_WC_FLUSH_ERR)
+			complete_recv(nullptr, core_rx_receive_status(&rx));
+		if (framing == CORE_FRAMING_MPA)
+			terminate(Cause::peer_error, told);
+		else
+			reset(Cause::peer_error, core_rx_fault(&rx));
 		break;
 	default:
 		break;
