@@ -201,18 +201,25 @@ u32 srnic_test_request(u8 *octets, const void *private, u32 len)
 	return head + len;
 }
 
-struct socket *srnic_test_announce(struct kunit *test, struct srnic_test_conn *c)
+struct socket *srnic_test_announce_by(struct kunit *test, struct srnic_test_conn *c,
+				      const u8 *octets, u32 len)
 {
-	u8 octets[64];
 	struct socket *sock = srnic_test_connect_peer(test, c);
 	u32 before = c->listener->num;
 
-	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5));
+	srnic_test_send(test, sock, octets, len);
 	c->server = srnic_test_consumer(test, c->set.dev);
 	c->server->id.provider_data = srnic_test_expect_event(test, c->listener, before + 1,
 							      IW_CM_EVENT_CONNECT_REQUEST, 0)
 					      ->provider_data;
 	return sock;
+}
+
+struct socket *srnic_test_announce(struct kunit *test, struct srnic_test_conn *c)
+{
+	u8 octets[64];
+
+	return srnic_test_announce_by(test, c, octets, srnic_test_request(octets, "hello", 5));
 }
 
 /* ---- the device ---- */

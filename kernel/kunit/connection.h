@@ -72,7 +72,10 @@ void srnic_test_add_peer(struct srnic_test_conn *c, struct socket *sock);
 int srnic_test_connect(struct socket *sock);
 struct socket *srnic_test_connect_peer(struct kunit *test, struct srnic_test_conn *c);
 void srnic_test_close_peer(struct srnic_test_conn *c, u32 n);
-/* A peer whose request was announced; c->server is the id for it. */
+/* A peer whose first message, of any framing, was announced; c->server is the id for it. */
+struct socket *srnic_test_announce_by(struct kunit *test, struct srnic_test_conn *c,
+				      const u8 *octets, u32 len);
+/* The same with an MPA Request. */
 struct socket *srnic_test_announce(struct kunit *test, struct srnic_test_conn *c);
 
 void srnic_test_send(struct kunit *test, struct socket *sock, const void *octets, u32 len);

@@ -18,7 +18,7 @@ struct socket;
 #define SRNIC_BATCH_VECS	32
 #define SRNIC_BATCH_SPARES 20 /* single pages that hold one FPDU of the largest size, and some */
 #define SRNIC_BATCH_POOL	16		/* fragments kept for reuse */
-/* Bytes after which a batch goes out: a message of 64 KiB with its headers. One FPDU may exceed it. */
+/* Bytes after which a batch goes out: 64 KiB with headers. One FPDU may exceed it. */
 #define SRNIC_BATCH_MAX		(72 * 1024)
 
 /**

@@ -63,7 +63,7 @@ if [ ! -e "$MODULE" ]; then
 	echo "1..0 # SKIP $MODULE is not built: make guest-tests"
 	exit 0
 fi
-hosts_up && typed_devices_up && modprobe rdma_cm && insmod "$MODULE" || { echo "Bail out! no devices"; exit 1; }
+hosts_up && typed_devices_up && modprobe rdma_cm && insmod "$MODULE" ${FRAMING:+resets=1} || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 on_each_link buffers_come_back "a kernel's buffer"
 if [ "$TYPE" = srnic ]; then

@@ -19,7 +19,14 @@ LOGS=$(mktemp -d)
 ns0() { nsenter --net=/run/netns/sr0 "$@"; }
 ns1() { nsenter --net=/run/netns/sr1 "$@"; }
 
-hosts_up() { ip netns add sr0 && ip netns add sr1 && cable_up; }
+# FRAMING: of new devices, for any of these tests.
+framing_up() {
+	local default=/sys/module/srnic/parameters/framing
+	[ -z "${FRAMING:-}" ] || modprobe srnic || return
+	[ ! -e $default ] || echo "${FRAMING:-mpa}" >$default
+}
+
+hosts_up() { framing_up && ip netns add sr0 && ip netns add sr1 && cable_up; }
 
 cable_up() {
 	ip link add veth0 netns sr0 type veth peer name veth1 netns sr1 || return
@@ -183,6 +190,7 @@ objects_are() { [ "$(objects)" = "$1" ]; }
 
 # Waits, at most so many tenths of a second, until the output of objects (a function of the script's) is BEFORE again.
 settled() { # BEFORE [TENTHS]
+	declare -F objects >/dev/null || { echo "settled() needs objects()"; return 1; }
 	within "${2:-150}" objects_are "$1" && return
 	echo "before:" "$1"
 	echo "after: " "$(objects)"

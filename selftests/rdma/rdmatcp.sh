@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # The framing of RDMA/TCP (Documentation/rdmatcp.rst): programs that know nothing of it work over it, ends with different
 # framings refuse each other in time, and a device that allows both accepts both.
-cd "$(dirname "$0")" && . ./lib.sh && . capture/tshark.sh
+cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . capture/tshark.sh
 
 COUNT=${COUNT:-200}
 SIZES=${SIZES:-1 65536}
@@ -30,7 +30,7 @@ refused() { # FRAMING-OF-CLIENT FRAMING-OF-SERVER
 # Cases whose name contains the words.
 operations() { # WORDS
 	local out
-	out=$(in_ns sr0 "$SEMANTICS sr0 $IP0 sr1 $IP1 0 5 '$1'")
+	out=$(in_ns sr0 "FRAMING=rdmatcp $SEMANTICS sr0 $IP0 sr1 $IP1 0 5 '$1'")
 	echo "$out"
 	grep -q '^# all cases' <<<"$out" && grep -q '^ok' <<<"$out" && ! grep -q '^not ok' <<<"$out"
 }
@@ -84,7 +84,7 @@ knows_all_messages() {
 		[ "$is" -ge "$many" ] || return
 	done <<-'END'
 		rdmatcp.type 0 20
-		rdmatcp.type 1 20
+		rdmatcp.type 1 15
 		rdmatcp.type 2 10
 		rdmatcp.type 3 10
 		rdmatcp.startup.kind 1 3

@@ -111,7 +111,7 @@ const char *receive_into(struct end *end, u32 slot, const struct buffer *buffer)
 const char *announce(struct scene *s, u32 slot);
 /* The end's QP gets the event for an access violation by its peer. */
 const char *refuses(struct end *end);
-/* The end's QP gets the event for a Terminate from its peer. */
+/* The end's QP gets the event for a Terminate from its peer; or the peer has reset. */
 const char *is_ended(struct end *end);
 
 /* The cases. */

@@ -137,8 +137,14 @@ const char *refuses(struct end *end)
 	return is_told(end, IB_EVENT_QP_ACCESS_ERR) ? NULL : "not refused for want of access";
 }
 
+static bool resets;
+module_param(resets, bool, 0444);
+MODULE_PARM_DESC(resets, "an error ends a connection by a reset, as with RDMA/TCP");
+
 const char *is_ended(struct end *end)
 {
+	if (resets)
+		return await_cm(end, RDMA_CM_EVENT_DISCONNECTED);
 	return is_told(end, IB_EVENT_QP_FATAL) ? NULL : "not ended by the peer";
 }
 

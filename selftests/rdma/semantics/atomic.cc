@@ -209,10 +209,26 @@ void into_a_bad_buffer()
 	}
 }
 
+void without_a_form()
+{
+	Joint joint = connected();
+	Words theirs(joint.server), ours(joint.client);
+
+	for (ibv_wr_opcode opcode : {IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP})
+		expect(post(joint.client, opcode, theirs.target(0), ours.piece(0), 1) == EOPNOTSUPP,
+		       "it is not refused");
+	joint.client.post(1, IBV_WR_RDMA_WRITE, {ours.piece(0)}, IBV_SEND_SIGNALED,
+			  theirs.target(0));
+	joint.client.sends->good(1);
+}
+
 } // namespace
 
 Cases atomic_cases()
 {
+	if (settings.rdmatcp)
+		return {{"rdmatcp.rst 17: an atomic operation is refused when it is posted",
+			 without_a_form}};
 	return {
 		{"RFC 7306 5.1: FetchAdd and CmpSwap return the original value", both_operations},
 		{"RFC 7306 5.4: a hundred at once are done in order", many_at_once},

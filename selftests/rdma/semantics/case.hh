@@ -9,6 +9,7 @@ struct Settings {
 	Place here, there;
 	uint64_t huge;   // bytes of the largest messages; 0: none
 	unsigned rounds; // of what is repeated
+	bool rdmatcp;	 // the framing, from FRAMING; else MPA
 };
 extern Settings settings;
 

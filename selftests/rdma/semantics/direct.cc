@@ -230,6 +230,30 @@ ibv_qp_init_attr_ex qp_attr(const End &end, ibv_cq *cq)
 	return attr;
 }
 
+// rdmatcp.rst 17.
+void no_atomic_operations()
+{
+	Scene scene;
+	const ExtendedCq extended(scene.joint.client);
+	ibv_qp_init_attr_ex attr = qp_attr(scene.joint.client, ibv_cq_ex_to_cq(extended.cq));
+	srnicdv_qp_init_attr with_them{SRNICDV_QP_INIT_ATTR_SEND_OPS,
+				       SRNICDV_QP_WITH_MASKED_FETCH_ADD};
+
+	for (srnicdv_wr_opcode opcode :
+	     {SRNICDV_WR_MASKED_FETCH_ADD, SRNICDV_WR_MASKED_CMP_SWAP, SRNICDV_WR_SWAP}) {
+		srnicdv_send_wr wr = scene.work(opcode), *bad;
+
+		expect(srnicdv_post_send(scene.joint.client.id->qp, &wr, sizeof(wr), &bad) ==
+			       EOPNOTSUPP,
+		       "srnicdv_post_send");
+	}
+	expect(scene.probe() == EOPNOTSUPP, "a probe");
+	expect(!srnicdv_create_qp(scene.joint.client.id->verbs, &attr, &with_them,
+				  sizeof(with_them)) &&
+		       errno == EOPNOTSUPP,
+	       "srnicdv_create_qp");
+}
+
 void options_of_qps()
 {
 	const Joint joint = connected();
@@ -283,8 +307,9 @@ void eight_bytes_of_immediate_data()
 	joint.server.receive(1, {});
 	scene.done(wr);
 	const ibv_wc wc = joint.server.receives->good(1);
-	expect(wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM && !memcmp(&wc.imm_data, data, 4),
-	       "verbs' four bytes");
+	expect(wc.opcode == (settings.rdmatcp ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM),
+	       "the receive's opcode");
+	expect(!memcmp(&wc.imm_data, data, 4), "verbs' four bytes");
 
 	// srnic's CQs can all be polled either way.
 	auto *cq = reinterpret_cast<ibv_cq_ex *>(joint.server.receives->cq);
@@ -314,20 +339,29 @@ void what_a_device_can_do()
 
 	expect(srnicdv_is_supported(verbs->device), "the device is srnic's");
 	expect(!srnicdv_query_device(verbs, &attr.known, sizeof(attr)), "srnicdv_query_device");
-	expect(attr.known.caps == (SRNICDV_CAP_IMMEDIATE | SRNICDV_CAP_ATOMIC | SRNICDV_CAP_SWAP),
-	       "its abilities");
+	const uint32_t atomics = settings.rdmatcp ? 0 : SRNICDV_CAP_ATOMIC | SRNICDV_CAP_SWAP;
+
+	expect(attr.known.caps == (SRNICDV_CAP_IMMEDIATE | atomics), "its abilities");
 	expect(!attr.later && !attr.known.comp_mask, "what is not known yet is not 0");
 	expect(srnicdv_query_device(verbs, &attr.known, sizeof(attr.known) - 1) == EINVAL,
 	       "a struct that is too short");
 	ibv_device_attr_ex standard{};
 	need(!ibv_query_device_ex(verbs, nullptr, &standard), "ibv_query_device_ex");
-	expect(standard.orig_attr.atomic_cap == IBV_ATOMIC_GLOB, "atomic_cap");
+	expect(standard.orig_attr.atomic_cap == (atomics ? IBV_ATOMIC_GLOB : IBV_ATOMIC_NONE),
+	       "atomic_cap");
 }
 
 } // namespace
 
 Cases direct_cases()
 {
+	if (settings.rdmatcp)
+		return {
+			{"rdmatcp.rst 17: srnicdv refuses atomic operations", no_atomic_operations},
+			{"rdmatcp.rst 14: all eight bytes of Immediate Data arrive",
+			 eight_bytes_of_immediate_data},
+			{"a device says what it can do", what_a_device_can_do},
+		};
 	return {
 		{"RFC 7306 5.1.1: srnicdv adds to the fields of a mask", masked_additions},
 		{"RFC 7306 5.1.2: srnicdv compares and swaps the bits of masks", masked_swaps},

@@ -29,11 +29,16 @@ int post(End &end, ibv_wr_opcode opcode, std::vector<ibv_sge> list, unsigned fla
 	return ibv_post_send(end.id->qp, &wr, &bad);
 }
 
-void arrives(Joint &joint, uint64_t wr_id, uint32_t written, uint32_t value = data)
+// MPA has no Send with Immediate Data: an empty one is Immediate Data alone.
+const ibv_wc_opcode of_send = IBV_WC_RECV;
+
+void arrives(Joint &joint, uint64_t wr_id, uint32_t written, uint32_t value = data,
+	     ibv_wc_opcode opcode = IBV_WC_RECV_RDMA_WITH_IMM)
 {
 	const ibv_wc wc = joint.server.receives->good(wr_id);
 
-	expect(wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM, "the receive's opcode");
+	expect(wc.opcode == (settings.rdmatcp ? opcode : IBV_WC_RECV_RDMA_WITH_IMM),
+	       "the receive's opcode");
 	expect(wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htonl(value), "the data");
 	expect(wc.byte_len == written, "the receive tells of another length than was written");
 }
@@ -69,7 +74,7 @@ void without_payload()
 	expect(!post(joint.client, IBV_WR_RDMA_WRITE_WITH_IMM, {}), "an empty Write");
 	arrives(joint, 1, 0);
 	expect(!post(joint.client, IBV_WR_SEND_WITH_IMM, {}), "an empty Send");
-	arrives(joint, 2, 0);
+	arrives(joint, 2, 0, data, of_send);
 	expect(joint.client.sends->good(data).opcode == IBV_WC_RDMA_WRITE, "the Write's end");
 	expect(joint.client.sends->good(data).opcode == IBV_WC_SEND, "the Send's end");
 }
@@ -88,7 +93,7 @@ void in_order()
 	joint.client.post(3, IBV_WR_SEND, {ours.region.piece(0, 7)}, 0);
 	expect(joint.server.receives->good(0).byte_len == 5, "the first Send");
 	arrives(joint, 1, 6);
-	arrives(joint, 2, 0, 9);
+	arrives(joint, 2, 0, 9, of_send);
 	expect(joint.server.receives->good(3).byte_len == 7, "the last Send");
 }
 
@@ -103,6 +108,24 @@ void solicited()
 		joint.client.sends->good(data);
 		expect(joint.server.receives->wakes(flags ? patience_ms : 100) == !!flags,
 		       "the solicited event");
+	}
+}
+
+// rdmatcp.rst 13.
+void with_a_send_of_rdmatcp()
+{
+	Joint joint = connected();
+	Buffer ours(joint.client, 64), theirs(joint.server, 64);
+
+	ours.fill(3);
+	for (uint32_t len : {0u, 1u, 64u}) {
+		joint.server.receive(len, {theirs.region.piece(0, 64)});
+		expect(!post(joint.client, IBV_WR_SEND_WITH_IMM, {ours.region.piece(0, len)}),
+		       "ibv_post_send");
+		arrives(joint, len, len, data, of_send);
+		expect(std::equal(theirs.octets.begin(), theirs.octets.begin() + len,
+				  ours.octets.begin()),
+		       "the payload");
 	}
 }
 
@@ -141,7 +164,10 @@ Cases immediate_cases()
 		{"RFC 7306 6: Immediate Data without payload", without_payload},
 		{"RFC 7306 7: Immediate Data is completed in order", in_order},
 		{"RFC 7306 4.1: Immediate Data with Solicited Event", solicited},
-		{"RFC 7306 4.2: a Send with Immediate Data has no payload", with_a_send},
+		settings.rdmatcp ? Case{"rdmatcp.rst 13: a Send with Immediate Data and payload",
+					with_a_send_of_rdmatcp}
+				 : Case{"RFC 7306 4.2: a Send with Immediate Data has no payload",
+					with_a_send},
 		{"RFC 5041 7.2: Immediate Data without a receive ends the stream",
 		 without_a_receive},
 	};

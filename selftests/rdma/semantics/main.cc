@@ -2,6 +2,7 @@
 // What a program may rely on: RDMAP's operations, order and limits, seen from both ends.
 //	semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART-OF-THE-CASES'-NAMES]
 // HUGE: bytes of the largest messages, above 2^31, or 0. ROUNDS: tries of each race.
+// FRAMING=rdmatcp in the environment: how the devices frame, else as MPA does.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -58,7 +59,12 @@ int main(int argc, char **argv)
 			"usage: semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART]\n");
 		return 2;
 	}
-	settings = {{argv[1], argv[2]}, {argv[3], argv[4]}, strtoull(argv[5], nullptr, 0),
-		    static_cast<unsigned>(atoi(argv[6]))};
+	const char *framing = getenv("FRAMING");
+
+	settings = {{argv[1], argv[2]},
+		    {argv[3], argv[4]},
+		    strtoull(argv[5], nullptr, 0),
+		    static_cast<unsigned>(atoi(argv[6])),
+		    framing && !strcmp(framing, "rdmatcp")};
 	return run_all(argc > 7 ? argv[7] : "");
 }
