@@ -114,13 +114,9 @@ int main(int argc, char **argv)
 		return hostile::usage();
 	options.own = argv[i];
 	options.victim = argv[i + 1];
-	setvbuf(stdout, nullptr, _IOLBF, 0);
-	try {
+	return hostile::run_tap([&] {
 		hostile::VictimLink victim(argv + i + 2);
 
 		return hostile::Attacker(options, victim).run();
-	} catch (const std::exception &e) {
-		std::printf("Bail out! %s\n", e.what());
-		return 1;
-	}
+	});
 }

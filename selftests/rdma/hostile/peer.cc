@@ -244,4 +244,15 @@ std::string VictimLink::demand(const std::string &request)
 	return said;
 }
 
+int run_tap(const std::function<int()> &all_cases)
+{
+	setvbuf(stdout, nullptr, _IOLBF, 0);
+	try {
+		return all_cases();
+	} catch (const std::exception &e) {
+		std::printf("Bail out! %s\n", e.what());
+		return 1;
+	}
+}
+
 } // namespace hostile

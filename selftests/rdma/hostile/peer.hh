@@ -4,6 +4,7 @@
 
 #include "wire.hh"
 
+#include <functional>
 #include <map>
 #include <stdexcept>
 
@@ -64,6 +65,9 @@ struct Region {
 
 	u64 end() const { return to + length; }
 };
+
+// What remains of main(): runs all cases, and ends the TAP if that is not possible.
+int run_tap(const std::function<int()> &all_cases);
 
 class VictimLink {
 public:

@@ -714,11 +714,5 @@ int main(int argc, char **argv)
 				     "starts its program.\n");
 		return 2;
 	}
-	setvbuf(stdout, nullptr, _IOLBF, 0);
-	try {
-		return hostile::Tester(argv).run();
-	} catch (const std::exception &e) {
-		std::printf("Bail out! %s\n", e.what());
-		return 1;
-	}
+	return hostile::run_tap([argv] { return hostile::Tester(argv).run(); });
 }

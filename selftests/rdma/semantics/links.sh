@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # Devices of any driver, also with both ends on one host, and links where TCP must keep data for long. Sourced after
 # lib.sh and faults/carry.sh.
+#
+# LINKS: which.
 # shellcheck shell=bash
 
 TYPE=${TYPE:-srnic}
+LINKS=${LINKS:-good slow lossy}
 
 # srnic0, srnic1: the names, whatever the driver.
 typed_devices_up() {
@@ -12,24 +15,28 @@ typed_devices_up() {
 		host_device_up "$TYPE" && modprobe sch_netem && modprobe sch_tbf
 }
 
-LINKS=(sr0:lo sr0:veth0 sr1:veth1)
+SHAPED=(sr0:lo sr0:veth0 sr1:veth1)
 
 # shaped QDISC...: all links; none: good links again.
 shaped() {
 	local link
-	for link in "${LINKS[@]}"; do
+	for link in "${SHAPED[@]}"; do
 		tc -n "${link%:*}" qdisc del dev "${link#*:}" root 2>/dev/null
 		[ $# = 0 ] || tc -n "${link%:*}" qdisc add dev "${link#*:}" root "$@" || return
 	done
 }
 
-# on_each_link COMMAND...: runs it on good, slow and lossy links, with the link's name appended; then restores them.
+# on_each_link COMMAND...: runs it on the links of LINKS, with the link's name appended; then restores them.
 on_each_link() {
-	"$@" "a good link"
-	check "links of 300 Mb/s" shaped tbf rate 300mbit burst 128kb latency 200ms
-	"$@" "a slow link"
-	check "links that lose 2 % and take 2 ms" shaped netem limit 10000 delay 2ms loss 2%
-	"$@" "a lossy link"
+	local link
+	for link in $LINKS; do
+		case $link in
+		good) check "good links" shaped ;;
+		slow) check "links of 300 Mb/s" shaped tbf rate 300mbit burst 128kb latency 200ms ;;
+		lossy) check "links that lose 2 % and take 2 ms" shaped netem limit 10000 delay 2ms loss 2% ;;
+		esac
+		"$@" "a $link link"
+	done
 	check "good links again" shaped
 }
 
