@@ -7,6 +7,7 @@
 #   make quick               tests of up to three minutes
 #   make check               all tests
 #   make soak                random and stress tests with larger counts, for hours
+#   make bench               how fast srnic is beside siw, rxe and TCP; BENCH="--only send --compare FILE" and others
 #   make kunit               the module with its KUnit suites, for selftests/rdma/kunit.sh
 #   make guest-tests         programs and a kernel module for tests in the guest; part of all if librdmacm-dev is
 #                            installed
@@ -19,7 +20,7 @@ MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
 .PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall quick check soak \
-	demo clean
+	demo bench clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
 
@@ -68,6 +69,9 @@ quick check soak:
 
 demo:
 	@selftests/demo
+
+bench:
+	@selftests/bench $(BENCH)
 
 clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean

@@ -26,7 +26,7 @@ crcs() { # 0 or 1
 }
 
 one_run() { # TYPE ARGUMENT...: prints nanoseconds
-	local way="cm $IP0 $IP1"
+	local way="cm sr0:$IP0 sr1:$IP1"
 	case $1 in
 	srnic) crcs 1 ;;
 	srnic-nocrc) crcs 0 ;;

@@ -1,50 +1,110 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Compares srnic and siw in one guest: in turn on one dummy interface, both ends in one namespace (so packets take `lo`,
-# where siw's servers work). Every figure is the median of RUNS alternating runs.
+# Measures srnic, siw, rxe and TCP in turn, in one guest. Prints a line for each run: environment, case, peer, nanoseconds
+# for an operation. selftests/bench makes tables of them.
+#
+# Environments: lo, both ends on one interface of one host; veth, between namespaces with an MTU of 1500. Each driver has
+# an interface or a cable of its own; TCP has srnic's. rxe works in the first namespace only, where it is connected by
+# hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default none.
+#
+# ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names.
 cd "$(dirname "$0")" && . ./lib.sh
 
-ADDRESS=10.77.0.1 RUNS=${RUNS:-5} ITERS=${ITERS:-1000}
-CASES=${CASES:-"ib_write_bw:65536 ib_read_bw:65536 ib_send_bw:65536 ib_write_bw:1048576 ib_write_bw:64 ib_send_lat:64 ib_write_lat:64"}
+RATE=$PWD/bench/build/rate
+ROUNDS=${ROUNDS:-5}
+PEERS=${PEERS:-srnic srnic-crc siw rxe tcp}
+ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
+ONLY=${ONLY:-}
 
-# One device at a time: siw's wildcard listeners fail if anybody else listens on the port.
-device_up() { # srnic, siw, or srnic-nocrc: siw's default is no CRC, RFC 5044's is CRC
-	rdma link add "$1_b" type "${1%-*}" netdev dummy_b || return
-	[ "$1" != srnic-nocrc ] || echo 0 >"/sys/class/infiniband/$1_b/mpa_crc"
+# NAME OPERATION DEPTH COUNT SIZE LIST
+cases() {
+	cat <<-'END'
+		write-1M write 4 300 1048576 1
+		write-64K write 16 3000 65536 1
+		write-64K-list write 16 3000 65536 16
+		write-4K write 64 20000 4096 1
+		write-64 write 64 40000 64 1
+		write-64-list write 64 100000 64 16
+		send-64K send 16 3000 65536 1
+		send-4K send 64 20000 4096 1
+		send-64 send 64 40000 64 1
+		send-64-list send 64 100000 64 16
+		read-1M read 4 300 1048576 1
+		read-64K read 16 3000 65536 1
+		read-4K read 16 10000 4096 1
+		ping-pong-64 ping-pong 1 20000 64 1
+	END
 }
 
-one_run() { # TYPE PROGRAM SIZE: prints bandwidth in MiB/s or the median latency in us
-	local out server events=
-	device_up "$1" || return
-	[ -n "${EVENTS:-}" ] && events=-e
-	timeout 120 "$2" -R -d "$1_b" -s "$3" -n "$ITERS" -F $events >/dev/null 2>&1 &
-	server=$!
-	for _ in {1..100}; do ss -Hltn | grep -q :18515 && break; sleep 0.05; done
-	out=$(timeout 120 "$2" -R -d "$1_b" -s "$3" -n "$ITERS" -F $events $ADDRESS 2>&1)
-	wait $server
-	rdma link delete "$1_b"
-	echo "$out" | awk -v column="$([[ $2 = *_lat ]] && echo 5 || echo 4)" \
-		'/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {value = $column} END {print value}'
+built_or_skip "$RATE"
+
+# A cable between the namespaces for another driver, as lib.sh's is for srnic.
+second_cable() {
+	ip link add veth2 netns sr0 type veth peer name veth3 netns sr1 && ip -n sr0 addr add 10.97.0.1/24 dev veth2 &&
+		ip -n sr1 addr add 10.97.0.2/24 dev veth3 && ip -n sr0 link set veth2 up && ip -n sr1 link set veth3 up &&
+		reach sr0 10.97.0.2
 }
 
-median() { sort -n | awk '{v[NR] = $1} END {printf "%s (%s-%s)", v[int((NR + 1) / 2)], v[1], v[NR]}'; }
+siw_up() {
+	modprobe siw && second_cable && ns0 rdma link add siw0 type siw netdev veth2 &&
+		ns1 rdma link add siw1 type siw netdev veth3 && ip -n sr0 link add dummy1 type dummy &&
+		ip -n sr0 addr add 10.96.0.1/24 dev dummy1 && ip -n sr0 link set dummy1 up &&
+		ns0 rdma link add siw2 type siw netdev dummy1
+}
 
-ip link set lo up
-modprobe -a srnic siw rdma_ucm && ip link add dummy_b type dummy && ip addr add $ADDRESS/24 dev dummy_b &&
-	ip link set dummy_b up || exit 1
-printf '%-20s' "MiB/s, us for _lat"
-printf ' %-24s' "srnic" "srnic-nocrc" "siw (no CRC)"
-echo " median (min-max) of $RUNS"
-for case in $CASES; do
-	rm -f "$LOGS"/bench-*
-	for ((run = 0; run < RUNS; run++)); do
-		for type in srnic srnic-nocrc siw; do
-			one_run $type "${case%:*}" "${case#*:}" >>"$LOGS/bench-$type"
+rxe_up() {
+	modprobe rdma_rxe && ip link add rxe_a mtu 1500 type veth peer name rxe_b mtu 1500 && ip link set rxe_a up &&
+		ip link set rxe_b up && rdma link add rxe_a type rxe netdev rxe_a &&
+		rdma link add rxe_b type rxe netdev rxe_b && sleep 2
+}
+
+# How rate is told the ends; nothing where there are none.
+ends() { # ENVIRONMENT PEER
+	case $1:${2%-*} in
+	lo:srnic) echo cm sr0:$HOST0 sr0:$HOST0 ;;
+	lo:siw) echo cm sr0:10.96.0.1 sr0:10.96.0.1 ;;
+	lo:tcp) echo tcp sr0:$HOST0 sr0:$HOST0 ;;
+	veth:srnic) echo cm sr0:$IP0 sr1:$IP1 ;;
+	veth:siw) echo cm sr0:10.97.0.1 sr1:10.97.0.2 ;;
+	veth:tcp) echo tcp sr0:$IP0 sr1:$IP1 ;;
+	veth:rxe) echo hand rxe_a rxe_b ;;
+	esac
+}
+
+crcs() { # 0 or 1
+	local n
+	for n in 0 1 2; do
+		echo "$1" >/sys/class/infiniband/srnic$n/mpa_crc
+	done
+}
+
+one_run() { # ENVIRONMENT CASE PEER OPERATION...
+	local where
+	where=$(ends "$1" "$3")
+	[ -n "$where" ] || return
+	[ "$3" != srnic ] || crcs 0
+	[ "$3" != srnic-crc ] || crcs 1
+	# shellcheck disable=SC2086
+	echo "$1 $2 $3 $(timeout 120 "$RATE" $where "${@:4}" || echo failed)"
+}
+
+round() {
+	local environment name operation peer
+	while read -r name operation; do
+		[[ $name = *$ONLY* ]] || continue
+		for environment in $ENVIRONMENTS; do
+			for peer in $PEERS; do
+				# TCP has no reads and no lists.
+				[ "$peer" != tcp ] || [[ $name != *list && $name != read* ]] || continue
+				# shellcheck disable=SC2086
+				one_run "$environment" "$name" "$peer" $operation </dev/null
+			done
 		done
-	done
-	printf '%-20s' "$case"
-	for type in srnic srnic-nocrc siw; do
-		printf ' %-24s' "$(median <"$LOGS/bench-$type")"
-	done
-	echo
+	done < <(cases)
+}
+
+hosts_up && devices_up && host_device_up srnic && siw_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
+for ((run = 0; run < ROUNDS; run++)); do
+	round
 done
+everything_down

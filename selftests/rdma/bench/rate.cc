@@ -1,153 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// How long an operation takes, with any driver: prints nanoseconds for each. Both ends are in this
-// process and sleep until completions come.
-//	rate cm HERE THERE OPERATION
-//	rate hand DEVICE DEVICE OPERATION
-// OPERATION: fetch-add DEPTH COUNT | write-imm DEPTH COUNT SIZE
-// cm: connects by rdma_cm, from IPv4 address HERE in the network namespace sr0 to THERE in sr1
-// hand: moves the QPs of two RoCE devices through their states here; the devices are on one link
-// DEPTH: requests outstanding; as many are posted with one call as have completed. An RDMA Write
-// with Immediate Data is over when the receiver has its completion.
+// How long an operation takes, with any driver and with TCP: prints nanoseconds for each. Both ends
+// are in this process.
+//	rate cm|tcp NAMESPACE:ADDRESS NAMESPACE:ADDRESS OPERATION...
+//	rate hand DEVICE DEVICE OPERATION...
+// OPERATION: NAME DEPTH COUNT [SIZE [LIST [poll]]]
+// NAME: write, send, read, write-imm, fetch-add; ping-pong (half a round trip of Sends)
+// DEPTH: requests outstanding. LIST: requests posted with one call; 0: as many as have completed.
+// poll: does not sleep until a completion comes. TCP has write and ping-pong, and sleeps.
+//
+// RDMA Writes are over when a Read behind them is, Sends and Writes with Immediate Data when the
+// receiver has its completion.
 #include <algorithm>
-#include <arpa/inet.h>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <thread>
 
-#include "../semantics/ends.hh"
+#include "pair.hh"
+#include "tcp.hh"
 
 namespace {
 
-constexpr int rights = all_rights | IBV_ACCESS_REMOTE_ATOMIC;
-constexpr uint8_t atomics = 16; // outstanding
-
-// A QP in operation.
-struct Side {
-	ibv_qp *qp;
-	Completions &sends, &receives;
+// What to do, from the command line.
+struct Work {
+	std::string name;
+	unsigned depth, count;
+	uint32_t size;
+	unsigned list;
+	bool poll;
 };
-
-struct Pair {
-	virtual ~Pair() = default;
-	virtual Side client() = 0;
-	virtual Side server() = 0;
-};
-
-struct PairByCm : Pair {
-	Joint joint;
-
-	PairByCm(const char *here, const char *there)
-		: joint({"sr1", there}, {"sr0", here}, atomics)
-	{
-	}
-	static Side side(End &end) { return {end.id->qp, *end.sends, *end.receives}; }
-	Side client() override { return side(joint.client); }
-	Side server() override { return side(joint.server); }
-};
-
-// ---- RoCE, by hand ----
-
-ibv_context *open_device(const std::string &name)
-{
-	ibv_device **list = ibv_get_device_list(nullptr);
-
-	need(list, "ibv_get_device_list");
-	for (ibv_device **at = list; *at; at++)
-		if (name == ibv_get_device_name(*at))
-			return ibv_open_device(*at);
-	throw Broken("no device " + name);
-}
-
-struct QpByHand {
-	Completions sends, receives;
-	ibv_qp *qp;
-
-	explicit QpByHand(ibv_context *verbs) : sends(verbs), receives(verbs)
-	{
-		ibv_qp_init_attr attr{};
-
-		attr.cap = {128, 128, 6, 6, inline_len};
-		attr.qp_type = IBV_QPT_RC;
-		attr.send_cq = sends.cq;
-		attr.recv_cq = receives.cq;
-		need((qp = ibv_create_qp(ibv_alloc_pd(verbs), &attr)), "ibv_create_qp");
-	}
-	~QpByHand() { ibv_destroy_qp(qp); }
-
-	void modify(ibv_qp_attr attr, int mask)
-	{
-		need(!(errno = ibv_modify_qp(qp, &attr, mask)), "ibv_modify_qp");
-	}
-	ibv_mtu mtu() const
-	{
-		ibv_port_attr attr;
-
-		need(!ibv_query_port(qp->context, 1, &attr), "ibv_query_port");
-		return attr.active_mtu;
-	}
-	// The first GID is made of the interface's MAC address: IPv6's link-local address.
-	ibv_gid gid() const
-	{
-		ibv_gid gid;
-
-		need(!ibv_query_gid(qp->context, 1, 0, &gid), "ibv_query_gid");
-		return gid;
-	}
-	void connect(const QpByHand &to)
-	{
-		ibv_qp_attr attr{};
-
-		attr.qp_state = IBV_QPS_INIT;
-		attr.port_num = 1;
-		attr.qp_access_flags = rights;
-		modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-		attr.qp_state = IBV_QPS_RTR;
-		attr.path_mtu = mtu();
-		attr.dest_qp_num = to.qp->qp_num;
-		attr.max_dest_rd_atomic = atomics;
-		attr.min_rnr_timer = 12;
-		attr.ah_attr.is_global = 1;
-		attr.ah_attr.port_num = 1;
-		attr.ah_attr.grh.dgid = to.gid();
-		attr.ah_attr.grh.hop_limit = 64;
-		modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER);
-		attr.qp_state = IBV_QPS_RTS;
-		attr.timeout = 14;
-		attr.retry_cnt = attr.rnr_retry = 7;
-		attr.max_rd_atomic = atomics;
-		modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-	}
-	Side side() { return {qp, sends, receives}; }
-};
-
-struct PairByHand : Pair {
-	QpByHand ours, theirs;
-
-	PairByHand(const char *here, const char *there)
-		: ours(open_device(here)), theirs(open_device(there))
-	{
-		ours.connect(theirs);
-		theirs.connect(ours);
-	}
-	Side client() override { return ours.side(); }
-	Side server() override { return theirs.side(); }
-};
-
-std::unique_ptr<Pair> connected(const std::string &way, const char *here, const char *there)
-{
-	if (way == "cm")
-		return std::make_unique<PairByCm>(here, there);
-	if (way == "hand")
-		return std::make_unique<PairByHand>(here, there);
-	throw Broken("rate cm|hand HERE THERE fetch-add DEPTH COUNT | write-imm DEPTH COUNT SIZE");
-}
-
-// ---- operations ----
 
 struct Memory {
 	std::vector<uint8_t> octets;
@@ -205,57 +87,161 @@ void want_success(const ibv_wc &wc)
 		throw Broken(ibv_wc_status_str(wc.status));
 }
 
-// Sleeps until a completion comes; takes all that there are. Returns how many.
-unsigned take(Completions &completions)
+// Waits until a completion comes; takes all that there are. Returns how many.
+unsigned take(Completions &completions, bool poll)
 {
+	std::optional<ibv_wc> wc = completions.there();
 	unsigned n = 1;
 
-	want_success(completions.next());
-	for (; auto wc = completions.there(); n++)
+	while (!wc)
+		wc = poll ? completions.there() : completions.next();
+	want_success(*wc);
+	for (; (wc = completions.there()); n++)
 		want_success(*wc);
 	return n;
 }
 
-void fetch_add(Pair &pair, unsigned depth, unsigned count)
+// Posts what may be outstanding besides. Returns how many.
+unsigned fill_up(const Work &work, const Side &client, const ibv_send_wr &wr, unsigned posted,
+		 unsigned done)
+{
+	const unsigned left = work.count - posted,
+		       room = std::min(work.depth - (posted - done), left),
+		       list = work.list ? std::min(work.list, left) : room;
+	unsigned now = 0;
+
+	for (; list && now + list <= room; now += list)
+		post(client, wr, list);
+	return now;
+}
+
+// Requests that the receiver does not hear of.
+void one_sided(const Work &work, const Side &client, const ibv_send_wr &wr)
+{
+	unsigned posted = 0, done = 0;
+
+	while (done < work.count) {
+		posted += fill_up(work, client, wr, posted, done);
+		done += take(client.sends, work.poll);
+	}
+}
+
+// Each completes a receive.
+void two_sided(const Work &work, const Side &client, const Side &server, const ibv_send_wr &wr,
+	       ibv_sge receive)
+{
+	unsigned posted = 0, sent = 0, done = 0;
+
+	for (unsigned i = 0; i < work.depth; i++)
+		post_receive(server, receive);
+	while (done < work.count) {
+		posted += fill_up(work, client, wr, posted, done);
+		for (unsigned n = take(server.receives, work.poll); n; n--, done++)
+			post_receive(server, receive);
+		while (sent < done)
+			sent += take(client.sends, work.poll);
+	}
+}
+
+void fetch_add(const Work &work, Pair &pair)
 {
 	const Side client = pair.client();
 	Memory theirs(pair.server(), 8), ours(client, 8);
 	ibv_sge sge = ours.piece();
 	ibv_send_wr wr = request(IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
-	unsigned posted = 0, done = 0, room;
 	uint64_t sum;
 
 	wr.wr.atomic = {theirs.piece().addr, 1, 0, theirs.mr->rkey};
-	while (done < count) {
-		room = std::min(depth - (posted - done), count - posted);
-		post(client, wr, room);
-		posted += room;
-		done += take(client.sends);
-	}
+	one_sided(work, client, wr);
 	memcpy(&sum, theirs.octets.data(), sizeof(sum));
-	expect(sum == count, "additions are lost");
+	expect(sum == work.count, "additions are lost");
 }
 
-void write_imm(Pair &pair, unsigned depth, unsigned count, uint32_t size)
+void move(const Work &work, Pair &pair, ibv_wr_opcode opcode)
 {
 	const Side client = pair.client(), server = pair.server();
-	Memory ours(client, size), theirs(server, size);
-	ibv_sge sge = ours.piece();
-	ibv_send_wr wr = request(IBV_WR_RDMA_WRITE_WITH_IMM, &sge);
-	unsigned posted = 0, sent = 0, done = 0, room;
+	Memory ours(client, work.size), theirs(server, work.size);
+	ibv_sge sge = ours.piece(), last = {sge.addr, 1, sge.lkey};
+	ibv_send_wr wr = request(opcode, &sge), read = request(IBV_WR_RDMA_READ, &last);
 
-	wr.wr.rdma = {theirs.piece().addr, theirs.mr->rkey};
-	for (unsigned i = 0; i < depth; i++)
-		post_receive(server, theirs.piece());
-	while (done < count) {
-		room = std::min(depth - (posted - done), count - posted);
-		post(client, wr, room);
-		posted += room;
-		for (unsigned n = take(server.receives); n; n--, done++)
-			post_receive(server, theirs.piece());
-		while (sent < done)
-			sent += take(client.sends);
+	if (opcode != IBV_WR_SEND)
+		wr.wr.rdma = read.wr.rdma = {theirs.piece().addr, theirs.mr->rkey};
+	if (opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		return two_sided(work, client, server, wr, theirs.piece());
+	one_sided(work, client, wr);
+	if (opcode == IBV_WR_RDMA_WRITE) {
+		post(client, read, 1);
+		take(client.sends, work.poll);
 	}
+}
+
+// One end of the game.
+void play(const Work &work, const Side &side, bool serves)
+{
+	Memory out(side, work.size), in(side, work.size);
+	ibv_sge sge = out.piece();
+	const ibv_send_wr wr = request(IBV_WR_SEND, &sge);
+
+	for (unsigned i = 0; i < work.count / 2; i++) {
+		if (serves)
+			post(side, wr, 1);
+		take(side.receives, work.poll);
+		post_receive(side, in.piece());
+		if (!serves)
+			post(side, wr, 1);
+		take(side.sends, work.poll);
+	}
+}
+
+void ping_pong(const Work &work, Pair &pair)
+{
+	const Side client = pair.client(), server = pair.server();
+	Memory first(client, work.size), second(server, work.size);
+
+	post_receive(client, first.piece());
+	post_receive(server, second.piece());
+	std::thread other([&] { play(work, server, false); });
+	play(work, client, true);
+	other.join();
+}
+
+void over_verbs(const Work &work, Pair &pair)
+{
+	if (work.name == "fetch-add")
+		fetch_add(work, pair);
+	else if (work.name == "ping-pong")
+		ping_pong(work, pair);
+	else if (work.name == "write")
+		move(work, pair, IBV_WR_RDMA_WRITE);
+	else if (work.name == "read")
+		move(work, pair, IBV_WR_RDMA_READ);
+	else if (work.name == "send")
+		move(work, pair, IBV_WR_SEND);
+	else if (work.name == "write-imm")
+		move(work, pair, IBV_WR_RDMA_WRITE_WITH_IMM);
+	else
+		throw Broken("no operation " + work.name);
+}
+
+void over_tcp(const Work &work, const Place &here, const Place &there)
+{
+	if (work.name == "ping-pong")
+		tcp_ping_pong(here, there, work.count, work.size);
+	else
+		tcp_write(here, there, work.count, work.size);
+}
+
+std::chrono::nanoseconds took(const std::string &way, const char *here, const char *there,
+			      const Work &work)
+{
+	std::unique_ptr<Pair> pair = way == "tcp" ? nullptr : connected(way, here, there);
+	const auto began = Clock::now();
+
+	if (pair)
+		over_verbs(work, *pair);
+	else
+		over_tcp(work, place_of(here), place_of(there));
+	return Clock::now() - began;
 }
 
 } // namespace
@@ -265,16 +251,15 @@ try {
 	const auto number = [&](int i) {
 		return argc > i ? static_cast<unsigned>(atoi(argv[i])) : 0;
 	};
-	const std::unique_ptr<Pair> pair = connected(argc > 6 ? argv[1] : "", argv[2], argv[3]);
-	const unsigned depth = number(5), count = number(6);
 
-	const auto began = Clock::now();
-	if (!strcmp(argv[4], "fetch-add"))
-		fetch_add(*pair, depth, count);
-	else
-		write_imm(*pair, depth, count, number(7));
-	const std::chrono::nanoseconds took = Clock::now() - began;
-	printf("%ld\n", static_cast<long>(took.count() / count));
+	if (argc < 7)
+		throw Broken("rate cm|hand|tcp HERE THERE OPERATION DEPTH COUNT [SIZE [LIST "
+			     "[poll]]]");
+	const Work work = {argv[4],   number(5), number(6),
+			   number(7), number(8), argc > 9 && !strcmp(argv[9], "poll")};
+	const std::chrono::nanoseconds time = took(argv[1], argv[2], argv[3], work);
+
+	printf("%ld\n", static_cast<long>(time.count() / work.count));
 	return 0;
 } catch (const std::exception &trouble) {
 	fprintf(stderr, "%s\n", trouble.what());

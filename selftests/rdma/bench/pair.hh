@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Two connected QPs in one process, of any driver.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "../semantics/ends.hh"
+
+constexpr int rights = all_rights | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr uint8_t reads_at_once = 16; // and atomic operations
+
+// A QP in operation.
+struct Side {
+	ibv_qp *qp;
+	Completions &sends, &receives;
+};
+
+struct Pair {
+	virtual ~Pair() = default;
+	virtual Side client() = 0;
+	virtual Side server() = 0;
+};
+
+// From NAMESPACE:ADDRESS. Throws Broken.
+Place place_of(const std::string &name);
+
+// way: "cm", from NAMESPACE:ADDRESS to NAMESPACE:ADDRESS by rdma_cm; or "hand", between the RoCE
+// devices of these names, on one link.
+std::unique_ptr<Pair> connected(const std::string &way, const std::string &here,
+				const std::string &there);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "tcp.hh"
+
+namespace {
+
+class Socket {
+public:
+	int fd;
+
+	explicit Socket(int from) : fd(from) { need(fd >= 0, "socket"); }
+	~Socket() { close(fd); }
+	Socket(const Socket &) = delete;
+
+	void write(const std::vector<uint8_t> &octets) const
+	{
+		for (size_t done = 0; done < octets.size();) {
+			const ssize_t n = ::write(fd, octets.data() + done, octets.size() - done);
+
+			need(n > 0, "write");
+			done += static_cast<size_t>(n);
+		}
+	}
+	void read(std::vector<uint8_t> &octets) const
+	{
+		need(recv(fd, octets.data(), octets.size(), MSG_WAITALL) ==
+			     static_cast<ssize_t>(octets.size()),
+		     "recv");
+	}
+};
+
+// A socket keeps the namespace in which it was made; the thread returns to its own.
+int socket_in(const Place &place, sockaddr_in &address)
+{
+	const int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC),
+		  other = open(("/run/netns/" + place.ns).c_str(), O_RDONLY | O_CLOEXEC), one = 1;
+
+	need(own >= 0 && other >= 0 && !setns(other, CLONE_NEWNET), "setns");
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	need(!setns(own, CLONE_NEWNET), "setns");
+	close(own);
+	close(other);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	address.sin_family = AF_INET;
+	need(inet_pton(AF_INET, place.address.c_str(), &address.sin_addr) == 1, "inet_pton");
+	return fd;
+}
+
+// A connected pair.
+struct Wire {
+	sockaddr_in from_address{}, to_address{};
+	Socket from, to;
+
+	Wire(const Place &from_place, const Place &to_place)
+		: from(socket_in(from_place, from_address)), to(listen_and_accept(to_place))
+	{
+		const int one = 1;
+
+		setsockopt(to.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	}
+
+private:
+	int listen_and_accept(const Place &place)
+	{
+		const Socket listener(socket_in(place, to_address));
+		auto *address = reinterpret_cast<sockaddr *>(&to_address);
+		socklen_t len = sizeof(to_address);
+
+		need(!bind(listener.fd, address, len) && !listen(listener.fd, 1) &&
+			     !getsockname(listener.fd, address, &len) &&
+			     !connect(from.fd, address, len),
+		     "connect");
+		return accept(listener.fd, nullptr, nullptr);
+	}
+};
+
+} // namespace
+
+void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size)
+{
+	const Wire wire(from, to);
+	const std::vector<uint8_t> data(size);
+	std::thread reader([&] {
+		std::vector<uint8_t> all(size);
+
+		for (unsigned i = 0; i < count; i++)
+			wire.to.read(all);
+	});
+
+	for (unsigned i = 0; i < count; i++)
+		wire.from.write(data);
+	reader.join();
+}
+
+void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size)
+{
+	const Wire wire(from, to);
+	std::vector<uint8_t> data(size);
+	std::thread echo([&] {
+		std::vector<uint8_t> all(size);
+
+		for (unsigned i = 0; i < count / 2; i++) {
+			wire.to.read(all);
+			wire.to.write(all);
+		}
+	});
+
+	for (unsigned i = 0; i < count / 2; i++) {
+		wire.from.write(data);
+		wire.from.read(data);
+	}
+	echo.join();
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What is measured over plain TCP, for comparison. Both ends sleep in their own thread.
+#pragma once
+#include <string>
+
+#include "../semantics/ends.hh"
+
+// write(2) of so many bytes, so many times; the reader reads all of it.
+void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size);
+// So many bytes go, and come back, count / 2 times.
+void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size);
