@@ -76,6 +76,7 @@ struct srnic_dev_connections {
  * @framings: sysfs framing: bits by enum core_framing; read by connection setup
  * @crc: sysfs mpa_crc: use CRCs (RFC 5044 4.4); read by connection setup
  * @markers: sysfs mpa_markers: receive markers (RFC 5044 4.3); read by connection setup
+ * @large_fpdus: sysfs mpa_large_fpdus: FPDUs need not fit TCP segments; read by connection setup
  * @swap: sysfs rdmap_swap: allow peers the Swap of draft-ietf-storm-rdmap-ext-01; read when a QP
  *	starts
  * @peer_timeout: sysfs peer_timeout: seconds until a peer that does not answer counts as gone; 0:
@@ -101,6 +102,7 @@ struct srnic_dev {
 	u32 framings;
 	bool crc;
 	bool markers;
+	bool large_fpdus;
 	bool swap;
 	u32 peer_timeout;
 	int index;

@@ -28,6 +28,7 @@ void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param
 		.max_ird = SRNIC_MAX_IRD,
 		.crc = READ_ONCE(ep->dev->crc),
 		.markers = READ_ONCE(ep->dev->markers),
+		.large_fpdus = READ_ONCE(ep->dev->large_fpdus),
 		.revision = READ_ONCE(mpa_revision) == 1 ? 1 : 2,
 		.p2p = true,
 		.rtr = CORE_RTR_ALL,

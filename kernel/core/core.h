@@ -55,6 +55,7 @@ enum core_mpa_result {
  * @crc: C: the sender of this frame prefers CRCs
  * @reject: R (replies)
  * @enhanced: S: RFC 6581 data present; @ird, @ord, @p2p and @rtr are valid
+ * @large: a reserved bit: its sender makes and takes FPDUs that no TCP segment holds
  * @revision: 1 or 2
  * @private_len: PD_Length, the 4 octets of enhanced data included
  * @ird: 14 bits, CORE_MPA_AUTO possible
@@ -63,7 +64,7 @@ enum core_mpa_result {
  * @rtr: CORE_RTR_* (0 unless @p2p)
  */
 struct core_mpa_frame {
-	u8 reply, markers, crc, reject, enhanced, revision, p2p, rtr;
+	u8 reply, markers, crc, reject, enhanced, large, revision, p2p, rtr;
 	u16 private_len, ird, ord;
 };
 
@@ -87,6 +88,7 @@ struct core_startup_local {
 	u8 crc;			/* false only on the administrator's request (RFC 5044 4.4) */
 
 	u8 markers;		/* this end wants to receive markers */
+	u8 large_fpdus;		/* the administrator wishes so; against RFC 5044 4.5 and 7.1.1 */
 	u8 revision;		/* 1 or 2: as initiator */
 	u8 p2p;			/* as initiator: ask for the peer-to-peer model */
 	u8 rtr;			/* CORE_RTR_* that this end can generate or accept */
@@ -103,7 +105,7 @@ struct core_startup_agreed {
 	u8 framing;		/* enum core_framing */
 	u8 crc;			/* generate and check */
 	u8 send_markers, recv_markers;
-	u8 long_segments;	/* RDMA/TCP: the peer wants them */
+	u8 long_segments;	/* segments or FPDUs need not fit TCP segments */
 	u8 p2p;
 	u8 rtr;	/* initiator: the RTR type to generate; responder: types to accept; 0: none */
 	u8 error; /* 0, else the MPA error code of RFC 6581 8 that ends the connection */
@@ -756,7 +758,7 @@ struct core_tx_params {
 	u8 kernel;		/* the consumer is the kernel */
 	u8 crc;			/* make CRCs */
 	u8 markers;		/* make markers */
-	u8 long_segments;	/* RDMA/TCP: not cut to fit TCP segments */
+	u8 long_segments;	/* or FPDUs: not cut to fit TCP segments */
 	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 delays the first send */
 	u8 rtr;			/* CORE_RTR_*, as initiator: sent first (RFC 6581 9.2); 0: none */
 };

@@ -33,9 +33,9 @@ inline void start(core_tx &tx)
 
 inline u32 largest_segment(const core_tx &tx, u32 emss)
 {
-	if (is_mpa(tx))
-		return mulpdu(emss, tx.fpdu.markers.on);
-	return tx.params.long_segments ? rdmatcp::max_length : rdmatcp::room_for(emss);
+	const u32 fitting = tx.params.long_segments ? ~0u : emss;
+
+	return is_mpa(tx) ? mulpdu(fitting, tx.fpdu.markers.on) : rdmatcp::room_for(fitting);
 }
 
 // The octets on the wire of the message's next segment. Changes nothing.

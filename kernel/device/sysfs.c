@@ -10,6 +10,9 @@
  * mpa_markers (default 0): 1 asks the peer to send markers (RFC 5044 4.3, 7.1.1), which are
  * checked. A peer that asks for markers gets them regardless of this setting.
  *
+ * mpa_large_fpdus (default 0): 1 makes FPDUs as large as MPA can where the peer shows the same bit,
+ * which RFC 5044 7.1.1 reserves; siw has it as try_gso. Otherwise each fits a TCP segment (4.5).
+ *
  * rdmap_swap (default 0): 1 allows peers the Swap operation of draft-ietf-storm-rdmap-ext-01 5.2.1,
  * whose code is reserved in RFC 7306 5.2.1. Otherwise it is refused like any other reserved code.
  *
@@ -65,6 +68,11 @@ static struct flag_attr mpa_markers = {
 	.offset = offsetof(struct srnic_dev, markers),
 };
 
+static struct flag_attr mpa_large_fpdus = {
+	.attr = __ATTR(mpa_large_fpdus, 0644, flag_show, flag_store),
+	.offset = offsetof(struct srnic_dev, large_fpdus),
+};
+
 static struct flag_attr rdmap_swap = {
 	.attr = __ATTR(rdmap_swap, 0644, flag_show, flag_store),
 	.offset = offsetof(struct srnic_dev, swap),
@@ -111,6 +119,7 @@ static struct attribute *attrs[] = {
 	&dev_attr_framing.attr,
 	&mpa_crc.attr.attr,
 	&mpa_markers.attr.attr,
+	&mpa_large_fpdus.attr.attr,
 	&rdmap_swap.attr.attr,
 	&dev_attr_peer_timeout.attr,
 	NULL,

@@ -215,6 +215,39 @@ static core_startup_agreed conclude(const core_mpa_frame &request, const core_mp
 	return out;
 }
 
+// A reserved bit (RFC 5044 7.1.1), shown and heeded only where the administrator wishes so.
+TEST(MpaBasics, LargeFpdusOnlyIfBothEndsShowTheBit)
+{
+	for (u8 ours : {0, 1})
+		for (u8 theirs : {0, 1}) {
+			core_startup_local us{}, them{};
+			core_startup_agreed here{}, there{};
+			core_mpa_frame request{}, reply{}, heard{};
+
+			us.large_fpdus = ours;
+			them.large_fpdus = theirs;
+			us.revision = them.revision = 1;
+			core_mpa_request(&us, 0, &request);
+			EXPECT_EQ(build(request)[16], ours ? 0x08 : 0);
+			EXPECT_EQ(parse(build(request), false, &heard), CORE_MPA_OK);
+			core_mpa_respond(&heard, &them, false, 0, &reply, &there);
+			EXPECT_EQ(build(reply)[16], ours && theirs ? 0x08 : 0);
+			EXPECT_EQ(parse(build(reply), true, &heard), CORE_MPA_OK);
+			core_mpa_conclude(&request, &heard, &us, &here);
+			EXPECT_EQ(here.long_segments, ours && theirs);
+			EXPECT_EQ(there.long_segments, ours && theirs);
+		}
+	core_startup_local us{};
+	core_mpa_frame request{}, reply{};
+	core_startup_agreed here{};
+
+	us.revision = 1;
+	core_mpa_request(&us, 0, &request);
+	reply.large = 1; // though nobody asked
+	core_mpa_conclude(&request, &reply, &us, &here);
+	EXPECT_FALSE(here.long_segments);
+}
+
 TEST(MpaRequest, RevisionOneHasNoEnhancedData)
 {
 	core_startup_local local = end_with(4, 5, 16, 1);

@@ -146,6 +146,18 @@ counter() { # DEVICE NAME
 	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
 }
 
+# Runs the command. True if it succeeds and the FPDUs that the device sent meanwhile have so many bytes on average.
+fpdus_are() { # DEVICE -gt|-le BYTES COMMAND...
+	local octets fpdus mean
+	octets=$(counter "$1" tx_octets)
+	fpdus=$(counter "$1" tx_fpdus)
+	"${@:4}" || return
+	sleep 0.1 # the RDMA core keeps counters for a while
+	mean=$((($(counter "$1" tx_octets) - octets) / ($(counter "$1" tx_fpdus) - fpdus)))
+	echo "$mean bytes, want $2 $3"
+	[ "$mean" "$2" "$3" ]
+}
+
 # A TCP counter, summed over both namespaces.
 tcp_count() { # NAME, as nstat has it
 	local n

@@ -28,5 +28,13 @@ for program in ib_atomic_bw ib_atomic_lat; do
 		check "$program, $type" atomics $program $type
 	done
 done
+check "one end asks for large FPDUs" set_devices mpa_large_fpdus 1 0
+check "FPDUs fit TCP segments" fpdus_are srnic0 -le 1460 perf ib_write_bw 1048576
+check "both ends ask for large FPDUs" set_devices mpa_large_fpdus 1 1
+check "FPDUs are large" fpdus_are srnic0 -gt 30000 perf ib_write_bw 1048576
+for program in ib_read_bw ib_send_bw ib_write_lat; do
+	check "$program, 65536 octets, with large FPDUs" perf $program 65536
+done
+check "nobody asks for large FPDUs" set_devices mpa_large_fpdus 0 0
 check "ib_atomic_bw -e" atomics ib_atomic_bw FETCH_AND_ADD -e
 finish

@@ -92,6 +92,10 @@ every_operation() {
 		rping_between sr1 sr0 "$IP61" "$COUNT" 65535 && srnic_serves ib_write_bw 1048576
 }
 
+every_large_operation() { every_operation && siw_serves ib_write_bw 1048576 && siw_serves ib_send_bw 1048576; }
+
+set_large() { echo "$1" >/sys/class/infiniband/srnic0/mpa_large_fpdus; }
+
 # The client gets an event and exits with rping's 255, not by the time limit (124) or a signal.
 is_refused() { # SERVER-NS CLIENT-NS ADDRESS
 	local said status
@@ -114,6 +118,15 @@ variants() {
 			check "every operation, siw with $variant, CRC $crc" every_operation
 		done
 	done
+	set_large 1
+	for crc in 1 0; do
+		set_crc $crc
+		check "siw with try_gso=1, CRC $crc, can be set" set_siw try_gso=1
+		check "every operation, with large FPDUs both ways, CRC $crc" fpdus_are srnic0 -gt 16384 every_large_operation
+	done
+	check "siw without try_gso can be set" set_siw
+	check "FPDUs to a siw without try_gso fit TCP segments" fpdus_are srnic0 -le 1460 siw_serves ib_write_bw 1048576
+	set_large 0
 	check "siw with mpa_crc_strict=1 can be set" set_siw mpa_crc_strict=1
 	check "every operation, siw that insists on no CRCs, CRC 0" every_operation
 	set_crc 1

@@ -86,6 +86,7 @@ Setup Program::make_setup(bool initiator)
 	setup.local.ord = static_cast<u16>(1 + pick(8));
 	setup.local.crc = pick(3) != 0;
 	setup.local.markers = pick(3) == 0;
+	setup.local.large_fpdus = pick(2);
 	setup.local.revision = pick(8) ? 2 : 1;
 	setup.local.p2p = pick(2);
 	setup.local.rtr = CORE_RTR_ALL;

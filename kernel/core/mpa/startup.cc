@@ -19,7 +19,7 @@ MpaHeader encode_header(const core_mpa_frame &frame)
 	__builtin_memcpy(header.key, frame.reply ? reply_key : request_key, sizeof(header.key));
 	header.flags = flag(frame.markers, mpa_markers) | flag(frame.crc, mpa_crc) |
 		       flag(frame.reply && frame.reject, mpa_reject) |
-		       flag(frame.enhanced, mpa_enhanced);
+		       flag(frame.enhanced, mpa_enhanced) | flag(frame.large, mpa_large);
 	header.revision = frame.revision;
 	header.private_len = be<u16>::from_host(frame.private_len);
 	return header;
@@ -40,7 +40,7 @@ MpaEnhanced encode_enhanced(const core_mpa_frame &frame)
 constexpr u16 own_ird(const core_startup_local &local) { return min(local.ird, local.max_ird); }
 
 // RFC 5044 7.1.1: CRCs are off only if neither end wants them; each end decides whether it receives
-// markers.
+// markers. FPDUs are larger than TCP segments only if the administrators of both ends wish so.
 core_startup_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool own_markers,
 				 const core_startup_local &local)
 {
@@ -49,6 +49,7 @@ core_startup_agreed agree_basics(const core_mpa_frame &peer, bool own_crc, bool 
 	agreed.ird = own_ird(local);
 	agreed.ord = local.ord;
 	agreed.crc = own_crc || peer.crc;
+	agreed.long_segments = local.large_fpdus && peer.large;
 	agreed.send_markers = peer.markers;
 	agreed.recv_markers = own_markers;
 	return agreed;
@@ -157,6 +158,7 @@ enum core_mpa_result core_mpa_parse(const u8 octets[CORE_MPA_HEADER], bool expec
 	frame.reject = expect_reply && header.flags & mpa_reject; // requests: not checked
 	frame.enhanced =
 		header.revision >= 2 && header.flags & mpa_enhanced; // revision 1: a reserved bit
+	frame.large = (header.flags & mpa_large) != 0;
 	frame.revision = header.revision;
 	frame.private_len = header.private_len.host();
 	if (frame.private_len > CORE_MPA_MAX_PRIVATE ||
@@ -199,6 +201,7 @@ void core_mpa_request(const struct core_startup_local *local, u16 private_len,
 	*out = {};
 	out->markers = local->markers;
 	out->crc = local->crc;
+	out->large = local->large_fpdus;
 	out->revision = local->revision;
 	out->private_len = private_len;
 	if (!enhanced)
@@ -220,6 +223,7 @@ void core_mpa_respond(const struct core_mpa_frame *request, const struct core_st
 	reply->reply = 1;
 	reply->markers = local->markers;
 	reply->crc = out->crc;
+	reply->large = out->long_segments;
 	reply->reject = reject;
 	reply->revision = request->revision;
 	reply->private_len = private_len;

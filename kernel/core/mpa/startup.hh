@@ -21,6 +21,7 @@ constexpr u8 mpa_markers = 0x80;  // M
 constexpr u8 mpa_crc = 0x40;	  // C
 constexpr u8 mpa_reject = 0x20;	  // R
 constexpr u8 mpa_enhanced = 0x10; // S
+constexpr u8 mpa_large = 0x08;	  // reserved, but for an experiment that siw knows as well
 
 struct MpaEnhanced {	// RFC 6581 9
 	be<u16> ab_ird; // control flags A and B, then 14 bits of IRD
