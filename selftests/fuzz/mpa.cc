@@ -59,7 +59,7 @@ void require_round_trip(const core_mpa_frame &frame)
 	REQUIRE(again.ird == frame.ird && again.ord == frame.ord && again.p2p == frame.p2p &&
 		again.rtr == frame.rtr);
 	REQUIRE(again.private_len == frame.private_len && again.crc == frame.crc &&
-		again.reject == frame.reject);
+		again.reject == frame.reject && again.large == frame.large);
 }
 
 core_startup_local make_local(Input &input)
@@ -75,6 +75,7 @@ core_startup_local make_local(Input &input)
 	local.revision = 1 + (flags >> 2 & 1);
 	local.p2p = flags >> 3 & 1;
 	local.rtr = flags >> 4 & CORE_RTR_ALL;
+	local.large_fpdus = flags >> 7;
 	return local;
 }
 
@@ -84,6 +85,7 @@ void require_within(const core_startup_agreed &agreed, const core_startup_local 
 	REQUIRE(agreed.ird <= local.max_ird || agreed.ird <= local.ird);
 	REQUIRE(agreed.ord <= local.ord);
 	REQUIRE(agreed.crc == (local.crc || peer.crc));
+	REQUIRE(agreed.long_segments == (local.large_fpdus && peer.large));
 	REQUIRE((agreed.rtr & ~local.rtr) == 0);
 }
 
@@ -107,6 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	core_mpa_conclude(&request, &reply, &local, &concluded);
 	require_within(concluded, local, reply);
 	REQUIRE(agreed.crc == concluded.crc);
+	REQUIRE(agreed.long_segments == concluded.long_segments);
 	if (request.enhanced && !concluded.error && !agreed.error) {
 		REQUIRE(concluded.ord <= agreed.ird && agreed.ord <= concluded.ird);
 		REQUIRE(!request.p2p || __builtin_popcount(concluded.rtr) == 1);
