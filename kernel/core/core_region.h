@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Regions, access and invalidation (RFC 5041 7.1, RFC 5040 7.2), and STags (RFC 5040 8.1.1).
+ * Included by core.h.
+ */
+#ifndef SRNIC_CORE_REGION_H
+#define SRNIC_CORE_REGION_H
+
+/* Access rights, the numbers of IB_ACCESS_*. */
+#define CORE_ACCESS_LOCAL_WRITE	(1U << 0)
+#define CORE_ACCESS_REMOTE_WRITE	(1U << 1)
+#define CORE_ACCESS_REMOTE_READ	(1U << 2)
+#define CORE_ACCESS_REMOTE_ATOMIC	(1U << 3)
+
+/* The grant of an STag: a snapshot, taken while the host holds the region. */
+struct core_region {
+	u64 base;	/* first valid TO */
+	u64 length;	/* bytes */
+	u32 pd;		/* protection domain */
+	u32 access;	/* CORE_ACCESS_* */
+};
+
+enum core_region_verdict {
+	CORE_REGION_OK = 0,
+	CORE_REGION_INVALID,		/* no such STag, or not valid */
+	CORE_REGION_BOUNDS,
+	CORE_REGION_ACCESS,
+	CORE_REGION_FOREIGN,		/* of another protection domain or stream */
+	CORE_REGION_WRAP,
+	CORE_REGION_ALIGNMENT,		/* of an atomic operation (RFC 7306 8.2) */
+};
+
+/* May a QP of this pd access [to, to + len) with these rights? Checks for overflow. */
+enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access,
+					   u64 to, u64 len);
+
+/* A region to be invalidated, valid or not. */
+struct core_grant {
+	u32 stag;	/* the current STag, or the last one */
+	u32 pd;
+	u32 qpn;	/* the stream that registered it last; 0: none */
+	u8 revocable;	/* a fast-registration region */
+};
+
+/* Who asks to invalidate: the consumer, or the @peer of QP @qpn (RFC 5040 5.3). */
+struct core_revoker {
+	u32 stag;
+	u32 pd;
+	u32 qpn;
+	u8 peer;
+};
+
+/*
+ * May it be invalidated (RFC 5040 7.2, 8.1.1 rule 7)? Also yes if a region of this stream is
+ * invalid already: then nothing is left to do.
+ */
+enum core_region_verdict core_may_invalidate(const struct core_grant *grant,
+					     const struct core_revoker *who);
+
+/*
+ * The Terminate for an RDMA Read whose source can no longer be read (RFC 5040 4.8, figures 9 and
+ * 10): includes the request with this msn of queue 1, advanced by the octets sent.
+ */
+void core_terminate_read(const struct core_read_request *request, u32 msn, u32 sent,
+			 enum core_region_verdict verdict, struct core_terminate *out);
+
+/* ---- STags (RFC 5040 8.1.1: hard to guess) ---- */
+
+#define CORE_STAG_INDEX_BITS 24
+
+/*
+ * Keyed permutation of 24-bit slot indices, and its inverse. An STag is the permuted index << 8 |
+ * the 8-bit key.
+ */
+u32 core_stag_scramble(u32 index, const u64 key[2]);
+u32 core_stag_unscramble(u32 scrambled, const u64 key[2]);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Transmit: the scheduler of one stream (RFC 5040 5.1 to 5.5). Included by core.h.
+ */
+#ifndef SRNIC_CORE_SEND_H
+#define SRNIC_CORE_SEND_H
+
+struct core_tx_params {
+	void *ctx;		/* passed to all callbacks */
+	u64 connection_id;	/* RDMA/TCP */
+	u32 first_msn;		/* RDMA/TCP: the number of the first message */
+	u32 ord;
+	u32 slot_size;		/* of the send queue */
+	u8 framing;		/* enum core_framing */
+	u8 kernel;		/* the consumer is the kernel */
+	u8 crc;			/* make CRCs */
+	u8 markers;		/* make markers */
+	u8 long_segments;	/* or FPDUs: not cut to fit TCP segments */
+	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 delays the first send */
+	u8 rtr;			/* CORE_RTR_*, as initiator: sent first (RFC 6581 9.2); 0: none */
+};
+
+/**
+ * struct core_tx - the send scheduler of one stream
+ * @fpdus: FPDUs built so far; the host may read this
+ * @params: parameters of the stream
+ * @mulpdu: octets of the largest ULPDU, or RDMA/TCP segment
+ * @held: a responder that has not validated an FPDU yet
+ * @stopped: nothing is sent any more, except a Terminate
+ * @building: the FPDU is begun
+ * @rtr: CORE_RTR_* that has to be sent first
+ * @local_active: @local is not completely built
+ * @answer_active: @answer is not completely built
+ * @answer_next: the next turn is @answer's
+ * @of_request: @local belongs to the request that was taken last
+ * @tail: CORE_MSG_IMMEDIATE* that follows @local at once, with @immediate; CORE_MSG_NONE
+ * @immediate: the Immediate Data of @tail or @local
+ * @closing: only @may_take more requests are taken
+ * @peer_closed: the peer has closed its half
+ * @may_take: requests that may still be taken while @closing
+ * @send_msn: MSN of the last message sent to queue 0; RDMA/TCP: of the last message but responses
+ * @read_msn: MSN of the last message sent to queue 1
+ * @atomic_msn: MSN of the last message sent to queue 3
+ * @answered: the peer's reads whose response is built
+ * @before: octets of *@turn that were sent before this FPDU
+ * @local: the message that this end began: a request, an RTR or a Terminate
+ * @answer: the Read or Atomic Response to @asked. It takes turns with @local (@answer_next) by
+ *	FPDU, unless both are tagged: then by message
+ * @request: the Read Request in @local
+ * @atomic: the Atomic Request in @local
+ * @asked: what @answer answers
+ * @fpdu: the FPDU being built
+ * @segment: likewise, RDMA/TCP's
+ * @turn: the message of the next FPDU: @local or @answer
+ *
+ * All but @fpdus is private to the core. One caller at a time.
+ */
+struct core_tx {
+	u64 fpdus;
+
+	struct core_tx_params params;
+	u32 mulpdu;
+	u8 held;
+	u8 stopped;
+	u8 building;
+	u8 rtr;
+	u8 local_active, answer_active, answer_next;
+	u8 of_request;
+	u8 tail;
+	u8 immediate[CORE_IMMEDIATE_LEN];
+	u8 closing, peer_closed;
+	u32 may_take;
+	u32 send_msn, read_msn, atomic_msn;
+	u32 answered;
+	u32 before;
+	struct core_tx_msg *turn;
+	struct core_tx_msg local, answer;
+	struct core_read_request request;
+	struct core_atomic_request atomic;
+	struct core_asked asked;
+	union {
+		struct core_fpdu fpdu;
+		struct core_segment segment;
+	};
+};
+
+void core_tx_init(struct core_tx *tx, const struct core_tx_params *params);
+/* Makes further FPDUs fit TCP segments of this size (RFC 5044 4.5). */
+void core_tx_set_emss(struct core_tx *tx, u32 emss);
+/*
+ * Chooses the next FPDU: begins a message if needed, and does local operations when their turn
+ * comes. Returns the FPDU's octets on the wire; 0: nothing can be sent now. May be called again
+ * before core_tx_next().
+ */
+u32 core_tx_choose(struct core_tx *tx);
+/*
+ * The next step of the chosen FPDU; call it until the last step. Copy a step's payload before the
+ * next call.
+ */
+struct core_tx_step core_tx_next(struct core_tx *tx);
+/* n octets of payload were copied; octets: the copy, which the CRC covers. */
+void core_tx_copied(struct core_tx *tx, const void *octets, u32 n);
+/*
+ * The host cannot read the payload, and must drop what it has copied of this FPDU. Ends the stream
+ * with the Terminate of RFC 5040 7.1 case 1, or 7.2 rule 4 for a read.
+ */
+void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict);
+/*
+ * RFC 5040 5.4: chooses one Terminate, between two FPDUs, with nothing after it. Returns the octets
+ * of its FPDU; 0: it must not be sent (RFC 5044 7.1.2 rule 4). term must stay valid until it is
+ * built.
+ */
+u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term);
+/*
+ * Closes the stream gracefully (RFC 5041 6.2.1): requests posted before and the peer's reads are
+ * still sent. peer: the peer has closed its half. Called again if it does so later.
+ */
+void core_tx_close(struct core_tx *tx, u32 posted, bool peer);
+/* Is all of that built, and is no read of this end outstanding that may still complete? */
+bool core_tx_closed(struct core_tx *tx);
+/* May requests be taken? */
+bool core_tx_may_take(struct core_tx *tx);
+
+#endif
