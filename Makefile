@@ -8,6 +8,7 @@
 #   make check               all tests
 #   make soak                random and stress tests with larger counts, for hours
 #   make bench               how fast srnic is beside siw, rxe and TCP; BENCH="--only send --compare FILE" and others
+#   make profile CASE=write-64K   where the time of one of its cases goes
 #   make kunit               the module with its KUnit suites, for selftests/rdma/kunit.sh
 #   make guest-tests         programs and a kernel module for tests in the guest; part of all if librdmacm-dev is
 #                            installed
@@ -20,7 +21,7 @@ MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
 .PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall quick check soak \
-	demo bench clean
+	demo bench profile clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
 
@@ -72,6 +73,9 @@ demo:
 
 bench:
 	@selftests/bench $(BENCH)
+
+profile:
+	@selftests/profile $(CASE)
 
 clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean

@@ -7,7 +7,9 @@
 # an interface or a cable of its own; TCP has srnic's. rxe works in the first namespace only, where it is connected by
 # hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default none.
 #
-# ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names.
+# ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names; " NAME " is a
+# whole one. READY: a file that gets the
+# kernel's symbols when all devices are there.
 cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
@@ -91,7 +93,7 @@ one_run() { # ENVIRONMENT CASE PEER OPERATION...
 round() {
 	local environment name operation peer
 	while read -r name operation; do
-		[[ $name = *$ONLY* ]] || continue
+		[[ " $name " = *"$ONLY"* ]] || continue
 		for environment in $ENVIRONMENTS; do
 			for peer in $PEERS; do
 				# TCP has no reads and no lists.
@@ -104,6 +106,8 @@ round() {
 }
 
 hosts_up && devices_up && host_device_up srnic && siw_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
+# The whole file at once: who waits for it finds all of it.
+[ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }
 for ((run = 0; run < ROUNDS; run++)); do
 	round
 done
