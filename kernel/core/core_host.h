@@ -79,5 +79,9 @@ u32 core_host_crc32c(u32 crc, const void *data, u64 len);
 
 /* The same with tables, for hosts without a faster one. */
 u32 core_crc32c_table(u32 crc, const void *data, u64 len);
+#ifdef __x86_64__
+/* The same with the instruction of SSE 4.2, which the processor must have. */
+u32 core_crc32c_sse42(u32 crc, const void *data, u64 len);
+#endif
 
 #endif
