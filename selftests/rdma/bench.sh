@@ -14,7 +14,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
-PEERS=${PEERS:-srnic srnic-crc siw rxe tcp}
+PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp siw rxe tcp}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 ONLY=${ONLY:-}
 
@@ -62,7 +62,7 @@ rxe_up() {
 
 # How rate is told the ends; nothing where there are none.
 ends() { # ENVIRONMENT PEER
-	case $1:${2%-*} in
+	case $1:${2%%-*} in
 	lo:srnic) echo cm sr0:$HOST0 sr0:$HOST0 ;;
 	lo:siw) echo cm sr0:10.96.0.1 sr0:10.96.0.1 ;;
 	lo:tcp) echo tcp sr0:$HOST0 sr0:$HOST0 ;;
@@ -73,10 +73,18 @@ ends() { # ENVIRONMENT PEER
 	esac
 }
 
-crcs() { # 0 or 1
-	local n
+# How srnic is to talk: without CRCs, and as the part of the peer's name behind the hyphen says.
+talk() { # PEER
+	local n crc=0 large=0 framing=mpa
+	case $1 in
+	srnic-crc) crc=1 ;;
+	srnic-large) large=1 ;;
+	srnic-rdmatcp) framing=rdmatcp ;;
+	esac
 	for n in 0 1 2; do
-		echo "$1" >/sys/class/infiniband/srnic$n/mpa_crc
+		echo $crc >/sys/class/infiniband/srnic$n/mpa_crc
+		echo $large >/sys/class/infiniband/srnic$n/mpa_large_fpdus
+		echo $framing >/sys/class/infiniband/srnic$n/framing
 	done
 }
 
@@ -84,8 +92,7 @@ one_run() { # ENVIRONMENT CASE PEER OPERATION...
 	local where
 	where=$(ends "$1" "$3")
 	[ -n "$where" ] || return
-	[ "$3" != srnic ] || crcs 0
-	[ "$3" != srnic-crc ] || crcs 1
+	talk "$3"
 	# shellcheck disable=SC2086
 	echo "$1 $2 $3 $(timeout 120 "$RATE" $where "${@:4}" || echo failed)"
 }
