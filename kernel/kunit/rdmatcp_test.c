@@ -68,6 +68,8 @@ static struct stream begin_rdmatcp(struct kunit *test)
 	param = srnic_test_param(c->server, s.qp);
 	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
 	s.read_msn = hear_accept(test, s.peer, octets) + 1;
+	/* What a QP refuses when it is posted depends on the framing, which it now learns. */
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(s.qp->state) == SRNIC_QP_RTS));
 	return s;
 }
 
