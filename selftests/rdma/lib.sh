@@ -121,7 +121,7 @@ with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
 	for try in 1 2 3; do
 		said=$(with_server "$@" 18515 2>&1)
 		status=$?
-		[ $status != 0 ] && [[ $said =~ RDMA_CM_EVENT_(REJECTED|UNREACHABLE) ]] || break
+		[ $status != 0 ] && [[ $said =~ RDMA_CM_EVENT_(REJECTED|UNREACHABLE)|'Connection refused' ]] || break
 		echo "${BASH_REMATCH[0]}, try $try"
 		sleep 0.3
 	done
