@@ -7,35 +7,58 @@
 # an interface or a cable of its own; TCP has srnic's. rxe works in the first namespace only, where it is connected by
 # hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default none.
 #
-# ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names; " NAME " is a
-# whole one. READY: a file that gets the
-# kernel's symbols when all devices are there.
+# ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
+# many operations. READY: a file that gets the kernel's symbols when all devices are there.
 cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
-PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp siw rxe tcp}
+PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp siw rxe tcp tcp-zerocopy}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 ONLY=${ONLY:-}
+SCALE=${SCALE:-1}
 
-# NAME OPERATION DEPTH COUNT SIZE LIST
+# NAME OPERATION COUNT OPTION... of rate.
 cases() {
 	cat <<-'END'
-		write-1M write 4 300 1048576 1
-		write-64K write 16 3000 65536 1
-		write-64K-list write 16 3000 65536 16
-		write-4K write 64 20000 4096 1
-		write-64 write 64 40000 64 1
-		write-64-list write 64 100000 64 16
-		send-64K send 16 3000 65536 1
-		send-4K send 64 20000 4096 1
-		send-64 send 64 40000 64 1
-		send-64-list send 64 100000 64 16
-		read-1M read 4 300 1048576 1
-		read-64K read 16 3000 65536 1
-		read-4K read 16 10000 4096 1
-		ping-pong-64 ping-pong 1 20000 64 1
+		write-1M write 300 depth=4 size=1048576
+		write-64K write 3000 depth=16 size=65536
+		write-64K-list write 3000 depth=16 size=65536 list=16
+		write-4K write 20000 depth=64 size=4096
+		write-64 write 40000 depth=64 size=64
+		write-64-list write 100000 depth=64 size=64 list=16
+		send-1M send 300 depth=4 size=1048576
+		send-64K send 3000 depth=16 size=65536
+		send-4K send 20000 depth=64 size=4096
+		send-64 send 40000 depth=64 size=64
+		send-64-list send 100000 depth=64 size=64 list=16
+		send-64-16-QPs send 40000 pairs=16 depth=16 size=64
+		send-64-256-QPs send 40960 pairs=256 depth=16 size=64
+		read-1M read 300 depth=4 size=1048576
+		read-64K read 3000 depth=16 size=65536
+		read-4K read 10000 depth=16 size=4096
+		write-imm-64 write-imm 20000 depth=16 size=64 list=0
+		write-imm-64K write-imm 2000 depth=16 size=65536 list=0
+		fetch-add-1 fetch-add 10000 depth=1
+		fetch-add-16 fetch-add 40000 depth=16 list=0
+		ping-pong-64 ping-pong 20000 size=64
+		ping-pong-64-poll ping-pong 20000 size=64 poll=1
+		send-64-poll send 40000 depth=64 size=64 poll=1
+		connect connect 200
 	END
+}
+
+# Has this peer this operation? Who polls keeps a processor, and both ends poll.
+has() { # PEER NAME
+	case $1:$2 in
+	*poll) [ "$(nproc)" -gt 1 ] && [[ $1 != tcp* ]] ;;
+	siw:write-imm* | siw:fetch-add* | srnic-rdmatcp:fetch-add*) return 1 ;;
+	rxe:connect | rxe:*QPs) return 1 ;;
+	tcp*:*list | tcp*:*QPs) return 1 ;;
+	tcp:write-imm*) return 1 ;;
+	tcp:write* | tcp:ping-pong* | tcp:connect | tcp-zerocopy:write-64K | tcp-zerocopy:write-1M) ;;
+	tcp*) return 1 ;;
+	esac
 }
 
 built_or_skip "$RATE"
@@ -88,13 +111,14 @@ talk() { # PEER
 	done
 }
 
-one_run() { # ENVIRONMENT CASE PEER OPERATION...
-	local where
+one_run() { # ENVIRONMENT CASE PEER OPERATION COUNT OPTION...
+	local where count=$(($5 / SCALE))
 	where=$(ends "$1" "$3")
 	[ -n "$where" ] || return
 	talk "$3"
+	[ "$3" != tcp-zerocopy ] || set -- "$@" zerocopy=1
 	# shellcheck disable=SC2086
-	echo "$1 $2 $3 $(timeout 120 "$RATE" $where "${@:4}" || echo failed)"
+	echo "$1 $2 $3 $(timeout 300 "$RATE" $where "$4" count=$count "${@:6}" || echo failed)"
 }
 
 round() {
@@ -103,8 +127,7 @@ round() {
 		[[ " $name " = *"$ONLY"* ]] || continue
 		for environment in $ENVIRONMENTS; do
 			for peer in $PEERS; do
-				# TCP has no reads and no lists.
-				[ "$peer" != tcp ] || [[ $name != *list && $name != read* ]] || continue
+				has "$peer" "$name" || continue
 				# shellcheck disable=SC2086
 				one_run "$environment" "$name" "$peer" $operation </dev/null
 			done
@@ -112,6 +135,7 @@ round() {
 	done < <(cases)
 }
 
+ulimit -n 16384
 hosts_up && devices_up && host_device_up srnic && siw_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
 # The whole file at once: who waits for it finds all of it.
 [ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }

@@ -36,7 +36,10 @@ kvm_probe() {
 # the guest writes console.log, status and the pipe called output there.
 qemu_start() {
 	qemu_base
-	if kvm_works; then
+	if [ "$CLOCK" = instructions ]; then
+		QEMU+=(-accel "tcg,thread=single" -icount "shift=0,align=off,sleep=off" -cpu max
+			-append "$KERNEL_LINE watchdog_thresh=30")
+	elif kvm_works; then
 		QEMU+=(-accel kvm -cpu host -append "$KERNEL_LINE")
 	else
 		QEMU+=(-accel "tcg,thread=multi" -cpu max -append "$KERNEL_LINE watchdog_thresh=30")

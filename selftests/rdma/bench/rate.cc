@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // How long an operation takes, with any driver and with TCP: prints nanoseconds for each. Both ends
 // are in this process.
-//	rate cm|tcp NAMESPACE:ADDRESS NAMESPACE:ADDRESS OPERATION...
-//	rate hand DEVICE DEVICE OPERATION...
-// OPERATION: NAME DEPTH COUNT [SIZE [LIST [poll]]]
-// NAME: write, send, read, write-imm, fetch-add; ping-pong (half a round trip of Sends)
-// DEPTH: requests outstanding. LIST: requests posted with one call; 0: as many as have completed.
-// poll: does not sleep until a completion comes. TCP has write and ping-pong, and sleeps.
+//	rate cm|tcp NAMESPACE:ADDRESS NAMESPACE:ADDRESS OPERATION [OPTION...]
+//	rate hand DEVICE DEVICE OPERATION [OPTION...]
+// OPERATION: write, send, read, write-imm, fetch-add; ping-pong (half a round trip of Sends);
+// connect (a connection begins and ends). TCP has write, ping-pong and connect.
+// OPTION: count=N of all operations together; size=OCTETS; depth=N requests outstanding; list=N
+// requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
+// thread of its own; poll=1: does not sleep until a completion comes; zerocopy=1: TCP's Writes are
+// MSG_ZEROCOPY.
 //
 // RDMA Writes are over when a Read behind them is, Sends and Writes with Immediate Data when the
 // receiver has its completion.
@@ -15,7 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
+#include <future>
+#include <map>
 
 #include "pair.hh"
 #include "tcp.hh"
@@ -25,10 +28,28 @@ namespace {
 // What to do, from the command line.
 struct Work {
 	std::string name;
-	unsigned depth, count;
-	uint32_t size;
-	unsigned list;
-	bool poll;
+	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, poll = 0, zerocopy = 0;
+
+	Work(const char *operation, char **options) : name(operation)
+	{
+		const std::map<std::string, unsigned *> known = {
+			{"count", &count}, {"size", &size}, {"depth", &depth},	    {"list", &list},
+			{"pairs", &pairs}, {"poll", &poll}, {"zerocopy", &zerocopy}};
+
+		for (; *options; options++) {
+			const std::string option = *options;
+			const size_t equals = option.find('=');
+			const auto found = known.find(option.substr(0, equals));
+
+			if (equals == option.npos || found == known.end())
+				throw Broken("no option " + option);
+			*found->second =
+				static_cast<unsigned>(std::stoul(option.substr(equals + 1)));
+		}
+		if (!pairs || !depth || count < pairs)
+			throw Broken("nothing to do");
+		count = count / pairs * pairs;
+	}
 };
 
 struct Memory {
@@ -94,7 +115,7 @@ unsigned take(Completions &completions, bool poll)
 	unsigned n = 1;
 
 	while (!wc)
-		wc = poll ? completions.there() : completions.next();
+		wc = poll ? completions.there() : completions.next(-1);
 	want_success(*wc);
 	for (; (wc = completions.there()); n++)
 		want_success(*wc);
@@ -200,9 +221,9 @@ void ping_pong(const Work &work, Pair &pair)
 
 	post_receive(client, first.piece());
 	post_receive(server, second.piece());
-	std::thread other([&] { play(work, server, false); });
+	auto other = std::async(std::launch::async, [&] { play(work, server, false); });
 	play(work, client, true);
-	other.join();
+	other.get();
 }
 
 void over_verbs(const Work &work, Pair &pair)
@@ -227,20 +248,45 @@ void over_tcp(const Work &work, const Place &here, const Place &there)
 {
 	if (work.name == "ping-pong")
 		tcp_ping_pong(here, there, work.count, work.size);
+	else if (work.name == "connect")
+		tcp_connect(here, there, work.count);
+	else if (work.name == "write")
+		tcp_write(here, there, work.count, work.size, work.zerocopy);
 	else
-		tcp_write(here, there, work.count, work.size);
+		throw Broken("TCP has no operation " + work.name);
+}
+
+// Each pair in a thread of its own, with its share of the work.
+void over_all(Work work, const std::vector<std::unique_ptr<Pair>> &pairs)
+{
+	std::vector<std::future<void>> threads;
+
+	work.count /= work.pairs;
+	for (const auto &pair : pairs)
+		threads.push_back(std::async(std::launch::async, [&] { over_verbs(work, *pair); }));
+	for (auto &thread : threads)
+		thread.get();
 }
 
 std::chrono::nanoseconds took(const std::string &way, const char *here, const char *there,
 			      const Work &work)
 {
-	std::unique_ptr<Pair> pair = way == "tcp" ? nullptr : connected(way, here, there);
+	std::vector<std::unique_ptr<Pair>> pairs;
+
+	if (way != "tcp" && work.name != "connect")
+		for (unsigned i = 0; i < work.pairs; i++)
+			pairs.push_back(connected(way, here, there));
 	const auto began = Clock::now();
 
-	if (pair)
-		over_verbs(work, *pair);
-	else
+	if (way == "tcp")
 		over_tcp(work, place_of(here), place_of(there));
+	else if (work.name == "connect")
+		for (unsigned i = 0; i < work.count; i++)
+			connected(way, here, there);
+	else if (work.pairs == 1)
+		over_verbs(work, *pairs[0]);
+	else
+		over_all(work, pairs);
 	return Clock::now() - began;
 }
 
@@ -248,15 +294,9 @@ std::chrono::nanoseconds took(const std::string &way, const char *here, const ch
 
 int main(int argc, char **argv)
 try {
-	const auto number = [&](int i) {
-		return argc > i ? static_cast<unsigned>(atoi(argv[i])) : 0;
-	};
-
-	if (argc < 7)
-		throw Broken("rate cm|hand|tcp HERE THERE OPERATION DEPTH COUNT [SIZE [LIST "
-			     "[poll]]]");
-	const Work work = {argv[4],   number(5), number(6),
-			   number(7), number(8), argc > 9 && !strcmp(argv[9], "poll")};
+	if (argc < 5)
+		throw Broken("rate cm|hand|tcp HERE THERE OPERATION [OPTION...]");
+	const Work work(argv[4], argv + 5);
 	const std::chrono::nanoseconds time = took(argv[1], argv[2], argv[3], work);
 
 	printf("%ld\n", static_cast<long>(time.count() / work.count));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/errqueue.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <thread>
@@ -33,6 +35,58 @@ public:
 		need(recv(fd, octets.data(), octets.size(), MSG_WAITALL) ==
 			     static_cast<ssize_t>(octets.size()),
 		     "recv");
+	}
+};
+
+// MSG_ZEROCOPY: pages are TCP's until a message in the error queue gives them back.
+class Lender {
+	static constexpr unsigned most = 16;
+	const Socket &socket_;
+	unsigned lent_ = 0;
+
+	// Each message names a range of calls.
+	void take_back()
+	{
+		alignas(cmsghdr) char control[128];
+		msghdr message{};
+
+		message.msg_control = control;
+		message.msg_controllen = sizeof(control);
+		if (recvmsg(socket_.fd, &message, MSG_ERRQUEUE) < 0) {
+			pollfd wait = {socket_.fd, 0, 0};
+
+			need(errno == EAGAIN && poll(&wait, 1, -1) > 0, "MSG_ERRQUEUE");
+			return;
+		}
+		const auto *error =
+			reinterpret_cast<sock_extended_err *>(CMSG_DATA(CMSG_FIRSTHDR(&message)));
+		lent_ -= error->ee_data - error->ee_info + 1;
+	}
+
+public:
+	explicit Lender(const Socket &socket) : socket_(socket)
+	{
+		const int one = 1;
+
+		need(!setsockopt(socket.fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)),
+		     "SO_ZEROCOPY");
+	}
+	void write(const std::vector<uint8_t> &octets)
+	{
+		for (size_t done = 0; done < octets.size(); lent_++) {
+			while (lent_ >= most)
+				take_back();
+			const ssize_t n = send(socket_.fd, octets.data() + done,
+					       octets.size() - done, MSG_ZEROCOPY);
+
+			need(n > 0, "send");
+			done += static_cast<size_t>(n);
+		}
+	}
+	void finish()
+	{
+		while (lent_)
+			take_back();
 	}
 };
 
@@ -84,7 +138,7 @@ private:
 
 } // namespace
 
-void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size)
+void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy)
 {
 	const Wire wire(from, to);
 	const std::vector<uint8_t> data(size);
@@ -94,10 +148,21 @@ void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size
 		for (unsigned i = 0; i < count; i++)
 			wire.to.read(all);
 	});
+	std::optional<Lender> lender;
 
+	if (zerocopy)
+		lender.emplace(wire.from);
 	for (unsigned i = 0; i < count; i++)
-		wire.from.write(data);
+		lender ? lender->write(data) : wire.from.write(data);
 	reader.join();
+	if (lender)
+		lender->finish();
+}
+
+void tcp_connect(const Place &from, const Place &to, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		Wire(from, to);
 }
 
 void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size)

@@ -5,7 +5,10 @@
 
 #include "../semantics/ends.hh"
 
-// write(2) of so many bytes, so many times; the reader reads all of it.
-void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size);
+// write(2) of so many bytes, so many times; the reader reads all of it. zerocopy: by MSG_ZEROCOPY,
+// with at most 16 buffers that TCP has not given back.
+void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy);
 // So many bytes go, and come back, count / 2 times.
 void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size);
+// So many connections, one after the other.
+void tcp_connect(const Place &from, const Place &to, unsigned count);

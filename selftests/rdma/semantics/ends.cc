@@ -138,7 +138,7 @@ std::optional<ibv_wc> Completions::there()
 	return n ? std::optional(wc) : std::nullopt;
 }
 
-ibv_wc Completions::next()
+ibv_wc Completions::next(int within_ms)
 {
 	for (;;) {
 		if (auto wc = there())
@@ -146,7 +146,7 @@ ibv_wc Completions::next()
 		arm(false);
 		if (auto wc = there())
 			return *wc;
-		if (!wakes(patience_ms))
+		if (!wakes(within_ms))
 			throw Stalled("no completion");
 	}
 }
@@ -173,7 +173,7 @@ bool Completions::wakes(int within_ms)
 	void *context;
 	ibv_cq *of;
 
-	if (!readable(channel->fd, within_ms))
+	if (within_ms >= 0 && !readable(channel->fd, within_ms))
 		return false;
 	need(!ibv_get_cq_event(channel, &of, &context), "ibv_get_cq_event");
 	ibv_ack_cq_events(of, 1);

@@ -31,10 +31,10 @@ public:
 	Completions(const Completions &) = delete;
 
 	std::optional<ibv_wc> there();		// one, if there is one now
-	ibv_wc next();				// the next one; sleeps
+	ibv_wc next(int within_ms = patience_ms); // the next one; sleeps, -1: without limit
 	ibv_wc good(uint64_t wr_id); // the next one, which must have this wr_id and success
 	void arm(bool solicited);
-	bool wakes(int within_ms);		// an event comes within the time
+	bool wakes(int within_ms); // an event comes within the time; -1: no limit
 
 	ibv_cq *cq = nullptr;
 
