@@ -70,6 +70,7 @@ struct srnic_dev_connections {
  * @num_mrs: number of regions, at most SRNIC_MAX_MR
  * @stag_key: key of the STag permutation, random per device
  * @stats: counters, per CPU (stats.h)
+ * @standby: thread of the engines that stand by (stream/standby.c)
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
  * @srq_ids: numbers of SRQs, likewise
@@ -96,6 +97,7 @@ struct srnic_dev {
 	u32 next_mr;
 	u64 stag_key[2];
 	struct srnic_stats __percpu *stats;
+	struct kthread_worker *standby;
 	struct ida pd_ids;
 	struct ida cq_ids;
 	struct ida srq_ids;

@@ -6,6 +6,8 @@
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
 
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/version.h>
 #include <rdma/ib_verbs.h>
@@ -25,6 +27,24 @@ static inline struct page *ib_virt_dma_to_page(u64 dma_addr)
 {
 	return virt_to_page((void *)(uintptr_t)dma_addr);
 }
+#endif
+
+/* A timer on CLOCK_MONOTONIC, relative. */
+static inline void srnic_compat_hrtimer(struct hrtimer *timer,
+					enum hrtimer_restart (*function)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->function = function;
+#else
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#define srnic_compat_run_worker(...) kthread_create_worker(0, __VA_ARGS__)
+#else
+#define srnic_compat_run_worker(...) kthread_run_worker(0, __VA_ARGS__)
 #endif
 
 /*

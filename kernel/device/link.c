@@ -23,6 +23,7 @@
 #include "memory/mr.h"
 #include "memory/place.h"
 #include "device/stats.h"
+#include "stream/standby.h"
 
 static DEFINE_IDA(indices);
 /*
@@ -80,6 +81,8 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	if (!dev->stats)
 		goto free_device;
 	dev->index = index;
+	if (srnic_standby_dev_init(dev))
+		goto free_stats;
 	dev->framings = srnic_default_framings();
 	dev->crc = true;
 	dev->peer_timeout = SRNIC_PEER_TIMEOUT;
@@ -93,6 +96,8 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	srnic_connect_dev_init(dev);
 	init_base(&dev->base, netdev);
 	return dev;
+free_stats:
+	free_percpu(dev->stats);
 free_device:
 	ib_dealloc_device(&dev->base);	/* dealloc_driver is not set yet */
 free_index:
@@ -112,6 +117,7 @@ void srnic_dealloc_driver(struct ib_device *base)
 	ida_destroy(&dev->cq_ids);
 	ida_destroy(&dev->pd_ids);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
+	srnic_standby_dev_exit(dev);
 	free_percpu(dev->stats);
 	ida_free(&indices, dev->index);
 }

@@ -19,6 +19,7 @@ static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_CONNECTS] = { .name = "connects" },
 	[SRNIC_STARTUP_FAILURES] = { .name = "startup_failures" },
 	[SRNIC_RESETS] = { .name = "resets" },
+	[SRNIC_TX_DOORBELLS] = { .name = "tx_doorbells" },
 	[CHECK(VERSION)] = { .name = CHECK_PREFIX "version" },
 	[CHECK(CONNECTION_ID)] = { .name = CHECK_PREFIX "connection_id" },
 	[CHECK(NUMBER)] = { .name = CHECK_PREFIX "number" },

@@ -22,6 +22,7 @@
  * @SRNIC_CONNECTS: connections that reached full operation
  * @SRNIC_STARTUP_FAILURES: connections that failed before that; rejected ones do not count
  * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
+ * @SRNIC_TX_DOORBELLS: system calls that told of a user's posted requests
  * @SRNIC_RX_CHECKS: the first of one counter for each check of RDMA/TCP's segments: streams that
  *	ended because of it. In the order of enum core_rdmatcp_fault
  * @SRNIC_COUNTERS: number of counters
@@ -38,6 +39,7 @@ enum srnic_counter {
 	SRNIC_CONNECTS,
 	SRNIC_STARTUP_FAILURES,
 	SRNIC_RESETS,
+	SRNIC_TX_DOORBELLS,
 	SRNIC_RX_CHECKS,
 	SRNIC_COUNTERS = SRNIC_RX_CHECKS + CORE_RDMATCP_FAULTS - 1,
 };

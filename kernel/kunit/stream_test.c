@@ -193,6 +193,111 @@ static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- doorbells (srnic-abi.h, struct srnic_ring_hdr) ---- */
+
+static u32 queue_state(const struct stream *s)
+{
+	return READ_ONCE(s->qp->sq.ring.hdr->state);
+}
+
+/* As a user does: without telling the engine. */
+static void publish(struct kunit *test, struct stream *s, const void *octets)
+{
+	struct ib_sge sge = sge_of(test->priv, octets);
+	struct ib_send_wr wr = {.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, srnic_sq_post(&s->qp->sq, &wr, &bad), 0);
+	smp_mb();	/* prod before state */
+}
+
+static void ring(struct stream *s, bool burst)
+{
+	WRITE_ONCE(s->qp->sq.ring.hdr->burst, burst);
+	srnic_tx_doorbell(s->qp);
+}
+
+static void without_a_burst_the_engine_goes_idle_after_a_doorbell(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	publish(test, &s, octets_for(test));
+	ring(&s, false);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
+	KUNIT_EXPECT_TRUE(test, list_empty(&s.qp->tx.standby.node));
+	hear(test, &s, CORE_MSG_SEND);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* A doorbell that finds the engine standing by; on many processors it may have looked already. */
+static bool stands_by(struct stream *s)
+{
+	int tries = 1000;
+
+	do {
+		ring(s, true);
+		if (queue_state(s) == SRNIC_SQ_STANDBY)
+			return true;
+		cond_resched();
+	} while (--tries);
+	return false;
+}
+
+static void what_is_posted_while_the_engine_stands_by_needs_no_doorbell(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	u8 *octets = octets_for(test);
+	int tries;
+
+	/* If the engine has looked just before, the next try counts. */
+	for (tries = 100; tries; tries--) {
+		KUNIT_ASSERT_TRUE(test, stands_by(&s));
+		publish(test, &s, octets);
+		if (queue_state(&s) == SRNIC_SQ_STANDBY)
+			break;
+		ring(&s, false);
+		hear(test, &s, CORE_MSG_SEND);
+	}
+	KUNIT_EXPECT_GT(test, tries, 0);
+	hear(test, &s, CORE_MSG_SEND);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* A user who announces a burst and posts nothing costs one look. */
+static void an_engine_that_stands_by_goes_idle(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	KUNIT_ASSERT_TRUE(test, stands_by(&s));
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
+	KUNIT_EXPECT_TRUE(test, list_empty(&s.qp->tx.standby.node));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* A process that keeps its processor and polls no CQ gains nothing by it. */
+static void an_engine_whose_timer_found_requests_stands_by_less(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	u32 i, skipped;
+
+	for (skipped = 1; skipped < 8; skipped = 2 * skipped + 1) {
+		KUNIT_ASSERT_TRUE(test, stands_by(&s));
+		WRITE_ONCE(s.qp->tx.late, true);
+		srnic_tx_run(s.qp);
+		for (i = 0; i < skipped; i++) {
+			ring(&s, true);
+			KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
+		}
+	}
+	KUNIT_EXPECT_TRUE(test, stands_by(&s));
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(struct kunit *test)
 {
 	static const enum ib_wr_opcode opcodes[] = {IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ};
@@ -427,6 +532,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_peer_that_closes_and_owes_a_read_is_told_so),
 	KUNIT_CASE(what_is_posted_after_a_disconnect_does_not_go_out),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
+	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),
+	KUNIT_CASE(what_is_posted_while_the_engine_stands_by_needs_no_doorbell),
+	KUNIT_CASE(an_engine_that_stands_by_goes_idle),
+	KUNIT_CASE(an_engine_whose_timer_found_requests_stands_by_less),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
 	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),
 	KUNIT_CASE(the_sink_of_a_read_is_no_other_streams_of_its_protection_domain),

@@ -13,8 +13,8 @@ struct srnic_mmap_entry;
 
 /**
  * struct srnic_ring - the kernel's view of one ring
- * @hdr: the shared header. Only prod, cons and state are read back, each with one atomic access,
- *	and none is trusted
+ * @hdr: the shared header. Only prod, cons, burst and state are read back, each with one atomic
+ *	access, and none is trusted
  * @entries: the kernel's own copy; never read from @hdr
  * @slot_size: the kernel's own copy; never read from @hdr
  * @size: bytes of the whole mapping, page-aligned

@@ -13,6 +13,7 @@
 #include "device/stats.h"
 #include "stream/attach.h"
 #include "stream/engine.h"
+#include "stream/standby.h"
 
 /*
  * Bytes after which a run ends: enough to be worth a run, few enough not to delay a doorbell's
@@ -94,18 +95,23 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 /* ---- the work of each state ---- */
 
 /*
- * True if the engine may go idle. Doorbell protocol (srnic-abi.h): sets the flag before it reads
- * the ring again.
+ * True if the engine may go idle, or stand by. Doorbell protocol (srnic-abi.h): sets the flag
+ * before it reads the ring again.
  */
 static bool go_idle(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+	bool standby = srnic_standby_wanted(qp);
+
+	WRITE_ONCE(qp->sq.ring.hdr->state, standby ? SRNIC_SQ_STANDBY : SRNIC_SQ_NEED_DOORBELL);
 	smp_mb();	/* flag before prod; pairs with the producer's, prod before flag */
-	if (READ_ONCE(qp->tx.read_stall) || !core_tx_may_take(&qp->tx.core) ||
-	    !srnic_request_pending(qp))
-		return true;
-	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
-	return false;
+	if (!READ_ONCE(qp->tx.read_stall) && core_tx_may_take(&qp->tx.core) &&
+	    srnic_request_pending(qp)) {
+		WRITE_ONCE(qp->sq.ring.hdr->state, 0);
+		return false;
+	}
+	if (standby)
+		srnic_standby(qp);
+	return true;
 }
 
 /* RTS: sends everything that can be sent. */
@@ -276,7 +282,7 @@ static void queue_rest(struct srnic_tx *tx, enum engine_result result)
  * A caller sets `again` before it tries the mutex; the engine reads `again` after it has dropped
  * the mutex. So the caller gets the mutex, or the engine sees the flag.
  */
-static void run_engine(struct srnic_qp *qp)
+static void run_engine(struct srnic_qp *qp, bool doorbell)
 {
 	struct srnic_tx *tx = &qp->tx;
 	enum engine_result result = ENGINE_IDLE;
@@ -285,6 +291,7 @@ static void run_engine(struct srnic_qp *qp)
 	while (result == ENGINE_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
 		clear_bit(0, &tx->again);
 		smp_mb__after_atomic();	/* `again` before the work; pairs with ask_again() */
+		tx->doorbell = doorbell;
 		result = run_state(qp);
 		mutex_unlock(&tx->mutex);
 		smp_mb();	/* the mutex before `again`; pairs with ask_again() */
@@ -309,7 +316,14 @@ static void ask_again(struct srnic_tx *tx)
 void srnic_tx_run(struct srnic_qp *qp)
 {
 	ask_again(&qp->tx);
-	run_engine(qp);
+	run_engine(qp, false);
+}
+
+void srnic_tx_doorbell(struct srnic_qp *qp)
+{
+	srnic_count(qp->dev, SRNIC_TX_DOORBELLS, 1);
+	ask_again(&qp->tx);
+	run_engine(qp, true);
 }
 
 void srnic_tx_kick(struct srnic_qp *qp)
@@ -328,7 +342,7 @@ void srnic_tx_unlock(struct srnic_qp *qp)
 
 static void tx_work(struct work_struct *work)
 {
-	run_engine(container_of(to_delayed_work(work), struct srnic_qp, tx.work));
+	run_engine(container_of(to_delayed_work(work), struct srnic_qp, tx.work), false);
 }
 
 /* ---- its life ---- */
@@ -338,6 +352,7 @@ void srnic_tx_init(struct srnic_qp *qp)
 	mutex_init(&qp->tx.mutex);
 	srnic_batch_init(&qp->tx.batch, qp->payer);
 	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
+	srnic_standby_init(qp);
 	qp->sq.ring.hdr->state = SRNIC_SQ_NEED_DOORBELL;
 }
 

@@ -18,7 +18,7 @@ int srnic_post_send(struct ib_qp *base, const struct ib_send_wr *wr, const struc
 			*bad = wr;
 			return -EINVAL;
 		}
-		srnic_tx_run(qp);
+		srnic_tx_doorbell(qp);
 		return 0;
 	}
 	ret = srnic_sq_post(&qp->sq, wr, bad);

@@ -11,6 +11,7 @@
 #include "queue/srq.h"
 #include "stream/attach.h"
 #include "stream/qp.h"
+#include "stream/standby.h"
 
 /* ---- references ---- */
 
@@ -332,6 +333,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	srnic_qp_put(qp);
 	wait_for_completion(&qp->freed);
 	detach_cqs(qp);
+	srnic_standby_exit(qp);
 	cancel_delayed_work_sync(&qp->tx.work);
 	free_queues(qp);
 	atomic_dec(&qp->dev->num_qps);

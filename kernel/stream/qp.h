@@ -6,6 +6,8 @@
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
 
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
 #include <rdma/ib_verbs.h>
@@ -49,10 +51,18 @@ struct srnic_outbound_read {
  * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
  *	side of the send queue. Taken in process context only; the socket lock nests inside
  * @work: runs the engine if the caller may not
+ * @standby: runs it before long if it stands by
+ * @standby_timer: the same if that takes too long
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
  *	half then kicks the engine
+ * @doorbell: a user's doorbell runs the engine
+ * @standby_since: when it began to stand by
+ * @stood: it stands by since the last run, which was of a doorbell
+ * @late: requests have waited for @standby_timer
+ * @distrust: doorbells without standing by after the last time that happened
+ * @distrusted: those that are left
  * @term_pending: @term is to be sent
  * @last_wqe: LAST_WQE_REACHED was raised for this connection
  * @built: send queue index up to which all bytes are in the batch or sent; those requests complete
@@ -69,9 +79,16 @@ struct srnic_outbound_read {
 struct srnic_tx {
 	struct mutex mutex;
 	struct delayed_work work;
+	struct kthread_work standby;
+	struct hrtimer standby_timer;
+	ktime_t standby_since;
 	unsigned long again;
 	bool validated;
 	bool read_stall;
+	bool doorbell;
+	bool stood;
+	bool late;
+	u32 distrust, distrusted;
 	bool term_pending;
 	bool last_wqe;
 	u32 built;
@@ -245,6 +262,8 @@ void srnic_tx_init(struct srnic_qp *qp);
 void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /* Runs the engine now, for a bounded time; the workqueue does the rest. Process context. */
 void srnic_tx_run(struct srnic_qp *qp);
+/* The same for a user's doorbell: in a burst the engine stands by afterwards (srnic-abi.h). */
+void srnic_tx_doorbell(struct srnic_qp *qp);
 /*
  * Flushes everything queued; who posts later must ring the doorbell (srnic-abi.h,
  * SRNIC_QUEUE_ERROR). False if some of it waits for room in a CQ: then call it again. tx.mutex

@@ -95,6 +95,42 @@ TEST(Concurrent, NoWakeUpIsLost)
 	EXPECT_FALSE(engine.lost) << "asleep after " << engine.taken << " requests";
 }
 
+// "A user who finds SRNIC_SQ_STANDBY rings when it has nothing left to do but to wait." Here the
+// engine only takes requests when it is rung for, and one thread waits for what the other posts.
+TEST(Concurrent, NoRequestIsLeftToAnEngineThatStandsBy)
+{
+	const auto end = std::chrono::steady_clock::now() + a_while;
+	std::atomic<uint32_t> bell{0}, posted{0};
+	std::atomic<bool> stop{false};
+	uint32_t taken = 0;
+	bool lost = false;
+	fake::Qp q;
+
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	q.qp.burst_gap = ~uint64_t{0};
+	q.qp.streak = 3;
+	engine_bell = &bell;
+	std::thread waiter([&] {
+		ibv_wc wc;
+		for (uint32_t i = 0; !stop; jitter(i++))
+			srnic_poll_cq(&q.sends.cq.base, 1, &wc);
+	});
+	for (uint32_t heard = 0; !lost && std::chrono::steady_clock::now() < end;) {
+		for (uint32_t n = posted % 3 + 1; n && post(q, posted); n--)
+			jitter(++posted);
+		while (!lost && taken != posted) {
+			lost = !wait_for([&] { return bell != heard; });
+			heard = bell;
+			q.sq.complete(q.sq.prod() - taken);
+			taken = q.sq.prod();
+		}
+	}
+	stop = true;
+	waiter.join();
+	engine_bell = nullptr;
+	EXPECT_FALSE(lost) << "not rung for after " << taken << " requests";
+}
+
 TEST(Concurrent, TwoThreadsPostEveryRequestOnce)
 {
 	constexpr uint32_t each = 20000;

@@ -7,7 +7,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
+
+#include <gtest/gtest.h>
 
 namespace fake {
 
@@ -15,6 +18,7 @@ namespace fake {
 inline int doorbells;
 inline int doorbell_result;
 inline std::atomic<uint32_t> *engine_bell;
+inline std::function<void()> on_doorbell;
 
 // A ring as the kernel would map it. Its slots start with garbage.
 class Ring {
@@ -67,24 +71,6 @@ inline void start_at(srnic_wq &wq, Ring &ring, uint32_t index)
 constexpr uint16_t send_slot = sizeof(srnic_send_wqe) + SRNIC_MAX_INLINE;
 constexpr uint16_t recv_slot = sizeof(srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(srnic_sge);
 
-// A QP of 8 slots each way, of which the user was granted 6.
-struct Qp {
-	Ring sq{8, send_slot}, rq{8, recv_slot};
-	srnic_qp qp{};
-
-	Qp()
-	{
-		const ibv_qp_cap cap = {6, 6, 4, 4, 64}; // requests, entries, inline bytes
-
-		srnic_ring_open(&qp.sq.ring, sq.map(), sq.mapped(), sizeof(srnic_send_wqe));
-		srnic_ring_open(&qp.rq.ring, rq.map(), rq.mapped(), sizeof(srnic_recv_wqe));
-		srnic_sq_init(&qp.sq, &cap);
-		srnic_rq_init(&qp.rq, cap.max_recv_wr, cap.max_recv_sge);
-		srnic_qp_ex_init(&qp);
-		qp.features = SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC;
-	}
-};
-
 struct Cq {
 	Ring ring;
 	srnic_cq cq{};
@@ -121,6 +107,27 @@ struct Cq {
 	}
 };
 
+// A QP of 8 slots each way, of which the user was granted 6.
+struct Qp {
+	Ring sq{8, send_slot}, rq{8, recv_slot};
+	Cq sends, receives;
+	srnic_qp qp{};
+
+	Qp()
+	{
+		const ibv_qp_cap cap = {6, 6, 4, 4, 64}; // requests, entries, inline bytes
+
+		srnic_ring_open(&qp.sq.ring, sq.map(), sq.mapped(), sizeof(srnic_send_wqe));
+		srnic_ring_open(&qp.rq.ring, rq.map(), rq.mapped(), sizeof(srnic_recv_wqe));
+		srnic_sq_init(&qp.sq, &cap);
+		srnic_rq_init(&qp.rq, cap.max_recv_wr, cap.max_recv_sge);
+		srnic_qp_ex_init(&qp);
+		qp.base.send_cq = &sends.cq.base;
+		qp.base.recv_cq = &receives.cq.base;
+		qp.features = SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC;
+	}
+};
+
 inline ibv_send_wr work(ibv_wr_opcode opcode, uint64_t wr_id = 0, ibv_sge *sge = nullptr,
 			int num_sge = 0, unsigned flags = 0)
 {
@@ -141,5 +148,27 @@ inline srnic_cqe completion(uint64_t wr_id, srnic_opcode opcode, uint32_t qp_num
 	cqe.qp_num = qp_num;
 	return cqe;
 }
+
+// A QP to post to.
+class Queue : public ::testing::Test {
+protected:
+	Queue()
+	{
+		doorbells = doorbell_result = 0;
+		on_doorbell = nullptr;
+	}
+	Qp q;
+
+	int send(ibv_send_wr &wr, ibv_send_wr **bad = nullptr)
+	{
+		ibv_send_wr *none;
+		return srnic_post_send(&q.qp.base, &wr, bad ? bad : &none);
+	}
+	int recv(ibv_recv_wr &wr, ibv_recv_wr **bad = nullptr)
+	{
+		ibv_recv_wr *none;
+		return srnic_post_recv(&q.qp.base, &wr, bad ? bad : &none);
+	}
+};
 
 } // namespace fake

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Posting: what the provider writes into the rings, what it refuses, when it rings the doorbell.
+// Posting: what the provider writes into the rings, what it refuses.
 // The contract is the comment at struct srnic_ring_hdr in <rdma/srnic-abi.h>.
 #include "fake_kernel.hh"
 
@@ -8,35 +8,12 @@
 #include <string>
 #include <vector>
 
-int srnic_doorbell(srnic_qp *)
-{
-	if (fake::engine_bell) {
-		++*fake::engine_bell;
-		return 0;
-	}
-	fake::doorbells++;
-	return fake::doorbell_result;
-}
-
 namespace {
 
-using fake::doorbell_result, fake::doorbells, fake::start_at, fake::work;
+using fake::doorbells, fake::start_at, fake::work;
 
-class Queue : public ::testing::Test {
+class Queue : public fake::Queue {
 protected:
-	Queue() { doorbells = doorbell_result = 0; }
-	fake::Qp q;
-
-	int send(ibv_send_wr &wr, ibv_send_wr **bad = nullptr)
-	{
-		ibv_send_wr *none;
-		return srnic_post_send(&q.qp.base, &wr, bad ? bad : &none);
-	}
-	int recv(ibv_recv_wr &wr, ibv_recv_wr **bad = nullptr)
-	{
-		ibv_recv_wr *none;
-		return srnic_post_recv(&q.qp.base, &wr, bad ? bad : &none);
-	}
 	srnic_send_wqe &sent(uint32_t index) { return q.sq.slot<srnic_send_wqe>(index); }
 	std::string inline_data(uint32_t index)
 	{
@@ -326,57 +303,6 @@ TEST_F(Queue, AQueueThatDoesNotExistIsFull)
 	EXPECT_EQ(srnic_post_send(&none.base, &wr, &bad), ENOMEM);
 	EXPECT_EQ(srnic_post_recv(&none.base, &rwr, &rbad), ENOMEM);
 	EXPECT_EQ(rbad, &rwr);
-}
-
-// ---- Doorbell: "stores prod (release), executes a full barrier, then reads state" ----
-
-TEST_F(Queue, NoDoorbellWhileTheEngineRuns)
-{
-	auto wr = work(IBV_WR_SEND);
-	ASSERT_EQ(send(wr), 0);
-	EXPECT_EQ(doorbells, 0);
-}
-
-TEST_F(Queue, OneDoorbellPerCallWhenTheEngineWentIdle)
-{
-	auto wr = work(IBV_WR_SEND), second = work(IBV_WR_SEND);
-	wr.next = &second;
-	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
-	ASSERT_EQ(send(wr), 0);
-	EXPECT_EQ(doorbells, 1);
-}
-
-TEST_F(Queue, NothingPostedNoDoorbell)
-{
-	auto wr = work(IBV_WR_TSO);
-	ibv_send_wr *bad;
-	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR;
-	EXPECT_EQ(send(wr), EINVAL);
-	EXPECT_EQ(srnic_post_send(&q.qp.base, nullptr, &bad), 0);
-	EXPECT_EQ(doorbells, 0);
-}
-
-TEST_F(Queue, PostingInErrorRingsSoThatTheWorkIsFlushed)
-{
-	auto wr = work(IBV_WR_SEND);
-	ibv_recv_wr rwr{};
-	ASSERT_EQ(recv(rwr), 0);
-	EXPECT_EQ(doorbells, 0) << "a receive in a working QP is never a system call";
-	q.sq.hdr().state = q.rq.hdr().state = SRNIC_QUEUE_ERROR;
-	ASSERT_EQ(send(wr), 0);
-	EXPECT_EQ(doorbells, 1);
-	ASSERT_EQ(recv(rwr), 0);
-	EXPECT_EQ(doorbells, 2);
-}
-
-TEST_F(Queue, AFailedDoorbellIsReported)
-{
-	auto wr = work(IBV_WR_SEND);
-	ibv_send_wr *bad = nullptr;
-	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
-	doorbell_result = EIO;
-	EXPECT_EQ(send(wr, &bad), EIO);
-	EXPECT_EQ(bad, &wr);
 }
 
 // ---- Receives ----

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Polling and arming completion queues.
-#include "lock.hh"
-#include "shared.hh"
+#include "doorbell.hh"
 
 #include <errno.h>
 #include <string.h>
@@ -41,6 +40,8 @@ bool take(srnic_cq &cq, srnic_cqe *out)
 	if (!skip_forgotten(cq))
 		return false;
 	*out = slot(cq, cq.cons++);
+	if (out->opcode == SRNIC_OP_RECV)
+		__atomic_store_n(&cq.receives, cq.receives + 1, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -114,6 +115,20 @@ void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
 	wc->wc_flags = to_wc_flags(cqe.flags);
 }
 
+// Takes up to so many completions. Returns how many.
+int take_all(srnic_cq &cq, int most, ibv_wc *wc)
+{
+	const u32 before = cq.cons;
+	srnic_cqe cqe;
+	int n = 0;
+
+	while (n < most && take(cq, &cqe))
+		to_wc(cqe, &wc[n++]);
+	if (cq.cons != before)
+		release(cq);
+	return n;
+}
+
 // Extended CQs: the lock is held from start_poll to end_poll, and the read functions return fields
 // of the last completion taken.
 
@@ -133,7 +148,7 @@ int start_poll(ibv_cq_ex *ex, ibv_poll_cq_attr *attr)
 	if (attr && attr->comp_mask)
 		return EINVAL;
 	lock(cq.lock);
-	if (take_now(cq))
+	if (take_now(cq) || (ring_deferred(cq) && take_now(cq)))
 		return 0;
 	release(cq);
 	unlock(cq.lock);
@@ -183,14 +198,10 @@ int srnic_poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	srnic_cq &cq = to_cq(ibcq);
 	locked hold(cq.lock);
-	const u32 before = cq.cons;
-	srnic_cqe cqe;
-	int n = 0;
+	int n = take_all(cq, num_entries, wc);
 
-	while (n < num_entries && take(cq, &cqe))
-		to_wc(cqe, &wc[n++]);
-	if (cq.cons != before)
-		release(cq);
+	if (!n && num_entries && ring_deferred(cq))
+		n = take_all(cq, num_entries, wc);
 	return n;
 }
 
@@ -198,6 +209,13 @@ int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
 {
 	arm(to_cq(ibcq).ring.hdr->state, solicited_only);
 	return 0;
+}
+
+void srnic_cq_ring(srnic_cq *cq)
+{
+	locked hold(cq->lock);
+
+	ring_deferred(*cq);
 }
 
 void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
@@ -226,6 +244,7 @@ bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out
 		release(*cq);
 		return true;
 	}
+	ring_deferred(*cq);
 	return false;
 }
 

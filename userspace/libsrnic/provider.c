@@ -450,8 +450,13 @@ static int query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 static int destroy_qp(struct ibv_qp *ibqp)
 {
 	struct srnic_qp *qp = to_qp(ibqp);
-	int err = ibv_cmd_destroy_qp(ibqp);
+	int err;
 
+	/* A thread that polls a CQ rings for its QPs, and uverbs destroys no QP in use. */
+	srnic_cq_ring(to_cq(ibqp->send_cq));
+	if (ibqp->recv_cq != ibqp->send_cq)
+		srnic_cq_ring(to_cq(ibqp->recv_cq));
+	err = ibv_cmd_destroy_qp(ibqp);
 	if (err)
 		return err;
 	srnic_cq_forget(to_cq(ibqp->send_cq), ibqp->qp_num);

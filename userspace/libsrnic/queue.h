@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 struct verbs_xrcd;
+struct srnic_qp;
 
 /*
  * A spin lock that is nearly free in a process with one thread. @unused: the application promised
@@ -55,6 +56,13 @@ struct srnic_wq {
 	int batch_error;	/* between wr_start and wr_complete: the first error */
 };
 
+/* A QP in the list of a CQ that a doorbell waits for (doorbell.hh). */
+struct srnic_deferred {
+	struct srnic_deferred *next;
+	struct srnic_qp *qp;
+	int listed;
+};
+
 /* The anonymous union is what driver.h calls struct verbs_cq. */
 struct srnic_cq {
 	union {
@@ -65,7 +73,9 @@ struct srnic_cq {
 	struct srnic_lock lock;
 	uint32_t cons;
 	uint32_t prod_seen;	/* the kernel's index when last read */
+	uint32_t receives;	/* completions of receives that were taken */
 	struct srnic_cqe now;	/* taken by start_poll or next_poll */
+	struct srnic_deferred *deferred; /* QPs to ring for before a wait; without the lock */
 };
 
 /* The first three members are what driver.h calls struct verbs_qp. */
@@ -81,6 +91,12 @@ struct srnic_qp {
 	int sq_sig_all;
 	uint32_t features;	/* of the module: SRNIC_FEATURE_* */
 	uint32_t probes;	/* by srnicdv_probe_atomic(), so far */
+	struct srnic_deferred at_send_cq, at_recv_cq;
+	uint64_t posted_at;	/* when the last post, or its doorbell, was over (clock.hh) */
+	uint32_t streak;	/* posts of a burst so far; under sq.lock */
+	uint32_t deferred;	/* posts since the last doorbell; without the lock */
+	uint32_t receives_seen;	/* of the receive CQ, at the last post; under sq.lock */
+	uint64_t burst_gap;	/* the longest time between two posts of a burst */
 };
 
 struct srnic_srq {
@@ -118,6 +134,8 @@ void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
 void srnic_cq_ex_init(struct srnic_cq *cq);
 
+/* Rings for all QPs of the CQ whose doorbell was put off, before one of them is destroyed. */
+void srnic_cq_ring(struct srnic_cq *cq);
 /* Makes later polls skip the completions of a destroyed QP. */
 void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
 /* Takes this QP's completion of the request with this wr_id out of turn; false: not there yet. */

@@ -32,7 +32,7 @@ int post(srnic_wq &rq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr, bool *ring)
 
 	while (wr && !(err = put(rq, *wr)))
 		wr = wr->next;
-	*ring = publish(rq);
+	*ring = wants_doorbell(publish(rq));
 	if (err)
 		*bad_wr = wr;
 	return err;

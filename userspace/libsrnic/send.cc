@@ -188,13 +188,14 @@ int wr_complete(ibv_qp_ex *ex)
 {
 	srnic_qp &qp = to_qp(ex);
 
-	if (int err = qp.sq.batch_error) {
-		wr_abort(ex);
-		return err;
-	}
-	bool ring = publish(qp.sq);
+	const int err = qp.sq.batch_error;
+
+	if (err)
+		qp.sq.next = qp.sq.prod;
+	const bool must_ring = publish_sends(qp, err == ENOMEM);
 	unlock(qp.sq.lock);
-	return ring ? srnic_doorbell(&qp) : 0;
+	const int gone = must_ring ? ring(qp) : 0;
+	return err ? err : gone;
 }
 
 } // namespace
@@ -222,6 +223,7 @@ void srnic_qp_ex_init(srnic_qp *qp)
 {
 	ibv_qp_ex &ex = qp->ex;
 
+	qp->burst_gap = ticks_in(5000);
 	ex.wr_start = wr_start;
 	ex.wr_complete = wr_complete;
 	ex.wr_abort = wr_abort;

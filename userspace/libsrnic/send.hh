@@ -3,8 +3,8 @@
 // in a batch, posting a list. The caller holds the send queue's lock, but for post_list().
 #pragma once
 
+#include "doorbell.hh"
 #include "operations.hh"
-#include "wq.hh"
 
 #include <errno.h>
 
@@ -174,19 +174,19 @@ template <class Wr, class Put> int post_list(srnic_qp &qp, Wr *wr, Wr **bad, Put
 {
 	Wr *first = wr;
 	int err = 0;
-	bool ring;
+	bool must_ring;
 
 	{
 		locked hold(qp.sq.lock);
 
 		while (wr && !(err = put(qp, *wr)))
 			wr = wr->next;
-		ring = publish(qp.sq);
+		must_ring = publish_sends(qp, err == ENOMEM);
 	}
 	if (err)
 		*bad = wr;
-	if (ring)
-		if (int gone = srnic_doorbell(&qp); gone && !err) {
+	if (must_ring)
+		if (int gone = ring(qp); gone && !err) {
 			*bad = first;
 			err = gone;
 		}

@@ -31,16 +31,16 @@ template <class Wqe> Wqe *next_slot(srnic_wq &wq)
 	return slot_at<Wqe>(wq.ring, wq.next);
 }
 
-// Publishes all slots written. True if the doorbell must be rung, which may be done after
-// unlocking.
-inline bool publish(srnic_wq &wq)
+// Publishes all slots written. Returns the queue's state, read after that: who finds
+// wants_doorbell() rings, which may be done after unlocking. 0 if nothing was written.
+inline u32 publish(srnic_wq &wq)
 {
 	if (wq.next == wq.prod)
-		return false;
+		return 0;
 	wq.prod = wq.next;
 	store_release(wq.ring.hdr->prod, wq.prod);
 	full_barrier();
-	return wants_doorbell(load_relaxed(wq.ring.hdr->state));
+	return load_relaxed(wq.ring.hdr->state);
 }
 
 } // namespace srnic

@@ -26,6 +26,7 @@
 
 /* srnic_ring_hdr.state of a send queue. */
 #define SRNIC_SQ_NEED_DOORBELL	(1U << 0)	/* the engine went idle: ring after publishing */
+#define SRNIC_SQ_STANDBY	(1U << 2)	/* it will look by itself: ring before waiting */
 /* srnic_ring_hdr.state of any work queue. */
 #define SRNIC_QUEUE_ERROR	(1U << 1)	/* QP in error: ring after publishing, to flush */
 
@@ -46,13 +47,22 @@
  * @features: no bit is defined yet; a provider ignores bits that it does not know
  * @prod: slots published so far; written by user space for work queues, by the kernel for a CQ
  * @cons: slots freed so far; written by the kernel for work queues, by user space for a CQ
- * @state: for a send queue SRNIC_SQ_NEED_DOORBELL and SRNIC_QUEUE_ERROR, for receive queues
- *	SRNIC_QUEUE_ERROR, for a CQ one of SRNIC_CQ_ARM_*
+ * @burst: of a send queue, written by user space before it rings: nonzero if more requests are
+ *	likely to follow at once
+ * @state: for a send queue SRNIC_SQ_NEED_DOORBELL, SRNIC_SQ_STANDBY and SRNIC_QUEUE_ERROR, for
+ *	receive queues SRNIC_QUEUE_ERROR, for a CQ one of SRNIC_CQ_ARM_*
  *
  * Doorbell protocol: the user stores prod (release), executes a full barrier, then reads state. The
  * engine sets SRNIC_SQ_NEED_DOORBELL, executes a full barrier, then reads prod once more. So one of
  * the two sees the other. Arming: the user stores state, executes a full barrier, and polls once
  * more. The kernel stores prod (release), executes a full barrier, then exchanges state.
+ *
+ * After a doorbell in a burst the engine does not go idle but stands by: it sets SRNIC_SQ_STANDBY
+ * in the same way, and looks at the queue once more as soon as a processor has time for it; a timer
+ * of 100 microseconds makes that more urgent. Requests posted meanwhile need no doorbell, so many
+ * are taken at once. A user who finds SRNIC_SQ_STANDBY rings when it has nothing left to do but to
+ * wait, that is, when it finds a CQ of this QP empty or the queue full, and after a pause: it may
+ * leave no processor to others.
  */
 struct srnic_ring_hdr {
 	__u32 magic;
@@ -65,8 +75,9 @@ struct srnic_ring_hdr {
 
 	/* public: */
 	__u32 prod;
+	__u32 burst;
 	/* private: */
-	__u8 rsvd1[60];
+	__u8 rsvd1[56];
 
 	/* public: */
 	__u32 cons;

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// When the provider rings the doorbell. The contract is the comment at struct srnic_ring_hdr in
+// <rdma/srnic-abi.h>.
+#include "fake_kernel.hh"
+
+#include <gtest/gtest.h>
+
+int srnic_doorbell(srnic_qp *)
+{
+	if (fake::engine_bell) {
+		++*fake::engine_bell;
+		return 0;
+	}
+	fake::doorbells++;
+	if (fake::on_doorbell)
+		fake::on_doorbell();
+	return fake::doorbell_result;
+}
+
+namespace {
+
+using fake::doorbell_result, fake::doorbells, fake::work;
+
+class Doorbell : public fake::Queue {};
+void be_in_burst(fake::Qp &q)
+{
+	q.qp.burst_gap = ~uint64_t{0};
+	q.qp.streak = 3;
+}
+
+// All posts are one burst.
+class Burst : public fake::Queue {
+protected:
+	Burst() { be_in_burst(q); }
+};
+
+int poll(fake::Cq &c)
+{
+	ibv_wc wc;
+	return srnic_poll_cq(&c.cq.base, 1, &wc);
+}
+
+// ---- Doorbell: "stores prod (release), executes a full barrier, then reads state" ----
+
+TEST_F(Doorbell, NoDoorbellWhileTheEngineRuns)
+{
+	auto wr = work(IBV_WR_SEND);
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 0);
+}
+
+TEST_F(Doorbell, OneDoorbellPerCallWhenTheEngineWentIdle)
+{
+	auto wr = work(IBV_WR_SEND), second = work(IBV_WR_SEND);
+	wr.next = &second;
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 1);
+}
+
+TEST_F(Doorbell, NothingPostedNoDoorbell)
+{
+	auto wr = work(IBV_WR_TSO);
+	ibv_send_wr *bad;
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR;
+	EXPECT_EQ(send(wr), EINVAL);
+	EXPECT_EQ(srnic_post_send(&q.qp.base, nullptr, &bad), 0);
+	EXPECT_EQ(doorbells, 0);
+}
+
+TEST_F(Doorbell, PostingInErrorRingsSoThatTheWorkIsFlushed)
+{
+	auto wr = work(IBV_WR_SEND);
+	ibv_recv_wr rwr{};
+	ASSERT_EQ(recv(rwr), 0);
+	EXPECT_EQ(doorbells, 0) << "a receive in a working QP is never a system call";
+	q.sq.hdr().state = q.rq.hdr().state = SRNIC_QUEUE_ERROR;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 1);
+	ASSERT_EQ(recv(rwr), 0);
+	EXPECT_EQ(doorbells, 2);
+}
+
+// ---- Standing by: "Requests posted meanwhile need no doorbell." ----
+
+TEST_F(Doorbell, ThreePostsRightAfterOthersAreABurst)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	q.qp.burst_gap = ~uint64_t{0};
+	for (uint32_t announced : {0, 0, 1, 1}) {
+		ASSERT_EQ(send(wr), 0);
+		EXPECT_EQ(q.sq.hdr().burst, announced);
+	}
+	q.qp.burst_gap = 0;
+	ASSERT_EQ(send(wr), 0);
+	q.qp.burst_gap = ~uint64_t{0};
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(q.sq.hdr().burst, 0u) << "a pause ends it";
+	EXPECT_EQ(doorbells, 6);
+}
+
+TEST_F(Burst, AnAnswerEndsIt)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	ASSERT_EQ(send(wr), 0);
+	q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
+	ASSERT_EQ(poll(q.sends), 1);
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 0);
+	q.receives.produce(fake::completion(0, SRNIC_OP_RECV));
+	ASSERT_EQ(poll(q.receives), 1);
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 1);
+	EXPECT_EQ(q.sq.hdr().burst, 0u);
+}
+
+TEST_F(Doorbell, TheFirstPostIsNoBurst)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(q.sq.hdr().burst, 0u);
+}
+
+TEST_F(Doorbell, AfterAPauseItRingsAtOnce)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	q.qp.burst_gap = 0;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 1);
+	EXPECT_EQ(q.sq.hdr().burst, 0u);
+}
+
+TEST_F(Burst, WhatIsPostedWhileTheEngineStandsByIsRungForOnceBeforeAWait)
+{
+	auto wr = work(IBV_WR_SEND);
+	for (auto *cq : {&q.sends, &q.receives}) {
+		doorbells = 0;
+		q.sq.hdr().state = SRNIC_SQ_STANDBY;
+		for (int i = 0; i < 2; i++)
+			ASSERT_EQ(send(wr), 0);
+		EXPECT_EQ(doorbells, 0);
+		cq->produce(fake::completion(0, SRNIC_OP_SEND));
+		ASSERT_EQ(poll(*cq), 1);
+		EXPECT_EQ(doorbells, 0) << "there is something to do";
+		ASSERT_EQ(poll(*cq), 0);
+		EXPECT_EQ(doorbells, 1);
+		ASSERT_EQ(poll(*cq), 0);
+		EXPECT_EQ(doorbells, 1) << "once is enough";
+		// The other CQ knows of it still.
+		q.sq.hdr().state = 0;
+		ASSERT_EQ(poll(q.sends) + poll(q.receives), 0);
+		EXPECT_EQ(doorbells, 1) << "the engine runs";
+	}
+}
+
+TEST_F(Burst, ALazyPollRingsBeforeAWaitToo)
+{
+	auto wr = work(IBV_WR_SEND);
+	ibv_poll_cq_attr attr{};
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(ibv_start_poll(&q.sends.cq.ex, &attr), ENOENT);
+	EXPECT_EQ(doorbells, 1);
+}
+
+TEST_F(Burst, TheDoorbellsCompletionsAreThereAtOnce)
+{
+	auto wr = work(IBV_WR_SEND);
+	ibv_poll_cq_attr attr{};
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	fake::on_doorbell = [&] { q.sends.produce(fake::completion(7, SRNIC_OP_SEND)); };
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(poll(q.sends), 1);
+	ASSERT_EQ(send(wr), 0);
+	ASSERT_EQ(ibv_start_poll(&q.sends.cq.ex, &attr), 0);
+	EXPECT_EQ(q.sends.cq.ex.wr_id, 7u);
+	ibv_end_poll(&q.sends.cq.ex);
+	fake::on_doorbell = nullptr;
+}
+
+TEST_F(Burst, QpsThatShareACqAreRungForEach)
+{
+	auto wr = work(IBV_WR_SEND);
+	fake::Qp others[3];
+	ibv_send_wr *bad;
+
+	for (auto &other : others) {
+		other.qp.base.send_cq = other.qp.base.recv_cq = &q.sends.cq.base;
+		other.sq.hdr().state = SRNIC_SQ_STANDBY;
+		be_in_burst(other);
+		ASSERT_EQ(srnic_post_send(&other.qp.base, &wr, &bad), 0);
+	}
+	ASSERT_EQ(poll(q.sends), 0);
+	EXPECT_EQ(doorbells, 3);
+}
+
+TEST_F(Burst, OneRequestIsNoBurst)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	for (uint32_t posts : {1, 2, 1}) {
+		for (uint32_t i = 0; i < posts; i++)
+			ASSERT_EQ(send(wr), 0);
+		ASSERT_EQ(poll(q.sends), 0);
+		EXPECT_EQ(q.sq.hdr().burst, uint32_t{posts > 1});
+	}
+	EXPECT_EQ(doorbells, 3);
+}
+
+TEST_F(Burst, AFullQueueIsRungFor)
+{
+	auto wr = work(IBV_WR_SEND);
+	ibv_qp_ex *ex = &q.qp.ex;
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	for (int i = 0; i < 6; i++)
+		ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 0);
+	EXPECT_EQ(send(wr), ENOMEM);
+	EXPECT_EQ(doorbells, 1);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	EXPECT_EQ(ibv_wr_complete(ex), ENOMEM);
+	EXPECT_EQ(doorbells, 2);
+	q.sq.hdr().state = 0;
+	EXPECT_EQ(send(wr), ENOMEM);
+	EXPECT_EQ(doorbells, 2);
+}
+
+TEST_F(Burst, ADestroyedQpIsNotRungFor)
+{
+	auto wr = work(IBV_WR_SEND);
+	fake::Qp other;
+	ibv_send_wr *bad;
+
+	other.qp.base.qp_num = 9;
+	be_in_burst(other);
+	other.qp.base.send_cq = other.qp.base.recv_cq = &q.sends.cq.base;
+	other.sq.hdr().state = q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	ASSERT_EQ(srnic_post_send(&other.qp.base, &wr, &bad), 0);
+	ASSERT_EQ(send(wr), 0);
+	srnic_cq_ring(&q.sends.cq); // as ibv_destroy_qp() does
+	EXPECT_EQ(doorbells, 2);
+	memset(&other.qp, 0xa5, sizeof(other.qp));
+	srnic_cq_forget(&q.sends.cq, 9);
+	ASSERT_EQ(poll(q.sends), 0);
+	EXPECT_EQ(doorbells, 2);
+}
+
+TEST_F(Doorbell, AFailedDoorbellIsReported)
+{
+	auto wr = work(IBV_WR_SEND);
+	ibv_send_wr *bad = nullptr;
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	doorbell_result = EIO;
+	EXPECT_EQ(send(wr, &bad), EIO);
+	EXPECT_EQ(bad, &wr);
+}
+
+} // namespace

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// When to ring a send queue's doorbell (<rdma/srnic-abi.h>, struct srnic_ring_hdr): at once if the
+// engine is idle, or the post is not one of a burst; else, if the engine stands by, only when the
+// process finds a CQ of the QP empty. So a process that posts many requests one by one makes few
+// system calls.
+#pragma once
+
+#include "clock.hh"
+#include "lock.hh"
+#include "wq.hh"
+
+namespace srnic {
+
+inline srnic_cq &send_cq(const srnic_qp &qp)
+{
+	return *reinterpret_cast<srnic_cq *>(qp.base.send_cq);
+}
+inline srnic_cq &recv_cq(const srnic_qp &qp)
+{
+	return *reinterpret_cast<srnic_cq *>(qp.base.recv_cq);
+}
+
+// Is this post one of a burst: did it and the two before it come soon after another post, or after
+// its doorbell, and does none of them answer anything? The send queue's lock is held.
+inline bool in_burst(srnic_qp &qp)
+{
+	const u32 receives = load_relaxed(recv_cq(qp).receives);
+	const u64 pause = ticks() - __atomic_load_n(&qp.posted_at, __ATOMIC_RELAXED);
+
+	if (pause < qp.burst_gap && receives == qp.receives_seen)
+		qp.streak++;
+	else
+		qp.streak = 0;
+	qp.receives_seen = receives;
+	return qp.streak >= 3;
+}
+
+inline void note_post(srnic_qp &qp) { __atomic_store_n(&qp.posted_at, ticks(), __ATOMIC_RELAXED); }
+
+inline int ring(srnic_qp &qp)
+{
+	const int err = srnic_doorbell(&qp);
+
+	note_post(qp);
+	return err;
+}
+
+// Lists the QP at a CQ, unless it is listed. Any thread.
+inline void list_at(srnic_cq &cq, srnic_deferred &entry, srnic_qp &qp)
+{
+	if (__atomic_exchange_n(&entry.listed, 1, __ATOMIC_ACQUIRE))
+		return;
+	entry.qp = &qp;
+	entry.next = __atomic_load_n(&cq.deferred, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&cq.deferred, &entry.next, &entry, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+// Puts the doorbell off until a CQ is empty. The send queue's lock is held.
+inline void defer(srnic_qp &qp)
+{
+	__atomic_store_n(&qp.deferred, load_relaxed(qp.deferred) + 1, __ATOMIC_RELAXED);
+	list_at(send_cq(qp), qp.at_send_cq, qp);
+	if (&recv_cq(qp) != &send_cq(qp))
+		list_at(recv_cq(qp), qp.at_recv_cq, qp);
+}
+
+// Publishes the requests written. True if the doorbell must be rung now, which may be done after
+// unlocking. The send queue's lock is held. full: the caller wanted to post more than there is room
+// for, so it cannot but wait.
+inline bool publish_sends(srnic_qp &qp, bool full = false)
+{
+	const bool any = qp.sq.next != qp.sq.prod, burst = any && in_burst(qp);
+	const u32 state = any ? publish(qp.sq) : 0;
+
+	if (any && (wants_doorbell(state) || (state & SRNIC_SQ_STANDBY && !burst))) {
+		__atomic_store_n(&qp.sq.ring.hdr->burst, u32{burst}, __ATOMIC_RELAXED);
+		return true;
+	}
+	if (full && qp.sq.ring.hdr)
+		return load_relaxed(qp.sq.ring.hdr->state) & SRNIC_SQ_STANDBY;
+	if (any)
+		note_post(qp);
+	if (state & SRNIC_SQ_STANDBY)
+		defer(qp);
+	return false;
+}
+
+// Rings for a QP whose requests wait, if they still do. One request is no burst.
+inline bool ring_for(srnic_qp &qp)
+{
+	const u32 deferred = __atomic_exchange_n(&qp.deferred, 0, __ATOMIC_RELAXED);
+
+	if (!(load_relaxed(qp.sq.ring.hdr->state) & SRNIC_SQ_STANDBY))
+		return false;
+	__atomic_store_n(&qp.sq.ring.hdr->burst, u32{deferred > 1}, __ATOMIC_RELAXED);
+	ring(qp);
+	return true;
+}
+
+// Rings for the QPs listed at a CQ. True if the CQ may have completions now. The CQ's lock is held,
+// which keeps the QPs alive: who destroys one calls srnic_cq_ring() before.
+inline bool ring_deferred(srnic_cq &cq)
+{
+	srnic_deferred *entry = nullptr, *next;
+	bool rang = false;
+
+	if (__atomic_load_n(&cq.deferred, __ATOMIC_RELAXED))
+		entry = __atomic_exchange_n(&cq.deferred, nullptr, __ATOMIC_ACQUIRE);
+	for (; entry; entry = next) {
+		srnic_qp &qp = *entry->qp;
+
+		next = entry->next;
+		__atomic_store_n(&entry->listed, 0, __ATOMIC_RELEASE);
+		full_barrier(); // listed before state; pairs with that between prod and state
+		rang |= ring_for(qp);
+	}
+	return rang;
+}
+
+} // namespace srnic
