@@ -225,7 +225,7 @@ static void without_a_burst_the_engine_goes_idle_after_a_doorbell(struct kunit *
 	publish(test, &s, octets_for(test));
 	ring(&s, false);
 	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
-	KUNIT_EXPECT_TRUE(test, list_empty(&s.qp->tx.standby.node));
+	KUNIT_EXPECT_TRUE(test, list_empty(&s.qp->tx.standby.look.node));
 	hear(test, &s, CORE_MSG_SEND);
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -275,7 +275,7 @@ static void an_engine_that_stands_by_goes_idle(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test,
 			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
 	/* If the timer was first, the thread looks in vain. */
-	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(list_empty(&s.qp->tx.standby.node)));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(list_empty(&s.qp->tx.standby.look.node)));
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -288,7 +288,7 @@ static void an_engine_whose_timer_found_requests_stands_by_less(struct kunit *te
 
 	for (skipped = 1; skipped < 8; skipped = 2 * skipped + 1) {
 		KUNIT_ASSERT_TRUE(test, stands_by(&s));
-		WRITE_ONCE(s.qp->tx.late, true);
+		WRITE_ONCE(s.qp->tx.standby.late, true);
 		srnic_tx_run(s.qp);
 		for (i = 0; i < skipped; i++) {
 			ring(&s, true);

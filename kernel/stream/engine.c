@@ -13,7 +13,6 @@
 #include "device/stats.h"
 #include "stream/attach.h"
 #include "stream/engine.h"
-#include "stream/standby.h"
 
 /*
  * Bytes after which a run ends: enough to be worth a run, few enough not to delay a doorbell's
@@ -110,7 +109,7 @@ static bool go_idle(struct srnic_qp *qp)
 		return false;
 	}
 	if (standby)
-		srnic_standby(qp);
+		srnic_standby_begin(qp);
 	return true;
 }
 

@@ -11,7 +11,6 @@
 #include "queue/srq.h"
 #include "stream/attach.h"
 #include "stream/qp.h"
-#include "stream/standby.h"
 
 /* ---- references ---- */
 

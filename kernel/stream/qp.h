@@ -6,8 +6,6 @@
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
 
-#include <linux/hrtimer.h>
-#include <linux/kthread.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
 #include <rdma/ib_verbs.h>
@@ -17,6 +15,7 @@
 #include "queue/sq.h"
 #include "srnic.h"
 #include "stream/batch.h"
+#include "stream/standby.h"
 
 struct srnic_qp_owner;
 struct srnic_qp_start;
@@ -51,18 +50,12 @@ struct srnic_outbound_read {
  * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
  *	side of the send queue. Taken in process context only; the socket lock nests inside
  * @work: runs the engine if the caller may not
- * @standby: runs it before long if it stands by
- * @standby_timer: the same if that takes too long
+ * @standby: while it stands by
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
  *	half then kicks the engine
  * @doorbell: a user's doorbell runs the engine
- * @standby_since: when it began to stand by
- * @stood: it stands by since the last run, which was of a doorbell
- * @late: requests have waited for @standby_timer
- * @distrust: doorbells without standing by after the last time that happened
- * @distrusted: those that are left
  * @term_pending: @term is to be sent
  * @last_wqe: LAST_WQE_REACHED was raised for this connection
  * @built: send queue index up to which all bytes are in the batch or sent; those requests complete
@@ -79,16 +72,11 @@ struct srnic_outbound_read {
 struct srnic_tx {
 	struct mutex mutex;
 	struct delayed_work work;
-	struct kthread_work standby;
-	struct hrtimer standby_timer;
-	ktime_t standby_since;
+	struct srnic_standby standby;
 	unsigned long again;
 	bool validated;
 	bool read_stall;
 	bool doorbell;
-	bool stood;
-	bool late;
-	u32 distrust, distrusted;
 	bool term_pending;
 	bool last_wqe;
 	u32 built;

@@ -12,7 +12,7 @@
 #include <uapi/linux/sched/types.h>
 
 #include "compat/compat.h"
-#include "stream/standby.h"
+#include "stream/qp.h"
 
 #define DISTRUST_MAX	1023U
 #define TOO_LONG	(100 * NSEC_PER_USEC)
@@ -42,7 +42,7 @@ static bool stands_by(const struct srnic_qp *qp)
 
 static void look(struct kthread_work *work)
 {
-	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.standby);
+	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.standby.look);
 
 	if (stands_by(qp))
 		srnic_tx_run(qp);
@@ -50,9 +50,8 @@ static void look(struct kthread_work *work)
 
 static enum hrtimer_restart too_long(struct hrtimer *timer)
 {
-	struct srnic_qp *qp = container_of(timer, struct srnic_qp, tx.standby_timer);
-
-	ktime_t end = ktime_add_ns(READ_ONCE(qp->tx.standby_since), TOO_LONG);
+	struct srnic_qp *qp = container_of(timer, struct srnic_qp, tx.standby.timer);
+	ktime_t end = ktime_add_ns(READ_ONCE(qp->tx.standby.since), TOO_LONG);
 
 	if (!stands_by(qp))
 		return HRTIMER_NORESTART;
@@ -61,7 +60,7 @@ static enum hrtimer_restart too_long(struct hrtimer *timer)
 		return HRTIMER_RESTART;
 	}
 	if (srnic_sq_pending(&qp->sq))
-		WRITE_ONCE(qp->tx.late, true);
+		WRITE_ONCE(qp->tx.standby.late, true);
 	srnic_tx_kick(qp);
 	return HRTIMER_NORESTART;
 }
@@ -73,46 +72,49 @@ static enum hrtimer_restart too_long(struct hrtimer *timer)
  */
 bool srnic_standby_wanted(struct srnic_qp *qp)
 {
-	struct srnic_tx *tx = &qp->tx;
-	bool burst = tx->doorbell && READ_ONCE(qp->sq.ring.hdr->burst);
-	bool stood = tx->stood;
+	struct srnic_standby *standby = &qp->tx.standby;
+	bool burst = qp->tx.doorbell && READ_ONCE(qp->sq.ring.hdr->burst);
+	bool stood = standby->stood;
 
-	lockdep_assert_held(&tx->mutex);
-	tx->stood = false;
-	if (READ_ONCE(tx->late)) {
-		WRITE_ONCE(tx->late, false);
-		tx->distrust = min(2 * tx->distrust + 1, DISTRUST_MAX);
-		tx->distrusted = tx->distrust;
+	lockdep_assert_held(&qp->tx.mutex);
+	standby->stood = false;
+	if (READ_ONCE(standby->late)) {
+		WRITE_ONCE(standby->late, false);
+		standby->distrust = min(2 * standby->distrust + 1, DISTRUST_MAX);
+		standby->distrusted = standby->distrust;
 	} else if (burst && stood) {
-		tx->distrust = 0;
+		standby->distrust = 0;
 	}
 	if (!burst)
 		return false;
-	if (tx->distrusted) {
-		tx->distrusted--;
+	if (standby->distrusted) {
+		standby->distrusted--;
 		return false;
 	}
-	tx->stood = true;
 	return true;
 }
 
 void srnic_standby_init(struct srnic_qp *qp)
 {
-	kthread_init_work(&qp->tx.standby, look);
-	srnic_compat_hrtimer(&qp->tx.standby_timer, too_long);
+	kthread_init_work(&qp->tx.standby.look, look);
+	srnic_compat_hrtimer(&qp->tx.standby.timer, too_long);
 }
 
 /* A timer that runs is left alone: too_long() sets it anew. */
-void srnic_standby(struct srnic_qp *qp)
+void srnic_standby_begin(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->tx.standby_since, ktime_get());
-	if (!hrtimer_is_queued(&qp->tx.standby_timer))
-		hrtimer_start(&qp->tx.standby_timer, ns_to_ktime(TOO_LONG), HRTIMER_MODE_REL);
-	kthread_queue_work(qp->dev->standby, &qp->tx.standby);
+	struct srnic_standby *standby = &qp->tx.standby;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	standby->stood = true;
+	WRITE_ONCE(standby->since, ktime_get());
+	if (!hrtimer_is_queued(&standby->timer))
+		hrtimer_start(&standby->timer, ns_to_ktime(TOO_LONG), HRTIMER_MODE_REL);
+	kthread_queue_work(qp->dev->standby, &standby->look);
 }
 
 void srnic_standby_exit(struct srnic_qp *qp)
 {
-	hrtimer_cancel(&qp->tx.standby_timer);
-	kthread_cancel_work_sync(&qp->tx.standby);
+	hrtimer_cancel(&qp->tx.standby.timer);
+	kthread_cancel_work_sync(&qp->tx.standby.look);
 }

@@ -5,7 +5,31 @@
 #ifndef SRNIC_STANDBY_H
 #define SRNIC_STANDBY_H
 
-#include "stream/qp.h"
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+
+#include "srnic.h"
+
+struct srnic_qp;
+
+/**
+ * struct srnic_standby - of a transmit engine; protected by tx.mutex but for @late
+ * @look: has the device's thread run the engine, before long
+ * @timer: the same if that takes too long
+ * @since: when it began to stand by last; @timer reads it without the mutex
+ * @stood: it stands by since the last run, which was of a doorbell
+ * @late: requests have waited for @timer, which sets it
+ * @distrust: doorbells without standing by after the last time that happened
+ * @distrusted: those that are left
+ */
+struct srnic_standby {
+	struct kthread_work look;
+	struct hrtimer timer;
+	ktime_t since;
+	bool stood;
+	bool late;
+	u32 distrust, distrusted;
+};
 
 /* The device's thread. 0 or -errno; may sleep. */
 int srnic_standby_dev_init(struct srnic_dev *dev);
@@ -21,7 +45,7 @@ bool srnic_standby_wanted(struct srnic_qp *qp);
 /*
  * Has the engine run before long if the queue's state is SRNIC_SQ_STANDBY then. tx.mutex held.
  */
-void srnic_standby(struct srnic_qp *qp);
+void srnic_standby_begin(struct srnic_qp *qp);
 /* Nobody rings any more. May sleep. */
 void srnic_standby_exit(struct srnic_qp *qp);
 

@@ -107,8 +107,7 @@ TEST(Concurrent, NoRequestIsLeftToAnEngineThatStandsBy)
 	fake::Qp q;
 
 	q.sq.hdr().state = SRNIC_SQ_STANDBY;
-	q.qp.burst_gap = ~uint64_t{0};
-	q.qp.streak = 3;
+	q.be_in_burst();
 	engine_bell = &bell;
 	std::thread waiter([&] {
 		ibv_wc wc;

@@ -22,16 +22,9 @@ namespace {
 using fake::doorbell_result, fake::doorbells, fake::work;
 
 class Doorbell : public fake::Queue {};
-void be_in_burst(fake::Qp &q)
-{
-	q.qp.burst_gap = ~uint64_t{0};
-	q.qp.streak = 3;
-}
-
-// All posts are one burst.
 class Burst : public fake::Queue {
 protected:
-	Burst() { be_in_burst(q); }
+	Burst() { q.be_in_burst(); }
 };
 
 int poll(fake::Cq &c)
@@ -191,7 +184,7 @@ TEST_F(Burst, QpsThatShareACqAreRungForEach)
 	for (auto &other : others) {
 		other.qp.base.send_cq = other.qp.base.recv_cq = &q.sends.cq.base;
 		other.sq.hdr().state = SRNIC_SQ_STANDBY;
-		be_in_burst(other);
+		other.be_in_burst();
 		ASSERT_EQ(srnic_post_send(&other.qp.base, &wr, &bad), 0);
 	}
 	ASSERT_EQ(poll(q.sends), 0);
@@ -237,7 +230,7 @@ TEST_F(Burst, ADestroyedQpIsNotRungFor)
 	ibv_send_wr *bad;
 
 	other.qp.base.qp_num = 9;
-	be_in_burst(other);
+	other.be_in_burst();
 	other.qp.base.send_cq = other.qp.base.recv_cq = &q.sends.cq.base;
 	other.sq.hdr().state = q.sq.hdr().state = SRNIC_SQ_STANDBY;
 	ASSERT_EQ(srnic_post_send(&other.qp.base, &wr, &bad), 0);

@@ -126,6 +126,13 @@ struct Qp {
 		qp.base.recv_cq = &receives.cq.base;
 		qp.features = SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC;
 	}
+
+	// All posts from now on are one burst.
+	void be_in_burst()
+	{
+		qp.burst_gap = ~uint64_t{0};
+		qp.streak = 3;
+	}
 };
 
 inline ibv_send_wr work(ibv_wr_opcode opcode, uint64_t wr_id = 0, ibv_sge *sge = nullptr,

@@ -54,8 +54,7 @@ has() { # PEER NAME
 	*poll) [ "$(nproc)" -gt 1 ] && [[ $1 != tcp* ]] ;;
 	siw:write-imm* | siw:fetch-add* | srnic-rdmatcp:fetch-add*) return 1 ;;
 	rxe:connect | rxe:*QPs) return 1 ;;
-	tcp*:*list | tcp*:*QPs) return 1 ;;
-	tcp:write-imm*) return 1 ;;
+	tcp*:*list | tcp*:write-imm*) return 1 ;;
 	tcp:write* | tcp:ping-pong* | tcp:connect | tcp-zerocopy:write-64K | tcp-zerocopy:write-1M) ;;
 	tcp*) return 1 ;;
 	esac

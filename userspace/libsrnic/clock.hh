@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A clock that is read without a system call, for short spans: the processor's counter.
+// Time: the kernel's clock, and the processor's counter, which is read without a system call.
 #pragma once
 
 #include "types.hh"
@@ -7,6 +7,14 @@
 #include <time.h>
 
 namespace srnic {
+
+inline u64 now_ns()
+{
+	timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return static_cast<u64>(now.tv_sec) * 1000000000 + static_cast<u64>(now.tv_nsec);
+}
 
 #if defined(__x86_64__)
 inline u64 ticks() { return __builtin_ia32_rdtsc(); }
@@ -27,13 +35,7 @@ inline u64 ticks_in(u64 ns)
 	return per_second * ns / 1000000000;
 }
 #else
-inline u64 ticks()
-{
-	timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return static_cast<u64>(now.tv_sec) * 1000000000 + static_cast<u64>(now.tv_nsec);
-}
+inline u64 ticks() { return now_ns(); }
 inline u64 ticks_in(u64 ns) { return ns; }
 #endif
 

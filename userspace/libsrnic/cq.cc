@@ -41,7 +41,7 @@ bool take(srnic_cq &cq, srnic_cqe *out)
 		return false;
 	*out = slot(cq, cq.cons++);
 	if (out->opcode == SRNIC_OP_RECV)
-		__atomic_store_n(&cq.receives, cq.receives + 1, __ATOMIC_RELAXED);
+		store_relaxed(cq.receives, cq.receives + 1);
 	return true;
 }
 

@@ -25,7 +25,7 @@ inline srnic_cq &recv_cq(const srnic_qp &qp)
 inline bool in_burst(srnic_qp &qp)
 {
 	const u32 receives = load_relaxed(recv_cq(qp).receives);
-	const u64 pause = ticks() - __atomic_load_n(&qp.posted_at, __ATOMIC_RELAXED);
+	const u64 pause = ticks() - load_relaxed(qp.posted_at);
 
 	if (pause < qp.burst_gap && receives == qp.receives_seen)
 		qp.streak++;
@@ -35,7 +35,7 @@ inline bool in_burst(srnic_qp &qp)
 	return qp.streak >= 3;
 }
 
-inline void note_post(srnic_qp &qp) { __atomic_store_n(&qp.posted_at, ticks(), __ATOMIC_RELAXED); }
+inline void note_post(srnic_qp &qp) { store_relaxed(qp.posted_at, ticks()); }
 
 inline int ring(srnic_qp &qp)
 {
@@ -45,13 +45,21 @@ inline int ring(srnic_qp &qp)
 	return err;
 }
 
+// Does its engine stand by? A QP may have no send queue.
+inline bool stands_by(const srnic_qp &qp)
+{
+	const srnic_ring_hdr *hdr = qp.sq.ring.hdr;
+
+	return hdr && load_relaxed(hdr->state) & SRNIC_SQ_STANDBY;
+}
+
 // Lists the QP at a CQ, unless it is listed. Any thread.
 inline void list_at(srnic_cq &cq, srnic_deferred &entry, srnic_qp &qp)
 {
 	if (__atomic_exchange_n(&entry.listed, 1, __ATOMIC_ACQUIRE))
 		return;
 	entry.qp = &qp;
-	entry.next = __atomic_load_n(&cq.deferred, __ATOMIC_RELAXED);
+	entry.next = load_relaxed(cq.deferred);
 	while (!__atomic_compare_exchange_n(&cq.deferred, &entry.next, &entry, false,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
@@ -60,7 +68,7 @@ inline void list_at(srnic_cq &cq, srnic_deferred &entry, srnic_qp &qp)
 // Puts the doorbell off until a CQ is empty. The send queue's lock is held.
 inline void defer(srnic_qp &qp)
 {
-	__atomic_store_n(&qp.deferred, load_relaxed(qp.deferred) + 1, __ATOMIC_RELAXED);
+	store_relaxed(qp.deferred, load_relaxed(qp.deferred) + 1);
 	list_at(send_cq(qp), qp.at_send_cq, qp);
 	if (&recv_cq(qp) != &send_cq(qp))
 		list_at(recv_cq(qp), qp.at_recv_cq, qp);
@@ -71,18 +79,19 @@ inline void defer(srnic_qp &qp)
 // for, so it cannot but wait.
 inline bool publish_sends(srnic_qp &qp, bool full = false)
 {
-	const bool any = qp.sq.next != qp.sq.prod, burst = any && in_burst(qp);
-	const u32 state = any ? publish(qp.sq) : 0;
+	if (qp.sq.next == qp.sq.prod)
+		return full && stands_by(qp);
+	const bool burst = in_burst(qp);
+	const u32 state = publish(qp.sq), standby = state & SRNIC_SQ_STANDBY;
 
-	if (any && (wants_doorbell(state) || (state & SRNIC_SQ_STANDBY && !burst))) {
-		__atomic_store_n(&qp.sq.ring.hdr->burst, u32{burst}, __ATOMIC_RELAXED);
+	if (wants_doorbell(state) || (standby && !burst)) {
+		store_relaxed(qp.sq.ring.hdr->burst, burst);
 		return true;
 	}
-	if (full && qp.sq.ring.hdr)
-		return load_relaxed(qp.sq.ring.hdr->state) & SRNIC_SQ_STANDBY;
-	if (any)
-		note_post(qp);
-	if (state & SRNIC_SQ_STANDBY)
+	if (full)
+		return standby;
+	note_post(qp);
+	if (standby)
 		defer(qp);
 	return false;
 }
@@ -92,9 +101,9 @@ inline bool ring_for(srnic_qp &qp)
 {
 	const u32 deferred = __atomic_exchange_n(&qp.deferred, 0, __ATOMIC_RELAXED);
 
-	if (!(load_relaxed(qp.sq.ring.hdr->state) & SRNIC_SQ_STANDBY))
+	if (!stands_by(qp))
 		return false;
-	__atomic_store_n(&qp.sq.ring.hdr->burst, u32{deferred > 1}, __ATOMIC_RELAXED);
+	store_relaxed(qp.sq.ring.hdr->burst, deferred > 1);
 	ring(qp);
 	return true;
 }
@@ -106,7 +115,7 @@ inline bool ring_deferred(srnic_cq &cq)
 	srnic_deferred *entry = nullptr, *next;
 	bool rang = false;
 
-	if (__atomic_load_n(&cq.deferred, __ATOMIC_RELAXED))
+	if (load_relaxed(cq.deferred))
 		entry = __atomic_exchange_n(&cq.deferred, nullptr, __ATOMIC_ACQUIRE);
 	for (; entry; entry = next) {
 		srnic_qp &qp = *entry->qp;

@@ -77,13 +77,7 @@ srnic_send_wqe *begin(ibv_qp_ex *qp, u8 opcode, uint32_t rkey, uint64_t remote_a
 
 // ---- probing ----
 
-u64 now_ms()
-{
-	timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return u64{1000} * static_cast<u64>(t.tv_sec) + static_cast<u64>(t.tv_nsec) / 1000000;
-}
+u64 now_ms() { return now_ns() / 1000000; }
 
 void pause_briefly()
 {

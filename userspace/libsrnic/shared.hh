@@ -5,9 +5,15 @@
 
 #include "ring.hh"
 
+#include <type_traits>
+
 namespace srnic {
 
-inline u32 load_relaxed(const u32 &v) { return __atomic_load_n(&v, __ATOMIC_RELAXED); }
+template <class T> T load_relaxed(const T &v) { return __atomic_load_n(&v, __ATOMIC_RELAXED); }
+template <class T> void store_relaxed(T &v, std::type_identity_t<T> to)
+{
+	__atomic_store_n(&v, to, __ATOMIC_RELAXED);
+}
 inline u32 load_acquire(const u32 &v) { return __atomic_load_n(&v, __ATOMIC_ACQUIRE); }
 inline void store_release(u32 &v, u32 to) { __atomic_store_n(&v, to, __ATOMIC_RELEASE); }
 inline void full_barrier() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -39,7 +45,7 @@ inline void arm(u32 &state, bool solicited_only)
 		__atomic_compare_exchange_n(&state, &none, SRNIC_CQ_ARM_SOLICITED, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	else
-		__atomic_store_n(&state, SRNIC_CQ_ARM_NEXT, __ATOMIC_RELAXED);
+		store_relaxed(state, SRNIC_CQ_ARM_NEXT);
 	full_barrier();
 }
 
