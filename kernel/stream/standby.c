@@ -14,7 +14,6 @@
 #include "compat/compat.h"
 #include "stream/qp.h"
 
-#define DISTRUST_MAX	1023U
 #define TOO_LONG	(100 * NSEC_PER_USEC)
 
 int srnic_standby_dev_init(struct srnic_dev *dev)
@@ -80,7 +79,7 @@ bool srnic_standby_wanted(struct srnic_qp *qp)
 	standby->stood = false;
 	if (READ_ONCE(standby->late)) {
 		WRITE_ONCE(standby->late, false);
-		standby->distrust = min(2 * standby->distrust + 1, DISTRUST_MAX);
+		standby->distrust = min(2 * standby->distrust + 1, SRNIC_DISTRUST_MAX);
 		standby->distrusted = standby->distrust;
 	} else if (burst && stood) {
 		standby->distrust = 0;

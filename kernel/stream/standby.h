@@ -12,6 +12,9 @@
 
 struct srnic_qp;
 
+/* The most doorbells in a row after which an engine does not stand by though it is asked to. */
+#define SRNIC_DISTRUST_MAX	1023U
+
 /**
  * struct srnic_standby - of a transmit engine; protected by tx.mutex but for @late
  * @look: has the device's thread run the engine, before long
