@@ -71,6 +71,7 @@ struct srnic_dev_connections {
  * @stag_key: key of the STag permutation, random per device
  * @stats: counters, per CPU (stats.h)
  * @standby: thread of the engines that stand by (stream/standby.c)
+ * @patience: ns that this thread may take; only tests change it
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
  * @srq_ids: numbers of SRQs, likewise
@@ -98,6 +99,7 @@ struct srnic_dev {
 	u64 stag_key[2];
 	struct srnic_stats __percpu *stats;
 	struct kthread_worker *standby;
+	u32 patience;
 	struct ida pd_ids;
 	struct ida cq_ids;
 	struct ida srq_ids;

@@ -57,7 +57,7 @@ int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
 int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		     struct sockaddr_storage *remote);
 
-/* Bytes that TCP took, or -EAGAIN. */
+/* Bytes that TCP took, -EAGAIN, or another error. Process context. */
 int srnic_sock_send(struct socket *sock, const void *data, size_t len);
 /*
  * Bytes read, at most len; -EAGAIN if there are none, -ECONNRESET if the peer has closed.

@@ -25,10 +25,18 @@ static void an_idle_qp_gives_its_pages_back(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, batch);
 	srnic_batch_init(batch, NULL);
 	put(test, batch, 100);
-	KUNIT_EXPECT_GT(test, READ_ONCE(batch->num_pool), 0);
-	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!READ_ONCE(batch->num_pool)));
+	KUNIT_EXPECT_GT(test, batch->num_pool, 0);
+	KUNIT_EXPECT_TRUE(test, srnic_batch_trim(batch));
+	KUNIT_EXPECT_GT(test, batch->num_pool, 0);
+	KUNIT_EXPECT_FALSE(test, srnic_batch_trim(batch));
+	KUNIT_EXPECT_EQ(test, batch->num_pool, 0);
+	KUNIT_EXPECT_NULL(test, batch->frag.page);
+	KUNIT_EXPECT_EQ(test, batch->num_spare, 0);
+	KUNIT_EXPECT_EQ(test, batch->len, 100);
+
 	put(test, batch, 64 * 1024);
-	KUNIT_EXPECT_GT(test, READ_ONCE(batch->num_pool), 0);
+	KUNIT_EXPECT_GT(test, batch->num_pool, 0);
+	KUNIT_EXPECT_EQ(test, batch->len, 100 + 64 * 1024);
 	srnic_batch_release(batch);
 	KUNIT_EXPECT_EQ(test, batch->num_pool, 0);
 	KUNIT_EXPECT_EQ(test, batch->len, 0);

@@ -248,6 +248,7 @@ static void receive(struct context *c, u32 piece)
 			event = core_rx_took(&c->rx, n);
 		}
 		c->events[event]++;
+		srnic_held_drop(&c->qp->rx.held);	/* which the core's callbacks have taken */
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "memory/place.h"
 
 #define LENGTH	(SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET)
+#define WRITES	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE)
 #define ALL	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ)
 
 struct context {
@@ -21,21 +22,52 @@ struct context {
 	u8 *buf;	/* LENGTH bytes */
 };
 
+/* What was held is dropped. */
+static enum core_region_verdict put_octets(struct context *c, bool kernel, u32 stag, u32 access,
+					   u64 to, const void *src, u32 len)
+{
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict verdict =
+		srnic_region_write(&held, c->id, kernel, stag, access, to, src, len);
+
+	srnic_held_drop(&held);
+	return verdict;
+}
+
 static enum core_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return srnic_region_write(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
+	return put_octets(c, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
 				  len);
 }
 
 static enum core_region_verdict read_octets(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return srnic_region_read(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_READ, to, c->buf,
-				 len);
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict verdict;
+
+	verdict = srnic_region_read(&held, c->id, false, stag, CORE_ACCESS_REMOTE_READ, to, c->buf,
+				    len);
+	srnic_held_drop(&held);
+	return verdict;
+}
+
+static bool snapshot(struct context *c, u32 stag, struct core_region *region)
+{
+	struct srnic_held held = { .dev = c->dev };
+	bool there = srnic_region_snapshot(&held, stag, region);
+
+	srnic_held_drop(&held);
+	return there;
 }
 
 static enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
 {
-	return srnic_region_verify(c->dev, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, len);
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict verdict;
+
+	verdict = srnic_region_verify(&held, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, len);
+	srnic_held_drop(&held);
+	return verdict;
 }
 
 static enum core_region_verdict invalidate(struct context *c, u32 stag, bool remote)
@@ -136,8 +168,8 @@ static void a_right_that_was_not_granted_is_refused(struct kunit *test)
 	stag = srnic_test_reg(test, c->mr, CORE_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test,
-			srnic_region_write(c->dev, c->id, true, stag, CORE_ACCESS_LOCAL_WRITE, base,
-					   c->buf, 1),
+			put_octets(c, true, stag, CORE_ACCESS_LOCAL_WRITE, base, c->buf,
+				   1),
 			CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_OK);
 	KUNIT_ASSERT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
@@ -219,19 +251,19 @@ static void the_local_dma_key_is_for_the_kernels_own_requests_only(struct kunit 
 	KUNIT_EXPECT_EQ(test, write_octets(c, lkey, to, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, read_octets(c, lkey, to, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test,
-			srnic_region_write(c->dev, c->id, false, lkey, CORE_ACCESS_LOCAL_WRITE, to,
-					   c->buf, 1),
+			put_octets(c, false, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf,
+				   1),
 			CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test,
-			srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_REMOTE_WRITE, to,
-					   c->buf, 1),
+			put_octets(c, true, lkey, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
+				   1),
 			CORE_REGION_INVALID);
-	KUNIT_EXPECT_FALSE(test, srnic_region_snapshot(c->dev, lkey, &region));
+	KUNIT_EXPECT_FALSE(test, snapshot(c, lkey, &region));
 	KUNIT_EXPECT_EQ(test, invalidate(c, lkey, true), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0);
 	KUNIT_EXPECT_EQ(test,
-			srnic_region_write(c->dev, c->id, true, lkey, CORE_ACCESS_LOCAL_WRITE, to,
-					   c->buf, 1),
+			put_octets(c, true, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf,
+				   1),
 			CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0x5a);
 }
@@ -423,8 +455,8 @@ static void a_region_over_all_of_memory_is_not_a_peers_to_invalidate(struct kuni
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dma);
 	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test, invalidate(c, dma->rkey, true), CORE_REGION_ACCESS);
-	KUNIT_EXPECT_EQ(test, srnic_region_write(c->dev, c->id, true, dma->lkey,
-						 CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+	KUNIT_EXPECT_EQ(test,
+			put_octets(c, true, dma->lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
 			CORE_REGION_OK);
 	c->pd->device->ops.dereg_mr(dma, NULL);
 }
@@ -487,9 +519,9 @@ static void an_stag_of_a_region_that_is_gone_finds_nothing(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 	struct core_region region;
 
-	KUNIT_EXPECT_TRUE(test, srnic_region_snapshot(c->dev, stag, &region));
+	KUNIT_EXPECT_TRUE(test, snapshot(c, stag, &region));
 	srnic_test_dereg(test, c->mr);
-	KUNIT_EXPECT_FALSE(test, srnic_region_snapshot(c->dev, stag, &region));
+	KUNIT_EXPECT_FALSE(test, snapshot(c, stag, &region));
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_INVALID);
 }
 
@@ -537,6 +569,105 @@ static void expect_over(struct kunit *test, struct holder *holder, bool gone)
 		drop(holder->mr);
 	destroy_hrtimer_on_stack(&holder->timer);
 	KUNIT_EXPECT_TRUE_MSG(test, done, "it did not wait for the holder");
+}
+
+/* ---- a region that stays held from one copy to the next ---- */
+
+static enum core_region_verdict put_held(struct context *c, struct srnic_held *held, u32 stag,
+					 u64 to, u32 len)
+{
+	return srnic_region_write(held, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
+				  len);
+}
+
+/* Expectations may sleep, so they come after the drop. */
+
+static void what_is_held_serves_its_own_stag_only(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_test_mr *other = srnic_test_mr(test, c->pd);
+	u32 ours = srnic_test_reg(test, c->mr, WRITES),
+	    theirs = srnic_test_reg(test, other, WRITES), good = 0, right = 0, i;
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict stranger;
+	bool none;
+
+	for (i = 0; i < 3; i++) {
+		c->buf[0] = 0x10 + i;
+		good += put_held(c, &held, ours, c->mr->base->iova, 1) == CORE_REGION_OK;
+		right += held.mr == c->mr->mr;
+		c->buf[0] = 0x20 + i;
+		good += put_held(c, &held, theirs, other->base->iova, 1) == CORE_REGION_OK;
+		right += c->mr->page[0][SRNIC_TEST_OFFSET] == 0x10 + i &&
+			 other->page[0][SRNIC_TEST_OFFSET] == 0x20 + i;
+	}
+	stranger = put_held(c, &held, theirs ^ 1, other->base->iova, 1);
+	none = !held.mr;
+	srnic_held_drop(&held);
+	KUNIT_EXPECT_EQ(test, good, 6);
+	KUNIT_EXPECT_EQ(test, right, 6);
+	KUNIT_EXPECT_EQ(test, stranger, CORE_REGION_INVALID);
+	KUNIT_EXPECT_TRUE(test, none);
+}
+
+static void every_copy_checks_what_is_held(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, WRITES);
+	u64 base = c->mr->base->iova, end = base + c->mr->base->length;
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict good, beyond, read;
+
+	good = put_held(c, &held, stag, base, 1);
+	beyond = put_held(c, &held, stag, end, 1);
+	read = srnic_region_read(&held, c->id, false, stag, CORE_ACCESS_REMOTE_READ, base, c->buf,
+				 1);
+	srnic_held_drop(&held);
+	KUNIT_EXPECT_EQ(test, good, CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, beyond, CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, read, CORE_REGION_ACCESS);
+}
+
+/* The state changes as another CPU changes it. */
+static void what_is_held_is_given_up_when_it_must_go(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, WRITES);
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict before, after;
+	bool by_copy, by_pause;
+
+	before = put_held(c, &held, stag, c->mr->base->iova, 1);
+	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_INVALID);
+	after = put_held(c, &held, stag, c->mr->base->iova, 1);
+	by_copy = !held.mr;
+	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_VALID);
+	put_held(c, &held, stag, c->mr->base->iova, 1);
+	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_INVALID);
+	srnic_held_pause(&held);
+	by_pause = !held.mr;
+	srnic_held_drop(&held);
+	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_VALID);
+	KUNIT_EXPECT_EQ(test, before, CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, after, CORE_REGION_INVALID);
+	KUNIT_EXPECT_TRUE(test, by_copy);
+	KUNIT_EXPECT_TRUE(test, by_pause);
+}
+
+static void nothing_is_held_for_long(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, WRITES), i;
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict good;
+
+	good = put_held(c, &held, stag, c->mr->base->iova, 1);
+	for (i = 0; held.mr && i < 1000; i++)
+		srnic_held_pause(&held);
+	srnic_held_drop(&held);
+	KUNIT_EXPECT_EQ(test, good, CORE_REGION_OK);
+	KUNIT_EXPECT_GT(test, i, 10);
+	KUNIT_EXPECT_LT(test, i, 1000);
 }
 
 static void invalidation_returns_after_the_last_copy(struct kunit *test)
@@ -590,16 +721,21 @@ struct racer {
 	bool landed;
 };
 
+/* Holds the region over several writes, as a stream does. */
 static int race(void *arg)
 {
 	struct racer *racer = arg;
 	struct context *c = racer->c;
+	struct srnic_held held = { .dev = c->dev };
+	u32 i;
 
 	while (!kthread_should_stop()) {
-		if (srnic_region_write(c->dev, c->id, false, READ_ONCE(racer->stag),
-				       CORE_ACCESS_REMOTE_WRITE, c->mr->base->iova, racer->octets,
-				       LENGTH) == CORE_REGION_OK)
-			WRITE_ONCE(racer->landed, true);
+		for (i = 0; i < 16; i++)
+			if (srnic_region_write(&held, c->id, false, READ_ONCE(racer->stag),
+					       CORE_ACCESS_REMOTE_WRITE, c->mr->base->iova,
+					       racer->octets, LENGTH) == CORE_REGION_OK)
+				WRITE_ONCE(racer->landed, true);
+		srnic_held_drop(&held);
 		cond_resched();
 	}
 	return 0;
@@ -684,6 +820,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(no_stag_is_below_256_and_none_is_given_out_twice),
 	KUNIT_CASE(a_slot_used_again_gives_other_stags),
 	KUNIT_CASE(an_stag_of_a_region_that_is_gone_finds_nothing),
+	KUNIT_CASE(what_is_held_serves_its_own_stag_only),
+	KUNIT_CASE(every_copy_checks_what_is_held),
+	KUNIT_CASE(what_is_held_is_given_up_when_it_must_go),
+	KUNIT_CASE(nothing_is_held_for_long),
 	KUNIT_CASE(invalidation_returns_after_the_last_copy),
 	KUNIT_CASE(invalidation_by_a_peer_returns_after_the_last_copy),
 	KUNIT_CASE(mapping_anew_returns_after_the_last_copy),

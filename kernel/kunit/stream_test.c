@@ -193,6 +193,31 @@ static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- memory ---- */
+
+static bool keeps_pages(struct srnic_batch *batch)
+{
+	return READ_ONCE(batch->num_pool) || READ_ONCE(batch->frag.page);
+}
+
+static void a_stream_that_is_idle_keeps_no_pages(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test);
+	struct stream s = begin(test, c->set.pd);
+	struct srnic_batch *batch = &s.qp->tx.batch;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		post(test, &s, IB_WR_SEND, octets);
+		hear(test, &s, CORE_MSG_SEND);
+		expect_completion(test, IB_WC_SEND);
+		KUNIT_EXPECT_TRUE(test, keeps_pages(batch));
+		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!keeps_pages(batch)));
+	}
+	srnic_test_expect_nothing_left(test, c);
+}
+
 /* ---- doorbells (srnic-abi.h, struct srnic_ring_hdr) ---- */
 
 static u32 queue_state(const struct stream *s)
@@ -230,40 +255,69 @@ static void without_a_burst_the_engine_goes_idle_after_a_doorbell(struct kunit *
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/*
- * A doorbell that finds the engine standing by. On many processors it may have looked already; on
- * slow ones the timer was first before, so the engine distrusts.
- */
-static bool stands_by(struct stream *s)
-{
-	u32 tries = 2 * SRNIC_DISTRUST_MAX;
+/* The device's thread, which does nothing else until it is released. */
+struct occupied {
+	struct kthread_work work;
+	struct completion begun, released;
+};
 
-	do {
-		ring(s, true);
-		if (queue_state(s) == SRNIC_SQ_STANDBY)
-			return true;
-		cond_resched();
-	} while (--tries);
-	return false;
+static void occupy(struct kthread_work *work)
+{
+	struct occupied *thread = container_of(work, struct occupied, work);
+
+	complete(&thread->begun);
+	wait_for_completion(&thread->released);
+}
+
+static void release(void *context)
+{
+	struct occupied *thread = context;
+
+	complete(&thread->released);
+	kthread_flush_work(&thread->work);
+}
+
+/* Nobody runs the engine unless asked to. */
+static void calm(struct stream *s)
+{
+	cancel_delayed_work_sync(&s->qp->tx.trim);
+	flush_delayed_work(&s->qp->tx.work);
+}
+
+/* Until it is released, or the test's end. */
+static struct occupied *occupy_thread(struct kunit *test, struct stream *s)
+{
+	struct occupied *thread = kunit_kzalloc(test, sizeof(*thread), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, thread);
+	init_completion(&thread->begun);
+	init_completion(&thread->released);
+	kthread_init_work(&thread->work, occupy);
+	kthread_queue_work(s->qp->dev->standby, &thread->work);
+	wait_for_completion(&thread->begun);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, release, thread), 0);
+	calm(s);
+	return thread;
+}
+
+/* The same, and no timer comes. */
+static struct occupied *nobody_looks(struct kunit *test, struct stream *s)
+{
+	s->qp->dev->patience = U32_MAX;	/* four seconds */
+	return occupy_thread(test, s);
 }
 
 static void what_is_posted_while_the_engine_stands_by_needs_no_doorbell(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
-	u8 *octets = octets_for(test);
-	int tries;
+	struct occupied *thread = nobody_looks(test, &s);
 
-	/* If the engine has looked just before, the next try counts. */
-	for (tries = 100; tries; tries--) {
-		KUNIT_ASSERT_TRUE(test, stands_by(&s));
-		publish(test, &s, octets);
-		if (queue_state(&s) == SRNIC_SQ_STANDBY)
-			break;
-		ring(&s, false);
-		hear(test, &s, CORE_MSG_SEND);
-	}
-	KUNIT_EXPECT_GT(test, tries, 0);
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	publish(test, &s, octets_for(test));
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	complete(&thread->released);
 	hear(test, &s, CORE_MSG_SEND);
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -273,12 +327,29 @@ static void an_engine_that_stands_by_goes_idle(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
+	struct occupied *thread = nobody_looks(test, &s);
 
-	KUNIT_ASSERT_TRUE(test, stands_by(&s));
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	complete(&thread->released);
 	KUNIT_EXPECT_TRUE(test,
 			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
-	/* If the timer was first, the thread looks in vain. */
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(list_empty(&s.qp->tx.standby.look.node)));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* The thread is not needed. */
+static void the_timer_looks_if_nobody_else_does(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	occupy_thread(test, &s);
+	ring(&s, true);
+	publish(test, &s, octets_for(test));
+	hear(test, &s, CORE_MSG_SEND);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -289,16 +360,49 @@ static void an_engine_whose_timer_found_requests_stands_by_less(struct kunit *te
 	struct stream s = begin(test, c->set.pd);
 	u32 i, skipped;
 
+	nobody_looks(test, &s);
 	for (skipped = 1; skipped < 8; skipped = 2 * skipped + 1) {
-		KUNIT_ASSERT_TRUE(test, stands_by(&s));
-		WRITE_ONCE(s.qp->tx.standby.late, true);
-		srnic_tx_run(s.qp);
+		ring(&s, true);
+		KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+		WRITE_ONCE(s.qp->tx.standby.posts.late, true);
 		for (i = 0; i < skipped; i++) {
 			ring(&s, true);
 			KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
 		}
 	}
-	KUNIT_EXPECT_TRUE(test, stands_by(&s));
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, s.qp->tx.standby.posts.distrust, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	struct srnic_trust *trust = &s.qp->tx.standby.answers;
+	struct occupied *thread = occupy_thread(test, &s);
+	u32 i;
+
+	/* by the timer; without the thread; by the timer; three times without the thread */
+	for (i = 0; i < 6; i++) {
+		calm(&s);
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(trust->late), i == 0 || i == 2);
+		KUNIT_EXPECT_EQ(test, trust->distrust, i ? (i < 3 ? 1 : 3) : 0);
+	}
+
+	/* by the thread; so it is relied on again */
+	c->set.dev->patience = U32_MAX;
+	complete(&thread->released);
+	for (i = 0; i < 2; i++) {
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
+	}
+	KUNIT_EXPECT_EQ(test, trust->distrust, 0);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -536,10 +640,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_peer_that_closes_and_owes_a_read_is_told_so),
 	KUNIT_CASE(what_is_posted_after_a_disconnect_does_not_go_out),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
+	KUNIT_CASE(a_stream_that_is_idle_keeps_no_pages),
 	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),
 	KUNIT_CASE(what_is_posted_while_the_engine_stands_by_needs_no_doorbell),
 	KUNIT_CASE(an_engine_that_stands_by_goes_idle),
+	KUNIT_CASE(the_timer_looks_if_nobody_else_does),
 	KUNIT_CASE(an_engine_whose_timer_found_requests_stands_by_less),
+	KUNIT_CASE(a_peer_is_answered_though_the_thread_is_busy),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
 	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),
 	KUNIT_CASE(the_sink_of_a_read_is_no_other_streams_of_its_protection_domain),

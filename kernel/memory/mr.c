@@ -6,8 +6,9 @@
  * The rule relies on a handshake. A holder increments @users, executes a full barrier, then reads
  * state and STag (srnic_mr_hold). The revoker writes state, executes a full barrier, then waits
  * until only the verbs object is counted (wait_holders). So one of the two sees the other. Holders
- * keep bottom halves off and copy at most 64 KiB, which bounds the wait. Lookups in the table use
- * RCU, so they never race with freeing a region.
+ * keep bottom halves off, and drop a region that is no longer VALID after one copy of at most
+ * 64 KiB or the work of one FPDU, which bounds the wait. Lookups in the table use RCU, so they
+ * never race with freeing a region.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>

@@ -22,7 +22,7 @@ enum srnic_mr_state {
  * @umem: a user's pinned memory; NULL for kernel consumers
  * @index: its dense slot in srnic_dev.mrs
  * @users: holders (srnic_mr_hold) plus one for the verbs object. A holder keeps bottom halves off,
- *	so it never sleeps, no softirq of its CPU interrupts it, and it copies at most 64 KiB
+ *	so it never sleeps, no softirq of its CPU interrupts it, and it sees a new @state soon
  * @freed: completed when @users reaches 0; dereg waits for it
  * @state: enum srnic_mr_state; becomes VALID with a release, so that fields below are stable while
  *	VALID
@@ -69,33 +69,55 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *base)
 	return container_of(base, struct srnic_mr, base);
 }
 
-/*
- * Copies between regions and kernel memory, in pieces of at most 64 KiB. For each piece it holds
- * the region and checks the STag, the PD, the access rights and the bounds (core) before it copies.
- * Not with hard interrupts disabled. access: CORE_ACCESS_LOCAL_WRITE or CORE_ACCESS_REMOTE_WRITE to
- * write into a region; 0 or CORE_ACCESS_REMOTE_READ to read from one. local_dma_lkey is accepted
- * only if kernel is true. A length of 0 checks nothing.
+/**
+ * struct srnic_held - a region that stays held from one copy to the next, which need not look it up
+ * @dev: of its regions
+ * @mr: the region, or NULL. Bottom halves are off meanwhile
+ * @stag: the STag by which it was found
+ * @left: bytes that may be copied before it has to be dropped
+ *
+ * Who has one calls srnic_held_drop() before it sleeps, invalidates a region, calls a consumer or
+ * does anything else that takes long.
  */
-enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+struct srnic_held {
+	struct srnic_dev *dev;
+	struct srnic_mr *mr;
+	u32 stag;
+	u32 left;
+};
+
+/* No region is held then. */
+void srnic_held_drop(struct srnic_held *held);
+/* Before other work that takes a while: drops it if it was held for long, or must go. */
+void srnic_held_pause(struct srnic_held *held);
+
+/*
+ * Copies between regions and kernel memory, in pieces of at most 64 KiB. For each piece it checks
+ * the STag, the PD, the access rights and the bounds (core) before it copies. The last region stays
+ * held, for 64 KiB. Not with hard interrupts disabled. access: CORE_ACCESS_LOCAL_WRITE or
+ * CORE_ACCESS_REMOTE_WRITE to write into a region; 0 or CORE_ACCESS_REMOTE_READ to read from one.
+ * local_dma_lkey is accepted only if kernel is true. A length of 0 checks nothing.
+ */
+enum core_region_verdict srnic_region_write(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
 					    u32 access, u64 to, const void *src, u32 len);
-enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+enum core_region_verdict srnic_region_read(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
 					   u32 access, u64 to, void *dst, u32 len);
 /*
  * An atomic operation on the eight bytes at `to`, by a peer, with CORE_ACCESS_REMOTE_ATOMIC:
  * CORE_REGION_ALIGNMENT if they are not aligned in memory. Not with hard interrupts disabled.
  */
-enum core_region_verdict srnic_region_atomic(struct srnic_dev *dev, u32 pd, u32 stag, u64 to,
+enum core_region_verdict srnic_region_atomic(struct srnic_held *held, u32 pd, u32 stag, u64 to,
 					     const struct core_atomic *op, u64 *original);
 /* Only the check, for a whole transfer before it begins. */
-enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+enum core_region_verdict srnic_region_verify(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
 					     u32 access, u64 to, u64 len);
 /* A snapshot for the core; false if no VALID region has this STag. */
-bool srnic_region_snapshot(struct srnic_dev *dev, u32 stag, struct core_region *out);
+bool srnic_region_snapshot(struct srnic_held *held, u32 stag, struct core_region *out);
 
 /*
  * REG_MR and invalidation (kernel consumers). After srnic_mr_invalidate() has returned
  * CORE_REGION_OK no byte is placed under this STag. Not with hard interrupts disabled; spins while
- * another CPU finishes its piece. peer_qpn: 0 for the consumer itself; else the QP whose peer asks.
+ * another CPU finishes its copy. peer_qpn: 0 for the consumer itself; else the QP whose peer asks.
  * core_may_invalidate() decides.
  */
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);

@@ -11,6 +11,13 @@
 
 #include "memory/place.h"
 
+/*
+ * Bytes copied under one hold: an invalidation on another CPU spins meanwhile. A use that copies
+ * few bytes or none counts as so many more.
+ */
+#define HELD_MAX	SZ_64K
+#define HELD_USE	256U
+
 /* The requester: its protection domain, and the access it wants. */
 struct request {
 	u32 pd;
@@ -85,78 +92,111 @@ static void copy_out(const struct srnic_mr *mr, u64 to, u8 *dst, u32 len)
 	}
 }
 
-/* The region, held, if the request is for it; else NULL, and why. */
-static struct srnic_mr *hold_for(struct srnic_dev *dev, const struct request *req, u32 stag, u64 to,
-				 u64 len, enum core_region_verdict *why)
+void srnic_held_drop(struct srnic_held *held)
 {
-	struct srnic_mr *mr = srnic_mr_hold(dev, stag);
+	if (held->mr)
+		srnic_mr_drop(held->mr);
+	held->mr = NULL;
+}
+
+/*
+ * A region that is being invalidated is given up at once, though it could be used until it is
+ * dropped.
+ */
+static bool still_holds(const struct srnic_held *held, u32 stag, u32 len)
+{
+	return held->mr && held->stag == stag && held->left && held->left >= len &&
+	       READ_ONCE(held->mr->state) == SRNIC_MR_VALID;
+}
+
+static void charge(struct srnic_held *held, u32 len)
+{
+	held->left -= min(held->left, len + HELD_USE);
+}
+
+void srnic_held_pause(struct srnic_held *held)
+{
+	if (!held->mr)
+		return;
+	charge(held, 0);
+	if (!held->left || READ_ONCE(held->mr->state) != SRNIC_MR_VALID)
+		srnic_held_drop(held);
+}
+
+/* The region of this STag, held, for len bytes more (at most HELD_MAX); or NULL. */
+static struct srnic_mr *hold(struct srnic_held *held, u32 stag, u32 len)
+{
+	if (!still_holds(held, stag, len)) {
+		srnic_held_drop(held);
+		held->mr = srnic_mr_hold(held->dev, stag);
+		held->stag = stag;
+		held->left = HELD_MAX;
+	}
+	charge(held, len);
+	return held->mr;
+}
+
+/* The same if the request is for it; else NULL, and why. */
+static struct srnic_mr *hold_for(struct srnic_held *held, const struct request *req, u32 stag,
+				 u64 to, u32 len, enum core_region_verdict *why)
+{
+	struct srnic_mr *mr = hold(held, stag, len);
 
 	*why = mr ? check(mr, req, to, len) : CORE_REGION_INVALID;
-	if (*why == CORE_REGION_OK)
-		return mr;
-	if (mr)
-		srnic_mr_drop(mr);
-	return NULL;
+	return *why == CORE_REGION_OK ? mr : NULL;
 }
 
-/* Copies one piece under one hold. Either src or dst is NULL, which gives the direction. */
-static enum core_region_verdict copy_piece(struct srnic_dev *dev, const struct request *req,
-					   u32 stag, u64 to, const void *src, void *dst, u32 len)
-{
-	enum core_region_verdict verdict;
-	struct srnic_mr *mr = hold_for(dev, req, stag, to, len, &verdict);
-
-	if (!mr)
-		return verdict;
-	if (src)
-		copy_in(mr, to, src, len);
-	else
-		copy_out(mr, to, dst, len);
-	srnic_mr_drop(mr);
-	return CORE_REGION_OK;
-}
-
-enum core_region_verdict srnic_region_write(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+enum core_region_verdict srnic_region_write(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
 					    u32 access, u64 to, const void *src, u32 len)
 {
 	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
 	enum core_region_verdict verdict = CORE_REGION_OK;
+	struct srnic_mr *mr;
 	u32 n;
 
 	if (stag == SRNIC_LOCAL_DMA_LKEY) {
+		srnic_held_pause(held);
 		verdict = len ? check_local_dma(&req) : CORE_REGION_OK;
 		if (verdict == CORE_REGION_OK)
 			memcpy((void *)(uintptr_t)to, src, len);
 		return verdict;
 	}
-	for (; len && verdict == CORE_REGION_OK; to += n, src += n, len -= n) {
-		n = min_t(u32, len, SZ_64K);
-		verdict = copy_piece(dev, &req, stag, to, src, NULL, n);
+	for (; len; to += n, src += n, len -= n) {
+		n = min_t(u32, len, HELD_MAX);
+		mr = hold_for(held, &req, stag, to, n, &verdict);
+		if (!mr)
+			return verdict;
+		copy_in(mr, to, src, n);
 	}
-	return verdict;
+	return CORE_REGION_OK;
 }
 
-enum core_region_verdict srnic_region_read(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+enum core_region_verdict srnic_region_read(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
 					   u32 access, u64 to, void *dst, u32 len)
 {
 	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
 	enum core_region_verdict verdict = CORE_REGION_OK;
+	struct srnic_mr *mr;
 	u32 n;
 
 	if (stag == SRNIC_LOCAL_DMA_LKEY) {
+		srnic_held_pause(held);
 		verdict = len ? check_local_dma(&req) : CORE_REGION_OK;
 		if (verdict == CORE_REGION_OK)
 			memcpy(dst, (const void *)(uintptr_t)to, len);
 		return verdict;
 	}
-	for (; len && verdict == CORE_REGION_OK; to += n, dst += n, len -= n) {
-		n = min_t(u32, len, SZ_64K);
-		verdict = copy_piece(dev, &req, stag, to, NULL, dst, n);
+	for (; len; to += n, dst += n, len -= n) {
+		n = min_t(u32, len, HELD_MAX);
+		mr = hold_for(held, &req, stag, to, n, &verdict);
+		if (!mr)
+			return verdict;
+		copy_out(mr, to, dst, n);
 	}
-	return verdict;
+	return CORE_REGION_OK;
 }
 
-enum core_region_verdict srnic_region_atomic(struct srnic_dev *dev, u32 pd, u32 stag, u64 to,
+enum core_region_verdict srnic_region_atomic(struct srnic_held *held, u32 pd, u32 stag, u64 to,
 					     const struct core_atomic *op, u64 *original)
 {
 	const struct request req = { .pd = pd, .access = CORE_ACCESS_REMOTE_ATOMIC };
@@ -165,44 +205,36 @@ enum core_region_verdict srnic_region_atomic(struct srnic_dev *dev, u32 pd, u32 
 	struct srnic_mr *mr;
 	void *word;
 
-	mr = hold_for(dev, &req, stag, to, len, &verdict);
+	mr = hold_for(held, &req, stag, to, len, &verdict);
 	if (!mr)
 		return verdict;
 	word = locate(mr, to, &len);
 	/* An aligned word never crosses a piece. */
-	if (IS_ALIGNED((uintptr_t)word, sizeof(*original)))
-		*original = core_atomic_execute(op, word);
-	else
-		verdict = CORE_REGION_ALIGNMENT;
-	srnic_mr_drop(mr);
-	return verdict;
+	if (!IS_ALIGNED((uintptr_t)word, sizeof(*original)))
+		return CORE_REGION_ALIGNMENT;
+	*original = core_atomic_execute(op, word);
+	return CORE_REGION_OK;
 }
 
-enum core_region_verdict srnic_region_verify(struct srnic_dev *dev, u32 pd, bool kernel, u32 stag,
+enum core_region_verdict srnic_region_verify(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
 					     u32 access, u64 to, u64 len)
 {
 	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
-	enum core_region_verdict verdict;
 	struct srnic_mr *mr;
 
 	if (!len)
 		return CORE_REGION_OK;
 	if (stag == SRNIC_LOCAL_DMA_LKEY)
 		return check_local_dma(&req);
-	mr = hold_for(dev, &req, stag, to, len, &verdict);
-	if (mr)
-		srnic_mr_drop(mr);
-	return verdict;
+	mr = hold(held, stag, 0);
+	return mr ? check(mr, &req, to, len) : CORE_REGION_INVALID;
 }
 
-bool srnic_region_snapshot(struct srnic_dev *dev, u32 stag, struct core_region *out)
+bool srnic_region_snapshot(struct srnic_held *held, u32 stag, struct core_region *out)
 {
-	struct srnic_mr *mr;
+	const struct srnic_mr *mr = hold(held, stag, 0);
 
-	mr = srnic_mr_hold(dev, stag);
-	if (!mr)
-		return false;
-	snapshot(mr, out);
-	srnic_mr_drop(mr);
-	return true;
+	if (mr)
+		snapshot(mr, out);
+	return mr;
 }

@@ -21,7 +21,7 @@ void srnic_mr_dev_exit(struct srnic_dev *dev);
 
 /*
  * The VALID region of this STag, or NULL. It stays unchanged and allocated until srnic_mr_drop();
- * until then bottom halves are off, and the caller must not sleep or hold another region. Not with
+ * until then bottom halves are off, and the caller must not sleep or invalidate a region. Not with
  * hard interrupts disabled.
  */
 struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 stag);

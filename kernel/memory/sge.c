@@ -32,7 +32,7 @@ enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 
 		if (!cur)
 			return CORE_REGION_BOUNDS;
-		verdict = srnic_region_read(list->dev, list->pd, list->kernel, cur->lkey, 0,
+		verdict = srnic_region_read(list->held, list->pd, list->kernel, cur->lkey, 0,
 					    cur->addr + at->offset, dst, n);
 		if (verdict != CORE_REGION_OK)
 			return verdict;
@@ -53,7 +53,7 @@ enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 
 		if (!cur)
 			return CORE_REGION_BOUNDS;
-		verdict = srnic_region_write(list->dev, list->pd, list->kernel, cur->lkey,
+		verdict = srnic_region_write(list->held, list->pd, list->kernel, cur->lkey,
 					     CORE_ACCESS_LOCAL_WRITE, cur->addr + at->offset, src,
 					     n);
 		if (verdict != CORE_REGION_OK)
@@ -70,7 +70,7 @@ enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u3
 	enum core_region_verdict verdict = CORE_REGION_OK;
 
 	for (u32 i = 0; i < list->num && verdict == CORE_REGION_OK; i++)
-		verdict = srnic_region_verify(list->dev, list->pd, list->kernel,
+		verdict = srnic_region_verify(list->held, list->pd, list->kernel,
 					      list->sge[i].lkey, access, list->sge[i].addr,
 					      list->sge[i].length);
 	return verdict;

@@ -9,14 +9,14 @@
 
 /**
  * struct srnic_sge_list - a list, and the context of its keys
- * @dev: the device of its regions
+ * @held: what its user holds of its regions
  * @kernel: posted by a kernel consumer, which may use local_dma_lkey
  * @sge: the list. Must be a private copy that user space cannot change
  * @num: entries in @sge
  * @pd: the protection domain of its regions
  */
 struct srnic_sge_list {
-	struct srnic_dev *dev;
+	struct srnic_held *held;
 	const struct srnic_sge *sge;
 	u32 num;
 	u32 pd;

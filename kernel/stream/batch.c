@@ -14,14 +14,10 @@
 
 #define FRAG_ORDER 3
 
-static void give_back(struct work_struct *work);
-
 void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer)
 {
 	memset(batch, 0, sizeof(*batch));
 	batch->payer = payer;
-	spin_lock_init(&batch->pool_lock);
-	INIT_DELAYED_WORK(&batch->give_back, give_back);
 }
 
 static u32 frag_room(const struct page_frag *frag)
@@ -49,26 +45,19 @@ bool srnic_batch_takes(const struct srnic_batch *batch, u32 len)
 /* A fragment of the pool with no other reference left. Takes a reference for the caller. */
 static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
 {
-	bool found = false;
-
-	spin_lock(&batch->pool_lock);
-	for (u32 i = 0; i < batch->num_pool && !found; i++) {
-		found = page_ref_count(batch->pool[i].page) == 1;
-		if (found)
-			*frag = batch->pool[i];
-	}
-	if (found) {
+	for (u32 i = 0; i < batch->num_pool; i++) {
+		if (page_ref_count(batch->pool[i].page) != 1)
+			continue;
+		*frag = batch->pool[i];
 		get_page(frag->page);
-		batch->reused = true;
+		return true;
 	}
-	spin_unlock(&batch->pool_lock);
-	return found;
+	return false;
 }
 
 /* Fragments in the pools of all QPs, and their limit: 64 MiB with 4 KiB pages. */
 #define POOLED_MAX 2048
 static atomic_t pooled;
-#define GIVE_BACK_DELAY	HZ
 
 static void frag_remember(struct srnic_batch *batch, const struct page_frag *frag)
 {
@@ -76,14 +65,9 @@ static void frag_remember(struct srnic_batch *batch, const struct page_frag *fra
 		return;
 	atomic_inc(&pooled);
 	get_page(frag->page);
-	spin_lock(&batch->pool_lock);
 	batch->pool[batch->num_pool++] = *frag;
-	batch->reused = true;
-	spin_unlock(&batch->pool_lock);
-	queue_delayed_work(srnic_wq, &batch->give_back, GIVE_BACK_DELAY);
 }
 
-/* pool_lock held, or after give_back was cancelled. */
 static void empty_pool(struct srnic_batch *batch)
 {
 	for (u32 i = 0; i < batch->num_pool; i++)
@@ -92,21 +76,27 @@ static void empty_pool(struct srnic_batch *batch)
 	batch->num_pool = 0;
 }
 
-/* All pools share one limit, so an idle QP must not keep its fragments from busy ones. */
-static void give_back(struct work_struct *work)
+/* What follows the bytes that are left, if any. */
+static void drop_room(struct srnic_batch *batch)
 {
-	struct srnic_batch *batch =
-		container_of(to_delayed_work(work), struct srnic_batch, give_back);
-	bool busy;
+	if (batch->frag.page)
+		put_page(batch->frag.page);
+	for (u32 i = 0; i < batch->num_spare; i++)
+		put_page(batch->spare[i].page);
+	batch->frag = (struct page_frag) { };
+	batch->num_spare = 0;
+}
 
-	spin_lock(&batch->pool_lock);
-	busy = batch->reused;
-	batch->reused = false;
-	if (!busy)
-		empty_pool(batch);
-	spin_unlock(&batch->pool_lock);
-	if (busy)
-		queue_delayed_work(srnic_wq, &batch->give_back, GIVE_BACK_DELAY);
+bool srnic_batch_trim(struct srnic_batch *batch)
+{
+	bool used = batch->used;
+
+	batch->used = false;
+	if (used)
+		return true;
+	drop_room(batch);
+	empty_pool(batch);
+	return false;
 }
 
 /*
@@ -143,9 +133,15 @@ static bool frag_get(struct srnic_batch *batch, struct page_frag *frag)
 	return found;
 }
 
+bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len)
+{
+	return batch_room(batch) >= len;
+}
+
 int srnic_batch_reserve(struct srnic_batch *batch, u32 len)
 {
-	while (batch_room(batch) < len) {
+	batch->used = true;
+	while (!srnic_batch_has_room(batch, len)) {
 		if (batch->num_spare == SRNIC_BATCH_SPARES ||
 		    !frag_get(batch, &batch->spare[batch->num_spare]))
 			return -ENOMEM;
@@ -242,11 +238,7 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 void srnic_batch_release(struct srnic_batch *batch)
 {
 	srnic_batch_truncate(batch, 0);
-	if (batch->frag.page)
-		put_page(batch->frag.page);
-	for (u32 i = 0; i < batch->num_spare; i++)
-		put_page(batch->spare[i].page);
-	cancel_delayed_work_sync(&batch->give_back);
+	drop_room(batch);
 	empty_pool(batch);
 	srnic_batch_init(batch, batch->payer);
 }

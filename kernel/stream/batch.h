@@ -9,8 +9,6 @@
 
 #include <linux/bvec.h>
 #include <linux/mm_types.h>
-#include <linux/spinlock.h>
-#include <linux/workqueue.h>
 
 struct mem_cgroup;
 struct socket;
@@ -34,9 +32,7 @@ struct socket;
  *	its bytes were acknowledged and consumed, is free: reuse saves an allocation, and its cache
  *	lines are warm
  * @num_pool: fragments in @pool
- * @pool_lock: protects @pool, @num_pool and @reused against @give_back. Innermost
- * @reused: a fragment of the pool was used since @give_back last ran
- * @give_back: empties a pool that was not used for a second
+ * @used: room was reserved since srnic_batch_trim() was called last
  * @payer: memory control group charged for the pages, or NULL; referenced by the QP
  */
 struct srnic_batch {
@@ -48,9 +44,7 @@ struct srnic_batch {
 	u32 num_spare;
 	struct page_frag pool[SRNIC_BATCH_POOL];
 	u32 num_pool;
-	bool reused;
-	spinlock_t pool_lock;
-	struct delayed_work give_back;
+	bool used;
 	struct mem_cgroup *payer;
 };
 
@@ -67,6 +61,8 @@ bool srnic_batch_takes(const struct srnic_batch *batch, u32 len);
  * unchanged).
  */
 int srnic_batch_reserve(struct srnic_batch *batch, u32 len);
+/* Does srnic_batch_reserve() have nothing to do? Else it may sleep. */
+bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len);
 /*
  * The next contiguous room; *len is lowered to its size. The caller has reserved the room.
  */
@@ -80,7 +76,13 @@ void srnic_batch_truncate(struct srnic_batch *batch, u32 keep);
  * more: a batch follows at once.
  */
 int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more);
-/* Drops everything; the batch is then as after srnic_batch_init(). Sleeps. */
+/*
+ * Gives back the pages that hold no bytes of the stream if no room was reserved since the last
+ * call; else true: call it again later. All pools share one limit, so an idle QP must not keep its
+ * fragments from busy ones.
+ */
+bool srnic_batch_trim(struct srnic_batch *batch);
+/* Drops everything; the batch is then as after srnic_batch_init(). */
 void srnic_batch_release(struct srnic_batch *batch);
 
 #endif

@@ -15,7 +15,7 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
 
 	if (response) {
 		asked = &srnic_inbound_read(qp)->read;
-		return srnic_region_read(qp->dev, qp->pd, false, asked->source_stag,
+		return srnic_region_read(&qp->tx.held, qp->pd, false, asked->source_stag,
 					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst,
 					 n);
 	}
@@ -23,7 +23,7 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
 		memcpy(dst, (const u8 *)(wqe + 1) + offset, n);
 		return CORE_REGION_OK;
 	}
-	list = srnic_qp_list(qp, srnic_tx_sges(&qp->tx), wqe->num_sge);
+	list = srnic_qp_list(qp, &qp->tx.held, srnic_tx_sges(&qp->tx), wqe->num_sge);
 	return srnic_sges_gather(&list, &qp->tx.cursor, dst, n);
 }
 

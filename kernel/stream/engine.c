@@ -3,10 +3,10 @@
  * The transmit engine of a QP: builds FPDUs of the messages that the core's scheduler chooses
  * (core/send.cc, requests.c) in batches (build.c), and sends these through TCP.
  *
- * One engine at a time (tx.mutex): in the doorbell's system call for users, else on the workqueue.
- * A run is bounded; the rest is queued again. Payload is copied once, into the engine's own pages,
- * so a request whose bytes are built no longer needs its buffers; it completes when TCP has taken
- * all its bytes (RFC 5040 5.5 rule 14, RFC 5041 5.4).
+ * One engine at a time (tx.mutex): in the doorbell's system call for users, else on the workqueue
+ * or the device's thread (standby.c). A run is bounded; the rest is queued again. Payload is copied
+ * once, into the engine's own pages, so a request whose bytes are built no longer needs its
+ * buffers; it completes when TCP has taken all its bytes (RFC 5040 5.5 rule 14, RFC 5041 5.4).
  */
 #include <net/tcp.h>
 
@@ -22,6 +22,7 @@
 #define MAX_ROUNDS	8	/* runs in one caller before the workqueue takes over */
 #define RETRY_DELAY	msecs_to_jiffies(10)	/* after a lack of memory or room in a CQ */
 #define WAIT_DELAY	msecs_to_jiffies(500)
+#define TRIM_DELAY	HZ	/* unused for this long, pages are given back */
 
 /*
  * How a run ended.
@@ -40,11 +41,32 @@ enum engine_result {
 
 /* ---- batches ---- */
 
+/* 0 or -ENOMEM. May sleep. */
+static int reserve(struct srnic_qp *qp, u32 len)
+{
+	queue_delayed_work(srnic_wq, &qp->tx.trim, TRIM_DELAY);
+	return srnic_batch_reserve(&qp->tx.batch, len);
+}
+
+/* Waits for no engine: srnic_tx_release() waits for this, with the mutex held. */
+static void trim_work(struct work_struct *work)
+{
+	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, tx.trim);
+	bool again = true;
+
+	if (mutex_trylock(&qp->tx.mutex)) {
+		again = srnic_batch_trim(&qp->tx.batch);
+		srnic_tx_unlock(qp);
+	}
+	if (again)
+		queue_delayed_work(srnic_wq, &qp->tx.trim, TRIM_DELAY);
+}
+
 /*
  * ENGINE_MORE: the batch has no room for the next FPDU; ENGINE_RETRY: there is no memory for it;
  * ENGINE_IDLE: nothing more can be sent now.
  */
-static enum engine_result fill_batch(struct srnic_qp *qp)
+static enum engine_result build_all(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	u32 len;
@@ -56,11 +78,23 @@ static enum engine_result fill_batch(struct srnic_qp *qp)
 			return ENGINE_IDLE;
 		if (!srnic_batch_takes(&tx->batch, len))
 			return ENGINE_MORE;
-		if (srnic_batch_reserve(&tx->batch, len))
-			return ENGINE_RETRY;
+		if (!srnic_batch_has_room(&tx->batch, len)) {
+			srnic_held_drop(&tx->held);
+			if (reserve(qp, len))
+				return ENGINE_RETRY;
+		}
 		srnic_build_fpdu(qp);
+		srnic_held_pause(&tx->held);
 	}
 	return ENGINE_IDLE;
+}
+
+static enum engine_result fill_batch(struct srnic_qp *qp)
+{
+	enum engine_result result = build_all(qp);
+
+	srnic_held_drop(&qp->tx.held);
+	return result;
 }
 
 /* True when TCP has taken the whole batch; then completes the requests that were built. */
@@ -143,7 +177,7 @@ static bool build_terminate(struct srnic_qp *qp)
 	struct srnic_tx *tx = &qp->tx;
 	u32 len = core_tx_terminate(&tx->core, &tx->term);
 
-	if (len && srnic_batch_reserve(&tx->batch, len))
+	if (len && reserve(qp, len))
 		return false;
 	tx->term_pending = false;
 	if (!len)
@@ -288,8 +322,10 @@ static void run_engine(struct srnic_qp *qp, bool doorbell)
 	int rounds = 0;
 
 	while (result == ENGINE_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
+		srnic_standby_runs(&tx->standby);
 		clear_bit(0, &tx->again);
-		smp_mb__after_atomic();	/* `again` before the work; pairs with ask_again() */
+		/* `again` and `asked` before the work; pairs with ask_again() */
+		smp_mb__after_atomic();
 		tx->doorbell = doorbell;
 		result = run_state(qp);
 		mutex_unlock(&tx->mutex);
@@ -331,6 +367,14 @@ void srnic_tx_kick(struct srnic_qp *qp)
 	mod_delayed_work(srnic_wq, &qp->tx.work, 0);
 }
 
+/* `again` before `asked`: a true `asked` says that the engine has yet to look; then it will see. */
+void srnic_tx_soon(struct srnic_qp *qp)
+{
+	ask_again(&qp->tx);
+	if (!srnic_standby_ask(qp))
+		mod_delayed_work(srnic_wq, &qp->tx.work, 0);
+}
+
 void srnic_tx_unlock(struct srnic_qp *qp)
 {
 	mutex_unlock(&qp->tx.mutex);
@@ -351,7 +395,10 @@ void srnic_tx_init(struct srnic_qp *qp)
 	mutex_init(&qp->tx.mutex);
 	srnic_batch_init(&qp->tx.batch, qp->payer);
 	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
+	INIT_DELAYED_WORK(&qp->tx.trim, trim_work);
 	srnic_standby_init(qp);
+	qp->tx.held.dev = qp->dev;
+	qp->rx.held.dev = qp->dev;
 	qp->sq.ring.hdr->state = SRNIC_SQ_NEED_DOORBELL;
 }
 
@@ -399,5 +446,6 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 void srnic_tx_release(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
+	cancel_delayed_work_sync(&qp->tx.trim);
 	srnic_batch_release(&qp->tx.batch);
 }

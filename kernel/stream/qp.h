@@ -50,7 +50,8 @@ struct srnic_outbound_read {
  * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
  *	side of the send queue. Taken in process context only; the socket lock nests inside
  * @work: runs the engine if the caller may not
- * @standby: while it stands by
+ * @trim: gives back the pages of @batch once they were not used for a second
+ * @standby: has @work's part done by a thread that can wait (standby.h)
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
@@ -66,12 +67,14 @@ struct srnic_outbound_read {
  * @term_deadline: jiffies after which an unsent Terminate is dropped
  * @batch: bytes built and not yet taken by TCP
  * @core: the send scheduler's state
+ * @held: a region that payload is read from; only while fill_batch() runs
  * @cursor: in the list of @wqe
  * @wqe: copy of the request that was taken last, or may be taken next
  */
 struct srnic_tx {
 	struct mutex mutex;
 	struct delayed_work work;
+	struct delayed_work trim;
 	struct srnic_standby standby;
 	unsigned long again;
 	bool validated;
@@ -87,6 +90,7 @@ struct srnic_tx {
 	struct srnic_batch batch;
 
 	struct core_tx core;
+	struct srnic_held held;
 	struct srnic_sge_cursor cursor;
 	u8 wqe[SRNIC_SEND_SLOT_MAX] __aligned(8);
 };
@@ -101,12 +105,14 @@ struct srnic_tx {
  * @receive: the receive request in progress
  * @cursor: in the list of @receive
  * @refusal: the request that the peer's Terminate refuses
+ * @held: a region that payload is placed in; only while rx_actor() runs
  */
 struct srnic_rx_half {
 	struct core_rx core;
 	struct srnic_receive receive;
 	struct srnic_sge_cursor cursor;
 	struct core_refusal refusal;
+	struct srnic_held held;
 };
 
 /**
@@ -202,12 +208,13 @@ static inline struct srnic_outbound_read *srnic_outbound_at(const struct srnic_q
 	return qp->outbound + (size_t)(index & (qp->outbound_size - 1)) * qp->outbound_stride;
 }
 
-/* A list of local memory, as this QP's work requests may name it. */
+/* A list of local memory, as this QP's work requests may name it. held: of the half that copies. */
 static inline struct srnic_sge_list srnic_qp_list(const struct srnic_qp *qp,
+						  struct srnic_held *held,
 						  const struct srnic_sge *sge, u32 num)
 {
 	return (struct srnic_sge_list) {
-		.dev = qp->dev,
+		.held = held,
 		.sge = sge,
 		.num = num,
 		.pd = qp->pd,
@@ -260,6 +267,8 @@ void srnic_tx_doorbell(struct srnic_qp *qp);
 bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how);
 /* Queues the engine. Any context. */
 void srnic_tx_kick(struct srnic_qp *qp);
+/* The same for what more of its kind may follow. The socket's lock held. */
+void srnic_tx_soon(struct srnic_qp *qp);
 /*
  * Before the QP fails or is destroyed: gives a pending Terminate to TCP, if TCP has room, because
  * the engine would not send it later (RFC 5040 6.2.1). Does not wait for room. Process context.
@@ -272,7 +281,7 @@ void srnic_tx_last_terminate(struct srnic_qp *qp);
 void srnic_tx_unlock(struct srnic_qp *qp);
 /* Is everything sent that srnic_qp_close() waits for? (tx.mutex held) */
 bool srnic_tx_closed(struct srnic_qp *qp);
-/* Frees the batch (tx.mutex held). */
+/* Frees the batch (tx.mutex held); no engine builds any more. Sleeps. */
 void srnic_tx_release(struct srnic_qp *qp);
 
 /* ---- rx.c: the receive half ---- */

@@ -51,8 +51,8 @@ void core_host_take_send(void *ctx)
 bool core_host_verify_list(void *ctx, u32 access)
 {
 	struct srnic_qp *qp = ctx;
-	struct srnic_sge_list list =
-		srnic_qp_list(qp, srnic_tx_sges(&qp->tx), srnic_tx_wqe(&qp->tx)->num_sge);
+	struct srnic_sge_list list = srnic_qp_list(qp, &qp->tx.held, srnic_tx_sges(&qp->tx),
+						   srnic_tx_wqe(&qp->tx)->num_sge);
 
 	return srnic_sges_verify(&list, access) == CORE_REGION_OK;
 }
@@ -68,12 +68,16 @@ void core_host_complete(void *ctx, u8 status)
 {
 	struct srnic_qp *qp = ctx;
 
+	srnic_held_drop(&qp->tx.held);
 	srnic_sq_complete(&qp->sq, qp->sq.taken - 1, status, 0);
 }
 
 void core_host_terminate(void *ctx, const struct core_terminate *term)
 {
-	srnic_qp_terminate(ctx, term);
+	struct srnic_qp *qp = ctx;
+
+	srnic_held_drop(&qp->tx.held);
+	srnic_qp_terminate(qp, term);
 }
 
 /* ---- local operations ---- */
@@ -82,6 +86,7 @@ bool core_host_local_invalidate(void *ctx, u32 stag)
 {
 	struct srnic_qp *qp = ctx;
 
+	srnic_held_drop(&qp->tx.held);
 	return srnic_mr_invalidate(qp->dev, qp->pd, stag, 0) == CORE_REGION_OK;
 }
 
@@ -90,6 +95,7 @@ bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
 	struct srnic_mr *mr = to_srnic_mr((struct ib_mr *)(uintptr_t)wqe->arg[0]);
 	struct srnic_qp *qp = ctx;
 
+	srnic_held_drop(&qp->tx.held);
 	return !srnic_mr_register(mr, qp->pd, qp->base.qp_num, wqe->arg[1] >> 32,
 				  (u32)wqe->arg[1]);
 }

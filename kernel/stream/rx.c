@@ -28,13 +28,14 @@ bool core_host_region(void *ctx, u32 stag, struct core_region *out)
 {
 	struct srnic_qp *qp = ctx;
 
-	return srnic_region_snapshot(qp->dev, stag, out);
+	return srnic_region_snapshot(&qp->rx.held, stag, out);
 }
 
 enum core_take core_host_receive(void *ctx, u32 *room)
 {
 	struct srnic_qp *qp = ctx;
 
+	srnic_held_drop(&qp->rx.held);	/* an SRQ may raise its limit event */
 	qp->rx.cursor = (struct srnic_sge_cursor) { };
 	return srnic_rq_take(&qp->rq, &qp->rx.receive, room);
 }
@@ -53,7 +54,7 @@ enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_re
 {
 	struct srnic_qp *qp = ctx;
 
-	return srnic_region_atomic(qp->dev, qp->pd, request->stag, request->to, &request->op,
+	return srnic_region_atomic(&qp->rx.held, qp->pd, request->stag, request->to, &request->op,
 				   original);
 }
 
@@ -71,7 +72,7 @@ bool core_host_read_room(void *ctx)
 static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
 {
 	const struct srnic_receive *receive = &qp->rx.receive;
-	struct srnic_sge_list list = srnic_qp_list(qp, srnic_receive_sges(receive),
+	struct srnic_sge_list list = srnic_qp_list(qp, &qp->rx.held, srnic_receive_sges(receive),
 						   srnic_receive_wqe(receive)->num_sge);
 
 	if (qp->rq.srq)
@@ -82,7 +83,7 @@ static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *dat
 static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, u32 n)
 {
 	struct srnic_outbound_read *read = oldest_read(qp);
-	struct srnic_sge_list list = srnic_qp_list(qp, read->sge, read->num_sge);
+	struct srnic_sge_list list = srnic_qp_list(qp, &qp->rx.held, read->sge, read->num_sge);
 
 	read->sink.placed += n;
 	return srnic_sges_scatter(&list, &read->cursor, data, n);
@@ -100,7 +101,7 @@ static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at
 
 	switch (at->kind) {
 	case CORE_PLACE_REGION:
-		verdict = srnic_region_write(qp->dev, qp->pd, false, at->stag,
+		verdict = srnic_region_write(&qp->rx.held, qp->pd, false, at->stag,
 					     CORE_ACCESS_REMOTE_WRITE, at->to, data, n);
 		if (verdict != CORE_REGION_OK)
 			return core_rx_fail(core, verdict);
@@ -108,6 +109,7 @@ static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at
 	case CORE_PLACE_RECEIVE:
 		verdict = place_receive(qp, data, n);
 		if (verdict != CORE_REGION_OK) {
+			srnic_held_drop(&qp->rx.held);
 			srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_LOC_PROT_ERR, 0);
 			return core_rx_fail(core, CORE_REGION_OK);
 		}
@@ -115,6 +117,7 @@ static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at
 	case CORE_PLACE_READ:
 		verdict = place_read(qp, data, n);
 		if (verdict != CORE_REGION_OK) {
+			srnic_held_drop(&qp->rx.held);
 			srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index,
 					  SRNIC_WC_LOC_PROT_ERR, 0);
 			return core_rx_fail(core, CORE_REGION_OK);
@@ -158,7 +161,7 @@ static void deliver_read_request(struct srnic_qp *qp)
 	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] = *core_rx_asked(&qp->rx.core);
 	/* release: the request before the index; srnic_inbound_read() acquires */
 	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
-	srnic_tx_kick(qp);
+	srnic_tx_soon(qp);
 }
 
 static void deliver_read_response(struct srnic_qp *qp)
@@ -186,8 +189,11 @@ static void deliver_read_response(struct srnic_qp *qp)
 static enum core_rx_event deliver_atomic_response(struct srnic_qp *qp)
 {
 	u64 original = core_rx_original(&qp->rx.core);
+	enum core_region_verdict verdict;
 
-	if (place_read(qp, (const u8 *)&original, sizeof(original)) != CORE_REGION_OK) {
+	verdict = place_read(qp, (const u8 *)&original, sizeof(original));
+	srnic_held_drop(&qp->rx.held);
+	if (verdict != CORE_REGION_OK) {
 		srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
 		return core_rx_fail(&qp->rx.core, CORE_REGION_OK);
 	}
@@ -307,6 +313,7 @@ static void deliver_error(struct srnic_qp *qp)
 
 static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
+	srnic_held_drop(&qp->rx.held);
 	if (event == CORE_RX_SEND)
 		event = deliver_send(qp);
 	else if (event == CORE_RX_ATOMIC_RESPONSE)
@@ -347,6 +354,7 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 		} else {
 			memcpy(step.into, data, n);
 			event = core_rx_took(core, n);
+			srnic_held_pause(&qp->rx.held);
 		}
 		if (event != CORE_RX_MORE)
 			deliver(qp, event);
@@ -365,6 +373,7 @@ static void unreadable(struct srnic_qp *qp)
 
 static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)
 {
+	struct srnic_qp *qp = desc->arg.data;
 	struct skb_seq_state seq;
 	const u8 *data;
 	size_t done = 0;
@@ -373,11 +382,12 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 	skb_prepare_seq_read(skb, offset, offset + len, &seq);
 	while ((n = skb_seq_read(done, &data, &seq))) {
 		n = min_t(size_t, n, len - done);
-		feed(desc->arg.data, data, n);
+		feed(qp, data, n);
 		done += n;
 	}
+	srnic_held_drop(&qp->rx.held);
 	if (unlikely(done < len))
-		unreadable(desc->arg.data);
+		unreadable(qp);
 	return len;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Engines that stand by in a burst of doorbells (srnic-abi.h, struct srnic_ring_hdr): a thread of
- * the device has them look at their queues once more.
+ * Engines that need not run at once, because more work may follow: those that stand by in a burst
+ * of doorbells (srnic-abi.h, struct srnic_ring_hdr), and those that are to answer a peer. A thread
+ * of the device runs them.
  *
  * SCHED_BATCH: a thread that wakes up does not take the processor from the process that posts. It
  * runs when that waits, or on another processor that has nothing to do. A worker of a workqueue
- * would run after each doorbell, and find one request at a time; that is what the timer uses, when
- * requests have waited for too long.
+ * would run after each doorbell and each Read Request, and find one at a time; that is what the
+ * timer uses, when something has waited for too long.
  */
 #include <linux/sched.h>
 #include <uapi/linux/sched/types.h>
@@ -14,7 +15,7 @@
 #include "compat/compat.h"
 #include "stream/qp.h"
 
-#define TOO_LONG	(100 * NSEC_PER_USEC)
+#define PATIENCE	(250 * NSEC_PER_USEC)
 
 int srnic_standby_dev_init(struct srnic_dev *dev)
 {
@@ -25,6 +26,7 @@ int srnic_standby_dev_init(struct srnic_dev *dev)
 		return PTR_ERR(worker);
 	sched_setattr_nocheck(worker->task, &attr);
 	dev->standby = worker;
+	dev->patience = PATIENCE;
 	return 0;
 }
 
@@ -39,58 +41,70 @@ static bool stands_by(const struct srnic_qp *qp)
 	return READ_ONCE(qp->sq.ring.hdr->state) & SRNIC_SQ_STANDBY;
 }
 
+static bool asked(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->tx.standby.asked);
+}
+
 static void look(struct kthread_work *work)
 {
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.standby.look);
 
-	if (stands_by(qp))
+	if (stands_by(qp) || asked(qp))
 		srnic_tx_run(qp);
 }
 
 static enum hrtimer_restart too_long(struct hrtimer *timer)
 {
 	struct srnic_qp *qp = container_of(timer, struct srnic_qp, tx.standby.timer);
-	ktime_t end = ktime_add_ns(READ_ONCE(qp->tx.standby.since), TOO_LONG);
+	struct srnic_standby *standby = &qp->tx.standby;
+	ktime_t end;
 
-	if (!stands_by(qp))
+	smp_mb();	/* the timer's own state before the flags; pairs with ask() */
+	if (!stands_by(qp) && !asked(qp))
 		return HRTIMER_NORESTART;
-	if (ktime_before(ktime_get(), end)) {	/* the engine has stood by anew meanwhile */
-		hrtimer_set_expires(timer, end);
-		return HRTIMER_RESTART;
+	end = ktime_add_ns(READ_ONCE(standby->since), qp->dev->patience);
+	if (ktime_before(ktime_get(), end)) {	/* the thread was asked anew meanwhile */
+		hrtimer_start(timer, end, HRTIMER_MODE_ABS);	/* ask() may have, too */
+		return HRTIMER_NORESTART;
 	}
-	if (srnic_sq_pending(&qp->sq))
-		WRITE_ONCE(qp->tx.standby.late, true);
+	if (stands_by(qp) && srnic_sq_pending(&qp->sq))
+		WRITE_ONCE(standby->posts.late, true);
+	if (asked(qp))
+		WRITE_ONCE(standby->answers.late, true);
 	srnic_tx_kick(qp);
 	return HRTIMER_NORESTART;
 }
 
 /*
- * If requests have waited for the timer, the process keeps its processor and polls no CQ. Each such
- * event doubles the doorbells after which the engine does not stand by, until one of a burst comes
- * in time.
+ * Each time that the thread is late doubles the occasions on which it is not relied on, until it is
+ * in time once. It is late if the process keeps its processor, and no other one is free.
  */
+static bool rely(struct srnic_trust *trust)
+{
+	bool relied = trust->relied;
+
+	trust->relied = false;
+	if (READ_ONCE(trust->late)) {
+		WRITE_ONCE(trust->late, false);
+		trust->distrust = min(2 * trust->distrust + 1, SRNIC_DISTRUST_MAX);
+		trust->left = trust->distrust;
+	} else if (relied) {
+		trust->distrust = 0;
+	}
+	if (trust->left) {
+		trust->left--;
+		return false;
+	}
+	trust->relied = true;
+	return true;
+}
+
 bool srnic_standby_wanted(struct srnic_qp *qp)
 {
-	struct srnic_standby *standby = &qp->tx.standby;
-	bool burst = qp->tx.doorbell && READ_ONCE(qp->sq.ring.hdr->burst);
-	bool stood = standby->stood;
-
 	lockdep_assert_held(&qp->tx.mutex);
-	standby->stood = false;
-	if (READ_ONCE(standby->late)) {
-		WRITE_ONCE(standby->late, false);
-		standby->distrust = min(2 * standby->distrust + 1, SRNIC_DISTRUST_MAX);
-		standby->distrusted = standby->distrust;
-	} else if (burst && stood) {
-		standby->distrust = 0;
-	}
-	if (!burst)
-		return false;
-	if (standby->distrusted) {
-		standby->distrusted--;
-		return false;
-	}
-	return true;
+	return qp->tx.doorbell && READ_ONCE(qp->sq.ring.hdr->burst) &&
+	       rely(&qp->tx.standby.posts);
 }
 
 void srnic_standby_init(struct srnic_qp *qp)
@@ -99,17 +113,38 @@ void srnic_standby_init(struct srnic_qp *qp)
 	srnic_compat_hrtimer(&qp->tx.standby.timer, too_long);
 }
 
-/* A timer that runs is left alone: too_long() sets it anew. */
-void srnic_standby_begin(struct srnic_qp *qp)
+/*
+ * A timer that is set is left alone: too_long() sets it anew. What it is for, STANDBY or `asked`,
+ * is there before this.
+ */
+static void ask(struct srnic_qp *qp)
 {
 	struct srnic_standby *standby = &qp->tx.standby;
 
-	lockdep_assert_held(&qp->tx.mutex);
-	standby->stood = true;
 	WRITE_ONCE(standby->since, ktime_get());
+	smp_mb();	/* the flags before the timer's own state; pairs with too_long() */
 	if (!hrtimer_is_queued(&standby->timer))
-		hrtimer_start(&standby->timer, ns_to_ktime(TOO_LONG), HRTIMER_MODE_REL);
+		hrtimer_start(&standby->timer, ns_to_ktime(qp->dev->patience), HRTIMER_MODE_REL);
 	kthread_queue_work(qp->dev->standby, &standby->look);
+}
+
+void srnic_standby_begin(struct srnic_qp *qp)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	ask(qp);
+}
+
+bool srnic_standby_ask(struct srnic_qp *qp)
+{
+	struct srnic_standby *standby = &qp->tx.standby;
+
+	if (asked(qp))
+		return true;
+	if (!rely(&standby->answers))
+		return false;
+	WRITE_ONCE(standby->asked, true);
+	ask(qp);
+	return true;
 }
 
 void srnic_standby_exit(struct srnic_qp *qp)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Engines that stand by.
+ * Engines that stand by, or answer soon.
  */
 #ifndef SRNIC_STANDBY_H
 #define SRNIC_STANDBY_H
@@ -12,26 +12,37 @@
 
 struct srnic_qp;
 
-/* The most doorbells in a row after which an engine does not stand by though it is asked to. */
+/* The most occasions in a row on which the device's thread is not relied on. */
 #define SRNIC_DISTRUST_MAX	1023U
 
 /**
- * struct srnic_standby - of a transmit engine; protected by tx.mutex but for @late
+ * struct srnic_trust - does the device's thread come in time?
+ * @late: it did not: the timer was first, which sets this without a lock
+ * @relied: it was relied on the last time
+ * @distrust: occasions on which it was not relied on after it was late last
+ * @left: those of them that are to come
+ */
+struct srnic_trust {
+	bool late;
+	bool relied;
+	u32 distrust, left;
+};
+
+/**
+ * struct srnic_standby - of a transmit engine
  * @look: has the device's thread run the engine, before long
  * @timer: the same if that takes too long
- * @since: when it began to stand by last; @timer reads it without the mutex
- * @stood: it stands by since the last run, which was of a doorbell
- * @late: requests have waited for @timer, which sets it
- * @distrust: doorbells without standing by after the last time that happened
- * @distrusted: those that are left
+ * @since: when the thread was asked last; written without a lock
+ * @asked: srnic_tx_soon() has asked it, and the engine has not run since; likewise
+ * @posts: for doorbells; tx.mutex held
+ * @answers: for srnic_tx_soon(); the socket's lock held
  */
 struct srnic_standby {
 	struct kthread_work look;
 	struct hrtimer timer;
 	ktime_t since;
-	bool stood;
-	bool late;
-	u32 distrust, distrusted;
+	bool asked;
+	struct srnic_trust posts, answers;
 };
 
 /* The device's thread. 0 or -errno; may sleep. */
@@ -49,7 +60,22 @@ bool srnic_standby_wanted(struct srnic_qp *qp);
  * Has the engine run before long if the queue's state is SRNIC_SQ_STANDBY then. tx.mutex held.
  */
 void srnic_standby_begin(struct srnic_qp *qp);
-/* Nobody rings any more. May sleep. */
+/*
+ * Has the device's thread run the engine before long, unless that was late the last time: then
+ * false. The socket's lock held; srnic_tx_soon() calls this.
+ */
+bool srnic_standby_ask(struct srnic_qp *qp);
+/*
+ * The engine runs: what was asked for until now it will see, if a full barrier follows. tx.mutex
+ * held.
+ */
+static inline void srnic_standby_runs(struct srnic_standby *standby)
+{
+	if (READ_ONCE(standby->asked))
+		WRITE_ONCE(standby->asked, false);
+}
+
+/* Nobody rings or asks any more. May sleep. */
 void srnic_standby_exit(struct srnic_qp *qp);
 
 #endif
