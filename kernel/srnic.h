@@ -10,6 +10,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "connection/ports.h"
 #include "core/core.h"
 
 #if !defined(CONFIG_64BIT) || defined(CONFIG_PREEMPT_RT)
@@ -44,6 +45,7 @@ struct srnic_stats;
  * @announced: incoming connections that the consumer may still accept or reject, by the number that
  *	iw_cm keeps as provider_data
  * @next_announced: where the search for a free number starts
+ * @ports: sysfs port_map: which TCP ports carry which RDMA ports
  */
 struct srnic_dev_connections {
 	spinlock_t lock;
@@ -53,6 +55,7 @@ struct srnic_dev_connections {
 	wait_queue_head_t idle;
 	struct xarray announced;
 	u32 next_announced;
+	struct srnic_port_map ports;
 };
 
 /**

@@ -65,6 +65,8 @@ static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
 		srnic_sock_set_tos(ep->sock, id->tos);
 	ep->local = id->m_local_addr;
 	ep->remote = id->m_remote_addr;
+	srnic_ports_exchange(&ep->dev->connections.ports, &ep->local);
+	srnic_ports_exchange(&ep->dev->connections.ports, &ep->remote);
 	scope(&ep->local, ep->dev->netdev);
 	scope(&ep->remote, ep->dev->netdev);
 	srnic_sock_watch(ep->sock, &ep->watch);

@@ -222,6 +222,7 @@ void srnic_connect_dev_init(struct srnic_dev *dev)
 	INIT_LIST_HEAD(&conns->eps);
 	init_waitqueue_head(&conns->idle);
 	xa_init_flags(&conns->announced, XA_FLAGS_ALLOC1);
+	srnic_ports_init(&conns->ports);
 }
 
 void srnic_connect_dev_open(struct srnic_dev *dev)

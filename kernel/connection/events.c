@@ -53,8 +53,8 @@ static int report_reply(struct srnic_ep *ep, int status)
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
-		.local_addr = status ? ep->cm_id->local_addr : ep->local,
-		.remote_addr = status ? ep->cm_id->remote_addr : ep->remote,
+		.local_addr = ep->cm_id->local_addr,
+		.remote_addr = ep->cm_id->remote_addr,
 	};
 
 	tell(&event, ep->startup, true);
@@ -78,8 +78,8 @@ void srnic_report_established(struct srnic_ep *ep)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_ESTABLISHED,
-		.local_addr = ep->local,
-		.remote_addr = ep->remote,
+		.local_addr = ep->cm_id->local_addr,
+		.remote_addr = ep->cm_id->remote_addr,
 		.ird = clamp_depth(ep->startup->agreed.ord, SRNIC_MAX_ORD),
 		.ord = clamp_depth(ep->startup->agreed.ird, SRNIC_MAX_IRD),
 	};

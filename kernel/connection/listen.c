@@ -77,6 +77,7 @@ struct srnic_listener {
  * @ref: held by the id's provider_data until destroy_listen, by membership in @listener, by each
  *	startup (srnic_ep.listen)
  * @listener: set once, by join(); referenced
+ * @addr: of TCP, where it listens; never changes
  * @joined: is a member, by @link; under listeners_lock and listener->lock
  * @lock: only iw_cm's locks nest inside; protects @open: events may be delivered on @cm_id, which
  *	is referenced
@@ -84,6 +85,7 @@ struct srnic_listener {
 struct srnic_listen {
 	struct kref ref;
 	struct srnic_listener *listener;
+	struct sockaddr_storage addr;
 	bool joined;
 	struct list_head link;
 	struct mutex lock;
@@ -123,6 +125,14 @@ static __be16 port_of(const struct sockaddr_storage *addr)
 	if (addr->ss_family == AF_INET6)
 		return ((const struct sockaddr_in6 *)addr)->sin6_port;
 	return ((const struct sockaddr_in *)addr)->sin_port;
+}
+
+static void set_port(struct sockaddr_storage *addr, __be16 port)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = port;
+	else
+		((struct sockaddr_in *)addr)->sin_port = port;
 }
 
 /* The same address; ports may differ. */
@@ -400,13 +410,26 @@ int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event
 	int ret = -ECONNABORTED;
 
 	mutex_lock(&listen->lock);
-	if (listen->open)
+	if (listen->open) {
+		set_port(&event->local_addr, port_of(&listen->cm_id->m_local_addr));
 		ret = listen->cm_id->event_handler(listen->cm_id, event);
+	}
 	mutex_unlock(&listen->lock);
 	return ret;
 }
 
 /* ---- listening sockets (listeners_lock held) ---- */
+
+/* Most likely TCP's own: ids that listen at the same address have been found before. */
+static void warn_taken(const struct srnic_listen *listen)
+{
+	u16 rdma = ntohs(port_of(&listen->cm_id->m_local_addr));
+	u16 tcp = ntohs(port_of(&listen->addr));
+
+	ibdev_warn_ratelimited(&listen->dev->base,
+			       "TCP port %u is in use; carry RDMA port %u on another: port_map\n",
+			       tcp, rdma);
+}
 
 static int open_socket(struct srnic_listener *listener, const struct srnic_listen *listen)
 {
@@ -421,6 +444,8 @@ static int open_socket(struct srnic_listener *listener, const struct srnic_liste
 	srnic_sock_watch(listener->sock, &listener->watch);
 	ret = srnic_sock_listen(listener->sock, &listener->addr, listener->v6only,
 				max(listen->backlog, SOMAXCONN));
+	if (ret == -EADDRINUSE)
+		warn_taken(listen);
 	if (ret) {
 		srnic_sock_unwatch(listener->sock, &listener->watch);
 		sock_release(listener->sock);
@@ -444,7 +469,7 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 	INIT_LIST_HEAD(&listener->members);
 	INIT_DELAYED_WORK(&listener->work, listener_work);
 	listener->watch.wake = wake;
-	listener->addr = listen->cm_id->m_local_addr;
+	listener->addr = listen->addr;
 	listener->wildcard = is_wildcard(&listener->addr);
 	listener->v6only = listen->cm_id->afonly;
 	listener->net = maybe_get_net(net);
@@ -495,7 +520,7 @@ static struct srnic_listener *listener_for(struct net *net, const struct srnic_l
 	lockdep_assert_held(&listeners_lock);
 	list_for_each_entry(listener, &listeners, link)
 		if (net_eq(listener->net, net) &&
-		    same_addr(&listener->addr, &listen->cm_id->m_local_addr))
+		    same_addr(&listener->addr, &listen->addr))
 			return can_join(listener, listen) ? listener : ERR_PTR(-EADDRINUSE);
 	return open_listener(net, listen);
 }
@@ -557,6 +582,8 @@ static struct srnic_listen *alloc_listen(struct iw_cm_id *id, int backlog)
 	mutex_init(&listen->lock);
 	listen->cm_id = id;
 	listen->dev = to_srnic_dev(id->device);
+	listen->addr = id->m_local_addr;
+	srnic_ports_exchange(&listen->dev->connections.ports, &listen->addr);
 	listen->backlog = max(backlog, 1);
 	listen->tos_set = id->tos_set;
 	listen->tos = id->tos;

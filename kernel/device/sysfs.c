@@ -18,6 +18,9 @@
  *
  * peer_timeout (default 60): seconds after which a peer counts as gone that does not answer, or
  * that keeps its TCP window closed; 0: TCP's own time. A consumer may ask for another time.
+ *
+ * port_map (default empty): pairs RDMA:TCP of ports that change places (connection/ports.c), for
+ * who listens or connects from now on.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
@@ -115,6 +118,18 @@ static ssize_t framing_store(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RW(framing);
 
+static ssize_t port_map_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return srnic_ports_print(&dev_of(dev)->connections.ports, buf);
+}
+
+static ssize_t port_map_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t len)
+{
+	return srnic_ports_parse(&dev_of(dev)->connections.ports, buf) ?: len;
+}
+static DEVICE_ATTR_RW(port_map);
+
 static struct attribute *attrs[] = {
 	&dev_attr_framing.attr,
 	&mpa_crc.attr.attr,
@@ -122,6 +137,7 @@ static struct attribute *attrs[] = {
 	&mpa_large_fpdus.attr.attr,
 	&rdmap_swap.attr.attr,
 	&dev_attr_peer_timeout.attr,
+	&dev_attr_port_map.attr,
 	NULL,
 };
 

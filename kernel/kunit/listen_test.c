@@ -45,6 +45,88 @@ static void a_port_that_others_listen_on_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&consumer->refs), 0);
 }
 
+static void a_port_map_is_pairs_of_ports(struct kunit *test)
+{
+	static const struct {
+		const char *text;
+		int ret;
+		const char *now;
+	} maps[] = {
+		{ "3260:13260 445:10445\n", 0, "3260:13260 445:10445\n" },
+		{ "3260", -EINVAL, "3260:13260 445:10445\n" },
+		{ "3260:", -EINVAL, "3260:13260 445:10445\n" },
+		{ ":3260", -EINVAL, "3260:13260 445:10445\n" },
+		{ "3260:13260x", -EINVAL, "3260:13260 445:10445\n" },
+		{ "3260:-1", -EINVAL, "3260:13260 445:10445\n" },
+		{ "3260:0", -EINVAL, "3260:13260 445:10445\n" },
+		{ "3260:65536", -EINVAL, "3260:13260 445:10445\n" },
+		{ "3260:4294967297", -EINVAL, "3260:13260 445:10445\n" },
+		{ "3260:3260", -EEXIST, "3260:13260 445:10445\n" },
+		{ "1:2 2:3", -EEXIST, "3260:13260 445:10445\n" },
+		{ "1:2 3:2", -EEXIST, "3260:13260 445:10445\n" },
+		{ "  1:65535\t\n", 0, "1:65535\n" },
+		{ "\n", 0, "\n" },
+	};
+	char *page = (char *)get_zeroed_page(GFP_KERNEL);
+	struct srnic_port_map map;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	srnic_ports_init(&map);
+	for (i = 0; i < ARRAY_SIZE(maps); i++) {
+		KUNIT_EXPECT_EQ(test, srnic_ports_parse(&map, maps[i].text), maps[i].ret);
+		KUNIT_EXPECT_EQ(test, srnic_ports_print(&map, page), strlen(maps[i].now));
+		KUNIT_EXPECT_STREQ(test, page, maps[i].now);
+		memset(page, 0, PAGE_SIZE);
+	}
+	free_page((unsigned long)page);
+}
+
+static void a_port_map_has_sixteen_pairs(struct kunit *test)
+{
+	char text[256] = "";
+	struct srnic_port_map map;
+	int i, len = 0;
+
+	srnic_ports_init(&map);
+	for (i = 1; i <= SRNIC_MAX_PORT_PAIRS + 1; i++) {
+		len += scnprintf(text + len, sizeof(text) - len, "%u:%u ", i, 1000 + i);
+		KUNIT_EXPECT_EQ(test, srnic_ports_parse(&map, text),
+				i <= SRNIC_MAX_PORT_PAIRS ? 0 : -E2BIG);
+	}
+	KUNIT_EXPECT_EQ(test, map.num, SRNIC_MAX_PORT_PAIRS);
+}
+
+static u16 exchanged(struct srnic_port_map *map, u16 port)
+{
+	struct sockaddr_storage addr = { };
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&addr;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&addr;
+	u16 by_v4;
+
+	v4->sin_family = AF_INET;
+	v4->sin_port = htons(port);
+	srnic_ports_exchange(map, &addr);
+	by_v4 = ntohs(v4->sin_port);
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons(port);
+	srnic_ports_exchange(map, &addr);
+	return ntohs(v6->sin6_port) == by_v4 ? by_v4 : 0;
+}
+
+static void mapped_ports_change_places(struct kunit *test)
+{
+	struct srnic_port_map map;
+
+	srnic_ports_init(&map);
+	KUNIT_EXPECT_EQ(test, exchanged(&map, 3260), 3260);
+	KUNIT_ASSERT_EQ(test, srnic_ports_parse(&map, "3260:13260 445:10445"), 0);
+	KUNIT_EXPECT_EQ(test, exchanged(&map, 3260), 13260);
+	KUNIT_EXPECT_EQ(test, exchanged(&map, 13260), 3260);
+	KUNIT_EXPECT_EQ(test, exchanged(&map, 10445), 445);
+	KUNIT_EXPECT_EQ(test, exchanged(&map, 446), 446);
+}
+
 static void a_wildcard_of_another_namespace_opens_nothing(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -334,6 +416,9 @@ static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_port_is_listened_on_once),
 	KUNIT_CASE(a_port_that_others_listen_on_is_refused),
+	KUNIT_CASE(a_port_map_is_pairs_of_ports),
+	KUNIT_CASE(a_port_map_has_sixteen_pairs),
+	KUNIT_CASE(mapped_ports_change_places),
 	KUNIT_CASE(a_wildcard_of_another_namespace_opens_nothing),
 	KUNIT_CASE(silent_peers_do_not_use_up_the_backlog),
 	KUNIT_CASE(of_too_many_silent_peers_the_oldest_gives_way),

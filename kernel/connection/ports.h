@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Port maps: which TCP ports carry a device's RDMA ports.
+ */
+#ifndef SRNIC_PORTS_H
+#define SRNIC_PORTS_H
+
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#define SRNIC_MAX_PORT_PAIRS	16
+
+/**
+ * struct srnic_port_pair - two ports that change places
+ * @rdma: TCP port @tcp carries this RDMA port
+ * @tcp: TCP port @rdma carries this RDMA port
+ */
+struct srnic_port_pair {
+	u16 rdma, tcp;
+};
+
+/**
+ * struct srnic_port_map - all pairs; a port is in one at most
+ * @lock: protects the others. Innermost, from process context
+ * @pairs: the pairs, as they were written
+ * @num: of them
+ */
+struct srnic_port_map {
+	spinlock_t lock;
+	struct srnic_port_pair pairs[SRNIC_MAX_PORT_PAIRS];
+	u32 num;
+};
+
+/* The pairs of the module's parameter port_map; by default each port is carried by its own. */
+void srnic_ports_init(struct srnic_port_map *map);
+/*
+ * An address of RDMA becomes that of TCP, or the other way round: it is the same, because ports
+ * change places.
+ */
+void srnic_ports_exchange(struct srnic_port_map *map, struct sockaddr_storage *addr);
+/*
+ * Takes new pairs from text, "RDMA:TCP" each, apart by blanks; none is allowed. 0; -EINVAL: a word
+ * is no pair of two ports; -EEXIST: a port is there twice; -E2BIG. After an error the map is as it
+ * was.
+ */
+int srnic_ports_parse(struct srnic_port_map *map, const char *text);
+/* The pairs as such text, with a newline, into a page. Returns its length. */
+int srnic_ports_print(struct srnic_port_map *map, char *page);
+
+#endif
