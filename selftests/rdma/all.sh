@@ -1,22 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Runs every test of this folder (or those named), one after the other, and prints a summary. rdmatcp:TEST runs TEST
-# with the framing of RDMA/TCP, in small: what a message means is the same code.
+# Runs every test of this folder (or those named), one after the other, and prints a summary. A name is a test, a group of
+# them (programs, consumers, modes), or MODE:TEST, which runs TEST with other settings of the devices, in small: what a
+# message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare, without CRCs; large, without CRCs and
+# with FPDUs larger than TCP segments.
 cd "$(dirname "$0")" || exit
 status=0
-in_small() { FRAMING=rdmatcp LINKS="good lossy" REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILES="1 1000003 8388608" MIB=16 "$@"; }
-ALL="rping.sh perftest.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh examples.sh markers.sh lifecycle.sh local.sh semantics.sh
-	consumer.sh nfs.sh startup.sh hostile.sh netem.sh gone.sh faults.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh
-	rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh siw.sh kunit.sh"
-for test in "${@:-$ALL}"; do
-	for name in $test; do
-		echo "# $name"
-		began=$SECONDS
+in_small() { LINKS="good lossy" REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILES="1 1000003 8388608" MIB=16 "$@"; }
+programs="rping.sh perftest.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh examples.sh markers.sh lifecycle.sh local.sh
+	semantics.sh ports.sh startup.sh hostile.sh netem.sh gone.sh faults.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh siw.sh
+	kunit.sh"
+consumers="consumer.sh crowd.sh nfs.sh iser.sh nvme.sh"
+modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
+	bare:rcopy.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh"
+
+members() { # NAME...
+	local name
+	for name; do
 		case $name in
-		rdmatcp:*) in_small ./"${name#*:}" || status=1 ;;
-		*) ./"$name" || status=1 ;;
+		programs) echo "$programs" ;;
+		consumers) echo "$consumers" ;;
+		modes) echo "$modes" ;;
+		*) echo "$name" ;;
 		esac
-		echo "# $name took $((SECONDS - began)) s"
 	done
+}
+
+[ $# -gt 0 ] || set -- programs consumers modes
+for name in $(members "$@"); do
+	echo "# $name"
+	began=$SECONDS
+	case $name in
+	rdmatcp:*) FRAMING=rdmatcp in_small ./"${name#*:}" || status=1 ;;
+	bare:*) SETTINGS=mpa_crc=0 in_small ./"${name#*:}" || status=1 ;;
+	large:*) SETTINGS="mpa_crc=0 mpa_large_fpdus=1" in_small ./"${name#*:}" || status=1 ;;
+	*) ./"$name" || status=1 ;;
+	esac
+	echo "# $name took $((SECONDS - began)) s"
 done
 exit $status

@@ -26,6 +26,17 @@ framing_up() {
 	[ ! -e $default ] || echo "${FRAMING:-mpa}" >$default
 }
 
+# SETTINGS: "ATTRIBUTE=VALUE..." of each new device, likewise.
+settings_up() { # NUMBER...
+	local n setting file
+	for n; do
+		for setting in ${SETTINGS:-}; do
+			file=/sys/class/infiniband/srnic$n/${setting%=*}
+			echo "${setting#*=}" >"$file" && [ "$(cat "$file")" = "${setting#*=}" ] || return
+		done
+	done
+}
+
 hosts_up() { framing_up && ip netns add sr0 && ip netns add sr1 && cable_up; }
 
 cable_up() {
@@ -45,7 +56,7 @@ reach() { ip netns exec "$1" ping -q -c 1 -w 10 "$2" >/dev/null; }
 
 devices_up() {
 	modprobe -a ib_uverbs rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
-		ns1 rdma link add srnic1 type srnic netdev veth1
+		ns1 rdma link add srnic1 type srnic netdev veth1 && settings_up 0 1
 }
 
 # set_devices ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1, and checks it.
@@ -62,7 +73,7 @@ set_devices() {
 host_device_up() { # TYPE
 	ip -n sr0 link add dummy0 type dummy && ip -n sr0 addr add $HOST0/24 dev dummy0 &&
 		ip -n sr0 addr add $HOST60/64 dev dummy0 nodad && ip -n sr0 link set dummy0 up &&
-		ns0 rdma link add srnic2 type "$1" netdev dummy0
+		ns0 rdma link add srnic2 type "$1" netdev dummy0 && settings_up 2
 }
 
 everything_down() {

@@ -12,7 +12,7 @@ LINKS=${LINKS:-good slow lossy}
 typed_devices_up() {
 	modprobe rdma_ucm && modprobe "$TYPE" && ns0 rdma link add srnic0 type "$TYPE" netdev veth0 &&
 		ns1 rdma link add srnic1 type "$TYPE" netdev veth1 &&
-		host_device_up "$TYPE" && modprobe sch_netem && modprobe sch_tbf
+		settings_up 0 1 && host_device_up "$TYPE" && modprobe sch_netem && modprobe sch_tbf
 }
 
 SHAPED=(sr0:lo sr0:veth0 sr1:veth1)

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# NVMe over RDMA: the kernel's target (nvmet-rdma) and host (nvme-rdma, nvme-cli), unmodified. Both know only the first
+# network namespace, so both ends are on one device there:
+#
+#   host: nvme-rdma ── srnic0 on nvme0, 10.93.0.1, fd93::1 ── nvmet: port 4420 of both addresses, a file as namespace
+#
+# MIB: of the namespace, at least 16. LIMIT: seconds for each step.
+BLOCK=4096
+cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh
+
+PORT=4420
+ADDRESS=10.93.0.1 ADDRESS6=fd93::1
+NQN=nqn.2014-08.org.nvmexpress:srnic
+TARGET=/sys/kernel/config/nvmet
+SUBSYSTEM=$TARGET/subsystems/$NQN
+
+# ---- the target ----
+
+target_up() {
+	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || return
+	truncate -s "${MIB}M" "$LOGS/disk" && mkdir -p "$SUBSYSTEM/namespaces/1" &&
+		echo 1 >"$SUBSYSTEM/attr_allow_any_host" && echo "$LOGS/disk" >"$SUBSYSTEM/namespaces/1/device_path" &&
+		echo 1 >"$SUBSYSTEM/namespaces/1/enable"
+}
+
+port_up() { # NUMBER FAMILY ADDRESS
+	mkdir "$TARGET/ports/$1" && echo rdma >"$TARGET/ports/$1/addr_trtype" && echo "$2" >"$TARGET/ports/$1/addr_adrfam" &&
+		echo "$3" >"$TARGET/ports/$1/addr_traddr" && echo $PORT >"$TARGET/ports/$1/addr_trsvcid" && serve "$1"
+}
+
+serve() { ln -s "$SUBSYSTEM" "$TARGET/ports/$1/subsystems/"; }
+
+target_down() {
+	local n
+	for n in 1 2; do
+		rm "$TARGET/ports/$n/subsystems/$NQN" && rmdir "$TARGET/ports/$n" || return
+	done
+	echo 0 >"$SUBSYSTEM/namespaces/1/enable"
+	rmdir "$SUBSYSTEM/namespaces/1" "$SUBSYSTEM"
+}
+
+# ---- the host ----
+
+discovered() { timeout "$LIMIT" nvme discover -t rdma -a "$1" -s $PORT | grep $NQN; }
+
+connected() { # ADDRESS NVME-CONNECT'S-OPTION...
+	timeout "$LIMIT" nvme connect -t rdma -a "$1" -s $PORT -n $NQN -l 60 -c 1 "${@:2}" && within 100 disk
+}
+
+# The only controller of our subsystem, and its block device.
+disk() {
+	local file
+	file=$(grep -lx $NQN /sys/class/nvme/nvme*/subsysnqn) && CONTROLLER=$(basename "$(dirname "$file")") || return
+	DISK=$(ls -d "/sys/class/nvme/$CONTROLLER/nvme"*n1 2>/dev/null) && DISK=/dev/$(basename "$DISK") || return
+	DISK=${DISK/c[0-9]*n/n}
+	[ -b "$DISK" ]
+}
+
+disconnected() { timeout "$LIMIT" nvme disconnect -n $NQN && ! grep -lx $NQN /sys/class/nvme/nvme*/subsysnqn; }
+
+queue_for_each_processor() { [ "$(cat "/sys/class/nvme/$CONTROLLER/queue_count")" = $(($(nproc) + 1)) ]; }
+
+# ---- what is lost in mid-I/O comes back ----
+
+reset_twice() {
+	local n
+	for n in 1 2; do
+		echo 1 >"/sys/class/nvme/$CONTROLLER/reset_controller" && sleep 1 || return
+	done
+}
+target_away() { rm "$TARGET/ports/$1/subsystems/$NQN" && sleep 3 && serve "$1"; }
+each_family() { # NUMBER ADDRESS
+	check "NVMe, $2: the subsystem is discovered" discovered "$2" || return
+	check "NVMe, $2: connect" connected "$2" || return
+	check "NVMe, $2: a queue for each processor, and the administrator's" queue_for_each_processor
+	check "NVMe, $2: fio verifies what it writes" verified_over_rdma
+	check "NVMe, $2: the controller is reset in mid-I/O" in_mid_io reset_twice
+	check "NVMe, $2: the target is lost in mid-I/O" in_mid_io target_away "$1"
+	check "NVMe, $2: the link is lost in mid-I/O" in_mid_io link_away nvme0 $ADDRESS6
+	check "NVMe, $2: disconnect" disconnected
+}
+
+if ! modprobe -aq nvme_rdma nvmet_rdma || ! type nvme fio >/dev/null 2>&1; then
+	echo "1..0 # SKIP no NVMe over RDMA here, kernel or programs (nvme-cli, fio)"
+	exit 0
+fi
+modprobe -a ib_uverbs srnic && disk_device_up nvme0 $ADDRESS $ADDRESS6 || { echo "Bail out! no device"; exit 1; }
+OBJECTS=$(objects)
+check "a subsystem" target_up
+check "a port, IPv4" port_up 1 ipv4 $ADDRESS
+check "a port, IPv6" port_up 2 ipv6 $ADDRESS6
+each_family 1 $ADDRESS
+each_family 2 $ADDRESS6
+check "the target goes" target_down
+check "nothing is left behind" settled "$OBJECTS"
+rdma link delete srnic0
+ip link del nvme0
+finish

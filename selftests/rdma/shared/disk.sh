@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Block devices over RDMA: what fio writes to $DISK it must read again, also if something is lost meanwhile. Sourced by the
+# tests of kernel consumers, after lib.sh. Both ends are on srnic0.
+#
+# MIB: of the disk. BLOCK: octets of its blocks. LIMIT: seconds for each step.
+# shellcheck shell=bash
+
+MIB=${MIB:-64}
+BLOCK=${BLOCK:-512}
+LIMIT=${LIMIT:-120}
+
+# A device of the first network namespace, on an interface of its own.
+disk_device_up() { # NETDEV ADDRESS ADDRESS6
+	ip link add "$1" type dummy && ip addr add "$2/24" dev "$1" && ip addr add "$3/64" dev "$1" nodad &&
+		ip link set "$1" up && rdma link add srnic0 type srnic netdev "$1"
+}
+
+verified() { # fio's options
+	timeout "$LIMIT" fio --name=verify --filename="$DISK" --direct=1 --ioengine=libaio --iodepth=16 --rw=randwrite \
+		--bsrange="$BLOCK-512k" --blockalign="$BLOCK" --size=$((MIB / 2))M --verify=crc32c --verify_fatal=1 "$@"
+}
+
+# All of what fio has written and read crossed the device.
+verified_over_rdma() {
+	local before now
+	before=$(counter srnic0 rx_octets)
+	verified || return
+	now=$(counter srnic0 rx_octets)
+	[ $((now - before)) -ge $((MIB << 20)) ] || { echo "only $((now - before)) octets"; return 1; }
+}
+
+# fio goes on while something is lost, and comes back.
+in_mid_io() { # COMMAND...
+	local fio status=0
+	verified --time_based --runtime=8 >"$LOGS/fio" 2>&1 &
+	fio=$!
+	sleep 3
+	kill -0 $fio || { cat "$LOGS/fio"; return 1; }
+	"$@" || status=1
+	wait $fio || { cat "$LOGS/fio"; status=1; }
+	return $status
+}
+
+link_away() { # NETDEV ADDRESS6, which goes with the link
+	ip link set "$1" down && sleep 3 && ip link set "$1" up && ip addr replace "$2/64" dev "$1" nodad
+}
+
+# Not the CQs, which the RDMA core keeps for the next consumer until the device goes.
+objects() { resources | sed 's/ cq [0-9]*//'; }
