@@ -4,7 +4,7 @@
 # for an operation. selftests/bench makes tables of them.
 #
 # Environments: lo, both ends on one interface of one host; veth, between namespaces with an MTU of 1500. Each driver has
-# an interface or a cable of its own; TCP has srnic's. rxe works in the first namespace only, where it is connected by
+# an interface or a cable of its own, and srnic and siw share one; TCP has srnic's. rxe works in the first namespace only, where it is connected by
 # hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default none.
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
@@ -13,7 +13,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
-PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp siw rxe tcp tcp-zerocopy}
+PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 ONLY=${ONLY:-}
 SCALE=${SCALE:-1}
@@ -32,8 +32,8 @@ cases() {
 		send-4K send 20000 depth=64 size=4096
 		send-64 send 40000 depth=64 size=64
 		send-64-list send 100000 depth=64 size=64 list=16
-		send-64-16-QPs send 40000 pairs=16 depth=16 size=64
-		send-64-256-QPs send 40960 pairs=256 depth=16 size=64
+		send-64-16-QPs send 102400 pairs=16 depth=16 size=64
+		send-64-256-QPs send 102400 pairs=256 depth=16 size=64
 		read-1M read 300 depth=4 size=1048576
 		read-64K read 3000 depth=16 size=65536
 		read-4K read 10000 depth=16 size=4096
@@ -42,17 +42,15 @@ cases() {
 		fetch-add-1 fetch-add 10000 depth=1
 		fetch-add-16 fetch-add 40000 depth=16 list=0
 		ping-pong-64 ping-pong 20000 size=64
-		ping-pong-64-poll ping-pong 20000 size=64 poll=1
-		send-64-poll send 40000 depth=64 size=64 poll=1
 		connect connect 200
 	END
 }
 
-# Has this peer this operation? Who polls keeps a processor, and both ends poll.
+# Has this peer this operation? None polls: who polls keeps a processor, and user-mode Linux has one; an emulator that
+# counts instructions gives its processors turns, so that each poll costs the other end's turn.
 has() { # PEER NAME
 	case $1:$2 in
-	*poll) [ "$(nproc)" -gt 1 ] && [[ $1 != tcp* ]] ;;
-	siw:write-imm* | siw:fetch-add* | srnic-rdmatcp:fetch-add*) return 1 ;;
+	*siw*:write-imm* | *siw*:fetch-add* | *-to-*:*connect | *-to-*:*QPs | srnic-rdmatcp:fetch-add*) return 1 ;;
 	rxe:connect | rxe:*QPs) return 1 ;;
 	tcp*:*list | tcp*:write-imm*) return 1 ;;
 	tcp:write* | tcp:ping-pong* | tcp:connect | tcp-zerocopy:write-64K | tcp-zerocopy:write-1M) ;;
@@ -62,18 +60,24 @@ has() { # PEER NAME
 
 built_or_skip "$RATE"
 
-# A cable between the namespaces for another driver, as lib.sh's is for srnic.
-second_cable() {
-	ip link add veth2 netns sr0 type veth peer name veth3 netns sr1 && ip -n sr0 addr add 10.97.0.1/24 dev veth2 &&
-		ip -n sr1 addr add 10.97.0.2/24 dev veth3 && ip -n sr0 link set veth2 up && ip -n sr1 link set veth3 up &&
-		reach sr0 10.97.0.2
+# A cable between the namespaces for other drivers, as lib.sh's is for srnic: vethN and vethN+1, NET.1 and NET.2.
+another_cable() { # N NET
+	local a=veth$1 b=veth$(($1 + 1))
+	ip link add $a netns sr0 type veth peer name $b netns sr1 && ip -n sr0 addr add $2.1/24 dev $a &&
+		ip -n sr1 addr add $2.2/24 dev $b && ip -n sr0 link set $a up && ip -n sr1 link set $b up &&
+		reach sr0 $2.2
 }
 
 siw_up() {
-	modprobe siw && second_cable && ns0 rdma link add siw0 type siw netdev veth2 &&
+	modprobe siw && another_cable 2 10.97.0 && ns0 rdma link add siw0 type siw netdev veth2 &&
 		ns1 rdma link add siw1 type siw netdev veth3 && ip -n sr0 link add dummy1 type dummy &&
 		ip -n sr0 addr add 10.96.0.1/24 dev dummy1 && ip -n sr0 link set dummy1 up &&
 		ns0 rdma link add siw2 type siw netdev dummy1
+}
+
+mixed_up() {
+	another_cable 4 10.95.0 && ns0 rdma link add srnic3 type srnic netdev veth4 &&
+		ns1 rdma link add siw3 type siw netdev veth5
 }
 
 rxe_up() {
@@ -84,6 +88,11 @@ rxe_up() {
 
 # How rate is told the ends; nothing where there are none.
 ends() { # ENVIRONMENT PEER
+	case $1:$2 in
+	veth:srnic-to-siw) echo cm sr0:10.95.0.1 sr1:10.95.0.2 && return ;;
+	veth:siw-to-srnic) echo cm sr1:10.95.0.2 sr0:10.95.0.1 && return ;;
+	*-to-*) return ;;
+	esac
 	case $1:${2%%-*} in
 	lo:srnic) echo cm sr0:$HOST0 sr0:$HOST0 ;;
 	lo:siw) echo cm sr0:10.96.0.1 sr0:10.96.0.1 ;;
@@ -103,7 +112,7 @@ talk() { # PEER
 	srnic-large) large=1 ;;
 	srnic-rdmatcp) framing=rdmatcp ;;
 	esac
-	for n in 0 1 2; do
+	for n in 0 1 2 3; do
 		echo $crc >/sys/class/infiniband/srnic$n/mpa_crc
 		echo $large >/sys/class/infiniband/srnic$n/mpa_large_fpdus
 		echo $framing >/sys/class/infiniband/srnic$n/framing
@@ -135,7 +144,7 @@ round() {
 }
 
 ulimit -n 16384
-hosts_up && devices_up && host_device_up srnic && siw_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
+hosts_up && devices_up && host_device_up srnic && siw_up && mixed_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
 # The whole file at once: who waits for it finds all of it.
 [ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }
 for ((run = 0; run < ROUNDS; run++)); do
