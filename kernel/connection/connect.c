@@ -57,20 +57,21 @@ static void scope(struct sockaddr_storage *addr, const struct net_device *netdev
  */
 static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
 {
+	struct sockaddr_storage *here = &ep->startup->here, *there = &ep->startup->there;
 	int ret = srnic_sock_create(ep->net, id->m_remote_addr.ss_family, &ep->sock);
 
 	if (ret)
 		return ret;
 	if (id->tos_set)
 		srnic_sock_set_tos(ep->sock, id->tos);
-	ep->local = id->m_local_addr;
-	ep->remote = id->m_remote_addr;
-	srnic_ports_exchange(&ep->dev->connections.ports, &ep->local);
-	srnic_ports_exchange(&ep->dev->connections.ports, &ep->remote);
-	scope(&ep->local, ep->dev->netdev);
-	scope(&ep->remote, ep->dev->netdev);
+	*here = id->m_local_addr;
+	*there = id->m_remote_addr;
+	srnic_ports_exchange(&ep->dev->connections.ports, here);
+	srnic_ports_exchange(&ep->dev->connections.ports, there);
+	scope(here, ep->dev->netdev);
+	scope(there, ep->dev->netdev);
 	srnic_sock_watch(ep->sock, &ep->watch);
-	return srnic_sock_connect(ep->sock, &ep->local, &ep->remote);
+	return srnic_sock_connect(ep->sock, here, there);
 }
 
 static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id,

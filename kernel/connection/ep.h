@@ -59,11 +59,13 @@ extern const struct srnic_frame_ops srnic_mpa_ops, srnic_hello_ops;
 static_assert(CORE_MPA_HEADER + CORE_MPA_MAX_PRIVATE <= SRNIC_FRAME_MAX);
 
 /*
- * State of the startup phase: the frames in both directions, and what the ends agreed on. @ops: of
- * its framing; NULL until a responder knows it. @refusal: the consumer's private data for a Reply
- * that rejects; the consumer's memory, valid only while the Reply is laid out.
+ * State of the startup phase: the addresses of TCP, the frames in both directions, and what the
+ * ends agreed on. @here, @there: addresses of this end and the peer. @ops: of its framing; NULL
+ * until a responder knows it. @refusal: the consumer's private data for a Reply that rejects; the
+ * consumer's memory, valid only while the Reply is laid out.
  */
 struct srnic_startup {
+	struct sockaddr_storage here, there;
 	const struct srnic_frame_ops *ops;
 	struct core_startup_local local;
 	union {
@@ -125,9 +127,7 @@ struct srnic_startup {
  *	listener->startups_lock
  * @since: when it took its place, in jiffies
  * @announced_id: 0, or its number in dev->connections.announced
- * @startup: NULL once OPERATION was reached
- * @local: our address
- * @remote: the peer's
+ * @startup: NULL once OPERATION was reached, by when @place is in no list
  */
 struct srnic_ep {
 	struct kref ref;
@@ -154,7 +154,6 @@ struct srnic_ep {
 	u64 since;
 	u32 announced_id;
 	struct srnic_startup *startup;
-	struct sockaddr_storage local, remote;
 };
 
 /*

@@ -94,8 +94,8 @@ static int announce(struct srnic_ep *ep)
 	struct srnic_dev_connections *conns = &ep->dev->connections;
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.local_addr = ep->local,
-		.remote_addr = ep->remote,
+		.local_addr = ep->startup->here,
+		.remote_addr = ep->startup->there,
 	};
 	int ret;
 

@@ -122,17 +122,7 @@ static void free_listen(struct kref *ref)
 
 static __be16 port_of(const struct sockaddr_storage *addr)
 {
-	if (addr->ss_family == AF_INET6)
-		return ((const struct sockaddr_in6 *)addr)->sin6_port;
-	return ((const struct sockaddr_in *)addr)->sin_port;
-}
-
-static void set_port(struct sockaddr_storage *addr, __be16 port)
-{
-	if (addr->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)addr)->sin6_port = port;
-	else
-		((struct sockaddr_in *)addr)->sin_port = port;
+	return *srnic_port_of((struct sockaddr_storage *)addr);
 }
 
 /* The same address; ports may differ. */
@@ -269,7 +259,7 @@ static void bound_source(struct srnic_listener *listener, const struct srnic_ep 
 
 	lockdep_assert_held(&listener->startups_lock);
 	list_for_each_entry(ep, &listener->startups, place) {
-		if (!same_source(&ep->remote, &newest->remote))
+		if (!same_source(&ep->startup->there, &newest->startup->there))
 			continue;
 		num++;
 		if (!oldest)
@@ -411,7 +401,7 @@ int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event
 
 	mutex_lock(&listen->lock);
 	if (listen->open) {
-		set_port(&event->local_addr, port_of(&listen->cm_id->m_local_addr));
+		*srnic_port_of(&event->local_addr) = port_of(&listen->cm_id->m_local_addr);
 		ret = listen->cm_id->event_handler(listen->cm_id, event);
 	}
 	mutex_unlock(&listen->lock);

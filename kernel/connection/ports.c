@@ -6,8 +6,6 @@
  * only the RDMA port.
  */
 #include <linux/ctype.h>
-#include <linux/in.h>
-#include <linux/in6.h>
 #include <linux/kernel.h>
 #include <linux/moduleparam.h>
 #include <linux/string.h>
@@ -42,8 +40,7 @@ static u16 partner(const struct srnic_port_map *map, u16 port)
 
 void srnic_ports_exchange(struct srnic_port_map *map, struct sockaddr_storage *addr)
 {
-	__be16 *port = addr->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)addr)->sin6_port :
-						     &((struct sockaddr_in *)addr)->sin_port;
+	__be16 *port = srnic_port_of(addr);
 
 	spin_lock(&map->lock);
 	*port = htons(partner(map, ntohs(*port)));

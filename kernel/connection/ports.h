@@ -5,6 +5,8 @@
 #ifndef SRNIC_PORTS_H
 #define SRNIC_PORTS_H
 
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -31,6 +33,14 @@ struct srnic_port_map {
 	struct srnic_port_pair pairs[SRNIC_MAX_PORT_PAIRS];
 	u32 num;
 };
+
+/* Where an IPv4 or IPv6 address has its port. */
+static inline __be16 *srnic_port_of(struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return &((struct sockaddr_in6 *)addr)->sin6_port;
+	return &((struct sockaddr_in *)addr)->sin_port;
+}
 
 /* The pairs of the module's parameter port_map; by default each port is carried by its own. */
 void srnic_ports_init(struct srnic_port_map *map);

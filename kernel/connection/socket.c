@@ -12,6 +12,7 @@
 #include <net/tcp.h>
 
 #include "compat/sock.h"
+#include "connection/ports.h"
 #include "connection/socket.h"
 
 /*
@@ -136,14 +137,6 @@ void srnic_sock_set_tos(struct socket *sock, u8 tos)
 #endif
 }
 
-static void clear_port(struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)addr)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)addr)->sin_port = 0;
-}
-
 int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote)
 {
@@ -151,7 +144,7 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 	int ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
 
 	if (ret == -EADDRINUSE || ret == -EACCES) {
-		clear_port(&from);
+		*srnic_port_of(&from) = 0;
 		ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
 	}
 	if (ret)

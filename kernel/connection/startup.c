@@ -45,7 +45,7 @@ int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ep->sock = sock;
-	srnic_sock_names(sock, &ep->local, &ep->remote);
+	srnic_sock_names(sock, &ep->startup->here, &ep->startup->there);
 	ep->listen = listen;
 	srnic_listen_begun(listen, ep);
 	srnic_frame_local(ep, &(struct iw_cm_conn_param) {});
@@ -105,7 +105,7 @@ static enum core_conn_input look_connecting(struct srnic_ep *ep)
 	case TCP_CLOSE:
 		return broken(ep, sock_error(sk) ?: -ECONNREFUSED);
 	}
-	ret = srnic_sock_names(ep->sock, &ep->local, &ep->remote);
+	ret = srnic_sock_names(ep->sock, &ep->startup->here, &ep->startup->there);
 	return ret ? broken(ep, ret) : CORE_CONN_TCP_CONNECTED;
 }
 

@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Regions: what an STag grants (RFC 5041 7.1, RFC 5040 7.2), fast registration and invalidation
- * (RFC 5040 5.3, 8.1), and that no byte is placed after an invalidation or deregistration has
- * returned.
+ * (RFC 5040 5.3, 8.1).
  */
-#include <linux/hrtimer.h>
-#include <linux/kthread.h>
-
-#include "fixture.h"
-#include "memory/place.h"
-
-#define LENGTH	(SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET)
-#define WRITES	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE)
-#define ALL	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ)
-
-struct context {
-	struct srnic_dev *dev;
-	struct ib_pd *pd;
-	struct srnic_test_mr *mr;
-	u32 id;		/* of the PD */
-	u8 *buf;	/* LENGTH bytes */
-};
+#include "mr.h"
 
 /* What was held is dropped. */
 static enum core_region_verdict put_octets(struct context *c, bool kernel, u32 stag, u32 access,
@@ -36,8 +19,7 @@ static enum core_region_verdict put_octets(struct context *c, bool kernel, u32 s
 
 static enum core_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return put_octets(c, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
-				  len);
+	return put_octets(c, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf, len);
 }
 
 static enum core_region_verdict read_octets(struct context *c, u32 stag, u64 to, u32 len)
@@ -68,11 +50,6 @@ static enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 
 	verdict = srnic_region_verify(&held, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, len);
 	srnic_held_drop(&held);
 	return verdict;
-}
-
-static enum core_region_verdict invalidate(struct context *c, u32 stag, bool remote)
-{
-	return srnic_mr_invalidate(c->dev, c->id, stag, remote ? SRNIC_TEST_QPN : 0);
 }
 
 static u8 pattern(u32 i)
@@ -525,273 +502,6 @@ static void an_stag_of_a_region_that_is_gone_finds_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_INVALID);
 }
 
-/* ---- revocation: a timer interrupt plays the other CPU that copies, for single-CPU guests ---- */
-
-struct holder {
-	struct hrtimer timer;
-	struct srnic_mr *mr;
-	u8 *at;
-	bool done;
-};
-
-static void drop(struct srnic_mr *mr)
-{
-	if (refcount_dec_and_test(&mr->users))
-		complete(&mr->freed);
-}
-
-static enum hrtimer_restart copy_and_drop(struct hrtimer *timer)
-{
-	struct holder *holder = container_of(timer, struct holder, timer);
-
-	WRITE_ONCE(*holder->at, 0xaa);
-	WRITE_ONCE(holder->done, true);
-	drop(holder->mr);
-	return HRTIMER_NORESTART;
-}
-
-/* Holds the region now; copies and drops it after 20 ms. */
-static void hold(struct holder *holder, struct srnic_test_mr *mr)
-{
-	*holder = (struct holder) { .mr = mr->mr, .at = mr->page[1] };
-	refcount_inc(&mr->mr->users);
-	hrtimer_init_on_stack(&holder->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	holder->timer.function = copy_and_drop;
-	hrtimer_start(&holder->timer, ms_to_ktime(20), HRTIMER_MODE_REL);
-}
-
-/* The holder has dropped the region. gone: the region was freed, so do not drop it here. */
-static void expect_over(struct kunit *test, struct holder *holder, bool gone)
-{
-	bool done = READ_ONCE(holder->done);
-
-	if (hrtimer_cancel(&holder->timer) && !gone)
-		drop(holder->mr);
-	destroy_hrtimer_on_stack(&holder->timer);
-	KUNIT_EXPECT_TRUE_MSG(test, done, "it did not wait for the holder");
-}
-
-/* ---- a region that stays held from one copy to the next ---- */
-
-static enum core_region_verdict put_held(struct context *c, struct srnic_held *held, u32 stag,
-					 u64 to, u32 len)
-{
-	return srnic_region_write(held, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
-				  len);
-}
-
-/* Expectations may sleep, so they come after the drop. */
-
-static void what_is_held_serves_its_own_stag_only(struct kunit *test)
-{
-	struct context *c = test->priv;
-	struct srnic_test_mr *other = srnic_test_mr(test, c->pd);
-	u32 ours = srnic_test_reg(test, c->mr, WRITES),
-	    theirs = srnic_test_reg(test, other, WRITES), good = 0, right = 0, i;
-	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict stranger;
-	bool none;
-
-	for (i = 0; i < 3; i++) {
-		c->buf[0] = 0x10 + i;
-		good += put_held(c, &held, ours, c->mr->base->iova, 1) == CORE_REGION_OK;
-		right += held.mr == c->mr->mr;
-		c->buf[0] = 0x20 + i;
-		good += put_held(c, &held, theirs, other->base->iova, 1) == CORE_REGION_OK;
-		right += c->mr->page[0][SRNIC_TEST_OFFSET] == 0x10 + i &&
-			 other->page[0][SRNIC_TEST_OFFSET] == 0x20 + i;
-	}
-	stranger = put_held(c, &held, theirs ^ 1, other->base->iova, 1);
-	none = !held.mr;
-	srnic_held_drop(&held);
-	KUNIT_EXPECT_EQ(test, good, 6);
-	KUNIT_EXPECT_EQ(test, right, 6);
-	KUNIT_EXPECT_EQ(test, stranger, CORE_REGION_INVALID);
-	KUNIT_EXPECT_TRUE(test, none);
-}
-
-static void every_copy_checks_what_is_held(struct kunit *test)
-{
-	struct context *c = test->priv;
-	u32 stag = srnic_test_reg(test, c->mr, WRITES);
-	u64 base = c->mr->base->iova, end = base + c->mr->base->length;
-	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict good, beyond, read;
-
-	good = put_held(c, &held, stag, base, 1);
-	beyond = put_held(c, &held, stag, end, 1);
-	read = srnic_region_read(&held, c->id, false, stag, CORE_ACCESS_REMOTE_READ, base, c->buf,
-				 1);
-	srnic_held_drop(&held);
-	KUNIT_EXPECT_EQ(test, good, CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, beyond, CORE_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, read, CORE_REGION_ACCESS);
-}
-
-/* The state changes as another CPU changes it. */
-static void what_is_held_is_given_up_when_it_must_go(struct kunit *test)
-{
-	struct context *c = test->priv;
-	u32 stag = srnic_test_reg(test, c->mr, WRITES);
-	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict before, after;
-	bool by_copy, by_pause;
-
-	before = put_held(c, &held, stag, c->mr->base->iova, 1);
-	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_INVALID);
-	after = put_held(c, &held, stag, c->mr->base->iova, 1);
-	by_copy = !held.mr;
-	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_VALID);
-	put_held(c, &held, stag, c->mr->base->iova, 1);
-	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_INVALID);
-	srnic_held_pause(&held);
-	by_pause = !held.mr;
-	srnic_held_drop(&held);
-	WRITE_ONCE(c->mr->mr->state, SRNIC_MR_VALID);
-	KUNIT_EXPECT_EQ(test, before, CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, after, CORE_REGION_INVALID);
-	KUNIT_EXPECT_TRUE(test, by_copy);
-	KUNIT_EXPECT_TRUE(test, by_pause);
-}
-
-static void nothing_is_held_for_long(struct kunit *test)
-{
-	struct context *c = test->priv;
-	u32 stag = srnic_test_reg(test, c->mr, WRITES), i;
-	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict good;
-
-	good = put_held(c, &held, stag, c->mr->base->iova, 1);
-	for (i = 0; held.mr && i < 1000; i++)
-		srnic_held_pause(&held);
-	srnic_held_drop(&held);
-	KUNIT_EXPECT_EQ(test, good, CORE_REGION_OK);
-	KUNIT_EXPECT_GT(test, i, 10);
-	KUNIT_EXPECT_LT(test, i, 1000);
-}
-
-static void invalidation_returns_after_the_last_copy(struct kunit *test)
-{
-	struct context *c = test->priv;
-	u32 stag = srnic_test_reg(test, c->mr, ALL);
-	struct holder holder;
-
-	hold(&holder, c->mr);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
-	expect_over(test, &holder, false);
-}
-
-static void invalidation_by_a_peer_returns_after_the_last_copy(struct kunit *test)
-{
-	struct context *c = test->priv;
-	u32 stag = srnic_test_reg(test, c->mr, ALL);
-	struct holder holder;
-
-	hold(&holder, c->mr);
-	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
-	expect_over(test, &holder, false);
-}
-
-static void mapping_anew_returns_after_the_last_copy(struct kunit *test)
-{
-	struct context *c = test->priv;
-	struct holder holder;
-
-	srnic_test_reg(test, c->mr, ALL);
-	hold(&holder, c->mr);
-	srnic_test_map(test, c->mr, LENGTH);
-	expect_over(test, &holder, false);
-}
-
-static void deregistration_returns_after_the_last_copy(struct kunit *test)
-{
-	struct context *c = test->priv;
-	struct holder holder;
-
-	srnic_test_reg(test, c->mr, ALL);
-	hold(&holder, c->mr);
-	srnic_test_dereg(test, c->mr);
-	expect_over(test, &holder, true);
-}
-
-struct racer {
-	struct context *c;
-	u8 *octets;
-	u32 stag;
-	bool landed;
-};
-
-/* Holds the region over several writes, as a stream does. */
-static int race(void *arg)
-{
-	struct racer *racer = arg;
-	struct context *c = racer->c;
-	struct srnic_held held = { .dev = c->dev };
-	u32 i;
-
-	while (!kthread_should_stop()) {
-		for (i = 0; i < 16; i++)
-			if (srnic_region_write(&held, c->id, false, READ_ONCE(racer->stag),
-					       CORE_ACCESS_REMOTE_WRITE, c->mr->base->iova,
-					       racer->octets, LENGTH) == CORE_REGION_OK)
-				WRITE_ONCE(racer->landed, true);
-		srnic_held_drop(&held);
-		cond_resched();
-	}
-	return 0;
-}
-
-static void revoke(struct kunit *test, struct context *c, u32 stag, u32 round)
-{
-	if (round % 3 == 2)
-		srnic_test_map(test, c->mr, LENGTH);
-	else
-		KUNIT_EXPECT_EQ(test, invalidate(c, stag, round % 3), CORE_REGION_OK);
-}
-
-static void nothing_lands_after_revocation_while_a_peer_keeps_writing(struct kunit *test)
-{
-	struct context *c = test->priv;
-	struct racer racer = { .c = c, .octets = c->buf };
-	struct task_struct *task;
-	u32 round, page, damage = 0;
-
-	memset(c->buf, 0xaa, LENGTH);
-	task = kthread_run(race, &racer, "srnic-kunit");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	for (round = 0; round < 100; round++) {
-		u32 stag = srnic_test_reg(test, c->mr, ALL);
-
-		WRITE_ONCE(racer.stag, stag);
-		if (round == 0)
-			KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(racer.landed)));
-		usleep_range(100, 300);
-		revoke(test, c, stag, round);
-		for (page = 0; page < SRNIC_TEST_PAGES; page++)
-			memset(c->mr->page[page], round, PAGE_SIZE);
-		usleep_range(50, 100);
-		for (page = 0; page < SRNIC_TEST_PAGES; page++)
-			damage += !!memchr_inv(c->mr->page[page], round, PAGE_SIZE);
-	}
-	kthread_stop(task);
-	KUNIT_EXPECT_EQ(test, damage, 0);
-}
-
-static int init(struct kunit *test)
-{
-	struct context *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	test->priv = c;
-	c->buf = kunit_kzalloc(test, LENGTH, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c->buf);
-	c->dev = srnic_test_device(test);
-	c->pd = srnic_test_pd(test, c->dev);
-	c->id = to_srnic_pd(c->pd)->id;
-	c->mr = srnic_test_mr(test, c->pd);
-	return 0;
-}
-
 static struct kunit_case cases[] = {
 	KUNIT_CASE(octets_land_where_they_are_addressed_across_pages),
 	KUNIT_CASE(a_wrong_key_finds_no_region),
@@ -820,15 +530,6 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(no_stag_is_below_256_and_none_is_given_out_twice),
 	KUNIT_CASE(a_slot_used_again_gives_other_stags),
 	KUNIT_CASE(an_stag_of_a_region_that_is_gone_finds_nothing),
-	KUNIT_CASE(what_is_held_serves_its_own_stag_only),
-	KUNIT_CASE(every_copy_checks_what_is_held),
-	KUNIT_CASE(what_is_held_is_given_up_when_it_must_go),
-	KUNIT_CASE(nothing_is_held_for_long),
-	KUNIT_CASE(invalidation_returns_after_the_last_copy),
-	KUNIT_CASE(invalidation_by_a_peer_returns_after_the_last_copy),
-	KUNIT_CASE(mapping_anew_returns_after_the_last_copy),
-	KUNIT_CASE(deregistration_returns_after_the_last_copy),
-	KUNIT_CASE(nothing_lands_after_revocation_while_a_peer_keeps_writing),
 	{ }
 };
 

@@ -66,29 +66,27 @@ static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 	return mr->pieces[at >> mr->piece_shift] + offset;
 }
 
-static void copy_in(const struct srnic_mr *mr, u64 to, const u8 *src, u32 len)
+/* Which way octets go. */
+enum way { INTO_REGION, FROM_REGION };
+
+static void copy_octets(void *region, void *octets, u32 len, enum way way)
+{
+	if (way == INTO_REGION)
+		memcpy(region, octets, len);
+	else
+		memcpy(octets, region, len);
+}
+
+static void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *octets, u32 len, enum way way)
 {
 	u32 n;
 
-	for (; len; to += n, src += n, len -= n) {
+	for (; len; to += n, octets += n, len -= n) {
 		void *at;
 
 		n = len;
 		at = locate(mr, to, &n);
-		memcpy(at, src, n);
-	}
-}
-
-static void copy_out(const struct srnic_mr *mr, u64 to, u8 *dst, u32 len)
-{
-	u32 n;
-
-	for (; len; to += n, dst += n, len -= n) {
-		const void *at;
-
-		n = len;
-		at = locate(mr, to, &n);
-		memcpy(dst, at, n);
+		copy_octets(at, octets, n, way);
 	}
 }
 
@@ -146,54 +144,44 @@ static struct srnic_mr *hold_for(struct srnic_held *held, const struct request *
 	return *why == CORE_REGION_OK ? mr : NULL;
 }
 
-enum core_region_verdict srnic_region_write(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
-					    u32 access, u64 to, const void *src, u32 len)
+static enum core_region_verdict copy(struct srnic_held *held, const struct request *req, u32 stag,
+				     u64 to, u8 *octets, u32 len, enum way way)
 {
-	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
 	enum core_region_verdict verdict = CORE_REGION_OK;
 	struct srnic_mr *mr;
 	u32 n;
 
 	if (stag == SRNIC_LOCAL_DMA_LKEY) {
 		srnic_held_pause(held);
-		verdict = len ? check_local_dma(&req) : CORE_REGION_OK;
+		verdict = len ? check_local_dma(req) : CORE_REGION_OK;
 		if (verdict == CORE_REGION_OK)
-			memcpy((void *)(uintptr_t)to, src, len);
+			copy_octets((void *)(uintptr_t)to, octets, len, way);
 		return verdict;
 	}
-	for (; len; to += n, src += n, len -= n) {
+	for (; len; to += n, octets += n, len -= n) {
 		n = min_t(u32, len, HELD_MAX);
-		mr = hold_for(held, &req, stag, to, n, &verdict);
+		mr = hold_for(held, req, stag, to, n, &verdict);
 		if (!mr)
 			return verdict;
-		copy_in(mr, to, src, n);
+		copy_pieces(mr, to, octets, n, way);
 	}
 	return CORE_REGION_OK;
+}
+
+enum core_region_verdict srnic_region_write(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
+					    u32 access, u64 to, const void *src, u32 len)
+{
+	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
+
+	return copy(held, &req, stag, to, (void *)src, len, INTO_REGION);
 }
 
 enum core_region_verdict srnic_region_read(struct srnic_held *held, u32 pd, bool kernel, u32 stag,
 					   u32 access, u64 to, void *dst, u32 len)
 {
 	const struct request req = { .pd = pd, .access = access, .kernel = kernel };
-	enum core_region_verdict verdict = CORE_REGION_OK;
-	struct srnic_mr *mr;
-	u32 n;
 
-	if (stag == SRNIC_LOCAL_DMA_LKEY) {
-		srnic_held_pause(held);
-		verdict = len ? check_local_dma(&req) : CORE_REGION_OK;
-		if (verdict == CORE_REGION_OK)
-			memcpy(dst, (const void *)(uintptr_t)to, len);
-		return verdict;
-	}
-	for (; len; to += n, dst += n, len -= n) {
-		n = min_t(u32, len, HELD_MAX);
-		mr = hold_for(held, &req, stag, to, n, &verdict);
-		if (!mr)
-			return verdict;
-		copy_out(mr, to, dst, n);
-	}
-	return CORE_REGION_OK;
+	return copy(held, &req, stag, to, dst, len, FROM_REGION);
 }
 
 enum core_region_verdict srnic_region_atomic(struct srnic_held *held, u32 pd, u32 stag, u64 to,

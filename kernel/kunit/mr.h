@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * For tests of regions: a device with one region, and what its own requests and a peer's do to it.
+ */
+#ifndef SRNIC_KUNIT_MR_H
+#define SRNIC_KUNIT_MR_H
+
+#include "fixture.h"
+#include "memory/place.h"
+
+#define LENGTH	(SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET)
+#define WRITES	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE)
+#define ALL	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ)
+
+struct context {
+	struct srnic_dev *dev;
+	struct ib_pd *pd;
+	struct srnic_test_mr *mr;
+	u32 id;		/* of the PD */
+	u8 *buf;	/* LENGTH bytes */
+};
+
+static inline enum core_region_verdict invalidate(struct context *c, u32 stag, bool remote)
+{
+	return srnic_mr_invalidate(c->dev, c->id, stag, remote ? SRNIC_TEST_QPN : 0);
+}
+
+static inline int init(struct kunit *test)
+{
+	struct context *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	c->buf = kunit_kzalloc(test, LENGTH, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c->buf);
+	c->dev = srnic_test_device(test);
+	c->pd = srnic_test_pd(test, c->dev);
+	c->id = to_srnic_pd(c->pd)->id;
+	c->mr = srnic_test_mr(test, c->pd);
+	return 0;
+}
+
+#endif
