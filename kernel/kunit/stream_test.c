@@ -195,9 +195,9 @@ static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test
 
 /* ---- memory ---- */
 
-static bool keeps_pages(struct srnic_batch *batch)
+static bool has_batch(const struct stream *s)
 {
-	return READ_ONCE(batch->num_pool) || READ_ONCE(batch->frag.page);
+	return READ_ONCE(s->qp->tx.batch) != &srnic_no_batch;
 }
 
 static void a_stream_that_is_idle_keeps_no_pages(struct kunit *test)
@@ -205,15 +205,15 @@ static void a_stream_that_is_idle_keeps_no_pages(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	u8 *octets = octets_for(test);
 	struct stream s = begin(test, c->set.pd);
-	struct srnic_batch *batch = &s.qp->tx.batch;
 	int i;
 
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!has_batch(&s)));
 	for (i = 0; i < 2; i++) {
 		post(test, &s, IB_WR_SEND, octets);
 		hear(test, &s, CORE_MSG_SEND);
 		expect_completion(test, IB_WC_SEND);
-		KUNIT_EXPECT_TRUE(test, keeps_pages(batch));
-		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!keeps_pages(batch)));
+		KUNIT_EXPECT_TRUE(test, has_batch(&s));
+		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!has_batch(&s)));
 	}
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -344,6 +344,7 @@ static void the_timer_looks_if_nobody_else_does(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
 
+	s.qp->dev->patience = NSEC_PER_SEC;	/* longer than the next two lines take */
 	occupy_thread(test, &s);
 	ring(&s, true);
 	publish(test, &s, octets_for(test));
@@ -377,6 +378,11 @@ static void an_engine_whose_timer_found_requests_stands_by_less(struct kunit *te
 	srnic_test_expect_nothing_left(test, c);
 }
 
+static u32 requests(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->inbound_tail) - READ_ONCE(qp->inbound_head);
+}
+
 static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -389,20 +395,52 @@ static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
 	/* by the timer; without the thread; by the timer; three times without the thread */
 	for (i = 0; i < 6; i++) {
 		calm(&s);
+		WRITE_ONCE(s.qp->tx.standby.alone, 0);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		hear(test, &s, CORE_MSG_READ_RESPONSE);
 		KUNIT_EXPECT_EQ(test, READ_ONCE(trust->late), i == 0 || i == 2);
 		KUNIT_EXPECT_EQ(test, trust->distrust, i ? (i < 3 ? 1 : 3) : 0);
 	}
 
-	/* by the thread; so it is relied on again */
+	/* two by the thread; so it is relied on again */
 	c->set.dev->patience = U32_MAX;
+	for (i = 0; i < 2; i++)
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));
 	complete(&thread->released);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
+	say_read(test, &s, mr->base->rkey, mr->base->iova);
+	hear(test, &s, CORE_MSG_READ_RESPONSE);
+	KUNIT_EXPECT_EQ(test, trust->distrust, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_worker_answers_requests_that_come_alone(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	struct occupied *thread;
+	u32 i;
+
+	s.qp->dev->patience = U32_MAX;
+	for (i = 0; i < SRNIC_ALONE_TRY - 1; i++) {
+		if (i == SRNIC_ALONE)
+			thread = nobody_looks(test, &s);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		hear(test, &s, CORE_MSG_READ_RESPONSE);
 	}
-	KUNIT_EXPECT_EQ(test, trust->distrust, 0);
+
+	/* now the thread is tried, and another joins */
+	for (i = 0; i < 2; i++)
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(s.qp->tx.standby.asked));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(s.qp->tx.standby.alone), 0);
+	complete(&thread->released);
+	for (i = 0; i < 2; i++)
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -647,6 +685,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(the_timer_looks_if_nobody_else_does),
 	KUNIT_CASE(an_engine_whose_timer_found_requests_stands_by_less),
 	KUNIT_CASE(a_peer_is_answered_though_the_thread_is_busy),
+	KUNIT_CASE(a_worker_answers_requests_that_come_alone),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),
 	KUNIT_CASE(a_receive_into_foreign_memory_is_no_error_of_the_peers),
 	KUNIT_CASE(the_sink_of_a_read_is_no_other_streams_of_its_protection_domain),

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -14,10 +15,23 @@
 
 #define FRAG_ORDER 3
 
-void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer)
+struct srnic_batch srnic_no_batch __ro_after_init;
+
+/*
+ * The engine runs for file systems and block devices too, so no I/O from here. It retries, so no
+ * warning.
+ */
+#define GFP_ENGINE (GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT)
+
+struct srnic_batch *srnic_batch_alloc(struct mem_cgroup *payer)
 {
-	memset(batch, 0, sizeof(*batch));
-	batch->payer = payer;
+	struct mem_cgroup *former = set_active_memcg(payer);
+	struct srnic_batch *batch = kzalloc(sizeof(*batch), GFP_ENGINE);
+
+	set_active_memcg(former);
+	if (batch)
+		batch->payer = payer;
+	return batch;
 }
 
 static u32 frag_room(const struct page_frag *frag)
@@ -93,28 +107,23 @@ bool srnic_batch_trim(struct srnic_batch *batch)
 
 	batch->used = false;
 	if (used)
-		return true;
+		return false;
 	drop_room(batch);
 	empty_pool(batch);
-	return false;
+	return !batch->len;
 }
 
-/*
- * The engine runs for file systems and block devices too, so no I/O from here. It retries, so no
- * warning.
- */
 static bool frag_alloc(struct page_frag *frag)
 {
-	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT;
+	const gfp_t whole = (GFP_ENGINE & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY;
 
 	frag->offset = 0;
 	frag->size = PAGE_SIZE << FRAG_ORDER;
-	frag->page =
-		alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY, FRAG_ORDER);
+	frag->page = alloc_pages(whole, FRAG_ORDER);
 	if (frag->page)
 		return true;
 	frag->size = PAGE_SIZE;
-	frag->page = alloc_page(gfp);
+	frag->page = alloc_page(GFP_ENGINE);
 	return frag->page;
 }
 
@@ -235,10 +244,10 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 	return ret;
 }
 
-void srnic_batch_release(struct srnic_batch *batch)
+void srnic_batch_free(struct srnic_batch *batch)
 {
 	srnic_batch_truncate(batch, 0);
 	drop_room(batch);
 	empty_pool(batch);
-	srnic_batch_init(batch, batch->payer);
+	kfree(batch);
 }

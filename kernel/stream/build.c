@@ -38,14 +38,14 @@ static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct co
 
 	while (done < step->payload) {
 		u32 n = step->payload - done;
-		void *at = srnic_batch_room(&tx->batch, &n);
+		void *at = srnic_batch_room(tx->batch, &n);
 		enum core_region_verdict verdict =
 			read_payload(qp, step->response, step->offset + done, at, n);
 
 		if (verdict != CORE_REGION_OK)
 			return verdict;
 		core_tx_copied(&tx->core, at, n);
-		srnic_batch_commit(&tx->batch, n);
+		srnic_batch_commit(tx->batch, n);
 		done += n;
 	}
 	return CORE_REGION_OK;
@@ -68,16 +68,16 @@ void srnic_build_fpdu(struct srnic_qp *qp)
 {
 	enum core_region_verdict verdict = CORE_REGION_OK;
 	struct srnic_tx *tx = &qp->tx;
-	u32 keep = tx->batch.len;
+	u32 keep = tx->batch->len;
 	struct core_tx_step step;
 
 	lockdep_assert_held(&qp->tx.mutex);
 	do {
 		step = core_tx_next(&tx->core);
-		put_bytes(&tx->batch, step.bytes, step.len);
+		put_bytes(tx->batch, step.bytes, step.len);
 		verdict = put_payload(qp, &step);
 		if (unlikely(verdict != CORE_REGION_OK)) {
-			srnic_batch_truncate(&tx->batch, keep);
+			srnic_batch_truncate(tx->batch, keep);
 			core_tx_fail(&tx->core, verdict);
 			return;
 		}

@@ -44,21 +44,39 @@ enum engine_result {
 /* 0 or -ENOMEM. May sleep. */
 static int reserve(struct srnic_qp *qp, u32 len)
 {
-	queue_delayed_work(srnic_wq, &qp->tx.trim, TRIM_DELAY);
-	return srnic_batch_reserve(&qp->tx.batch, len);
+	struct srnic_tx *tx = &qp->tx;
+
+	if (tx->batch == &srnic_no_batch) {
+		struct srnic_batch *batch = srnic_batch_alloc(qp->payer);
+
+		if (!batch)
+			return -ENOMEM;
+		tx->batch = batch;
+	}
+	queue_delayed_work(srnic_wq, &tx->trim, TRIM_DELAY);
+	return srnic_batch_reserve(tx->batch, len);
+}
+
+static void free_batch(struct srnic_tx *tx)
+{
+	if (tx->batch != &srnic_no_batch)
+		srnic_batch_free(tx->batch);
+	tx->batch = &srnic_no_batch;
 }
 
 /* Waits for no engine: srnic_tx_release() waits for this, with the mutex held. */
 static void trim_work(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, tx.trim);
-	bool again = true;
+	bool done = false;
 
 	if (mutex_trylock(&qp->tx.mutex)) {
-		again = srnic_batch_trim(&qp->tx.batch);
+		done = srnic_batch_trim(qp->tx.batch);
+		if (done)
+			free_batch(&qp->tx);
 		srnic_tx_unlock(qp);
 	}
-	if (again)
+	if (!done)
 		queue_delayed_work(srnic_wq, &qp->tx.trim, TRIM_DELAY);
 }
 
@@ -76,9 +94,9 @@ static enum engine_result build_all(struct srnic_qp *qp)
 		len = core_tx_choose(&tx->core);
 		if (!len)
 			return ENGINE_IDLE;
-		if (!srnic_batch_takes(&tx->batch, len))
+		if (!srnic_batch_takes(tx->batch, len))
 			return ENGINE_MORE;
-		if (!srnic_batch_has_room(&tx->batch, len)) {
+		if (!srnic_batch_has_room(tx->batch, len)) {
 			srnic_held_drop(&tx->held);
 			if (reserve(qp, len))
 				return ENGINE_RETRY;
@@ -102,8 +120,8 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	while (tx->batch.len) {
-		int ret = srnic_batch_send(&tx->batch, qp->sock, more);
+	while (tx->batch->len) {
+		int ret = srnic_batch_send(tx->batch, qp->sock, more);
 
 		if (!ret)
 			return false;
@@ -159,8 +177,9 @@ static enum engine_result send_all(struct srnic_qp *qp)
 	do {
 		if (!send_batch(qp, false))
 			return ENGINE_IDLE;
+		srnic_standby_runs(&tx->standby);	/* 1 MiB may take longer than its timer */
 		filled = fill_batch(qp);
-		bytes += tx->batch.len;
+		bytes += tx->batch->len;
 		if (!send_batch(qp, filled == ENGINE_MORE))
 			return ENGINE_IDLE;
 		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
@@ -301,11 +320,16 @@ void srnic_tx_last_terminate(struct srnic_qp *qp)
 
 /* ---- who is the engine ---- */
 
+static void queue_now(struct srnic_tx *tx)
+{
+	mod_delayed_work(srnic_wq, &tx->work, 0);
+}
+
 static void queue_rest(struct srnic_tx *tx, enum engine_result result)
 {
 	set_bit(0, &tx->again);
 	if (result == ENGINE_MORE)
-		mod_delayed_work(srnic_wq, &tx->work, 0);
+		queue_now(tx);
 	else	/* keeps the earlier time of a kick that is queued */
 		queue_delayed_work(srnic_wq, &tx->work,
 				   result == ENGINE_RETRY ? RETRY_DELAY : WAIT_DELAY);
@@ -324,7 +348,7 @@ static void run_engine(struct srnic_qp *qp, bool doorbell)
 	while (result == ENGINE_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
 		srnic_standby_runs(&tx->standby);
 		clear_bit(0, &tx->again);
-		/* `again` and `asked` before the work; pairs with ask_again() */
+		/* `again` before the work; pairs with ask_again() */
 		smp_mb__after_atomic();
 		tx->doorbell = doorbell;
 		result = run_state(qp);
@@ -364,7 +388,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 void srnic_tx_kick(struct srnic_qp *qp)
 {
 	ask_again(&qp->tx);
-	mod_delayed_work(srnic_wq, &qp->tx.work, 0);
+	queue_now(&qp->tx);
 }
 
 /* `again` before `asked`: a true `asked` says that the engine has yet to look; then it will see. */
@@ -372,7 +396,7 @@ void srnic_tx_soon(struct srnic_qp *qp)
 {
 	ask_again(&qp->tx);
 	if (!srnic_standby_ask(qp))
-		mod_delayed_work(srnic_wq, &qp->tx.work, 0);
+		queue_now(&qp->tx);
 }
 
 void srnic_tx_unlock(struct srnic_qp *qp)
@@ -393,7 +417,7 @@ static void tx_work(struct work_struct *work)
 void srnic_tx_init(struct srnic_qp *qp)
 {
 	mutex_init(&qp->tx.mutex);
-	srnic_batch_init(&qp->tx.batch, qp->payer);
+	qp->tx.batch = &srnic_no_batch;
 	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
 	INIT_DELAYED_WORK(&qp->tx.trim, trim_work);
 	srnic_standby_init(qp);
@@ -440,12 +464,12 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->tx.mutex);
 	if (state != SRNIC_QP_RTS)
 		return state != SRNIC_QP_TERMINATING;
-	return !qp->tx.batch.len && core_tx_closed(&qp->tx.core);
+	return !qp->tx.batch->len && core_tx_closed(&qp->tx.core);
 }
 
 void srnic_tx_release(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
 	cancel_delayed_work_sync(&qp->tx.trim);
-	srnic_batch_release(&qp->tx.batch);
+	free_batch(&qp->tx);
 }

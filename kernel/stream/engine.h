@@ -10,7 +10,7 @@
 /* The request that was taken last, or may be taken next. */
 static inline const struct srnic_send_wqe *srnic_tx_wqe(const struct srnic_tx *tx)
 {
-	return (const struct srnic_send_wqe *)tx->wqe;
+	return tx->wqe;
 }
 
 static inline const struct srnic_sge *srnic_tx_sges(const struct srnic_tx *tx)

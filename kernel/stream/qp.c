@@ -218,12 +218,18 @@ static int alloc_queues(struct srnic_qp *qp)
 	ret = srnic_sq_alloc(&qp->sq, cap->max_send_wr,
 			     max_t(u32, cap->max_send_sge * sizeof(struct srnic_sge),
 				   cap->max_inline_data));
-	return ret ?: srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge);
+	if (ret)
+		return ret;
+	qp->tx.wqe = kzalloc(qp->sq.ring.slot_size, GFP_KERNEL_ACCOUNT);
+	if (!qp->tx.wqe)
+		return -ENOMEM;
+	return srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge);
 }
 
 static void free_queues(struct srnic_qp *qp)
 {
 	mem_cgroup_put(qp->payer);
+	kfree(qp->tx.wqe);
 	srnic_sq_free(&qp->sq);
 	srnic_rq_free(&qp->rq);
 	srnic_qp_free_reads(qp);

@@ -50,7 +50,7 @@ struct srnic_outbound_read {
  * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
  *	side of the send queue. Taken in process context only; the socket lock nests inside
  * @work: runs the engine if the caller may not
- * @trim: gives back the pages of @batch once they were not used for a second
+ * @trim: gives back the pages of @batch, and @batch, once they were not used for a second
  * @standby: has @work's part done by a thread that can wait (standby.h)
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
@@ -65,11 +65,11 @@ struct srnic_outbound_read {
  * @counted: FPDUs already in the device's counters
  * @term: the Terminate to send; written under state_lock, before state becomes TERMINATING
  * @term_deadline: jiffies after which an unsent Terminate is dropped
- * @batch: bytes built and not yet taken by TCP
+ * @batch: bytes built and not yet taken by TCP; &srnic_no_batch while idle
  * @core: the send scheduler's state
  * @held: a region that payload is read from; only while fill_batch() runs
  * @cursor: in the list of @wqe
- * @wqe: copy of the request that was taken last, or may be taken next
+ * @wqe: copy of the slot of the request that was taken last, or may be taken next
  */
 struct srnic_tx {
 	struct mutex mutex;
@@ -87,12 +87,12 @@ struct srnic_tx {
 	u64 counted;
 	struct core_terminate term;
 	unsigned long term_deadline;
-	struct srnic_batch batch;
+	struct srnic_batch *batch;
 
 	struct core_tx core;
 	struct srnic_held held;
 	struct srnic_sge_cursor cursor;
-	u8 wqe[SRNIC_SEND_SLOT_MAX] __aligned(8);
+	struct srnic_send_wqe *wqe;
 };
 
 /**

@@ -134,13 +134,25 @@ void srnic_standby_begin(struct srnic_qp *qp)
 	ask(qp);
 }
 
+/* The peer's newest request is among those to be answered. */
+static bool comes_alone(const struct srnic_qp *qp)
+{
+	return qp->inbound_tail - READ_ONCE(qp->inbound_head) < 2;
+}
+
+static bool others_may_join(const struct srnic_standby *standby)
+{
+	return standby->alone <= SRNIC_ALONE || standby->alone % SRNIC_ALONE_TRY == 0;
+}
+
 bool srnic_standby_ask(struct srnic_qp *qp)
 {
 	struct srnic_standby *standby = &qp->tx.standby;
 
+	standby->alone = comes_alone(qp) ? standby->alone + 1 : 0;
 	if (asked(qp))
 		return true;
-	if (!rely(&standby->answers))
+	if (!others_may_join(standby) || !rely(&standby->answers))
 		return false;
 	WRITE_ONCE(standby->asked, true);
 	ask(qp);

@@ -14,6 +14,12 @@ struct srnic_qp;
 
 /* The most occasions in a row on which the device's thread is not relied on. */
 #define SRNIC_DISTRUST_MAX	1023U
+/*
+ * After so many requests that came alone, a worker answers: it is sooner, and the thread would find
+ * no more. But every so many the thread is tried, because a worker leaves no request to be joined.
+ */
+#define SRNIC_ALONE		4U
+#define SRNIC_ALONE_TRY		16U
 
 /**
  * struct srnic_trust - does the device's thread come in time?
@@ -36,6 +42,7 @@ struct srnic_trust {
  * @asked: srnic_tx_soon() has asked it, and the engine has not run since; likewise
  * @posts: for doorbells; tx.mutex held
  * @answers: for srnic_tx_soon(); the socket's lock held
+ * @alone: requests of the peer that came last, each when all before it were answered; likewise
  */
 struct srnic_standby {
 	struct kthread_work look;
@@ -43,6 +50,7 @@ struct srnic_standby {
 	ktime_t since;
 	bool asked;
 	struct srnic_trust posts, answers;
+	u32 alone;
 };
 
 /* The device's thread. 0 or -errno; may sleep. */
@@ -65,14 +73,13 @@ void srnic_standby_begin(struct srnic_qp *qp);
  * false. The socket's lock held; srnic_tx_soon() calls this.
  */
 bool srnic_standby_ask(struct srnic_qp *qp);
-/*
- * The engine runs: what was asked for until now it will see, if a full barrier follows. tx.mutex
- * held.
- */
+/* The engine is about to look: what was asked for until now it will see. tx.mutex held. */
 static inline void srnic_standby_runs(struct srnic_standby *standby)
 {
-	if (READ_ONCE(standby->asked))
-		WRITE_ONCE(standby->asked, false);
+	if (!READ_ONCE(standby->asked))
+		return;
+	WRITE_ONCE(standby->asked, false);
+	smp_mb();	/* `asked` before the work; pairs with ask_again() */
 }
 
 /* Nobody rings or asks any more. May sleep. */
