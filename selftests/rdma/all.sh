@@ -10,7 +10,7 @@ in_small() { LINKS="good lossy" REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILES="1 100
 programs="rping.sh perftest.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh examples.sh markers.sh lifecycle.sh local.sh
 	semantics.sh ports.sh startup.sh hostile.sh netem.sh gone.sh faults.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh siw.sh
 	kunit.sh"
-consumers="consumer.sh crowd.sh nfs.sh iser.sh nvme.sh"
+consumers="consumer.sh crowd.sh nfs.sh nfsload.sh iser.sh nvme.sh"
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
 	bare:rcopy.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh"
 
@@ -18,9 +18,7 @@ members() { # NAME...
 	local name
 	for name; do
 		case $name in
-		programs) echo "$programs" ;;
-		consumers) echo "$consumers" ;;
-		modes) echo "$modes" ;;
+		programs | consumers | modes) echo "${!name}" ;;
 		*) echo "$name" ;;
 		esac
 	done

@@ -4,8 +4,9 @@
 # for an operation. selftests/bench makes tables of them.
 #
 # Environments: lo, both ends on one interface of one host; veth, between namespaces with an MTU of 1500. Each driver has
-# an interface or a cable of its own, and srnic and siw share one; TCP has srnic's. rxe works in the first namespace only, where it is connected by
-# hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default none.
+# an interface or a cable of its own, and srnic and siw share one; TCP has srnic's. rxe works in the first namespace only,
+# where it is connected by hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default
+# none.
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
 # many operations. READY: a file that gets the kernel's symbols when all devices are there.

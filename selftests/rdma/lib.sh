@@ -26,13 +26,18 @@ framing_up() {
 	[ ! -e $default ] || echo "${FRAMING:-mpa}" >$default
 }
 
+# Of srnicNUMBER, and checks it.
+set_device() { # NUMBER ATTRIBUTE VALUE
+	local file=/sys/class/infiniband/srnic$1/$2
+	echo "$3" >"$file" && [ "$(cat "$file")" = "$3" ]
+}
+
 # SETTINGS: "ATTRIBUTE=VALUE..." of each new device, likewise.
 settings_up() { # NUMBER...
-	local n setting file
+	local n setting
 	for n; do
 		for setting in ${SETTINGS:-}; do
-			file=/sys/class/infiniband/srnic$n/${setting%=*}
-			echo "${setting#*=}" >"$file" && [ "$(cat "$file")" = "${setting#*=}" ] || return
+			set_device "$n" "${setting%=*}" "${setting#*=}" || return
 		done
 	done
 }
@@ -59,14 +64,8 @@ devices_up() {
 		ns1 rdma link add srnic1 type srnic netdev veth1 && settings_up 0 1
 }
 
-# set_devices ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1, and checks it.
-set_devices() {
-	local n file
-	for n in 0 1; do
-		file=/sys/class/infiniband/srnic$n/$1
-		echo "$2" >"$file" && [ "$(cat "$file")" = "$2" ] || return
-		set -- "$1" "${@:3}"
-	done
+set_devices() { # ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1
+	set_device 0 "$1" "$2" && set_device 1 "$1" "$3"
 }
 
 # srnic2, another device in sr0: both ends are on it, so data goes through lo.
@@ -102,6 +101,16 @@ check() {
 	echo "not ok $TESTS $name"
 	tail -n 30 "$log" | sed 's/^/# /'
 	return 1
+}
+
+# check, and then a line with the test's NOTE.
+measured() {
+	local status
+	NOTE=
+	check "$@"
+	status=$?
+	[ -z "$NOTE" ] || echo "# $NOTE"
+	return $status
 }
 
 # A command, as a string for `bash -c` (with pipefail), in a namespace, for LIMIT seconds at most.

@@ -4,14 +4,12 @@
 # with cold caches, on good, slow and lossy links.
 #
 # FILES: their sizes, in bytes. VERSIONS: of the protocol. LIMIT: seconds for all files on a link.
-cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
+cd "$(dirname "$0")" && . ./lib.sh && . shared/nfs.sh && . faults/carry.sh && . semantics/links.sh
 
 FILES=${FILES:-1 4096 1000003 67108864}
 VERSIONS=${VERSIONS:-4.2 3}
 LIMIT=${LIMIT:-300}
-PORT=20049 MOUNTD_PORT=20048
-DAEMONS=()
-NFSD=/proc/fs/nfsd EXPORT=$LOGS/export MOUNT=$LOGS/mount SOURCE=$LOGS/source
+SOURCE=$LOGS/source
 
 make_files() {
 	local size
@@ -21,42 +19,6 @@ make_files() {
 	done
 }
 
-# ---- the server ----
-
-daemon() { # COMMAND...: in sr1, in the foreground of a background that ends with it
-	nsenter --net=/run/netns/sr1 "$@" >>"$LOGS/daemons" 2>&1 &
-	DAEMONS+=($!)
-}
-
-listens() { wait_listening sr1 "$1" "${DAEMONS[-1]}" && kill -0 "${DAEMONS[-1]}"; }
-
-# rpc.mountd answers the kernel's questions about exports; version 3 needs rpcbind.
-daemons_up() {
-	daemon rpcbind -f && listens 111 && daemon rpc.mountd -F -p $MOUNTD_PORT && listens $MOUNTD_PORT
-}
-
-serve_nfs() {
-	daemons_up && ns1 exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 "$IP0:$EXPORT" &&
-		ns1 mount -t nfsd nfsd $NFSD && echo 10 >$NFSD/nfsv4gracetime &&
-		echo "rdma $PORT" >$NFSD/portlist && echo 4 >$NFSD/threads && grep -q "^rdma $PORT" $NFSD/portlist
-}
-
-stop_serving_nfs() {
-	echo 0 >$NFSD/threads && umount $NFSD && ns1 exportfs -u "$IP0:$EXPORT" || return
-	kill "${DAEMONS[@]}"
-	wait "${DAEMONS[@]}"
-	cat "$LOGS/daemons"
-}
-
-# ---- the client ----
-
-mount_nfs() { # VERSION ADDRESS
-	local options=vers=$1,proto=rdma,port=$PORT path=/
-	[ "$1" != 3 ] || options+=,mountproto=tcp,mountport=$MOUNTD_PORT,nolock path=$EXPORT
-	timeout 60 nsenter --net=/run/netns/sr0 mount -t nfs -o "$options" "$2:$path" "$MOUNT" &&
-		grep "$MOUNT nfs.*proto=rdma" /proc/mounts
-}
-
 # The files' bytes crossed srnic0 in this direction at least once.
 moved() { # COUNTER-BEFORE COUNTER
 	local size octets=0 now
@@ -64,8 +26,6 @@ moved() { # COUNTER-BEFORE COUNTER
 	for size in $FILES; do octets=$((octets + size)); done
 	[ $((now - $1)) -ge $octets ] || { echo "$2 has grown by $((now - $1)) only"; return 1; }
 }
-
-uncached() { sync -f "$MOUNT" && echo 3 >/proc/sys/vm/drop_caches; }
 
 same_files() { # DIRECTORY
 	local size
@@ -104,14 +64,7 @@ files_survive() { # LINK'S-NAME
 	check "$name: they are removed" forgotten
 }
 
-if mountpoint -q $NFSD || pgrep -x 'rpc.mountd|rpcbind' >/dev/null; then
-	echo "1..0 # SKIP this machine is an NFS server itself"
-	exit 0
-fi
-if ! modprobe -aq rpcrdma nfsd nfsv4 nfsv3 || ! type rpc.mountd rpcbind >/dev/null 2>&1; then
-	echo "1..0 # SKIP no NFS over RDMA here, kernel or programs (nfs-kernel-server)"
-	exit 0
-fi
+nfs_or_skip
 hosts_up && typed_devices_up && make_files || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 check "an NFS server listens on RDMA" serve_nfs

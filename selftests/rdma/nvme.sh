@@ -69,7 +69,9 @@ reset_twice() {
 		echo 1 >"/sys/class/nvme/$CONTROLLER/reset_controller" && sleep 1 || return
 	done
 }
+
 target_away() { rm "$TARGET/ports/$1/subsystems/$NQN" && sleep 3 && serve "$1"; }
+
 each_family() { # NUMBER ADDRESS
 	check "NVMe, $2: the subsystem is discovered" discovered "$2" || return
 	check "NVMe, $2: connect" connected "$2" || return

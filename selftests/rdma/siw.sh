@@ -48,8 +48,6 @@ srnic_serves() { # PROGRAM SIZE
 	with_perftest sr0 "$1 -d srnic0 --bind_source_ip $IP0 $options" sr1 "$1 -d siw1 $options $IP0"
 }
 
-set_crc() { echo "$1" >/sys/class/infiniband/srnic0/mpa_crc && [ "$(cat /sys/class/infiniband/srnic0/mpa_crc)" = "$1" ]; }
-
 # ---- every operation, as seen by tshark ----
 
 operations() { # FILE CLIENT-NS SERVER-NS ADDRESS [HOW-IT-DIFFERS...]
@@ -112,7 +110,7 @@ refused() { is_refused sr1 sr0 "$IP1" && is_refused sr0 sr1 "$IP0"; }
 variants() {
 	local crc variant
 	for crc in 1 0; do
-		set_crc $crc
+		set_device 0 mpa_crc $crc
 		for variant in try_gso=1 mpa_crc_required=1 "mpa_crc_required=1 mpa_crc_strict=1" peer_to_peer=1 mpa_version=1; do
 			# shellcheck disable=SC2086 # two words
 			check "siw with $variant, CRC $crc, can be set" set_siw $variant
@@ -121,7 +119,7 @@ variants() {
 	done
 	set_large 1
 	for crc in 1 0; do
-		set_crc $crc
+		set_device 0 mpa_crc $crc
 		check "siw with try_gso=1, CRC $crc, can be set" set_siw try_gso=1
 		check "every operation, with large FPDUs both ways, CRC $crc" fpdus_are srnic0 -gt 16384 every_large_operation
 	done
@@ -130,7 +128,7 @@ variants() {
 	set_large 0
 	check "siw with mpa_crc_strict=1 can be set" set_siw mpa_crc_strict=1
 	check "every operation, siw that insists on no CRCs, CRC 0" every_operation
-	set_crc 1
+	set_device 0 mpa_crc 1
 	check "a siw that insists on no CRCs and an end that asks for them do not connect" refused
 	set_siw mpa_crc_strict=0
 }
@@ -142,7 +140,7 @@ fi
 built_or_skip "$OPERATIONS" "$CARRIER" "$STRANGER"
 siw_up || { echo "Bail out! no devices"; exit 1; }
 for crc in 1 0; do
-	check "mpa_crc $crc can be set" set_crc $crc
+	check "mpa_crc $crc can be set" set_device 0 mpa_crc $crc
 	for size in 64 65535; do
 		check "rping, siw serves, $size octets, IPv4, CRC $crc" rping_between sr1 sr0 "$IP1" "$COUNT" $size
 		check "rping, srnic serves, $size octets, IPv4, CRC $crc" rping_between sr0 sr1 "$IP0" "$COUNT" $size

@@ -76,15 +76,5 @@ carries() {
 	stop_serving && [ $status = 0 ] && grep -q 'rounds=[1-9]' "$LOGS/send"
 }
 
-# check, and then a line with the test's NOTE.
-measured() {
-	local status
-	NOTE=
-	check "$@"
-	status=$?
-	[ -z "$NOTE" ] || echo "# $NOTE"
-	return $status
-}
-
 # Devices and how many objects they have; a device that is created again has a new number.
 objects() { resources | cut -d ' ' -f 2- | sort; }
