@@ -127,7 +127,7 @@ struct srnic_startup {
  *	listener->startups_lock
  * @since: when it took its place, in jiffies
  * @announced_id: 0, or its number in dev->connections.announced
- * @startup: NULL once OPERATION was reached, by when @place is in no list
+ * @startup: NULL once OPERATION was reached or the ep is DEAD; before, @place has left its list
  */
 struct srnic_ep {
 	struct kref ref;

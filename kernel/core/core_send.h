@@ -22,7 +22,7 @@ struct core_tx_params {
 
 /**
  * struct core_tx - the send scheduler of one stream
- * @fpdus: FPDUs built so far; the host may read this
+ * @fpdus: FPDUs built since the host has set this to 0
  * @params: parameters of the stream
  * @mulpdu: octets of the largest ULPDU, or RDMA/TCP segment
  * @held: a responder that has not validated an FPDU yet
@@ -56,10 +56,9 @@ struct core_tx_params {
  * All but @fpdus is private to the core. One caller at a time.
  */
 struct core_tx {
-	u64 fpdus;
-
-	struct core_tx_params params;
+	u32 fpdus;
 	u32 mulpdu;
+	struct core_tx_params params;
 	u8 held;
 	u8 stopped;
 	u8 building;
@@ -75,8 +74,10 @@ struct core_tx {
 	u32 before;
 	struct core_tx_msg *turn;
 	struct core_tx_msg local, answer;
-	struct core_read_request request;
-	struct core_atomic_request atomic;
+	union {
+		struct core_read_request request;
+		struct core_atomic_request atomic;
+	};
 	struct core_asked asked;
 	union {
 		struct core_fpdu fpdu;

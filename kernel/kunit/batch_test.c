@@ -20,9 +20,10 @@ static void put(struct kunit *test, struct srnic_batch *batch, u32 len)
 
 static void an_idle_qp_gives_its_pages_back(struct kunit *test)
 {
-	struct srnic_batch *batch = srnic_batch_alloc(NULL);
+	struct srnic_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, batch);
+	srnic_batch_init(batch, NULL);
 	put(test, batch, 100);
 	KUNIT_EXPECT_GT(test, batch->num_pool, 0);
 	KUNIT_EXPECT_FALSE(test, srnic_batch_trim(batch));
@@ -40,7 +41,11 @@ static void an_idle_qp_gives_its_pages_back(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, srnic_batch_trim(batch));
 	KUNIT_EXPECT_TRUE(test, srnic_batch_trim(batch));
 	KUNIT_EXPECT_EQ(test, batch->num_pool, 0);
-	srnic_batch_free(batch);
+
+	put(test, batch, 64 * 1024);
+	srnic_batch_release(batch);
+	KUNIT_EXPECT_EQ(test, batch->num_pool, 0);
+	KUNIT_EXPECT_EQ(test, batch->len, 0);
 }
 
 static struct kunit_case cases[] = {

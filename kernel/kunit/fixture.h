@@ -103,6 +103,9 @@ void srnic_test_dereg(struct kunit *test, struct srnic_test_mr *mr);
 /* Maps its pages again, `octets` bytes in all. */
 void srnic_test_map(struct kunit *test, struct srnic_test_mr *mr, u32 octets);
 #define SRNIC_TEST_QPN	1	/* the number of the QP that registers it */
+/* Of the largest slot of a receive queue. */
+#define SRNIC_TEST_RECV_MAX                                                                        \
+	(sizeof(struct srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(struct srnic_sge))
 int srnic_test_try_reg(struct srnic_test_mr *mr, u32 pd, u32 key, u32 access);
 /* Registers it under its next key and returns the STag. */
 u32 srnic_test_reg(struct kunit *test, struct srnic_test_mr *mr, u32 access);

@@ -265,7 +265,7 @@ static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test
 	struct srnic_test_set *c = test->priv;
 	struct srnic_test_srq *srq = srnic_test_srq(test, c->pd, 4, 0);
 	struct srnic_qp *qp = srnic_test_qp(test, c->pd, c->cq, srq, IB_SIGNAL_REQ_WR);
-	u8 wqe[SRNIC_RECV_SLOT_MAX] __aligned(8);
+	u8 wqe[SRNIC_TEST_RECV_MAX] __aligned(8);
 
 	KUNIT_EXPECT_EQ(test, post_recv_to(qp, 1), -EINVAL);
 	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &(struct ib_recv_wr){.wr_id = 3}, NULL),

@@ -9,7 +9,7 @@
 
 struct context {
 	struct srnic_test_srq *srq;
-	u8 wqe[SRNIC_RECV_SLOT_MAX] __aligned(8);
+	u8 wqe[SRNIC_TEST_RECV_MAX] __aligned(8);
 };
 
 static int post(struct context *c, u64 wr_id, int num_sge)

@@ -7,6 +7,7 @@
 #include <net/sock.h>
 
 #include "stream.h"
+#include "stream/engine.h"
 
 /* ---- MSNs (RFC 5041 4.3): numbers of 32 bits, 0 follows 0xffffffff ---- */
 
@@ -277,11 +278,16 @@ static void release(void *context)
 	kthread_flush_work(&thread->work);
 }
 
-/* Nobody runs the engine unless asked to. */
+/* The engine does not run, and nobody runs it unless asked to. */
 static void calm(struct stream *s)
 {
-	cancel_delayed_work_sync(&s->qp->tx.trim);
-	flush_delayed_work(&s->qp->tx.work);
+	struct srnic_tx *tx = &s->qp->tx;
+
+	mutex_lock(&tx->mutex);
+	if (tx->batch != &srnic_no_batch)
+		cancel_delayed_work_sync(&srnic_own_batch(tx)->trim);
+	srnic_tx_unlock(s->qp);
+	flush_delayed_work(&tx->work);
 }
 
 /* Until it is released, or the test's end. */
@@ -410,6 +416,7 @@ static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
 	complete(&thread->released);
 	for (i = 0; i < 2; i++)
 		hear(test, &s, CORE_MSG_READ_RESPONSE);
+	calm(&s);
 	say_read(test, &s, mr->base->rkey, mr->base->iova);
 	hear(test, &s, CORE_MSG_READ_RESPONSE);
 	KUNIT_EXPECT_EQ(test, trust->distrust, 0);
@@ -428,11 +435,13 @@ static void a_worker_answers_requests_that_come_alone(struct kunit *test)
 	for (i = 0; i < SRNIC_ALONE_TRY - 1; i++) {
 		if (i == SRNIC_ALONE)
 			thread = nobody_looks(test, &s);
+		calm(&s);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		hear(test, &s, CORE_MSG_READ_RESPONSE);
 	}
 
 	/* now the thread is tried, and another joins */
+	calm(&s);
 	for (i = 0; i < 2; i++)
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));

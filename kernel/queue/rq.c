@@ -2,6 +2,8 @@
 /*
  * Receive queue: posting by kernel consumers, and taking, completing and flushing of receives.
  */
+#include <linux/slab.h>
+
 #include "queue/rq.h"
 #include "queue/srq.h"
 
@@ -17,6 +19,19 @@ int srnic_rq_alloc(struct srnic_rq *rq, u32 min_entries, u32 max_sge)
 void srnic_rq_free(struct srnic_rq *rq)
 {
 	srnic_ring_free(&rq->ring);
+}
+
+int srnic_receive_alloc(struct srnic_receive *receive, const struct srnic_rq *rq)
+{
+	receive->size = rq->srq ? rq->srq->ring.slot_size : rq->ring.slot_size;
+	receive->wqe = kzalloc(receive->size, GFP_KERNEL_ACCOUNT);
+	return receive->wqe ? 0 : -ENOMEM;
+}
+
+void srnic_receive_free(struct srnic_receive *receive)
+{
+	kfree(receive->wqe);
+	receive->wqe = NULL;
 }
 
 /* Slots published and not taken. rq->lock held. */
@@ -55,13 +70,12 @@ static bool ring_take(struct srnic_rq *rq, struct srnic_recv_wqe *wqe)
 
 enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room)
 {
-	struct srnic_recv_wqe *wqe = (struct srnic_recv_wqe *)receive->slot;
-	u32 slot_size = rq->srq ? rq->srq->ring.slot_size : rq->ring.slot_size;
+	struct srnic_recv_wqe *wqe = receive->wqe;
 
-	if (rq->srq ? !srnic_srq_take(rq->srq, wqe, sizeof(receive->slot)) : !ring_take(rq, wqe))
+	if (rq->srq ? !srnic_srq_take(rq->srq, wqe, receive->size) : !ring_take(rq, wqe))
 		return CORE_TAKE_EMPTY;
 	receive->active = true;
-	if (core_recv_wqe_check(wqe, slot_size, room) == CORE_WQE_OK)
+	if (core_recv_wqe_check(wqe, receive->size, room) == CORE_WQE_OK)
 		return CORE_TAKE_OK;
 	srnic_rq_fail(rq, receive, SRNIC_WC_LOC_QP_OP_ERR, 0);
 	return CORE_TAKE_BROKEN;

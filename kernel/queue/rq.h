@@ -10,9 +10,6 @@
 
 struct srnic_srq;
 
-#define SRNIC_RECV_SLOT_MAX                                                                        \
-	(sizeof(struct srnic_recv_wqe) + SRNIC_MAX_SGE * sizeof(struct srnic_sge))
-
 /**
  * struct srnic_rq - a receive queue
  * @ring: receive WQEs; the consumer (user space or kernel posts) produces. None with @srq
@@ -33,15 +30,19 @@ struct srnic_rq {
 	u32 taken;
 };
 
-/* A receive that was taken. Whoever took it completes it. */
+/*
+ * A receive that was taken. Whoever took it completes it. @wqe: a copy of its slot, of @size bytes.
+ * @active: taken, not completed yet
+ */
 struct srnic_receive {
-	bool active;	/* taken, not completed yet */
-	u8 slot[SRNIC_RECV_SLOT_MAX] __aligned(8);
+	struct srnic_recv_wqe *wqe;
+	u32 size;
+	bool active;
 };
 
 static inline const struct srnic_recv_wqe *srnic_receive_wqe(const struct srnic_receive *receive)
 {
-	return (const struct srnic_recv_wqe *)receive->slot;
+	return receive->wqe;
 }
 
 static inline const struct srnic_sge *srnic_receive_sges(const struct srnic_receive *receive)
@@ -53,6 +54,11 @@ static inline const struct srnic_sge *srnic_receive_sges(const struct srnic_rece
 int srnic_rq_alloc(struct srnic_rq *rq, u32 min_entries, u32 max_sge);
 /* May be called for a queue that was not allocated. */
 void srnic_rq_free(struct srnic_rq *rq);
+
+/* For receives that are taken from this queue. 0 or -ENOMEM; may sleep. */
+int srnic_receive_alloc(struct srnic_receive *receive, const struct srnic_rq *rq);
+/* May be called for one that was not allocated. */
+void srnic_receive_free(struct srnic_receive *receive);
 
 /* Posts a kernel consumer's requests; *bad is the first that was refused. Any context. */
 int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);

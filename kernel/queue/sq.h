@@ -8,8 +8,6 @@
 #include "queue/cq.h"
 #include "queue/ring.h"
 
-#define SRNIC_SEND_SLOT_MAX	(sizeof(struct srnic_send_wqe) + SRNIC_MAX_INLINE)
-
 /*
  * A send work request between its start and its completion. @detail: the CQE's byte_len, or
  * vendor_err with an error

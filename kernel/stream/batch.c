@@ -6,7 +6,6 @@
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -17,21 +16,10 @@
 
 struct srnic_batch srnic_no_batch __ro_after_init;
 
-/*
- * The engine runs for file systems and block devices too, so no I/O from here. It retries, so no
- * warning.
- */
-#define GFP_ENGINE (GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT)
-
-struct srnic_batch *srnic_batch_alloc(struct mem_cgroup *payer)
+void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer)
 {
-	struct mem_cgroup *former = set_active_memcg(payer);
-	struct srnic_batch *batch = kzalloc(sizeof(*batch), GFP_ENGINE);
-
-	set_active_memcg(former);
-	if (batch)
-		batch->payer = payer;
-	return batch;
+	memset(batch, 0, sizeof(*batch));
+	batch->payer = payer;
 }
 
 static u32 frag_room(const struct page_frag *frag)
@@ -115,7 +103,7 @@ bool srnic_batch_trim(struct srnic_batch *batch)
 
 static bool frag_alloc(struct page_frag *frag)
 {
-	const gfp_t whole = (GFP_ENGINE & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY;
+	const gfp_t whole = (SRNIC_BATCH_GFP & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY;
 
 	frag->offset = 0;
 	frag->size = PAGE_SIZE << FRAG_ORDER;
@@ -123,7 +111,7 @@ static bool frag_alloc(struct page_frag *frag)
 	if (frag->page)
 		return true;
 	frag->size = PAGE_SIZE;
-	frag->page = alloc_page(GFP_ENGINE);
+	frag->page = alloc_page(SRNIC_BATCH_GFP);
 	return frag->page;
 }
 
@@ -244,10 +232,10 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 	return ret;
 }
 
-void srnic_batch_free(struct srnic_batch *batch)
+void srnic_batch_release(struct srnic_batch *batch)
 {
 	srnic_batch_truncate(batch, 0);
 	drop_room(batch);
 	empty_pool(batch);
-	kfree(batch);
+	srnic_batch_init(batch, batch->payer);
 }

@@ -2,7 +2,7 @@
 /*
  * Batches: bytes of the stream that are built and not yet taken by TCP, in our own pages, which TCP
  * gets without another copy (MSG_SPLICE_PAGES). One sendmsg carries as many FPDUs as fit. All
- * functions are for the engine of one QP: tx.mutex held, process context.
+ * functions but srnic_batch_init() are for the engine of one QP: tx.mutex held, process context.
  */
 #ifndef SRNIC_BATCH_H
 #define SRNIC_BATCH_H
@@ -51,10 +51,14 @@ struct srnic_batch {
 /* What an engine has instead of a batch of its own while it is idle: empty, and never written. */
 extern struct srnic_batch srnic_no_batch;
 
-/* An empty batch, or NULL. It is charged to payer, with its pages (NULL: to the current task). */
-struct srnic_batch *srnic_batch_alloc(struct mem_cgroup *payer);
-/* Drops everything; not for srnic_no_batch. */
-void srnic_batch_free(struct srnic_batch *batch);
+/*
+ * The engine runs for file systems and block devices too, so no I/O from its allocations. It
+ * retries, so no warning.
+ */
+#define SRNIC_BATCH_GFP	(GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT)
+
+/* Initializes an empty batch. Its pages are charged to payer (NULL: to the current task). */
+void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer);
 
 /*
  * Is there room for one more FPDU of len bytes? Otherwise send the batch first. An empty batch
@@ -87,5 +91,7 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more);
  * if nothing is left, so that the batch may go, too; else call it again later.
  */
 bool srnic_batch_trim(struct srnic_batch *batch);
+/* Drops everything; the batch is then as after srnic_batch_init(). */
+void srnic_batch_release(struct srnic_batch *batch);
 
 #endif

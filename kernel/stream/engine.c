@@ -8,6 +8,8 @@
  * once, into the engine's own pages, so a request whose bytes are built no longer needs its
  * buffers; it completes when TCP has taken all its bytes (RFC 5040 5.5 rule 14, RFC 5041 5.4).
  */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <net/tcp.h>
 
 #include "device/stats.h"
@@ -41,43 +43,61 @@ enum engine_result {
 
 /* ---- batches ---- */
 
-/* 0 or -ENOMEM. May sleep. */
-static int reserve(struct srnic_qp *qp, u32 len)
+/* Drops the QP's reference as well: only who has another may use the QP then. */
+static void free_batch(struct srnic_qp *qp)
 {
-	struct srnic_tx *tx = &qp->tx;
+	struct srnic_own_batch *own = srnic_own_batch(&qp->tx);
 
-	if (tx->batch == &srnic_no_batch) {
-		struct srnic_batch *batch = srnic_batch_alloc(qp->payer);
-
-		if (!batch)
-			return -ENOMEM;
-		tx->batch = batch;
-	}
-	queue_delayed_work(srnic_wq, &tx->trim, TRIM_DELAY);
-	return srnic_batch_reserve(tx->batch, len);
-}
-
-static void free_batch(struct srnic_tx *tx)
-{
-	if (tx->batch != &srnic_no_batch)
-		srnic_batch_free(tx->batch);
-	tx->batch = &srnic_no_batch;
+	qp->tx.batch = &srnic_no_batch;
+	srnic_batch_release(&own->batch);
+	kfree(own);
+	srnic_qp_put(qp);
 }
 
 /* Waits for no engine: srnic_tx_release() waits for this, with the mutex held. */
 static void trim_work(struct work_struct *work)
 {
-	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, tx.trim);
+	struct srnic_own_batch *own = container_of(to_delayed_work(work), struct srnic_own_batch, trim);
+	struct srnic_qp *qp = own->qp;
 	bool done = false;
 
+	srnic_qp_hold(qp);
 	if (mutex_trylock(&qp->tx.mutex)) {
-		done = srnic_batch_trim(qp->tx.batch);
+		done = srnic_batch_trim(&own->batch);
 		if (done)
-			free_batch(&qp->tx);
+			free_batch(qp);
 		srnic_tx_unlock(qp);
 	}
 	if (!done)
-		queue_delayed_work(srnic_wq, &qp->tx.trim, TRIM_DELAY);
+		queue_delayed_work(srnic_wq, &own->trim, TRIM_DELAY);
+	srnic_qp_put(qp);
+}
+
+static int alloc_batch(struct srnic_qp *qp)
+{
+	struct mem_cgroup *former = set_active_memcg(qp->payer);
+	struct srnic_own_batch *own = kzalloc(sizeof(*own), SRNIC_BATCH_GFP);
+
+	set_active_memcg(former);
+	if (!own)
+		return -ENOMEM;
+	srnic_batch_init(&own->batch, qp->payer);
+	INIT_DELAYED_WORK(&own->trim, trim_work);
+	srnic_qp_hold(qp);
+	own->qp = qp;
+	qp->tx.batch = &own->batch;
+	return 0;
+}
+
+/* 0 or -ENOMEM. May sleep. */
+static int reserve(struct srnic_qp *qp, u32 len)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	if (tx->batch == &srnic_no_batch && alloc_batch(qp))
+		return -ENOMEM;
+	queue_delayed_work(srnic_wq, &srnic_own_batch(tx)->trim, TRIM_DELAY);
+	return srnic_batch_reserve(tx->batch, len);
 }
 
 /*
@@ -132,9 +152,9 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 		}
 		srnic_count(qp->dev, SRNIC_TX_OCTETS, ret);
 	}
-	if (tx->counted != tx->core.fpdus) {
-		srnic_count(qp->dev, SRNIC_TX_FPDUS, tx->core.fpdus - tx->counted);
-		tx->counted = tx->core.fpdus;
+	if (tx->core.fpdus) {
+		srnic_count(qp->dev, SRNIC_TX_FPDUS, tx->core.fpdus);
+		tx->core.fpdus = 0;
 	}
 	if (tx->completed != tx->built) {
 		srnic_sq_complete_sent(&qp->sq, tx->completed, tx->built);
@@ -177,7 +197,6 @@ static enum engine_result send_all(struct srnic_qp *qp)
 	do {
 		if (!send_batch(qp, false))
 			return ENGINE_IDLE;
-		srnic_standby_runs(&tx->standby);	/* 1 MiB may take longer than its timer */
 		filled = fill_batch(qp);
 		bytes += tx->batch->len;
 		if (!send_batch(qp, filled == ENGINE_MORE))
@@ -419,7 +438,6 @@ void srnic_tx_init(struct srnic_qp *qp)
 	mutex_init(&qp->tx.mutex);
 	qp->tx.batch = &srnic_no_batch;
 	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
-	INIT_DELAYED_WORK(&qp->tx.trim, trim_work);
 	srnic_standby_init(qp);
 	qp->tx.held.dev = qp->dev;
 	qp->rx.held.dev = qp->dev;
@@ -452,7 +470,6 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->read_stall = false;
 	tx->term_pending = false;
 	tx->last_wqe = false;
-	tx->counted = 0;
 	tx->built = qp->sq.taken;
 	tx->completed = qp->sq.taken;
 }
@@ -470,6 +487,8 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 void srnic_tx_release(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
-	cancel_delayed_work_sync(&qp->tx.trim);
-	free_batch(&qp->tx);
+	if (qp->tx.batch == &srnic_no_batch)
+		return;
+	cancel_delayed_work_sync(&srnic_own_batch(&qp->tx)->trim);
+	free_batch(qp);
 }

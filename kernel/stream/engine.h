@@ -18,6 +18,24 @@ static inline const struct srnic_sge *srnic_tx_sges(const struct srnic_tx *tx)
 	return (const struct srnic_sge *)(srnic_tx_wqe(tx) + 1);
 }
 
+/**
+ * struct srnic_own_batch - what an engine has while it is not idle
+ * @batch: srnic_tx.batch
+ * @trim: frees this when it was not used for a second
+ * @qp: referenced
+ */
+struct srnic_own_batch {
+	struct srnic_batch batch;
+	struct delayed_work trim;
+	struct srnic_qp *qp;
+};
+
+/* Not while tx->batch is &srnic_no_batch. */
+static inline struct srnic_own_batch *srnic_own_batch(const struct srnic_tx *tx)
+{
+	return container_of(tx->batch, struct srnic_own_batch, batch);
+}
+
 /* ---- requests.c: callbacks of the core ---- */
 
 /* Is there a send request that may be taken? */

@@ -223,7 +223,8 @@ static int alloc_queues(struct srnic_qp *qp)
 	qp->tx.wqe = kzalloc(qp->sq.ring.slot_size, GFP_KERNEL_ACCOUNT);
 	if (!qp->tx.wqe)
 		return -ENOMEM;
-	return srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge);
+	ret = srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge);
+	return ret ?: srnic_receive_alloc(&qp->rx.receive, &qp->rq);
 }
 
 static void free_queues(struct srnic_qp *qp)
@@ -231,6 +232,7 @@ static void free_queues(struct srnic_qp *qp)
 	mem_cgroup_put(qp->payer);
 	kfree(qp->tx.wqe);
 	srnic_sq_free(&qp->sq);
+	srnic_receive_free(&qp->rx.receive);
 	srnic_rq_free(&qp->rq);
 	srnic_qp_free_reads(qp);
 }

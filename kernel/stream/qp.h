@@ -50,7 +50,6 @@ struct srnic_outbound_read {
  * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
  *	side of the send queue. Taken in process context only; the socket lock nests inside
  * @work: runs the engine if the caller may not
- * @trim: gives back the pages of @batch, and @batch, once they were not used for a second
  * @standby: has @work's part done by a thread that can wait (standby.h)
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
@@ -62,7 +61,6 @@ struct srnic_outbound_read {
  * @built: send queue index up to which all bytes are in the batch or sent; those requests complete
  *	once the batch is empty
  * @completed: send queue index up to which requests were completed as sent
- * @counted: FPDUs already in the device's counters
  * @term: the Terminate to send; written under state_lock, before state becomes TERMINATING
  * @term_deadline: jiffies after which an unsent Terminate is dropped
  * @batch: bytes built and not yet taken by TCP; &srnic_no_batch while idle
@@ -74,7 +72,6 @@ struct srnic_outbound_read {
 struct srnic_tx {
 	struct mutex mutex;
 	struct delayed_work work;
-	struct delayed_work trim;
 	struct srnic_standby standby;
 	unsigned long again;
 	bool validated;
@@ -84,7 +81,6 @@ struct srnic_tx {
 	bool last_wqe;
 	u32 built;
 	u32 completed;
-	u64 counted;
 	struct core_terminate term;
 	unsigned long term_deadline;
 	struct srnic_batch *batch;
@@ -120,20 +116,20 @@ struct srnic_rx_half {
  * @base: the core's part; its qp_num is the index in srnic_dev.qps
  * @dev: its device
  * @pd: number of its protection domain
- * @user: user space posts and polls; else a kernel consumer
- * @users: references of the verbs object, iw_cm, the connection and lookups
+ * @users: references of the verbs object, iw_cm, the connection, the batch and lookups
  * @freed: completed when @users reaches 0; destroy_qp waits for it
  * @state: enum srnic_qp_state. Only a reset moves it back. Written under @state_lock
- * @ib_state: the state that modify_qp asked for last, for query_qp while IDLE; INIT at first
  * @state_lock: irqsave spinlock; protects @state, @owner. Innermost
  * @owner: the connection, or NULL; referenced. See struct srnic_qp_owner for its rules
  * @sock: the socket while connected; changes under tx.mutex and with the callbacks off
  * @cap: capacities granted at creation
  * @access_flags: for query_qp only: a peer's rights depend on the STag
+ * @ib_state: the state that modify_qp asked for last, for query_qp while IDLE; INIT at first
  * @ack_timeout: what the consumer told rdma_cm or modify_qp; 0: nothing. With @retry_cnt it sets
  *	the time after which a peer counts as gone (srnic_qp_watch_peer())
  * @retry_cnt: the retries that the consumer asked for; 7 by default
  * @event_raised: this connection has raised its async event
+ * @user: user space posts and polls; else a kernel consumer
  * @sq: the send queue; the holder of tx.mutex is its engine
  * @rq: the receive queue
  * @payer: memory control group of the user who created it, charged for reads and batches; or NULL
@@ -163,18 +159,18 @@ struct srnic_qp {
 	struct ib_qp base;
 	struct srnic_dev *dev;
 	u32 pd;
-	bool user;
 	refcount_t users;
 	struct completion freed;
 	spinlock_t state_lock;
 	u32 state;
-	u32 ib_state;
 	struct srnic_qp_owner *owner;
 	struct socket *sock;
 	struct ib_qp_cap cap;
 	u32 access_flags;
+	u8 ib_state;
 	u8 ack_timeout, retry_cnt;
 	bool event_raised;
+	bool user;
 
 	struct srnic_sq sq;
 	struct srnic_rq rq;
@@ -281,7 +277,9 @@ void srnic_tx_last_terminate(struct srnic_qp *qp);
 void srnic_tx_unlock(struct srnic_qp *qp);
 /* Is everything sent that srnic_qp_close() waits for? (tx.mutex held) */
 bool srnic_tx_closed(struct srnic_qp *qp);
-/* Frees the batch (tx.mutex held); no engine builds any more. Sleeps. */
+/*
+ * Frees the batch and drops its reference (tx.mutex held); no engine builds any more. Sleeps.
+ */
 void srnic_tx_release(struct srnic_qp *qp);
 
 /* ---- rx.c: the receive half ---- */

@@ -6,8 +6,9 @@
  *
  * SCHED_BATCH: a thread that wakes up does not take the processor from the process that posts. It
  * runs when that waits, or on another processor that has nothing to do. A worker of a workqueue
- * would run after each doorbell and each Read Request, and find one at a time; that is what the
- * timer uses, when something has waited for too long.
+ * would run after each doorbell and each Read Request, and find one at a time. That is what the
+ * timer uses, when something has waited for too long, and what answers a peer that asks for one
+ * thing at a time anyway.
  */
 #include <linux/sched.h>
 #include <uapi/linux/sched/types.h>
@@ -150,7 +151,8 @@ bool srnic_standby_ask(struct srnic_qp *qp)
 	struct srnic_standby *standby = &qp->tx.standby;
 
 	standby->alone = comes_alone(qp) ? standby->alone + 1 : 0;
-	if (asked(qp))
+	/* A running engine looks at `again`; 1 MiB may take it longer than the timer. */
+	if (asked(qp) || mutex_is_locked(&qp->tx.mutex))
 		return true;
 	if (!others_may_join(standby) || !rely(&standby->answers))
 		return false;

@@ -69,8 +69,9 @@ bool srnic_standby_wanted(struct srnic_qp *qp);
  */
 void srnic_standby_begin(struct srnic_qp *qp);
 /*
- * Has the device's thread run the engine before long, unless that was late the last time: then
- * false. The socket's lock held; srnic_tx_soon() calls this.
+ * Has the device's thread run the engine before long, unless one that runs will see `again`. False
+ * if a worker is better: the thread was late the last time, or the peer's requests come alone. The
+ * socket's lock held; srnic_tx_soon() calls this.
  */
 bool srnic_standby_ask(struct srnic_qp *qp);
 /* The engine is about to look: what was asked for until now it will see. tx.mutex held. */

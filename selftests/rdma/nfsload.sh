@@ -50,6 +50,11 @@ cable_away() {
 		ip -n sr1 addr replace "$IP61/64" dev veth1 nodad
 }
 
+# The client's device, 0, or the server's.
+device_away() { # NUMBER
+	rdma link delete srnic"$1" && sleep 3 && ns"$1" rdma link add srnic"$1" type srnic netdev veth"$1"
+}
+
 # ---- what does not ----
 
 killed() {
@@ -98,6 +103,8 @@ check "a file is removed while it is open" removed_while_open
 check "a tree of sources" tree_of_sources
 check "the server restarts in mid-I/O" in_mid_io server_restarts
 check "the cable is unplugged in mid-I/O" in_mid_io cable_away
+check "the client's device is removed in mid-I/O" in_mid_io device_away 0
+check "the server's device is removed in mid-I/O" in_mid_io device_away 1
 check "processes are killed in mid-I/O" killed
 check "the mount goes though it is in use" unmounted_under_load
 check "a soft mount" mount_nfs 4.2 "$IP1" ,soft,timeo=10,retrans=1
