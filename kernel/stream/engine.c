@@ -57,7 +57,8 @@ static void free_batch(struct srnic_qp *qp)
 /* Waits for no engine: srnic_tx_release() waits for this, with the mutex held. */
 static void trim_work(struct work_struct *work)
 {
-	struct srnic_own_batch *own = container_of(to_delayed_work(work), struct srnic_own_batch, trim);
+	struct srnic_own_batch *own =
+		container_of(to_delayed_work(work), struct srnic_own_batch, trim);
 	struct srnic_qp *qp = own->qp;
 	bool done = false;
 
