@@ -11,7 +11,7 @@
 #   make profile CASE=write-64K   where the time of one of its cases goes
 #   make kunit               the module with its KUnit suites, for selftests/rdma/kunit.sh
 #   make guest-tests         programs and a kernel module for tests in the guest; part of all if librdmacm-dev is
-#                            installed
+#                            installed; guest-programs and guest-modules are its halves
 #
 # KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual.
 
@@ -20,7 +20,7 @@ KVER = $(shell $(MAKE) -s -C $(KDIR) $(if $(ARCH),ARCH=$(ARCH)) kernelrelease 2>
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
-.PHONY: all module userspace kunit guest-tests install install-module install-userspace uninstall quick check soak \
+.PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace uninstall quick check soak \
 	demo bench profile clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
@@ -45,10 +45,16 @@ kunit:
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(KUNIT)/kernel $(if $(ARCH),ARCH=$(ARCH)) CONFIG_RDMA_SRNIC_KUNIT_TEST=y modules
 	cp $(KUNIT)/kernel/srnic.ko selftests/rdma/srnic-kunit.ko
 
-# For tests in a guest: programs, and the module with its KUnit suites if the kernel has KUnit.
-guest-tests: userspace $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
-	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) &&) true
+# For tests in a guest: programs, the same for all kernels; and modules, that of consumer.sh and, if the kernel has KUnit,
+# srnic with its suites.
+guest-tests: guest-programs guest-modules
+
+guest-programs: userspace
+	$(foreach dir,$(filter-out %/consumer/Makefile,$(wildcard selftests/rdma/*/Makefile)),$(MAKE) -C $(dir $(dir)) &&) true
 	$(MAKE) -C userspace/examples O=$(CURDIR)/selftests/rdma/examples/build
+
+guest-modules: $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
+	$(MAKE) -C selftests/rdma/consumer
 
 install: install-module install-userspace
 

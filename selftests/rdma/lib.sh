@@ -240,7 +240,7 @@ wait_listening() {
 	echo "nobody listens on port ${2:-} in $1"
 }
 
-resources() { rdma resource show | sed 's/curr_comm//' | grep -E 'srnic' ; }
+resources() { rdma resource show | grep srnic | cut -d ' ' -f 2-; }
 
 # built_or_skip PROGRAM...: skips the test if these were not built.
 built_or_skip() {

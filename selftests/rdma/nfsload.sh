@@ -82,8 +82,7 @@ unmounted_under_load() {
 	local fio
 	verified --time_based --runtime=60 >"$LOGS/fio" 2>&1 &
 	fio=$!
-	sleep 2
-	! umount "$MOUNT" && umount -l "$MOUNT" && kill -0 $fio && pkill -KILL -x fio
+	within 100 fio_is_at_work && ! umount "$MOUNT" && umount -l "$MOUNT" && kill -0 $fio && pkill -KILL -x fio
 	local status=$?
 	wait $fio
 	return $status

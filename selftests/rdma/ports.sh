@@ -54,7 +54,7 @@ new_device_has() { # MAP
 
 one_end_only() { ! in_ns sr0 "timeout 20 rping -c -C 1 -a $IP1 -p $PORT"; }
 
-objects() { resources | cut -d ' ' -f 2-; }
+objects() { resources; }
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Builds the project for one of the lab's kernels, inside the guest root, from a copy of the tree in the cache. The tree
-# itself is never written to, and a second build compiles only what changed.
+# Builds the project for one of the lab's kernels, inside the guest root, from copies of the tree in the cache: one for
+# the programs, which all kernels share, and one for each kernel's modules. The tree itself is never written to, and a
+# second build compiles only what changed.
 # Run as a script it builds, shows the compiler's messages and exits with make's status:
 #	build.sh [stock | uml | uml-debug | debug]
 # Sourced, project_ready is the entry.
@@ -72,14 +73,8 @@ in_build() { in_root "${KERNEL_BINDS[@]}" --bind "$BUILD" /run/build "$ROOT" "$@
 
 project_make() { in_build make -C /run/build/srnic -j"$(nproc)" "${MAKE_VARS[@]}" "$@"; }
 
-# The files for the guest, with /lib and the like in their places in a merged /usr. The module index is made here,
-# without emulation.
-stage() {
-	local new=$BUILD/stage
-	rm -rf "$new"
-	mkdir -p "$new"
-	project_make install DESTDIR=/run/build/stage || return
-	merge_usr "$new"
+programs_make() {
+	in_root --bind "$PROGRAMS" /run/build "$ROOT" make -C /run/build/srnic -j"$(nproc)" RDMA_CORE_SRC="$RDMA_CORE" "$@"
 }
 
 merge_usr() {
@@ -92,19 +87,37 @@ merge_usr() {
 	done
 }
 
-build() { project_make all guest-tests && stage; }
+build_modules() { project_make module guest-modules; }
+
+build_programs() {
+	rm -rf "$PROGRAMS/stage"
+	programs_make guest-programs && programs_make install-userspace DESTDIR=/run/build/stage
+}
+
+# The files for the guest, with /lib and the like in their places in a merged /usr.
+gather() {
+	rm -rf "$BUILD/stage"
+	project_make install-module DESTDIR=/run/build/stage && cp -a "$PROGRAMS/stage/." "$BUILD/stage/" &&
+		merge_usr "$BUILD/stage" &&
+		rsync -a --exclude=/rdma/consumer "$PROGRAMS/srnic/selftests/" "$BUILD/srnic/selftests/"
+}
 
 # Trees and roots do not share a build.
 build_key() { echo "$TREE" "${ROOT##*/}" | key; }
 build_lock() { echo "build-$1-$(build_key)"; }	# for the kernel called $1; taken with locked
 
+set_places() { # KERNEL
+	BUILD=$CACHE/build/$1-$(build_key)
+	PROGRAMS=$CACHE/build/programs-$(build_key)
+	mkdir -p "$BUILD" "$PROGRAMS"
+	touch "$BUILD" "$PROGRAMS"
+	kernel_vars "$1"
+}
+
 # Builds unless this tree was built already. Sets STAGE, the directory that make install wrote to, and SELFTESTS, the
 # built selftests. Hold the lock of that kernel's build while calling this and using the results.
 project_ready() {
-	BUILD=$CACHE/build/$1-$(build_key)
-	mkdir -p "$BUILD"
-	kernel_vars "$1"
-	touch "$BUILD"
+	set_places "$1"
 	[ -e "$TREE/Makefile" ] || die "$TREE has no Makefile, so there is nothing to build"
 	project_update "$1"
 	STAGE=$BUILD/stage
@@ -113,26 +126,36 @@ project_ready() {
 
 # The same, but always builds, to show the compiler's messages.
 project_shown() {
-	local want
-	BUILD=$CACHE/build/$1-$(build_key)
-	mkdir -p "$BUILD"
-	kernel_vars "$1"
-	want=$(tree_key)-${KERNEL_SOURCE##*/}
-	copy_tree "$BUILD/srnic"
-	rm -f "$BUILD/done"
-	build || exit
-	echo "$want" >"$BUILD/done"
+	set_places "$1"
+	rm -f "$BUILD/done" "$PROGRAMS/done"
+	project_update "$1" shown
 }
 
-# The key is computed before the copy, so a file that changes in between is built again, not missed.
-project_update() {
+shown() { shift && "$@" || exit; }
+
+# The keys are computed before the copies, so a file that changes in between is built again, not missed.
+project_update() { # KERNEL [STEP]
 	local want
 	want=$(tree_key)-${KERNEL_SOURCE##*/}
 	copy_tree "$BUILD/srnic"
 	[ "$(cat "$BUILD/done" 2>/dev/null)" != "$want" ] || return 0
 	rm -f "$BUILD/done"
-	step "building the project for $1" build
+	"${2:-step}" "building the modules for $1" build_modules
+	locked "$(build_lock programs)" add_programs "${2:-step}"
 	echo "$want" >"$BUILD/done"
+}
+
+# Under the lock of the programs, so that no other kernel's build changes them meanwhile.
+add_programs() { # STEP
+	local want
+	want=$(tree_key)
+	copy_tree "$PROGRAMS/srnic"
+	if [ "$(cat "$PROGRAMS/done" 2>/dev/null)" != "$want" ]; then
+		rm -f "$PROGRAMS/done"
+		"$1" "building the programs" build_programs
+		echo "$want" >"$PROGRAMS/done"
+	fi
+	"$1" "gathering what the guest needs" gather
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then

@@ -29,12 +29,14 @@ verified_over_rdma() {
 	[ $((now - before)) -ge $((MIB << 20)) ] || { echo "only $((now - before)) octets"; return 1; }
 }
 
+fio_is_at_work() { ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF -- "-> $DISK"; }
+
 # fio goes on while something is lost, and comes back.
 in_mid_io() { # COMMAND...
 	local fio status=0
 	verified --time_based --runtime=8 >"$LOGS/fio" 2>&1 &
 	fio=$!
-	sleep 3
+	within 100 fio_is_at_work && sleep 2
 	kill -0 $fio || { cat "$LOGS/fio"; return 1; }
 	"$@" || status=1
 	wait $fio || { cat "$LOGS/fio"; status=1; }
