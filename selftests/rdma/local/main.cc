@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // A local user's errors and attacks. After each case a new pair must work, a neighbour's transfer
 // must have continued undamaged, and the device must have no more objects than before.
-//	local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [PART-OF-THE-CASES'-NAMES]
+//	local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [PARTS-OF-THE-CASES'-NAMES]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -101,7 +101,8 @@ int run_all(const char *part)
 int main(int argc, char **argv)
 {
 	if (argc < 3 || argc > 4) {
-		fprintf(stderr, "usage: local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [PART]\n");
+		fprintf(stderr, "usage: local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME "
+				"[PARTS-OF-THE-CASES'-NAMES]\n");
 		return 2;
 	}
 	address = argv[1];

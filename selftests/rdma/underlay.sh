@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What may be below a device: VLAN, macvlan, WireGuard, bridge, bond; and what may happen to it in the middle of a transfer.
+#
+#   sr0: srnic2 on u0, 10.98.0.1 ── w0 ══ one cable, or two ══ w1 ── u1, 10.98.0.2 on srnic3 :sr1
+cd "$(dirname "$0")" && . ./lib.sh
+
+A=10.98.0.1 B=10.98.0.2 A6=fd98::1 B6=fd98::2
+PORT=7174
+
+cable() { # NAME: a cable with ends NAME0 and NAME1
+	ip link add "$1"0 netns sr0 type veth peer name "$1"1 netns sr1 && ip -n sr0 link set "$1"0 up && ip -n sr1 link set "$1"1 up
+}
+
+on_top() { # NUMBER OF-WHAT TYPE...: an interface u0 or u1 on one end of a cable
+	ip -n sr"$1" link add link "$2$1" name u"$1" type "${@:3}"
+}
+
+# ---- what is below ----
+
+vlan() { on_top "$1" w vlan id 5; }
+macvlan() { on_top "$1" w macvlan mode bridge; }
+wireguard() {
+	local other=$((1 - $1))
+	ip -n sr"$1" link add u"$1" type wireguard && ip -n sr"$1" addr add 10.97.0."$1"/31 dev w"$1" &&
+		ns"$1" wg set u"$1" listen-port 51820 private-key "$LOGS/key$1" peer "$(wg pubkey <"$LOGS/key$other")" \
+			allowed-ips 0.0.0.0/0,::/0 endpoint 10.97.0.$other:51820
+}
+bridge() { ip -n sr"$1" link add u"$1" type bridge && ip -n sr"$1" link set w"$1" master u"$1"; }
+bond() {
+	local cable
+	cable_twice && ip -n sr"$1" link add u"$1" type bond mode active-backup miimon 50 || return
+	for cable in w x; do
+		ip -n sr"$1" link set $cable"$1" down && ip -n sr"$1" link set $cable"$1" master u"$1" || return
+	done
+}
+cable_twice() { ip -n sr0 link show x0 >/dev/null 2>&1 || cable x; }
+
+# ---- devices ----
+
+end_up() { # NUMBER ADDRESS ADDRESS6 DEVICE
+	ip -n sr"$1" addr add "$2/24" dev u"$1" && ip -n sr"$1" addr add "$3/64" dev u"$1" nodad && ip -n sr"$1" link set u"$1" up &&
+		ns"$1" rdma link add "$4" type srnic netdev u"$1"
+}
+
+under_up() { # KIND
+	cable w && "$1" 0 && "$1" 1 && end_up 0 $A $A6 srnic2 && end_up 1 $B $B6 srnic3 && reach sr0 $B && reach sr0 $B6
+}
+
+under_down() {
+	rdma link delete srnic2 && rdma link delete srnic3 || return
+	ip -n sr0 link del u0 2>/dev/null
+	ip -n sr1 link del u1 2>/dev/null
+	ip -n sr0 link del w0 2>/dev/null
+	ip -n sr0 link del x0 2>/dev/null
+	! ip -n sr0 link show x0 >/dev/null 2>&1
+}
+
+pings() { rping_between sr1 sr0 $B 50 65535 && rping_between sr0 sr1 $A6 50 65535; }
+
+# Every octet arrives though something happens to what is below.
+goes_on() { # COMMAND...
+	local server client status=0 before
+	in_ns sr1 "exec rping -s -a $B -S 65535 -p $PORT" >"$LOGS/server" 2>&1 & server=$!
+	wait_listening sr1 $PORT $server || return
+	in_ns sr0 "exec rping -c -a $B -S 65535 -C 1000000 -V -p $PORT" >"$LOGS/client" 2>&1 & client=$!
+	moves_data srnic2 "$(($(counter srnic2 connects) - 1))" && "$@" || status=1
+	before=$(counter srnic2 rx_octets)
+	kill -0 $client && rises srnic2 rx_octets "$before" || { cat "$LOGS/client"; status=1; }
+	pkill -x rping
+	wait $client $server
+	return $status
+}
+
+# ---- what happens to it ----
+
+fails_over() {
+	ip -n sr0 link set w0 down && sleep 1 && ns0 cat /proc/net/bonding/u0 | grep "Currently Active Slave: x0" &&
+		ip -n sr0 link set w0 up && sleep 1 && ip -n sr0 link set x0 down && sleep 1 &&
+		ns0 cat /proc/net/bonding/u0 | grep "Currently Active Slave: w0"
+}
+
+other_mtu() { # each smaller than the segments under way, and larger
+	local mtu
+	for mtu in 1400 1300 1500; do
+		ip -n sr0 link set u0 mtu $mtu && ip -n sr1 link set u1 mtu $mtu && sleep 1 || return
+	done
+}
+
+renamed() {
+	ip -n sr0 link set u0 down && ip -n sr0 link set u0 name other && ip -n sr0 link set other up &&
+		ns0 rdma link show srnic2/1 | grep "netdev other" && ip -n sr0 link set other down &&
+		ip -n sr0 link set other name u0 && ip -n sr0 link set u0 up && ns0 rdma link show srnic2/1 | grep "netdev u0"
+}
+
+# New connections fail at once; the one that is there goes on.
+address_away() {
+	ip -n sr0 addr del $A/24 dev u0 && ! in_ns sr0 "rping -c -a $B -I $A -C 1 -p $PORT" && ip -n sr0 addr add $A/24 dev u0
+}
+
+# What has a master has no addresses of its own.
+below_a_master_is_refused() { # KIND
+	dmesg -C
+	! ns0 rdma link add srnic4 type srnic netdev w0 && dmesg | grep "cannot add srnic4 on w0: .*bridge or bond"
+}
+
+kind() { # KIND
+	check "$1: a device on it" under_up "$1" || { under_down; return; }
+	check "$1: rping" pings
+	[[ $1 != b* ]] || check "$1: a device on its port is refused" below_a_master_is_refused
+	[ "$1" != bond ] || check "$1: it fails over in mid-transfer" goes_on fails_over
+	check "$1: its MTU changes in mid-transfer" goes_on other_mtu
+	check "$1: its address goes in mid-transfer, and comes back" goes_on address_away
+	[ "$1" != vlan ] || check "$1: it gets another name in mid-transfer" goes_on renamed
+	check "$1: the devices go" under_down
+}
+
+modprobe -a ib_uverbs rdma_ucm srnic && hosts_up || { echo "Bail out! no namespaces"; exit 1; }
+(umask 077 && wg genkey >"$LOGS/key0" && wg genkey >"$LOGS/key1")
+for KIND in vlan macvlan wireguard bridge bond; do
+	case $KIND in
+	vlan) module=8021q ;;
+	bond) module=bonding ;;
+	*) module=$KIND ;;
+	esac
+	if modprobe -q $module; then
+		kind $KIND
+	else
+		echo "# no $module in this kernel"
+	fi
+done
+finish
