@@ -4,8 +4,8 @@
 # must keep data for long; and the operations themselves (semantics/main.cc).
 #
 # REUSE: rounds of each way on each link. REUSE_OCTETS: bytes of each. HUGE: bytes of the largest messages, above 2^31, or
-# 0 for none. RACES: tries of each race. LIMIT_ALL: seconds for all operations. PART: of the names of the operations to
-# try. TYPE: another driver, first part only; siw fails some of it, which shows that the test can fail.
+# 0 for none. RACES: tries of each race. LIMIT_ALL: seconds for all operations. CASES: parts of the names of the
+# operations to try, separated by "|"; default: all. TYPE: another driver, first part only; siw fails some of it, which shows that the test can fail.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
 
 PROGRAM=$PWD/semantics/build/semantics
@@ -33,18 +33,18 @@ fi
 
 # ---- operations ----
 
-# An error if PART matches no case: it may have been renamed.
+# An error if CASES match no case: it may have been renamed.
 all_were_run() { grep -qE '^(not )?ok' "$LOGS/operations" && grep '^# all cases' "$LOGS/operations"; }
 
 # Its TAP lines count as this script's. all_were_run detects a crash.
-operations() { # PART ON-WHAT
+operations() { # CASES ON-WHAT
 	LIMIT=${LIMIT_ALL:-900} in_ns sr0 "$PROGRAM sr0 $IP0 sr1 $IP1 $HUGE $RACES '$1'" | tee "$LOGS/operations"
 	TESTS=$((TESTS + $(grep -cE '^(not )?ok' "$LOGS/operations")))
 	FAILED=$((FAILED + $(grep -c '^not ok' "$LOGS/operations")))
 	check "all of them were run, $2" all_were_run
 }
 
-operations "$PART" "good links"
+operations "$CASES" "good links"
 check "links of 3 Mb/s" shaped tbf rate 3mbit burst 32kb latency 5s
 operations "a Read that was posted before a disconnect completes" "slow links"
 check "good links again" shaped

@@ -101,8 +101,7 @@ int run_all(const char *part)
 int main(int argc, char **argv)
 {
 	if (argc < 3 || argc > 4) {
-		fprintf(stderr, "usage: local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME "
-				"[PARTS-OF-THE-CASES'-NAMES]\n");
+		fprintf(stderr, "usage: local ADDRESS-OF-A-LOCAL-SRNIC-DEVICE ITS-NAME [CASES]\n");
 		return 2;
 	}
 	address = argv[1];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a program may rely on: RDMAP's operations, order and limits, seen from both ends.
-//	semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART-OF-THE-CASES'-NAMES]
+//	semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PARTS-OF-THE-CASES'-NAMES]
 // HUGE: bytes of the largest messages, above 2^31, or 0. ROUNDS: tries of each race.
 // FRAMING=rdmatcp in the environment: how the devices frame, else as MPA does.
 #include <cstdio>
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 7 || argc > 8) {
 		fprintf(stderr,
-			"usage: semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [PART]\n");
+			"usage: semantics NS ADDRESS PEER-NS PEER-ADDRESS HUGE ROUNDS [CASES]\n");
 		return 2;
 	}
 	const char *framing = getenv("FRAMING");
