@@ -410,6 +410,7 @@ static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
 
 	/* two by the thread; so it is relied on again */
 	c->set.dev->patience = U32_MAX;
+	calm(&s);
 	for (i = 0; i < 2; i++)
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));

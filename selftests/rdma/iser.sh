@@ -101,9 +101,20 @@ file_system() {
 		umount "$MOUNT"
 }
 
+map_port() { echo $PORT:$CARRIER >/sys/class/infiniband/srnic0/port_map; }
+
 # ---- what is lost in mid-I/O comes back ----
 
 target_away() { echo 0 >$TPG/enable && sleep 3 && echo 1 >$TPG/enable; }
+
+# As with hardware, a portal does not listen again by itself.
+device_away() {
+	local portal
+	rdma link delete srnic0 && sleep 1 && rdma link add srnic0 type srnic netdev iser0 && map_port || return
+	for portal in "$ADDRESS:$PORT" "[$ADDRESS6]:$PORT"; do
+		echo 0 >"$TPG/np/$portal/iser" && echo 1 >"$TPG/np/$portal/iser" || return
+	done
+}
 
 no_protection_information() {
 	dmesg -C
@@ -119,6 +130,7 @@ each_family() { # PORTAL
 	check "iSER, $1: a file system" file_system
 	check "iSER, $1: the target is lost in mid-I/O" in_mid_io target_away
 	check "iSER, $1: the link is lost in mid-I/O" in_mid_io link_away iser0 $ADDRESS6
+	check "iSER, $1: the device is removed in mid-I/O" in_mid_io device_away
 	check "iSER, $1: logout" logged_out "$1"
 }
 
@@ -134,7 +146,7 @@ modprobe -a ib_uverbs srnic && disk_device_up iser0 $ADDRESS $ADDRESS6 && disk_u
 OBJECTS=$(objects)
 check "a target" target_up
 check "its port is in use, and the log says what to do" portal_is_taken
-check "another TCP port carries RDMA port $PORT" eval "echo $PORT:$CARRIER >/sys/class/infiniband/srnic0/port_map"
+check "another TCP port carries RDMA port $PORT" map_port
 check "a portal, IPv4" portal_up "$ADDRESS:$PORT"
 check "a portal, IPv6" portal_up "[$ADDRESS6]:$PORT"
 check "an initiator" initiator_up

@@ -72,6 +72,28 @@ reset_twice() {
 
 target_away() { rm "$TARGET/ports/$1/subsystems/$NQN" && sleep 3 && serve "$1"; }
 
+# ---- what does not ----
+
+# As with hardware, the target's ports do not listen again by themselves.
+device_removed() { rdma link delete srnic0 && within 100 eval "! grep -lx $NQN /sys/class/nvme/nvme*/subsysnqn"; }
+
+device_back() {
+	local n
+	rdma link add srnic0 type srnic netdev nvme0 || return
+	for n in 1 2; do
+		rm "$TARGET/ports/$n/subsystems/$NQN" && serve $n || return
+	done
+}
+
+# nvme-rdma's register_always=N wants a key to all memory, for all peers.
+unregistered_memory_is_refused() {
+	local status
+	modprobe -r nvme_rdma && modprobe nvme_rdma register_always=N && dmesg -C || return
+	! connected $ADDRESS && dmesg | grep "srnic0: no remote key to all memory"
+	status=$?
+	modprobe -r nvme_rdma && modprobe nvme_rdma && return $status
+}
+
 each_family() { # NUMBER ADDRESS
 	check "NVMe, $2: the subsystem is discovered" discovered "$2" || return
 	check "NVMe, $2: connect" connected "$2" || return
@@ -94,6 +116,15 @@ check "a port, IPv4" port_up 1 ipv4 $ADDRESS
 check "a port, IPv6" port_up 2 ipv6 $ADDRESS6
 each_family 1 $ADDRESS
 each_family 2 $ADDRESS6
+check "NVMe: connect again" connected $ADDRESS
+check "NVMe: disconnect in mid-I/O" ends_in_mid_io disconnected
+check "NVMe: connect again" connected $ADDRESS
+check "NVMe: the device is removed in mid-I/O" ends_in_mid_io device_removed
+check "NVMe: the device comes back" device_back
+check "NVMe: connect again" connected $ADDRESS
+check "NVMe: fio verifies what it writes" verified_over_rdma
+check "NVMe: disconnect" disconnected
+check "NVMe: memory that is not registered is refused, and the log says so" unregistered_memory_is_refused
 check "the target goes" target_down
 check "nothing is left behind" settled "$OBJECTS"
 rdma link delete srnic0

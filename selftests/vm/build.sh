@@ -90,13 +90,13 @@ merge_usr() {
 build_modules() { project_make module guest-modules; }
 
 build_programs() {
-	rm -rf "$PROGRAMS/stage"
+	rm -rf "$PROGRAMS/stage" && mkdir -p "$PROGRAMS/stage"
 	programs_make guest-programs && programs_make install-userspace DESTDIR=/run/build/stage
 }
 
 # The files for the guest, with /lib and the like in their places in a merged /usr.
 gather() {
-	rm -rf "$BUILD/stage"
+	rm -rf "$BUILD/stage" && mkdir -p "$BUILD/stage"
 	project_make install-module DESTDIR=/run/build/stage && cp -a "$PROGRAMS/stage/." "$BUILD/stage/" &&
 		merge_usr "$BUILD/stage" &&
 		rsync -a --exclude=/rdma/consumer "$PROGRAMS/srnic/selftests/" "$BUILD/srnic/selftests/"

@@ -51,6 +51,12 @@ stop_serving() {
 	return $status
 }
 
+die_at_once() {
+	kill -9 "$1"
+	wait "$1" 2>/dev/null
+	return 0
+}
+
 progress() { awk '/^at/ { round = $2 } END { print round + 0 }' "$LOGS/send"; }
 
 progress_is_above() { [ "$(progress)" -gt "$1" ]; }
@@ -78,3 +84,5 @@ carries() {
 
 # Devices and how many objects they have; a device that is created again has a new number.
 objects() { resources | cut -d ' ' -f 2- | sort; }
+
+works() { carries 1 && settled "$OBJECTS"; }

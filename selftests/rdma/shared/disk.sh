@@ -43,6 +43,20 @@ in_mid_io() { # COMMAND...
 	return $status
 }
 
+# fio does not come back: it gets errors, and ends.
+ends_in_mid_io() { # COMMAND...
+	local fio status
+	verified --time_based --runtime=60 >"$LOGS/fio" 2>&1 &
+	fio=$!
+	within 100 fio_is_at_work && sleep 2
+	kill -0 $fio && "$@" || { cat "$LOGS/fio"; return 1; }
+	wait $fio
+	status=$?
+	[ $status != 0 ] && [ $status != 124 ] && return	# 124: timeout's
+	echo "fio's status: $status"
+	return 1
+}
+
 link_away() { # NETDEV ADDRESS6, which goes with the link
 	ip link set "$1" down && sleep 3 && ip link set "$1" up && ip addr replace "$2/64" dev "$1" nodad
 }
