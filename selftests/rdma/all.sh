@@ -12,7 +12,7 @@ programs="rping.sh perftest.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh examples.
 	ipsec.sh rdmatcp.sh siw.sh kunit.sh"
 consumers="consumer.sh crowd.sh nfs.sh nfsload.sh iser.sh nvme.sh"
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
-	bare:rcopy.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh"
+	bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh"
 
 members() { # NAME...
 	local name
