@@ -4,7 +4,7 @@
 # operations have 8 bytes.
 cd "$(dirname "$0")" && . ./lib.sh
 
-SIZES=${SIZES:-1 64 4096 65536 1048576}
+SIZES=${SIZES:-1 4096 1048576}
 ITERS=${ITERS:-200}
 
 atomics() { # PROGRAM TYPE [OPTION...]

@@ -20,7 +20,7 @@ cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . capture/tshark.sh
 
 STRANGER=$PWD/semantics/build/stranger
 MESSAGES=${MESSAGES:-5}
-COUNT=${COUNT:-100}
+COUNT=${COUNT:-30}
 SIZES=${SIZES:-1 65536 16777216}
 ITERS=${ITERS:-50}
 
