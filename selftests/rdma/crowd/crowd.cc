@@ -5,6 +5,7 @@
 // Both ends are in this process. Each connection has carried a message both ways. The ends of all
 // share a protection domain and a CQ. Rings are counted apart: they are as large as asked for. As
 // many connections come first, uncounted: they take what earlier users of the kernel's caches left.
+// Then so many three times, and the median counts: others give memory back meanwhile.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -28,8 +29,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto idle_before = 3s; // pages that are kept for reuse are given back after a second
 constexpr auto idle = 4s;
+constexpr int batches = 3;
 
 void need(bool worked, const std::string &what)
 {
@@ -64,6 +65,22 @@ long kernel_memory()
 	for (const char *name : {"MemFree:", "Buffers:", "Cached:", "AnonPages:", "PageTables:"})
 		kib -= number(path, name);
 	return 1024 * kib;
+}
+
+// The same, once it changes no more: pages that are kept for reuse are given back after a second, and
+// what was deleted before this program began is freed by and by.
+long steady_memory()
+{
+	constexpr long same = 64 << 10;
+	long memory = kernel_memory(), last;
+	int patience = 20;
+
+	do {
+		std::this_thread::sleep_for(2s);
+		last = memory;
+		memory = kernel_memory();
+	} while (labs(memory - last) > same && patience--);
+	return memory;
 }
 
 long switches() { return number("/proc/stat", "ctxt"); }
@@ -254,22 +271,41 @@ public:
 	}
 };
 
+struct Memory {
+	long kernel, rings;
+
+	Memory beyond(const Memory &earlier, long ends) const
+	{
+		const long ring = rings - earlier.rings;
+
+		return {(kernel - earlier.kernel - ring) / ends, ring / ends};
+	}
+};
+
+template <class Crowd> Memory with_more(Crowd &crowd, int connections)
+{
+	for (int i = 0; i < connections; i++)
+		crowd.add();
+	return {steady_memory(), rings()};
+}
+
 template <class Crowd> void measure(const char *address, int connections)
 {
 	Crowd crowd(address);
+	Memory before = with_more(crowd, connections);
+	std::vector<Memory> each; // for an end
 
-	for (int i = 0; i < connections; i++)
-		crowd.add();
-	std::this_thread::sleep_for(idle_before);
-	const long before = kernel_memory(), rings_before = rings();
-	for (int i = 0; i < connections; i++)
-		crowd.add();
-	std::this_thread::sleep_for(idle_before);
-	const long ends = 2L * connections, began = switches(), ring = rings() - rings_before,
-		   memory = kernel_memory() - before - ring;
+	for (int i = 0; i < batches; i++) {
+		const Memory after = with_more(crowd, connections);
+
+		each.push_back(after.beyond(before, 2L * connections));
+		before = after;
+	}
+	std::ranges::sort(each, {}, &Memory::kernel);
+	const long began = switches();
 	std::this_thread::sleep_for(idle);
-	printf("ends %ld\noctets %ld\nrings %ld\nswitches %ld\n", ends, memory / ends, ring / ends,
-	       switches() - began);
+	printf("octets %ld\nrings %ld\nswitches %ld\n", each[batches / 2].kernel,
+	       each[batches / 2].rings, switches() - began);
 	fflush(stdout);
 	_exit(0); // the kernel closes all of it
 }
