@@ -113,13 +113,14 @@ measured() {
 	return $status
 }
 
-# A command, as a string for `bash -c` (with pipefail), in a namespace, for LIMIT seconds at most.
+# A command, as a string for `bash -c` (with pipefail), in a namespace, for LIMIT seconds at most; some programs do not
+# end for a SIGTERM.
 in_ns() { # NS COMMAND-STRING
-	timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -o pipefail -c "$2"
+	timeout -k 5 "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -o pipefail -c "$2"
 }
 
 # The same, for use last in a subshell with `&`: $! is then the command itself and can be killed.
-become_in_ns() { exec timeout "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -c "$2"; }
+become_in_ns() { exec timeout -k 5 "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -c "$2"; }
 
 # Runs both, the client as soon as the server listens (on PORT, if given). Fails if either fails.
 with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]

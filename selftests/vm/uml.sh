@@ -8,7 +8,7 @@
 
 uml_ready() {
 	case $1 in
-	uml) kernel_ready uml um all guest.config consumers.config uml.config ;;
+	uml) kernel_ready uml um all guest.config networks.config consumers.config uml.config ;;
 	uml-debug) kernel_ready uml-debug um all guest.config checks.config uml.config uml-debug.config ;;
 	esac
 }

@@ -67,8 +67,8 @@ long kernel_memory()
 	return 1024 * kib;
 }
 
-// The same, once it changes no more: pages that are kept for reuse are given back after a second, and
-// what was deleted before this program began is freed by and by.
+// The same, once it changes no more: pages that are kept for reuse are given back after a second,
+// and what was deleted before this program began is freed by and by.
 long steady_memory()
 {
 	constexpr long same = 64 << 10;

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# SMB Direct: the kernel's server (ksmbd, ksmbd-tools) and client (cifs, cifs-utils), unmodified. The server listens in the
+# first network namespace only, so both ends are on one device there:
+#
+#   client: cifs, -o rdma ── srnic0 on smb0, 10.96.0.1 ── ksmbd: RDMA port 5445, iWARP's of SMB Direct
+#
+# MIB: of the large file. LIMIT: seconds for each step.
+cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh
+
+ADDRESS=10.96.0.1 ADDRESS6=fd96::1
+EXPORT=$LOGS/export MOUNT=$LOGS/mount
+
+# ---- the server ----
+
+configure() {
+	cat >"$LOGS/ksmbd.conf" <<-END
+		[global]
+		interfaces = smb0
+		bind interfaces only = yes
+		[share]
+		path = $EXPORT
+		read only = no
+	END
+	ksmbd.adduser -C "$LOGS/ksmbd.conf" -P "$LOGS/users" -a -p secret tester
+}
+
+# The port is chosen when ksmbd starts, by the devices that there are.
+server_up() {
+	mkdir -p "$EXPORT" "$MOUNT" && chmod 711 "$LOGS" && chmod 777 "$EXPORT" && modprobe ksmbd && configure || return
+	ksmbd.mountd -n -C "$LOGS/ksmbd.conf" -P "$LOGS/users" >"$LOGS/mountd" 2>&1 &
+	MOUNTD=$!
+	within 100 listens 445 && within 100 listens 5445 && return
+	cat "$LOGS/mountd"
+	return 1
+}
+
+listens() { ss -Hltn | grep -q ":$1 "; }
+
+server_down() {
+	ksmbd.control -s
+	wait $MOUNTD
+	modprobe -r ksmbd
+}
+
+# ---- the client ----
+
+mounted() {
+	timeout "$LIMIT" mount -t cifs "//$ADDRESS/share" "$MOUNT" -o rdma,vers=3.1.1,username=tester,password=secret &&
+		grep "$MOUNT" /proc/mounts | grep rdma
+}
+
+uncached() { umount "$MOUNT" && mounted >/dev/null; }
+
+# True if the command succeeds and the device sent at least so many octets meanwhile.
+over_rdma() { # OCTETS COMMAND...
+	local before sent
+	before=$(counter srnic0 tx_octets)
+	"${@:2}" || return
+	sent=$(($(counter srnic0 tx_octets) - before))
+	[ $sent -ge "$1" ] || { echo "only $sent octets"; return 1; }
+}
+
+copied() { # BYTES
+	head -c "$1" /dev/urandom >"$LOGS/from" && timeout "$LIMIT" cp "$LOGS/from" "$MOUNT/file" && uncached &&
+		timeout "$LIMIT" cmp "$LOGS/from" "$MOUNT/file" && cmp "$LOGS/from" "$EXPORT/file" && rm "$MOUNT/file"
+}
+
+fio_verifies() {
+	timeout "$LIMIT" fio --name=verify --directory="$MOUNT" --direct=1 --ioengine=libaio --iodepth=8 --rw=randwrite --numjobs=3 \
+		--bsrange=4k-1m --size=$((MIB / 4))M --verify=crc32c --verify_fatal=1 && rm "$MOUNT"/verify.*
+}
+
+if ! modprobe -aq ksmbd cifs || ! type ksmbd.mountd mount.cifs fio >/dev/null 2>&1; then
+	echo "1..0 # SKIP no SMB server and client here, kernel or programs (ksmbd-tools, cifs-utils, fio)"
+	exit 0
+fi
+modprobe -r ksmbd
+modprobe -a ib_uverbs srnic && disk_device_up smb0 $ADDRESS $ADDRESS6 || { echo "Bail out! no device"; exit 1; }
+OBJECTS=$(objects)
+check "a server" server_up
+check "the share is mounted over RDMA" mounted
+for bytes in 1 4096 1000003 $((MIB << 20)); do
+	check "a file of $bytes bytes is written, and read back unchanged" over_rdma $((2 * bytes)) copied $bytes
+done
+check "fio verifies what three processes write" over_rdma $((3 * MIB << 19)) fio_verifies
+check "the share is unmounted" umount "$MOUNT"
+check "the server goes" server_down
+check "nothing is left behind" settled "$OBJECTS"
+rdma link delete srnic0
+ip link del smb0
+finish
