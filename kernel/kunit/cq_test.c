@@ -208,6 +208,62 @@ static void the_kernel_does_not_read_back_its_own_index(struct kunit *test)
 	expect_poll(test, c, 0, 2);
 }
 
+static void push_to(struct srnic_test_cq *cq)
+{
+	struct srnic_cqe cqe = { .opcode = SRNIC_OP_RECV };
+
+	ib_req_notify_cq(cq->base, IB_CQ_NEXT_COMP);
+	srnic_cq_push(cq->cq, &cqe, false);
+}
+
+static bool is_called(struct srnic_test_cq *cq)
+{
+	unsigned long until = jiffies + 10 * HZ;
+
+	while (!atomic_read_acquire(&cq->completions) && time_before(jiffies, until))
+		usleep_range(10, 100);
+	return atomic_xchg(&cq->completions, 0) == 1;
+}
+
+static void a_handler_runs_on_the_processor_of_its_vector(struct kunit *test)
+{
+	struct context *c = test->priv;
+	int cpu;
+
+	KUNIT_EXPECT_EQ(test, c->dev->base.num_comp_vectors, srnic_cq_vectors());
+	for_each_online_cpu(cpu) {
+		struct srnic_test_cq *cq = srnic_test_cq_of_vector(test, c->dev, ENTRIES, cpu);
+		int here;
+
+		migrate_disable();
+		here = smp_processor_id();
+		push_to(cq);
+		migrate_enable();
+		KUNIT_EXPECT_TRUE(test, is_called(cq));
+		KUNIT_EXPECT_EQ(test, cq->processor, cpu ?: here);
+	}
+}
+
+static void overrun_of_nobody(struct srnic_cq_user *user)
+{
+}
+
+/* The core cancels what the handler has begun and then destroys the CQ. */
+static void no_handler_is_on_its_way_once_the_queues_are_detached(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq_of_vector(test, c->dev, ENTRIES,
+							   srnic_cq_vectors() - 1);
+	struct srnic_cq_user user = { .overrun = overrun_of_nobody };
+
+	for (u32 i = 0; i < ENTRIES; i++) {
+		srnic_cq_attach(cq->cq, &user);
+		push_to(cq);
+		srnic_cq_detach(cq->cq, &user);
+		KUNIT_EXPECT_EQ(test, atomic_read(&cq->completions), i + 1);
+	}
+}
+
 static int create(struct context *c, struct ib_cq_init_attr attr)
 {
 	struct ib_cq *cq = ib_create_cq(&c->dev->base, NULL, NULL, NULL, &attr);
@@ -258,6 +314,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_a_completion_tells_reaches_the_consumer),
 	KUNIT_CASE(a_users_false_index_loses_its_own_completions_and_nothing_else),
 	KUNIT_CASE(the_kernel_does_not_read_back_its_own_index),
+	KUNIT_CASE(a_handler_runs_on_the_processor_of_its_vector),
+	KUNIT_CASE(no_handler_is_on_its_way_once_the_queues_are_detached),
 	KUNIT_CASE(a_cq_that_cannot_be_is_refused),
 	{ }
 };

@@ -137,9 +137,10 @@ static void on_completion(struct ib_cq *cq, void *context)
 {
 	struct srnic_test_cq *test_cq = context;
 
-	atomic_inc(&test_cq->completions);
+	test_cq->processor = raw_smp_processor_id();
 	if (irqs_disabled())
 		atomic_inc(&test_cq->interrupts_off);
+	atomic_inc_return_release(&test_cq->completions);
 }
 
 static void on_cq_event(struct ib_event *event, void *context)
@@ -155,7 +156,13 @@ static void destroy_cq(void *cq)
 
 struct srnic_test_cq *srnic_test_cq(struct kunit *test, struct srnic_dev *dev, u32 entries)
 {
-	struct ib_cq_init_attr attr = { .cqe = entries };
+	return srnic_test_cq_of_vector(test, dev, entries, 0);
+}
+
+struct srnic_test_cq *srnic_test_cq_of_vector(struct kunit *test, struct srnic_dev *dev,
+					      u32 entries, u32 vector)
+{
+	struct ib_cq_init_attr attr = { .cqe = entries, .comp_vector = vector };
 	struct srnic_test_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, cq);

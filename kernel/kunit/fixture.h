@@ -51,9 +51,12 @@ struct srnic_test_cq {
 	atomic_t completions;
 	atomic_t interrupts_off;	/* handler calls with interrupts off */
 	atomic_t errors;
+	int processor;			/* of the last call */
 };
 
 struct srnic_test_cq *srnic_test_cq(struct kunit *test, struct srnic_dev *dev, u32 entries);
+struct srnic_test_cq *srnic_test_cq_of_vector(struct kunit *test, struct srnic_dev *dev,
+					      u32 entries, u32 vector);
 /* The next completion; fails the case if there is none. */
 struct ib_wc srnic_test_poll(struct kunit *test, struct srnic_test_cq *cq);
 bool srnic_test_empty(struct srnic_test_cq *cq);

@@ -8,6 +8,17 @@
 #include "queue/cq.h"
 #include "queue/opcodes.h"
 
+/* A kernel for one processor has one vector, and need not have irq_work. */
+u32 srnic_cq_vectors(void)
+{
+	return IS_ENABLED(CONFIG_SMP) ? nr_cpu_ids : 1;
+}
+
+static u32 vector_of(const struct srnic_cq *cq)
+{
+	return IS_ENABLED(CONFIG_SMP) ? cq->vector : 0;
+}
+
 /* User space's index is not trusted: a false one damages only the contents of its own ring. */
 static u32 consumed(const struct srnic_cq *cq)
 {
@@ -75,6 +86,35 @@ void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
 	mutex_lock(&cq->users_lock);
 	list_del(&user->entry);
 	mutex_unlock(&cq->users_lock);
+	if (vector_of(cq))
+		irq_work_sync(&cq->elsewhere);
+}
+
+static void call_handler(struct srnic_cq *cq)
+{
+	cq->base.comp_handler(&cq->base, cq->base.cq_context);
+}
+
+static void call_handler_here(struct irq_work *work)
+{
+	call_handler(container_of(work, struct srnic_cq, elsewhere));
+}
+
+/* False if the handler is to be called here. If it is on its way already, it will see all. */
+static bool call_handler_elsewhere(struct srnic_cq *cq)
+{
+	u32 vector = vector_of(cq);
+	bool elsewhere;
+
+	if (!vector)
+		return false;
+	/* no processor goes offline meanwhile */
+	preempt_disable();
+	elsewhere = vector != smp_processor_id() && cpu_online(vector);
+	if (elsewhere)
+		irq_work_queue_on(&cq->elsewhere, vector);
+	preempt_enable();
+	return elsewhere;
 }
 
 void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
@@ -129,8 +169,8 @@ void srnic_cq_tell(const struct srnic_cq_batch *batch)
 		raise_overrun(cq);
 	if (unlikely(batch->lost))
 		queue_work(srnic_wq, &cq->overrun_work);
-	if (batch->fire && cq->base.comp_handler)
-		cq->base.comp_handler(&cq->base, cq->base.cq_context);
+	if (batch->fire && cq->base.comp_handler && !call_handler_elsewhere(cq))
+		call_handler(cq);
 }
 
 /* False if it is not added, for want of room. */
@@ -239,8 +279,10 @@ int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 	return waiting && (how & IB_CQ_REPORT_MISSED_EVENTS);
 }
 
-static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries)
+static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 vector)
 {
+	cq->vector = vector;
+	init_irq_work(&cq->elsewhere, call_handler_here);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->users_lock);
 	INIT_LIST_HEAD(&cq->users);
@@ -291,7 +333,7 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	if (udata && udata->outlen < sizeof(struct srnic_ring_map))
 		return -EINVAL;
 	cq->user = udata;
-	err = init_cq(cq, to_srnic_dev(base->device), attr->cqe);
+	err = init_cq(cq, to_srnic_dev(base->device), attr->cqe, attr->comp_vector);
 	if (err)
 		return err;
 	if (udata)

@@ -5,6 +5,8 @@
 #ifndef SRNIC_CQ_H
 #define SRNIC_CQ_H
 
+#include <linux/irq_work.h>
+
 #include "queue/ring.h"
 #include "srnic.h"
 
@@ -22,8 +24,8 @@ struct srnic_cq_user {
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
  * @lock: irqsave; protects @prod, @cons, @overrun and the ring's producer side. Innermost.
- *	Completion handlers are called without it, possibly with a socket lock held, never with a
- *	queue's lock: they may post, poll and arm, but not sleep
+ *	Completion handlers are called without it, possibly with a socket lock held or in an
+ *	interrupt, never with a queue's lock: they may post, poll and arm, but not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
  * @overrun: an entry found no room; IB_EVENT_CQ_ERR was raised once
@@ -31,6 +33,10 @@ struct srnic_cq_user {
  * @users: struct srnic_cq_user, all that are attached
  * @overrun_work: calls overrun() of all @users
  * @id: the number that user space sees
+ * @vector: the completion vector: the processor on which the handler is called while it is online;
+ *	0: the one on which the completion was added
+ * @elsewhere: calls the handler there. Not pending once all users are detached: the core frees what
+ *	the handler needs before it destroys the CQ
  * @users_lock: mutex; protects @users; held while overrun() is called
  */
 struct srnic_cq {
@@ -42,6 +48,8 @@ struct srnic_cq {
 	bool overrun;
 	bool user;
 	int id;
+	u32 vector;
+	struct irq_work elsewhere;
 	struct mutex users_lock;
 	struct list_head users;
 	struct work_struct overrun_work;
@@ -55,6 +63,9 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *base)
 /* Process context, both. */
 void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user);
 void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user);
+
+/* Vectors of a device. */
+u32 srnic_cq_vectors(void);
 
 /* How to flush requests when the CQ has no room for their completions. */
 enum srnic_flush {

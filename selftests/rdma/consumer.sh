@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # What kernel consumers rely on, tested by a module (consumer/): the buffer of a completed request may be reused, also on
-# links where TCP must keep data for long; fast registration and invalidation of keys; chains of requests; draining.
+# links where TCP must keep data for long; fast registration and invalidation of keys; chains of requests; draining; all
+# contexts of polling.
 #
 # REUSE: rounds of each way on each link. REUSE_OCTETS: bytes of each; siw registers 256 pages at most. RACES: tries of
 # each race. TYPE: another driver, first part only; siw fails some of it, which shows that the test can fail. (siw listens
@@ -59,6 +60,13 @@ queues() {
 	check "RFC 5040 6.2.1: a drained QP has completed all, and flushes what comes" between drained "$RACES" 1048576
 }
 
+contexts() {
+	local polled
+	for polled in directly in-softirq in-workqueue unbound elsewhere; do
+		check "RFC 5040 5.5: handlers post 300 Sends in turn, polled ${polled//-/ }" between polled-$polled
+	done
+}
+
 if [ ! -e "$MODULE" ]; then
 	echo "1..0 # SKIP $MODULE is not built: make guest-tests"
 	exit 0
@@ -69,6 +77,7 @@ on_each_link buffers_come_back "a kernel's buffer"
 if [ "$TYPE" = srnic ]; then
 	rights
 	queues
+	contexts
 	check "nothing is left behind" settled "$OBJECTS"
 fi
 check "the consumer is unloaded" rmmod srnic_consumer

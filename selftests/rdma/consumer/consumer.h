@@ -61,6 +61,15 @@ struct settings {
 	u32 octets;
 };
 
+/* Where completions are handled. */
+enum polled {
+	POLLED_IN_WORKQUEUE,
+	POLLED_DIRECTLY,	/* the case calls ib_process_cq_direct() */
+	POLLED_IN_SOFTIRQ,
+	POLLED_UNBOUND,		/* by workers that move */
+	POLLED_ELSEWHERE,	/* in softirq, on the processor of the last completion vector */
+};
+
 struct scene {
 	const struct settings *settings;
 	struct rdma_cm_id *listening;
@@ -74,6 +83,7 @@ struct scene {
 struct scene_case {
 	const char *name;
 	const char *(*play)(struct scene *s);
+	enum polled polled;
 };
 
 /* main.c: the report that is read from the device, and errors in it. */
@@ -96,7 +106,7 @@ void fill(void *at, size_t len, u64 seed);
 const char *verify(const void *at, size_t len, u64 seed);
 
 /* ends.c */
-const char *scene_up(struct scene *s, const struct settings *settings);
+const char *scene_up(struct scene *s, const struct settings *settings, enum polled polled);
 void scene_down(struct scene *s);
 /* A request is posted with the cqe that this returns; its completion is then awaited by slot. */
 struct ib_cqe *begin(struct request *request, struct buffer *spoils);
@@ -117,6 +127,6 @@ const char *is_ended(struct end *end);
 /* The cases. */
 const char *reuse(struct scene *s, const struct settings *settings, const char *way);
 bool reuse_knows(const char *way);
-extern const struct scene_case key_cases[], queue_cases[];
+extern const struct scene_case key_cases[], queue_cases[], context_cases[];
 
 #endif

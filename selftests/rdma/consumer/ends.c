@@ -185,7 +185,22 @@ static const char *create_qp(struct end *end)
 }
 
 /* Large enough for the completions of all that an end can have in flight. */
-static const char *create_queues(struct end *end)
+static struct ib_cq *create_cq(struct end *end, enum polled polled)
+{
+	static const enum ib_poll_context contexts[] = {
+		[POLLED_IN_WORKQUEUE] = IB_POLL_WORKQUEUE,
+		[POLLED_DIRECTLY] = IB_POLL_DIRECT,
+		[POLLED_IN_SOFTIRQ] = IB_POLL_SOFTIRQ,
+		[POLLED_UNBOUND] = IB_POLL_UNBOUND_WORKQUEUE,
+		[POLLED_ELSEWHERE] = IB_POLL_SOFTIRQ,
+	};
+	struct ib_device *dev = end->id->device;
+	int vector = polled == POLLED_ELSEWHERE ? dev->num_comp_vectors - 1 : 0;
+
+	return ib_alloc_cq(dev, end, 4 * SLOTS, vector, contexts[polled]);
+}
+
+static const char *create_queues(struct end *end, enum polled polled)
 {
 	struct ib_pd *pd = ib_alloc_pd(end->id->device, 0);
 	struct ib_cq *cq;
@@ -193,7 +208,7 @@ static const char *create_queues(struct end *end)
 	if (IS_ERR(pd))
 		return failed("ib_alloc_pd", PTR_ERR(pd));
 	end->pd = pd;
-	cq = ib_alloc_cq(end->id->device, end, 4 * SLOTS, 0, IB_POLL_WORKQUEUE);
+	cq = create_cq(end, polled);
 	if (IS_ERR(cq))
 		return failed("ib_alloc_cq", PTR_ERR(cq));
 	end->cq = cq;
@@ -228,7 +243,7 @@ static const char *accept(struct end *end, struct rdma_conn_param *param)
 	return failed("rdma_accept", err);
 }
 
-static const char *connect(struct scene *s)
+static const char *connect(struct scene *s, enum polled polled)
 {
 	struct rdma_conn_param param = { .responder_resources = READS, .initiator_depth = READS };
 	struct sockaddr_storage from = s->settings->from, to = s->settings->to;
@@ -239,10 +254,10 @@ static const char *connect(struct scene *s)
 		((struct sockaddr_in6 *)&to)->sin6_port = htons(PORT);
 	return listen(s, (struct sockaddr *)&to) ?:
 	       resolve(s, (struct sockaddr *)&from, (struct sockaddr *)&to) ?:
-	       create_queues(&s->client) ?:
+	       create_queues(&s->client, polled) ?:
 	       failed("rdma_connect", rdma_connect(s->client.id, &param)) ?:
 	       await_cm(&s->server, RDMA_CM_EVENT_CONNECT_REQUEST) ?:
-	       create_queues(&s->server) ?:
+	       create_queues(&s->server, polled) ?:
 	       accept(&s->server, &param) ?:
 	       await_cm(&s->server, RDMA_CM_EVENT_ESTABLISHED) ?:
 	       await_cm(&s->client, RDMA_CM_EVENT_ESTABLISHED);
@@ -263,13 +278,13 @@ static const char *memory(struct scene *s)
 	       region_make(&s->target, s->server.pd, octets);
 }
 
-const char *scene_up(struct scene *s, const struct settings *settings)
+const char *scene_up(struct scene *s, const struct settings *settings, enum polled polled)
 {
 	memset(s, 0, sizeof(*s));
 	s->settings = settings;
 	init_waitqueue_head(&s->client.changed);
 	init_waitqueue_head(&s->server.changed);
-	return connect(s) ?: memory(s);
+	return connect(s, polled) ?: memory(s);
 }
 
 static void stop(struct end *end)

@@ -39,7 +39,7 @@ const char *failed(const char *what, int err)
 
 static const struct scene_case *find_case(const char *name)
 {
-	const struct scene_case *const lists[] = { key_cases, queue_cases };
+	const struct scene_case *const lists[] = { key_cases, queue_cases, context_cases };
 
 	for (int i = 0; i < ARRAY_SIZE(lists); i++)
 		for (const struct scene_case *at = lists[i]; at->name; at++)
@@ -55,7 +55,7 @@ static const char *rounds(struct scene *s, const struct settings *settings,
 	const char *wrong = NULL;
 
 	for (unsigned int round = 1; round <= settings->rounds && !wrong; round++) {
-		wrong = scene_up(s, settings) ?: which->play(s);
+		wrong = scene_up(s, settings, which->polled) ?: which->play(s);
 		scene_down(s);
 		if (wrong)
 			say("round %u\n", round);

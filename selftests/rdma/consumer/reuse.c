@@ -86,7 +86,7 @@ static const char *play(struct scene *s, const struct way *way, u64 seed)
 
 static const char *reuse_up(struct scene *s, const struct settings *settings)
 {
-	return scene_up(s, settings) ?:
+	return scene_up(s, settings, POLLED_IN_WORKQUEUE) ?:
 	       region_register(&s->target, &s->server, LARGE,
 			       IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 }
