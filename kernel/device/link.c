@@ -22,7 +22,6 @@
 #include "device/link.h"
 #include "memory/mr.h"
 #include "memory/place.h"
-#include "queue/cq.h"
 #include "device/stats.h"
 #include "stream/standby.h"
 
@@ -55,7 +54,7 @@ static void init_base(struct ib_device *base, const struct net_device *netdev)
 {
 	base->node_type = RDMA_NODE_RNIC;
 	base->phys_port_cnt = 1;
-	base->num_comp_vectors = srnic_cq_vectors();
+	base->num_comp_vectors = nr_cpu_ids;
 	base->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
 	/* The doorbell. The rest of the data path does not use uverbs. */
 	base->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);

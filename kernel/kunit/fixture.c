@@ -140,7 +140,7 @@ static void on_completion(struct ib_cq *cq, void *context)
 	test_cq->processor = raw_smp_processor_id();
 	if (irqs_disabled())
 		atomic_inc(&test_cq->interrupts_off);
-	atomic_inc_return_release(&test_cq->completions);
+	atomic_inc(&test_cq->completions);
 }
 
 static void on_cq_event(struct ib_event *event, void *context)

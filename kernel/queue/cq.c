@@ -8,17 +8,6 @@
 #include "queue/cq.h"
 #include "queue/opcodes.h"
 
-/* A kernel for one processor has one vector, and need not have irq_work. */
-u32 srnic_cq_vectors(void)
-{
-	return IS_ENABLED(CONFIG_SMP) ? nr_cpu_ids : 1;
-}
-
-static u32 vector_of(const struct srnic_cq *cq)
-{
-	return IS_ENABLED(CONFIG_SMP) ? cq->vector : 0;
-}
-
 /* User space's index is not trusted: a false one damages only the contents of its own ring. */
 static u32 consumed(const struct srnic_cq *cq)
 {
@@ -83,11 +72,14 @@ void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user)
 
 void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
 {
+	bool last;
+
 	mutex_lock(&cq->users_lock);
 	list_del(&user->entry);
+	last = list_empty(&cq->users);
 	mutex_unlock(&cq->users_lock);
-	if (vector_of(cq))
-		irq_work_sync(&cq->elsewhere);
+	if (last)
+		wait_var_event(&cq->calls, !atomic_read_acquire(&cq->calls));
 }
 
 static void call_handler(struct srnic_cq *cq)
@@ -95,26 +87,38 @@ static void call_handler(struct srnic_cq *cq)
 	cq->base.comp_handler(&cq->base, cq->base.cq_context);
 }
 
-static void call_handler_here(struct irq_work *work)
+static void arrive(void *context)
 {
-	call_handler(container_of(work, struct srnic_cq, elsewhere));
+	struct srnic_cq *cq = context;
+
+	clear_bit(0, &cq->called);
+	smp_mb__after_atomic(); /* a completion that is not seen below calls anew */
+	call_handler(cq);
+	/* Then the CQ may be destroyed: waking uses its address only. */
+	if (atomic_dec_and_test(&cq->calls))
+		wake_up_var(&cq->calls);
 }
 
-/* False if the handler is to be called here. If it is on its way already, it will see all. */
-static bool call_handler_elsewhere(struct srnic_cq *cq)
+/* False if that processor is offline. */
+static bool call_handler_on(struct srnic_cq *cq, u32 cpu)
 {
-	u32 vector = vector_of(cq);
-	bool elsewhere;
+	if (test_and_set_bit(0, &cq->called))
+		return true;
+	atomic_inc(&cq->calls);
+	if (!smp_call_function_single_async(cpu, &cq->call))
+		return true;
+	clear_bit(0, &cq->called);
+	atomic_dec(&cq->calls);
+	return false;
+}
 
-	if (!vector)
-		return false;
-	/* no processor goes offline meanwhile */
-	preempt_disable();
-	elsewhere = vector != smp_processor_id() && cpu_online(vector);
-	if (elsewhere)
-		irq_work_queue_on(&cq->elsewhere, vector);
-	preempt_enable();
-	return elsewhere;
+static void fire(struct srnic_cq *cq)
+{
+	if (!cq->base.comp_handler)
+		return;
+	if (cq->vector && cq->vector != raw_smp_processor_id() && call_handler_on(cq, cq->vector))
+		return;
+	call_handler(cq);
 }
 
 void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
@@ -169,8 +173,8 @@ void srnic_cq_tell(const struct srnic_cq_batch *batch)
 		raise_overrun(cq);
 	if (unlikely(batch->lost))
 		queue_work(srnic_wq, &cq->overrun_work);
-	if (batch->fire && cq->base.comp_handler && !call_handler_elsewhere(cq))
-		call_handler(cq);
+	if (batch->fire)
+		fire(cq);
 }
 
 /* False if it is not added, for want of room. */
@@ -282,7 +286,7 @@ int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 vector)
 {
 	cq->vector = vector;
-	init_irq_work(&cq->elsewhere, call_handler_here);
+	INIT_CSD(&cq->call, arrive, cq);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->users_lock);
 	INIT_LIST_HEAD(&cq->users);

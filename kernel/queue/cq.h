@@ -5,7 +5,7 @@
 #ifndef SRNIC_CQ_H
 #define SRNIC_CQ_H
 
-#include <linux/irq_work.h>
+#include <linux/smp.h>
 
 #include "queue/ring.h"
 #include "srnic.h"
@@ -35,8 +35,10 @@ struct srnic_cq_user {
  * @id: the number that user space sees
  * @vector: the completion vector: the processor on which the handler is called while it is online;
  *	0: the one on which the completion was added
- * @elsewhere: calls the handler there. Not pending once all users are detached: the core frees what
- *	the handler needs before it destroys the CQ
+ * @call: calls the handler there, with interrupts off
+ * @called: bit 0: @call is on its way and has not begun to call the handler
+ * @calls: how many are on their way or in the handler. None once all users are detached: the core
+ *	frees what the handler needs before it destroys the CQ
  * @users_lock: mutex; protects @users; held while overrun() is called
  */
 struct srnic_cq {
@@ -49,7 +51,9 @@ struct srnic_cq {
 	bool user;
 	int id;
 	u32 vector;
-	struct irq_work elsewhere;
+	struct __call_single_data call;
+	unsigned long called;
+	atomic_t calls;
 	struct mutex users_lock;
 	struct list_head users;
 	struct work_struct overrun_work;
@@ -63,9 +67,6 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *base)
 /* Process context, both. */
 void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user);
 void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user);
-
-/* Vectors of a device. */
-u32 srnic_cq_vectors(void);
 
 /* How to flush requests when the CQ has no room for their completions. */
 enum srnic_flush {
