@@ -15,13 +15,15 @@
 # - It does not know RFC 7306.
 # - It returns the bit of large FPDUs when asked, also without try_gso; it takes them.
 #
-# SIZES: bytes of messages. ITERS: how many of each, fewer from 1 MiB on. MESSAGES: of each kind, for tshark.
+# SIZES: bytes of messages. ITERS: how many of each, fewer from 1 MiB on. MESSAGES: of each kind, for tshark. VARIANT_CRCS: 1
+# or 0 or both, srnic's setting beside each of siw's.
 cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . capture/tshark.sh
 
 STRANGER=$PWD/semantics/build/stranger
 MESSAGES=${MESSAGES:-5}
 COUNT=${COUNT:-30}
 SIZES=${SIZES:-1 65536 16777216}
+VARIANT_CRCS=${VARIANT_CRCS:-1 0}
 ITERS=${ITERS:-50}
 
 siw_up() {
@@ -107,7 +109,7 @@ refused() { is_refused sr1 sr0 "$IP1" && is_refused sr0 sr1 "$IP0"; }
 
 variants() {
 	local crc variant
-	for crc in 1 0; do
+	for crc in $VARIANT_CRCS; do
 		set_device 0 mpa_crc $crc
 		for variant in try_gso=1 mpa_crc_required=1 "mpa_crc_required=1 mpa_crc_strict=1" peer_to_peer=1 mpa_version=1; do
 			# shellcheck disable=SC2086 # two words
