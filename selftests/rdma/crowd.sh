@@ -3,12 +3,13 @@
 # Thousands of connected QPs that are idle: what each takes of the kernel's memory beyond a TCP socket, and that none of
 # them wakes a processor up. Both ends are in one process (crowd/).
 #
-# CONNECTIONS: how many are counted, three times, with two ends each; as many are not (crowd.cc). MOST: octets for each
-# end beyond a TCP socket and beyond its rings. TYPE: another driver, to compare with; then nothing is expected.
+# CONNECTIONS: how many are counted, with two ends each; half as many are not (crowd.cc). The kernel's free lists of each
+# processor make some hundred octets of difference. MOST: octets for each end beyond a TCP socket and beyond its rings.
+# TYPE: another driver, to compare with; then nothing is expected.
 cd "$(dirname "$0")" && . ./lib.sh
 
 PROGRAM=$PWD/crowd/build/crowd
-CONNECTIONS=${CONNECTIONS:-300}
+CONNECTIONS=${CONNECTIONS:-600}
 MOST=${MOST:-10240}
 TYPE=${TYPE:-srnic}
 
@@ -28,7 +29,7 @@ frugal() {
 # A timer a second for each end would be thousands.
 at_rest() {
 	NOTE="processors were given to somebody $(of rdma switches) times in 4 s, with TCP $(of tcp switches) times"
-	[ "$(of rdma switches)" -le $(($(of tcp switches) + 4 * CONNECTIONS)) ] || [ "$TYPE" != srnic ]
+	[ "$(of rdma switches)" -le $(($(of tcp switches) + CONNECTIONS)) ] || [ "$TYPE" != srnic ]
 }
 
 objects() { rdma resource show | grep srnic; }
@@ -36,8 +37,8 @@ objects() { rdma resource show | grep srnic; }
 built_or_skip "$PROGRAM"
 hosts_up && modprobe -a ib_uverbs rdma_ucm "$TYPE" && host_device_up "$TYPE" || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
-check "$((8 * CONNECTIONS)) ends of TCP connections, for comparison" crowd tcp
-check "$((8 * CONNECTIONS)) ends of RDMA connections" crowd rdma
+check "$((3 * CONNECTIONS)) ends of TCP connections, for comparison" crowd tcp
+check "$((3 * CONNECTIONS)) ends of RDMA connections" crowd rdma
 measured "an idle end takes at most $MOST octets beyond a TCP socket and its rings" frugal
 measured "idle ends use no processor" at_rest
 check "nothing is left behind" settled "$OBJECTS"
