@@ -99,13 +99,13 @@ static void arrive(void *context)
 		wake_up_var(&cq->calls);
 }
 
-/* False if that processor is offline. */
-static bool call_handler_on(struct srnic_cq *cq, u32 cpu)
+/* False if the vector's processor is offline. */
+static bool call_handler_elsewhere(struct srnic_cq *cq)
 {
 	if (test_and_set_bit(0, &cq->called))
 		return true;
 	atomic_inc(&cq->calls);
-	if (!smp_call_function_single_async(cpu, &cq->call))
+	if (!smp_call_function_single_async(cq->vector, &cq->call))
 		return true;
 	clear_bit(0, &cq->called);
 	atomic_dec(&cq->calls);
@@ -116,7 +116,7 @@ static void fire(struct srnic_cq *cq)
 {
 	if (!cq->base.comp_handler)
 		return;
-	if (cq->vector && cq->vector != raw_smp_processor_id() && call_handler_on(cq, cq->vector))
+	if (cq->vector && cq->vector != raw_smp_processor_id() && call_handler_elsewhere(cq))
 		return;
 	call_handler(cq);
 }

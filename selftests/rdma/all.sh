@@ -21,11 +21,12 @@ members() { # NAME...
 		programs | consumers | modes) echo "${!name}" ;;
 		*) echo "$name" ;;
 		esac
-	done | tr ' \t' '\n\n' | grep . | grep -vxF "$(printf '%s\n' ${OMIT:-none})"
+	done
 }
 
 [ $# -gt 0 ] || set -- programs consumers modes
 for name in $(members "$@"); do
+	[[ " ${OMIT:-} " != *" $name "* ]] || continue
 	echo "# $name"
 	began=$SECONDS
 	case $name in

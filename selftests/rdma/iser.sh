@@ -107,10 +107,13 @@ map_port() { echo $PORT:$CARRIER >/sys/class/infiniband/srnic0/port_map; }
 
 target_away() { echo 0 >$TPG/enable && sleep 3 && echo 1 >$TPG/enable; }
 
-# As with hardware, a portal does not listen again by itself.
+# The link goes first, as when hardware is pulled. Over a link that works, the initiator's disconnect closes LIO's end just
+# when the device goes, which LIO may not survive: isert_release_work() says "down" before the last reference is gone, and
+# isert_cma_handler() then frees what is still used. As with hardware, a portal does not listen again by itself.
 device_away() {
 	local portal
-	rdma link delete srnic0 && sleep 1 && rdma link add srnic0 type srnic netdev iser0 && map_port || return
+	ip link set iser0 down && rdma link delete srnic0 && sleep 1 && link_up iser0 $ADDRESS6 &&
+		rdma link add srnic0 type srnic netdev iser0 && map_port || return
 	for portal in "$ADDRESS:$PORT" "[$ADDRESS6]:$PORT"; do
 		echo 0 >"$TPG/np/$portal/iser" && echo 1 >"$TPG/np/$portal/iser" || return
 	done

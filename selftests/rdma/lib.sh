@@ -167,6 +167,17 @@ counter() { # DEVICE NAME
 	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -A 1 -x "$2" | tail -n 1
 }
 
+# Runs the command. True if it succeeds and the counter has grown by at least so much meanwhile.
+grows() { # DEVICE COUNTER AT-LEAST COMMAND...
+	local before grown
+	before=$(counter "$1" "$2")
+	"${@:4}" || return
+	sleep 0.1 # the RDMA core keeps counters for a while
+	grown=$(($(counter "$1" "$2") - before))
+	echo "$2 of $1 has grown by $grown"
+	[ $grown -ge "$3" ]
+}
+
 # Runs the command. True if it succeeds and the FPDUs that the device sent meanwhile have so many bytes on average.
 fpdus_are() { # DEVICE -gt|-le BYTES COMMAND...
 	local octets fpdus mean

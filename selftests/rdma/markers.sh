@@ -4,7 +4,7 @@
 # arrives intact, with CRCs and without. hostile/markers.cc checks every octet on the wire.
 cd "$(dirname "$0")" && . ./lib.sh && . capture/tshark.sh
 
-COUNT=${COUNT:-200}
+COUNT=${COUNT:-50}
 SIZES=${SIZES:-1 500 65536}
 ITERS=${ITERS:-50}
 

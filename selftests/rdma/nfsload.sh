@@ -77,10 +77,10 @@ soft_mount_fails() {
 	threads_up && [ $status = 1 ]
 }
 
-# The mount's processes keep it; it is gone when they are.
+# The mount's processes keep it, by their working directory: fio closes its file now and then. It is gone when they are.
 unmounted_under_load() {
 	local fio
-	verified --time_based --runtime=60 >"$LOGS/fio" 2>&1 &
+	(cd "$MOUNT" && DISK=${DISK##*/} verified --time_based --runtime=60) >"$LOGS/fio" 2>&1 &
 	fio=$!
 	within 100 fio_is_at_work && ! umount "$MOUNT" && umount -l "$MOUNT" && kill -0 $fio && pkill -KILL -x fio
 	local status=$?

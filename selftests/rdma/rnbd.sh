@@ -3,10 +3,10 @@
 # RNBD: the kernel's block device over RTRS, its transport of RDMA Writes with Immediate Data (RFC 7306), unmodified. Both
 # ends know only the first network namespace, so they are on one device there:
 #
-#   client: rnbd_client, rtrs_client ── srnic0 on rnbd0if, 10.97.0.1, fd97::1 ── rnbd_server: port 1234, a loop device
+#   client: rnbd_client, rtrs_client ── srnic0 on rnbd, 10.97.0.1, fd97::1 ── rnbd_server: port 1234, a loop device
 #
-# RTRS answers by Sends with both payload and Immediate Data, which RFC 7306 does not have, unless always_invalidate is off;
-# RDMA/TCP has them.
+# RTRS answers by Sends with both payload and Immediate Data, which RFC 7306 does not have, unless always_invalidate is
+# off; RDMA/TCP has them.
 #
 # MIB: of the disk, at least 16. LIMIT: seconds for each step.
 cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh

@@ -52,15 +52,6 @@ mounted() {
 
 uncached() { umount "$MOUNT" && mounted >/dev/null; }
 
-# True if the command succeeds and the device sent at least so many octets meanwhile.
-over_rdma() { # OCTETS COMMAND...
-	local before sent
-	before=$(counter srnic0 tx_octets)
-	"${@:2}" || return
-	sent=$(($(counter srnic0 tx_octets) - before))
-	[ $sent -ge "$1" ] || { echo "only $sent octets"; return 1; }
-}
-
 copied() { # BYTES
 	head -c "$1" /dev/urandom >"$LOGS/from" && timeout "$LIMIT" cp "$LOGS/from" "$MOUNT/file" && uncached &&
 		timeout "$LIMIT" cmp "$LOGS/from" "$MOUNT/file" && cmp "$LOGS/from" "$EXPORT/file" && rm "$MOUNT/file"
@@ -88,9 +79,10 @@ OBJECTS=$(objects)
 check "a server" server_up
 check "the share is mounted over RDMA" mounted
 for bytes in 1 4096 1000003 $((MIB << 20)); do
-	check "a file of $bytes bytes is written, and read back unchanged" over_rdma $((2 * bytes)) copied $bytes
+	check "a file of $bytes bytes is written, and read back unchanged" \
+		grows srnic0 tx_octets $((2 * bytes)) copied $bytes
 done
-check "fio verifies what three processes write" over_rdma $((3 * MIB << 19)) fio_verifies
+check "fio verifies what three processes write" grows srnic0 tx_octets $((3 * MIB << 19)) fio_verifies
 check "the share is unmounted" umount "$MOUNT"
 check "the server goes" server_down
 check "nothing is left behind" settled "$OBJECTS"

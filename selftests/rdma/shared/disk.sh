@@ -21,13 +21,7 @@ verified() { # fio's options
 }
 
 # All of what fio has written and read crossed the device.
-verified_over_rdma() {
-	local before now
-	before=$(counter srnic0 rx_octets)
-	verified || return
-	now=$(counter srnic0 rx_octets)
-	[ $((now - before)) -ge $((MIB << 20)) ] || { echo "only $((now - before)) octets"; return 1; }
-}
+verified_over_rdma() { grows srnic0 rx_octets $((MIB << 20)) verified; }
 
 fio_is_at_work() { ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF -- "-> $DISK"; }
 
@@ -57,9 +51,10 @@ ends_in_mid_io() { # COMMAND...
 	return 1
 }
 
-link_away() { # NETDEV ADDRESS6, which goes with the link
-	ip link set "$1" down && sleep 3 && ip link set "$1" up && ip addr replace "$2/64" dev "$1" nodad
-}
+# NETDEV ADDRESS6, which goes with the link
+link_up() { ip link set "$1" up && ip addr replace "$2/64" dev "$1" nodad; }
+
+link_away() { ip link set "$1" down && sleep 3 && link_up "$1" "$2"; }
 
 # Not the CQs, which the RDMA core keeps for the next consumer until the device goes.
 objects() { resources | sed 's/ cq [0-9]*//'; }
