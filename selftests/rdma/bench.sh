@@ -6,9 +6,9 @@
 # Environments: lo, both ends on one interface of one host; veth, between namespaces with an MTU of 1500. Each driver has
 # an interface or a cable of its own, and srnic and siw share one; TCP has srnic's. rxe works in the first namespace only,
 # where it is connected by hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default
-# none.
+# none. The kernel's consumers follow, each an environment of its own: bench/nfs.sh, nvme.sh, iser.sh.
 #
-# ROUNDS: of all cases. PEERS, ENVIRONMENTS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
+# ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
 # many operations. READY: a file that gets the kernel's symbols when all devices are there.
 cd "$(dirname "$0")" && . ./lib.sh
 
@@ -16,6 +16,7 @@ RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
 PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
+CONSUMERS=${CONSUMERS-nfs nvme iser}
 ONLY=${ONLY:-}
 SCALE=${SCALE:-1}
 
@@ -60,14 +61,6 @@ has() { # PEER NAME
 }
 
 built_or_skip "$RATE"
-
-# A cable between the namespaces for other drivers, as lib.sh's is for srnic: vethN and vethN+1, NET.1 and NET.2.
-another_cable() { # N NET
-	local a=veth$1 b=veth$(($1 + 1))
-	ip link add $a netns sr0 type veth peer name $b netns sr1 && ip -n sr0 addr add $2.1/24 dev $a &&
-		ip -n sr1 addr add $2.2/24 dev $b && ip -n sr0 link set $a up && ip -n sr1 link set $b up &&
-		reach sr0 $2.2
-}
 
 siw_up() {
 	modprobe siw && another_cable 2 10.97.0 && ns0 rdma link add siw0 type siw netdev veth2 &&
@@ -152,3 +145,6 @@ for ((run = 0; run < ROUNDS; run++)); do
 	round
 done
 everything_down
+for consumer in $CONSUMERS; do
+	ROUNDS=$ROUNDS PEERS=$PEERS ONLY=$ONLY SCALE=$SCALE bench/$consumer.sh
+done

@@ -5,39 +5,11 @@
 #
 #   initiator: iscsid, ib_iser ── srnic0 on iser0, 10.94.0.1, fd94::1 ── LIO: portals at port 3260 of both addresses
 #
-# LIO listens on a portal with TCP, for discovery, and then with RDMA on the same port: port_map has TCP port 13260 carry
-# the latter.
-#
 # MIB: of the disk, at least 16. LIMIT: seconds for each step.
-cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh
+cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh && . shared/iser.sh
 
-PORT=3260 CARRIER=13260
 ADDRESS=10.94.0.1 ADDRESS6=fd94::1
-IQN=iqn.2003-01.org.linux-iscsi.srnic:disk
-TARGET=/sys/kernel/config/target
-TPG=$TARGET/iscsi/$IQN/tpgt_1
 MOUNT=$LOGS/mount
-
-# ---- the target ----
-
-disk_up() {
-	modprobe -a target_core_mod target_core_file iscsi_target_mod ib_isert || return
-	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || return
-	mkdir -p $TARGET/core/fileio_0/disk &&
-		echo "fd_dev_name=$LOGS/disk,fd_dev_size=$((MIB << 20))" >$TARGET/core/fileio_0/disk/control &&
-		echo 1 >$TARGET/core/fileio_0/disk/enable
-}
-
-target_up() {
-	mkdir -p $TPG/lun/lun_0 && ln -s $TARGET/core/fileio_0/disk $TPG/lun/lun_0/disk || return
-	echo 0 >$TPG/attrib/authentication && echo 1 >$TPG/attrib/generate_node_acls &&
-		echo 1 >$TPG/attrib/cache_dynamic_acls && echo 0 >$TPG/attrib/demo_mode_write_protect && echo 1 >$TPG/enable
-}
-
-# A portal has a TCP listener; iser=1 adds one of RDMA.
-portal_up() { # ADDRESS:PORT
-	mkdir "$TPG/np/$1" && echo 1 >"$TPG/np/$1/iser" && grep -qx 1 "$TPG/np/$1/iser"
-}
 
 portal_is_taken() {
 	dmesg -C
@@ -47,61 +19,11 @@ portal_is_taken() {
 	dmesg | grep "TCP port $PORT is in use; carry RDMA port $PORT on another: port_map"
 }
 
-target_down() {
-	echo 0 >$TPG/enable
-	rm $TPG/lun/lun_0/disk && rmdir $TPG/np/* $TPG/lun/lun_0 $TPG ${TPG%/*} $TARGET/core/fileio_0/disk \
-		$TARGET/core/fileio_0
-}
-
-# ---- the initiator ----
-
-initiator_up() {
-	modprobe ib_iser && mkdir -p /run/lock/iscsi && echo "InitiatorName=$(iscsi-iname)" >/etc/iscsi/initiatorname.iscsi || return
-	setsid iscsid -f >"$LOGS/iscsid" 2>&1 &	# at its end it kills its process group
-	ISCSID=$!
-	within 50 iscsiadm -m iface
-}
-
-initiator_down() {
-	iscsiadm -k 0 && within 50 eval "! kill -0 $ISCSID 2>/dev/null"
-}
-
-# By TCP: at the end of a discovery over iSER, LIO may free what its own worker still uses (isert_do_control_comp).
-discovered() { # PORTAL
-	timeout "$LIMIT" iscsiadm -m discovery -t sendtargets -p "$1" -I default >"$LOGS/portals" &&
-		grep -F "$1" "$LOGS/portals" | grep -F $IQN &&
-		iscsiadm -m node -T $IQN -p "$1" -o update -n iface.transport_name -v iser
-}
-
-# Lost sessions may take a minute to come back, and then fail commands.
-patient() { # PORTAL
-	iscsiadm -m node -T $IQN -p "$1" -o update -n node.session.timeo.replacement_timeout -v 60 &&
-		iscsiadm -m node -T $IQN -p "$1" -o update -n node.conn\[0\].timeo.noop_out_interval -v 2 &&
-		iscsiadm -m node -T $IQN -p "$1" -o update -n node.conn\[0\].timeo.noop_out_timeout -v 2
-}
-
-logged_in() { # PORTAL
-	patient "$1" && timeout "$LIMIT" iscsiadm -m node -T $IQN -p "$1" --login && iscsiadm -m session | grep "^iser:" &&
-		within 100 disk
-}
-
-# The disk's node: of the only session.
-disk() {
-	DISK=$(ls -d /sys/class/iscsi_session/*/device/target*/*/block/* 2>/dev/null)
-	[ -n "$DISK" ] && DISK=/dev/${DISK##*/} && [ -b "$DISK" ]
-}
-
-logged_out() { # PORTAL
-	timeout "$LIMIT" iscsiadm -m node -T $IQN -p "$1" --logout && ! iscsiadm -m session
-}
-
 file_system() {
 	mkdir -p "$MOUNT" && mkfs.ext4 -q "$DISK" && mount "$DISK" "$MOUNT" && cp -r . "$MOUNT" && sync -f "$MOUNT" &&
 		umount "$MOUNT" && echo 3 >/proc/sys/vm/drop_caches && mount -o ro "$DISK" "$MOUNT" && diff -r . "$MOUNT" -x lost+found &&
 		umount "$MOUNT"
 }
-
-map_port() { echo $PORT:$CARRIER >/sys/class/infiniband/srnic0/port_map; }
 
 # ---- what is lost in mid-I/O comes back ----
 

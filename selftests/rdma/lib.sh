@@ -59,6 +59,14 @@ cable_up() {
 # After link up IPv6 needs longer than rdma_cm waits for a neighbour.
 reach() { ip netns exec "$1" ping -q -c 1 -w 10 "$2" >/dev/null; }
 
+# Another cable between the namespaces, for other drivers: vethN and vethN+1, NET.1 and NET.2.
+another_cable() { # N NET
+	local a=veth$1 b=veth$(($1 + 1))
+	ip link add $a netns sr0 type veth peer name $b netns sr1 && ip -n sr0 addr add $2.1/24 dev $a &&
+		ip -n sr1 addr add $2.2/24 dev $b && ip -n sr0 link set $a up && ip -n sr1 link set $b up &&
+		reach sr0 $2.2
+}
+
 devices_up() {
 	modprobe -a ib_uverbs rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
 		ns1 rdma link add srnic1 type srnic netdev veth1 && settings_up 0 1

@@ -7,57 +7,9 @@
 #
 # MIB: of the namespace, at least 16. LIMIT: seconds for each step.
 BLOCK=4096
-cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh
+cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh && . shared/nvme.sh
 
-PORT=4420
 ADDRESS=10.93.0.1 ADDRESS6=fd93::1
-NQN=nqn.2014-08.org.nvmexpress:srnic
-TARGET=/sys/kernel/config/nvmet
-SUBSYSTEM=$TARGET/subsystems/$NQN
-
-# ---- the target ----
-
-target_up() {
-	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || return
-	truncate -s "${MIB}M" "$LOGS/disk" && mkdir -p "$SUBSYSTEM/namespaces/1" &&
-		echo 1 >"$SUBSYSTEM/attr_allow_any_host" && echo "$LOGS/disk" >"$SUBSYSTEM/namespaces/1/device_path" &&
-		echo 1 >"$SUBSYSTEM/namespaces/1/enable"
-}
-
-port_up() { # NUMBER FAMILY ADDRESS
-	mkdir "$TARGET/ports/$1" && echo rdma >"$TARGET/ports/$1/addr_trtype" && echo "$2" >"$TARGET/ports/$1/addr_adrfam" &&
-		echo "$3" >"$TARGET/ports/$1/addr_traddr" && echo $PORT >"$TARGET/ports/$1/addr_trsvcid" && serve "$1"
-}
-
-serve() { ln -s "$SUBSYSTEM" "$TARGET/ports/$1/subsystems/"; }
-
-target_down() {
-	local n
-	for n in 1 2; do
-		rm "$TARGET/ports/$n/subsystems/$NQN" && rmdir "$TARGET/ports/$n" || return
-	done
-	echo 0 >"$SUBSYSTEM/namespaces/1/enable"
-	rmdir "$SUBSYSTEM/namespaces/1" "$SUBSYSTEM"
-}
-
-# ---- the host ----
-
-discovered() { timeout "$LIMIT" nvme discover -t rdma -a "$1" -s $PORT | grep $NQN; }
-
-connected() { # ADDRESS NVME-CONNECT'S-OPTION...
-	timeout "$LIMIT" nvme connect -t rdma -a "$1" -s $PORT -n $NQN -l 60 -c 1 "${@:2}" && within 100 disk
-}
-
-# The only controller of our subsystem, and its block device.
-disk() {
-	local file
-	file=$(grep -lx $NQN /sys/class/nvme/nvme*/subsysnqn) && CONTROLLER=$(basename "$(dirname "$file")") || return
-	DISK=$(ls -d "/sys/class/nvme/$CONTROLLER/nvme"*n1 2>/dev/null) && DISK=/dev/$(basename "$DISK") || return
-	DISK=${DISK/c[0-9]*n/n}
-	[ -b "$DISK" ]
-}
-
-disconnected() { timeout "$LIMIT" nvme disconnect -n $NQN && ! grep -lx $NQN /sys/class/nvme/nvme*/subsysnqn; }
 
 queue_for_each_processor() { [ "$(cat "/sys/class/nvme/$CONTROLLER/queue_count")" = $(($(nproc) + 1)) ]; }
 
@@ -132,7 +84,7 @@ check "NVMe: the device is removed in mid-I/O, and comes back" device_removed
 check "NVMe: fio verifies what it writes" verified_over_rdma
 check "NVMe: disconnect" disconnected
 check "NVMe: memory that is not registered is refused, and the log says so" unregistered_memory_is_refused
-check "the target goes" target_down
+check "the target goes" target_down 1 2
 check "nothing is left behind" settled "$OBJECTS"
 rdma link delete srnic0
 ip link del nvme0

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# A file as an iSCSI disk, over srnic (iSER) or TCP; the target has it in memory. Not over siw: LIO has a TCP listener on
+# the port where it would listen for RDMA. Both ends are on one device, so data goes through lo:
+#
+#   initiator ── srnic0 on bench0, 10.94.0.1, or TCP ── LIO
+cd "$(dirname "$0")/.." && . ./lib.sh && . shared/disk.sh && . shared/iser.sh && . bench/fio.sh
+
+HAS="srnic srnic-crc tcp"
+ADDRESS=10.94.0.1
+PORTAL=$ADDRESS:$PORT
+
+consumer_up() { # PEER
+	TRANSPORT=iser
+	[ "$1" != tcp ] || TRANSPORT=tcp
+	discovered $PORTAL && logged_in $PORTAL
+}
+
+consumer_down() { logged_out $PORTAL; }
+
+if ! modprobe -aq ib_iser ib_isert target_core_file iscsi_tcp || ! type iscsid fio >/dev/null 2>&1; then
+	echo "1..0 # SKIP no iSER here, kernel or programs (open-iscsi, fio)"
+	exit 0
+fi
+modprobe -a ib_uverbs srnic && disk_device_up bench0 $ADDRESS fd94::1 && mount -t tmpfs -o "size=$((MIB + 1))m" bench "$LOGS" &&
+	disk_up && target_up && map_port && portal_up $PORTAL && initiator_up >"$LOGS/up" 2>&1 ||
+	{ cat "$LOGS/up"; echo "Bail out! no target"; exit 1; }
+each_peer iser
+initiator_down
+target_down
+umount "$LOGS"
+rdma link delete srnic0
+ip link del bench0

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# A file as an NVMe namespace, over srnic, siw or TCP; the target has it in memory. Both ends are on one device, so data
+# goes through lo:
+#
+#   host ── srnic0 on bench0, 10.93.0.1; siw0 on bench1, 10.92.0.1; TCP on bench0 ── nvmet
+BLOCK=4096
+cd "$(dirname "$0")/.." && . ./lib.sh && . shared/disk.sh && . shared/nvme.sh && . bench/fio.sh
+
+HAS="srnic srnic-crc siw tcp"
+ADDRESS=10.93.0.1 SIW=10.92.0.1
+
+siw_up() {
+	modprobe siw && ip link add bench1 type dummy && ip addr add $SIW/24 dev bench1 && ip link set bench1 up &&
+		rdma link add siw0 type siw netdev bench1
+}
+
+consumer_up() { # PEER
+	TRANSPORT=rdma PORT=4420
+	case $1 in
+	srnic*) connected $ADDRESS ;;
+	siw) connected $SIW ;;
+	tcp) TRANSPORT=tcp PORT=4421 connected $ADDRESS ;;
+	esac
+}
+
+consumer_down() { disconnected; }
+
+all_ports_up() {
+	port_up 1 ipv4 $ADDRESS && port_up 2 ipv4 $SIW && TRANSPORT=tcp PORT=4421 port_up 3 ipv4 $ADDRESS
+}
+
+if ! modprobe -aq nvme_rdma nvmet_rdma nvme_tcp nvmet_tcp || ! type nvme fio >/dev/null 2>&1; then
+	echo "1..0 # SKIP no NVMe over RDMA and TCP here, kernel or programs (nvme-cli, fio)"
+	exit 0
+fi
+modprobe -a ib_uverbs srnic && disk_device_up bench0 $ADDRESS fd93::1 && siw_up ||
+	{ echo "Bail out! no device"; exit 1; }
+mount -t tmpfs -o "size=$((MIB + 1))m" bench "$LOGS" && target_up && all_ports_up || { echo "Bail out! no target"; exit 1; }
+each_peer nvme
+target_down 1 2 3
+umount "$LOGS"
+rdma link delete siw0
+rdma link delete srnic0
+ip link del bench0
+ip link del bench1
