@@ -2,7 +2,8 @@
 # How fast fio writes and reads what a kernel consumer offers: the last part of each consumer's bench. Sourced after
 # shared/disk.sh. A line for each run, as bench.sh prints them.
 #
-# PEERS: which, of srnic (without CRCs), srnic-crc, siw, tcp. ROUNDS, ONLY, SCALE: as of bench.sh.
+# PEERS: which, of srnic (without CRCs), srnic-crc, siw, tcp; a bench says by HAS which of them it can have. ROUNDS, ONLY,
+# SCALE: as of bench.sh.
 # shellcheck shell=bash
 
 ROUNDS=${ROUNDS:-5}
@@ -10,14 +11,30 @@ PEERS=${PEERS:-srnic srnic-crc siw tcp}
 ONLY=${ONLY:-}
 SCALE=${SCALE:-1}
 
-# NAME FIO'S-RW BLOCK-SIZE COUNT
+# NAME FIO'S-RW BLOCK-SIZE COUNT, of those that are wanted.
 patterns() {
-	cat <<-'END'
+	local name rest
+	while read -r name rest; do
+		[[ " $name " != *"$ONLY"* ]] || echo "$name $rest"
+	done <<-'END'
 		fio-write-1M write 1048576 400
 		fio-read-1M read 1048576 400
 		fio-write-4K randwrite 4096 8000
 		fio-read-4K randread 4096 8000
 	END
+}
+
+# Before anything is set up.
+some_or_exit() { [ -n "$(patterns)" ] || { rm -rf "$LOGS"; exit 0; }; }
+
+wants() { [[ " $PEERS " = *" $1 "* ]]; } # PEER
+
+# With what it said, if it failed.
+up_or_exit() { # COMMAND...
+	"$@" >"$LOGS.up" 2>&1 && rm "$LOGS.up" && return
+	cat "$LOGS.up"
+	echo "Bail out! $* failed"
+	exit 1
 }
 
 # Of one block, 16 at a time; past the caches of the end that asks.
@@ -35,21 +52,19 @@ each_pattern() { # CONSUMER PEER FILE
 	local name rw block count
 	while read -r name rw block count; do
 		echo "$1 $name $2 $(nanoseconds "$3" "$rw" "$block" "$count" </dev/null || echo failed)"
-	done < <(patterns | grep -F -- "${ONLY// /}")
+	done < <(patterns)
 }
 
-# For each round and peer, consumer_up and consumer_down of the bench; $DISK is a file or device then. A bench says which
-# peers it has by HAS.
+# For each round and peer, consumer_up and consumer_down of the bench; $DISK is a file or device then.
 each_peer() { # CONSUMER
 	local run peer
-	patterns | grep -qF -- "${ONLY// /}" || return 0
 	for ((run = 0; run < ROUNDS; run++)); do
 		for peer in $PEERS; do
 			[[ " $HAS " = *" $peer "* ]] || continue
 			crc_for "$peer"
-			consumer_up "$peer" >"$LOGS/up" 2>&1 || { cat "$LOGS/up"; echo "Bail out! $1, $peer"; exit 1; }
+			up_or_exit consumer_up "$peer"
 			each_pattern "$1" "$peer" "$DISK"
-			consumer_down "$peer" >"$LOGS/down" 2>&1 || { cat "$LOGS/down"; echo "Bail out! $1, $peer"; exit 1; }
+			up_or_exit consumer_down "$peer"
 		done
 	done
 }

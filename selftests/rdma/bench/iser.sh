@@ -18,16 +18,22 @@ consumer_up() { # PEER
 
 consumer_down() { logged_out $PORTAL; }
 
+portal_ready() { target_up && map_port && portal_up $PORTAL; }
+
+some_or_exit
 if ! modprobe -aq ib_iser ib_isert target_core_file iscsi_tcp || ! type iscsid fio >/dev/null 2>&1; then
 	echo "1..0 # SKIP no iSER here, kernel or programs (open-iscsi, fio)"
 	exit 0
 fi
-modprobe -a ib_uverbs srnic && disk_device_up bench0 $ADDRESS fd94::1 && mount -t tmpfs -o "size=$((MIB + 1))m" bench "$LOGS" &&
-	disk_up && target_up && map_port && portal_up $PORTAL && initiator_up >"$LOGS/up" 2>&1 ||
-	{ cat "$LOGS/up"; echo "Bail out! no target"; exit 1; }
+up_or_exit modprobe -a ib_uverbs srnic
+up_or_exit disk_device_up bench0 $ADDRESS fd94::1
+up_or_exit mount -t tmpfs -o "size=$((MIB + 1))m" bench "$LOGS"
+up_or_exit disk_up
+up_or_exit portal_ready
+up_or_exit initiator_up
 each_peer iser
 initiator_down
 target_down
-umount "$LOGS"
+umount "$LOGS" && rmdir "$LOGS"
 rdma link delete srnic0
 ip link del bench0

@@ -10,12 +10,19 @@ SIW0=10.97.0.1 SIW1=10.97.0.2 TCP_PORT=2049
 DISK=$MOUNT/file
 
 siw_up() {
-	modprobe siw && another_cable 2 10.97.0 && ns0 rdma link add siw0 type siw netdev veth2 &&
-		ns1 rdma link add siw1 type siw netdev veth3
+	! wants siw || { modprobe siw && another_cable 2 10.97.0 && ns0 rdma link add siw0 type siw netdev veth2 &&
+		ns1 rdma link add siw1 type siw netdev veth3; }
 }
 
-also_for_siw_and_tcp() {
-	ns1 exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 "$SIW0:$EXPORT" && echo "tcp $TCP_PORT" >$NFSD/portlist
+siw_down() {
+	! wants siw || { rdma link delete siw0 && rdma link delete siw1; }
+}
+
+server_up() {
+	mkdir "$EXPORT" "$MOUNT" && mount -t tmpfs -o "size=$((MIB + 1))m" bench "$EXPORT" &&
+		head -c $((MIB << 20)) /dev/urandom >"$EXPORT/file" && serve_nfs &&
+		ns1 exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 "$SIW0:$EXPORT" &&
+		echo "tcp $TCP_PORT" >$NFSD/portlist
 }
 
 consumer_up() { # PEER
@@ -30,16 +37,16 @@ consumer_up() { # PEER
 
 consumer_down() { umount "$MOUNT"; }
 
+some_or_exit
 nfs_or_skip
 type fio >/dev/null 2>&1 || { echo "1..0 # SKIP no fio here"; exit 0; }
-hosts_up && devices_up && siw_up || { echo "Bail out! no devices"; exit 1; }
-mkdir "$EXPORT" "$MOUNT" && mount -t tmpfs -o "size=$((MIB + 1))m" bench "$EXPORT" &&
-	head -c $((MIB << 20)) /dev/urandom >"$EXPORT/file" && serve_nfs && also_for_siw_and_tcp >"$LOGS/up" 2>&1 ||
-	{ cat "$LOGS/up"; echo "Bail out! no server"; exit 1; }
+up_or_exit hosts_up
+up_or_exit devices_up
+up_or_exit siw_up
+up_or_exit server_up
 each_peer nfs
 ns1 exportfs -u "$SIW0:$EXPORT"
 stop_serving_nfs
 umount "$EXPORT"
-rdma link delete siw0
-rdma link delete siw1
+siw_down
 everything_down

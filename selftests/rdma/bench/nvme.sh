@@ -10,9 +10,15 @@ cd "$(dirname "$0")/.." && . ./lib.sh && . shared/disk.sh && . shared/nvme.sh &&
 HAS="srnic srnic-crc siw tcp"
 ADDRESS=10.93.0.1 SIW=10.92.0.1
 
-siw_up() {
-	modprobe siw && ip link add bench1 type dummy && ip addr add $SIW/24 dev bench1 && ip link set bench1 up &&
-		rdma link add siw0 type siw netdev bench1
+devices_up() {
+	modprobe -a ib_uverbs srnic && disk_device_up bench0 $ADDRESS fd93::1 || return
+	! wants siw || { modprobe siw && ip link add bench1 type dummy && ip addr add $SIW/24 dev bench1 &&
+		ip link set bench1 up && rdma link add siw0 type siw netdev bench1; }
+}
+
+devices_down() {
+	rdma link delete srnic0 && ip link del bench0 || return
+	! wants siw || { rdma link delete siw0 && ip link del bench1; }
 }
 
 consumer_up() { # PEER
@@ -26,21 +32,24 @@ consumer_up() { # PEER
 
 consumer_down() { disconnected; }
 
-all_ports_up() {
-	port_up 1 ipv4 $ADDRESS && port_up 2 ipv4 $SIW && TRANSPORT=tcp PORT=4421 port_up 3 ipv4 $ADDRESS
+# One for each peer.
+ports_up() {
+	PORTS=(1)
+	port_up 1 ipv4 $ADDRESS || return
+	! wants siw || { PORTS+=(2) && port_up 2 ipv4 $SIW || return; }
+	! wants tcp || { PORTS+=(3) && TRANSPORT=tcp PORT=4421 port_up 3 ipv4 $ADDRESS; }
 }
 
+some_or_exit
 if ! modprobe -aq nvme_rdma nvmet_rdma nvme_tcp nvmet_tcp || ! type nvme fio >/dev/null 2>&1; then
 	echo "1..0 # SKIP no NVMe over RDMA and TCP here, kernel or programs (nvme-cli, fio)"
 	exit 0
 fi
-modprobe -a ib_uverbs srnic && disk_device_up bench0 $ADDRESS fd93::1 && siw_up ||
-	{ echo "Bail out! no device"; exit 1; }
-mount -t tmpfs -o "size=$((MIB + 1))m" bench "$LOGS" && target_up && all_ports_up || { echo "Bail out! no target"; exit 1; }
+up_or_exit devices_up
+up_or_exit mount -t tmpfs -o "size=$((MIB + 1))m" bench "$LOGS"
+up_or_exit target_up
+up_or_exit ports_up
 each_peer nvme
-target_down 1 2 3
-umount "$LOGS"
-rdma link delete siw0
-rdma link delete srnic0
-ip link del bench0
-ip link del bench1
+target_down "${PORTS[@]}"
+umount "$LOGS" && rmdir "$LOGS"
+devices_down
