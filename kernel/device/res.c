@@ -15,6 +15,7 @@
 #include "memory/mr.h"
 #include "stream/qp.h"
 #include "device/res.h"
+#include "device/stats.h"
 #include "queue/srq.h"
 
 struct figure {
@@ -22,22 +23,28 @@ struct figure {
 	u32 value;
 };
 
-static int put_attributes(struct sk_buff *msg, const struct figure *figures, size_t count)
+static int put_figures(struct sk_buff *msg, const struct figure *figures, size_t count)
 {
-	struct nlattr *table;
 	size_t i;
 
-	table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
-	if (!table)
-		return -EMSGSIZE;
 	for (i = 0; i < count; i++)
 		if (rdma_nl_put_driver_u32(msg, figures[i].name, figures[i].value))
-			goto cancel;
+			return -EMSGSIZE;
+	return 0;
+}
+
+static int put_attributes(struct sk_buff *msg, const struct figure *figures, size_t count)
+{
+	struct nlattr *table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
+
+	if (!table)
+		return -EMSGSIZE;
+	if (put_figures(msg, figures, count)) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
 	nla_nest_end(msg, table);
 	return 0;
-cancel:
-	nla_nest_cancel(msg, table);
-	return -EMSGSIZE;
 }
 
 int srnic_fill_res_mr(struct sk_buff *msg, struct ib_mr *base)
@@ -81,20 +88,91 @@ int srnic_fill_res_srq(struct sk_buff *msg, struct ib_srq *base)
 	return put_attributes(msg, figures, ARRAY_SIZE(figures));
 }
 
-int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
+/* ---- QPs ---- */
+
+/* Words of srnicctl(8). */
+static const char *const ends[] = {
+	[SRNIC_END_NONE] = "none",
+	[SRNIC_END_CLOSED] = "closed",
+	[SRNIC_END_PEER_CLOSED] = "peer-closed",
+	[SRNIC_END_ABORTED] = "aborted",
+	[SRNIC_END_TCP] = "tcp",
+	[SRNIC_END_ERROR] = "error",
+	[SRNIC_END_TERMINATE] = "terminate",
+	[SRNIC_END_CHECK] = "check",
+};
+
+static int put_end(struct sk_buff *msg, u32 end)
 {
-	const struct srnic_qp *qp = to_srnic_qp(base);
+	u16 detail = srnic_end_detail(end);
+
+	if (rdma_nl_put_driver_string(msg, "end", ends[srnic_end_of(end)]))
+		return -EMSGSIZE;
+	if (srnic_end_of(end) == SRNIC_END_CHECK)
+		return rdma_nl_put_driver_string(msg, "end_check", srnic_check_name(detail));
+	return rdma_nl_put_driver_u32(msg, "end_detail", detail);
+}
+
+static int put_traffic(struct sk_buff *msg, const struct srnic_qp *qp)
+{
+	return rdma_nl_put_driver_u64(msg, "tx_octets", READ_ONCE(qp->tx.octets)) ?:
+	       rdma_nl_put_driver_u64(msg, "rx_octets", READ_ONCE(qp->rx.octets));
+}
+
+/* What the ends agreed on. */
+static int put_connection(struct sk_buff *msg, const struct srnic_qp *qp)
+{
+	const struct core_tx *tx = &qp->tx.core;
 	const struct figure figures[] = {
 		{ "state", READ_ONCE(qp->state) },
-		{ "framing", READ_ONCE(qp->tx.core.params.framing) },
+		{ "framing", READ_ONCE(tx->params.framing) },
+		{ "initiator", READ_ONCE(tx->params.initiator) },
+		{ "crc", READ_ONCE(tx->params.crc) },
+		{ "tx_markers", READ_ONCE(tx->params.markers) },
+		{ "rx_markers", READ_ONCE(qp->rx.markers) },
+		{ "large_fpdus", READ_ONCE(tx->params.long_segments) },
+		{ "mulpdu", READ_ONCE(tx->mulpdu) },
 		{ "ird", READ_ONCE(qp->ird) },
 		{ "ord", READ_ONCE(qp->ord) },
-		{ "sq_entries", qp->sq.ring.entries },
-		{ "sq_taken", READ_ONCE(qp->sq.taken) },
-		{ "sq_done", READ_ONCE(qp->sq.done) },
-		{ "rq_entries", qp->rq.ring.entries },
-		{ "rq_taken", READ_ONCE(qp->rq.taken) },
 	};
 
-	return put_attributes(msg, figures, ARRAY_SIZE(figures));
+	return put_figures(msg, figures, ARRAY_SIZE(figures));
+}
+
+/*
+ * How many requests were posted: of kernel consumers. Of users, how many of these the kernel has
+ * seen: only their rings have the rest.
+ */
+static int put_queues(struct sk_buff *msg, const struct srnic_qp *qp)
+{
+	const struct srnic_sq *sq = &qp->sq;
+	const struct srnic_rq *rq = &qp->rq;
+	const struct figure figures[] = {
+		{ "sq_entries", sq->ring.entries },
+		{ "sq_posted", READ_ONCE(*(qp->user ? &sq->taken : &sq->posted)) },
+		{ "sq_taken", READ_ONCE(sq->taken) },
+		{ "sq_done", READ_ONCE(sq->done) },
+		{ "srq", !!rq->srq },
+		{ "rq_entries", rq->ring.entries },
+		{ "rq_posted", READ_ONCE(*(qp->user ? &rq->seen : &rq->posted)) },
+		{ "rq_taken", READ_ONCE(rq->taken) },
+	};
+
+	return put_figures(msg, figures, ARRAY_SIZE(figures));
+}
+
+int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
+{
+	struct nlattr *table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
+	const struct srnic_qp *qp = to_srnic_qp(base);
+
+	if (!table)
+		return -EMSGSIZE;
+	if (put_connection(msg, qp) || put_queues(msg, qp) || put_traffic(msg, qp) ||
+	    put_end(msg, READ_ONCE(qp->end))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
 }

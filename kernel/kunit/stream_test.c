@@ -138,6 +138,14 @@ static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcod
 	post_list(test, s, opcode, list, ARRAY_SIZE(list));
 }
 
+static void expect_end(struct kunit *test, const struct stream *s, enum srnic_end end, u16 detail)
+{
+	u32 kept = READ_ONCE(s->qp->end);
+
+	KUNIT_EXPECT_EQ(test, srnic_end_of(kept), end);
+	KUNIT_EXPECT_EQ(test, srnic_end_detail(kept), detail);
+}
+
 /* RFC 5040 6.2.1: even if the consumer closes as soon as it sees the error. */
 static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct kunit *test)
 {
@@ -154,6 +162,7 @@ static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct 
 		});
 		KUNIT_EXPECT_EQ(test, ib_modify_qp(&s.qp->base, &attr, IB_QP_STATE), 0);
 		hear_terminate(test, &s, CORE_LAYER_RDMAP, 2, 5);
+		expect_end(test, &s, SRNIC_END_ERROR, 0x0205);
 	}
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -171,7 +180,24 @@ static void a_peer_that_closes_and_owes_a_read_is_told_so(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(s.qp->tx.core.closing)));
 	kernel_sock_shutdown(s.peer, SHUT_WR);
 	hear_terminate(test, &s, CORE_LAYER_LLP, 0, 1);
+	expect_end(test, &s, SRNIC_END_ERROR, 0x2001);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void who_ended_a_connection_is_kept_until_the_next_one(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct srnic_test_conn *c = test->priv;
+	struct stream here = begin(test, c->set.pd), there = begin(test, c->set.pd);
+
+	expect_end(test, &here, SRNIC_END_NONE, 0);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&here.qp->base, &attr, IB_QP_STATE), 0);
+	kernel_sock_shutdown(there.peer, SHUT_WR);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(READ_ONCE(there.qp->state) == SRNIC_QP_ERROR));
+	expect_end(test, &here, SRNIC_END_ABORTED, 0);
+	expect_end(test, &there, SRNIC_END_PEER_CLOSED, 0);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -191,6 +217,7 @@ static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test
 	kernel_sock_shutdown(s.peer, SHUT_WR);
 	expect_completion(test, IB_WC_SEND);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	expect_end(test, &s, SRNIC_END_CLOSED, 0);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -686,6 +713,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_terminate_names_the_msn_of_the_read_whose_memory_went),
 	KUNIT_CASE(a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once),
 	KUNIT_CASE(a_peer_that_closes_and_owes_a_read_is_told_so),
+	KUNIT_CASE(who_ended_a_connection_is_kept_until_the_next_one),
 	KUNIT_CASE(what_is_posted_after_a_disconnect_does_not_go_out),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_stream_that_is_idle_keeps_no_pages),

@@ -35,12 +35,26 @@ void srnic_receive_free(struct srnic_receive *receive)
 }
 
 /* Slots published and not taken. rq->lock held. */
-static u32 pending(const struct srnic_rq *rq)
+static u32 pending(struct srnic_rq *rq)
 {
+	u32 n;
+
 	lockdep_assert_held(&rq->lock);
 	/* acquire: the index before the slots that it publishes */
-	return core_ring_pending(smp_load_acquire(&rq->ring.hdr->prod), rq->taken,
-				 rq->ring.entries);
+	n = core_ring_pending(smp_load_acquire(&rq->ring.hdr->prod), rq->taken, rq->ring.entries);
+	WRITE_ONCE(rq->seen, rq->taken + n);
+	return n;
+}
+
+void srnic_rq_look(struct srnic_rq *rq)
+{
+	unsigned long flags;
+
+	if (rq->srq)
+		return;
+	spin_lock_irqsave(&rq->lock, flags);
+	pending(rq);
+	spin_unlock_irqrestore(&rq->lock, flags);
 }
 
 /* Frees the oldest slot. rq->lock held. */

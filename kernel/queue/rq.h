@@ -16,9 +16,10 @@ struct srnic_srq;
  * @srq: the shared queue that receives come from, or NULL
  * @cq: where receives complete
  * @qp_num: the QP's number in CQEs
- * @lock: irqsave; protects @posted and @taken. cq->lock nests inside
+ * @lock: irqsave; protects @posted, @taken and @seen. cq->lock nests inside
  * @posted: kernel consumers' producer index
  * @taken: the kernel's own consumer index
+ * @seen: the producer index when a receive was last taken, or the connection began
  */
 struct srnic_rq {
 	struct srnic_ring ring;
@@ -28,6 +29,7 @@ struct srnic_rq {
 	spinlock_t lock;
 	u32 posted;
 	u32 taken;
+	u32 seen;
 };
 
 /*
@@ -63,6 +65,8 @@ void srnic_receive_free(struct srnic_receive *receive);
 /* Posts a kernel consumer's requests; *bad is the first that was refused. Any context. */
 int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 
+/* Sets @seen. Any context. */
+void srnic_rq_look(struct srnic_rq *rq);
 /*
  * Takes the next receive; *room: bytes that it can hold. A receive with an invalid list completes
  * in error at once (CORE_TAKE_BROKEN). Any context.

@@ -56,8 +56,24 @@ void srnic_qp_unclaim(struct srnic_qp *qp, struct srnic_qp_owner *owner)
 	clear_owner(qp, owner);
 }
 
+/* Errors that the QP found itself were noted there, with their details. */
+static enum srnic_end end_of(enum srnic_over why)
+{
+	switch (why) {
+	case SRNIC_OVER_PEER_CLOSED:
+		return SRNIC_END_PEER_CLOSED;
+	case SRNIC_OVER_RESET:
+		return SRNIC_END_TCP;
+	case SRNIC_OVER_CLOSE:
+		return SRNIC_END_CLOSED;
+	default:
+		return SRNIC_END_ABORTED;
+	}
+}
+
 void srnic_qp_over(struct srnic_qp *qp, enum srnic_over why)
 {
+	srnic_qp_note_end(qp, end_of(why), 0);
 	qp->owner->ops->over(qp->owner, why);
 }
 
@@ -73,6 +89,7 @@ void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why)
 	spin_unlock_irqrestore(&qp->state_lock, flags);
 	if (!owner)
 		return;
+	srnic_qp_note_end(qp, end_of(why), 0);
 	owner->ops->over(owner, why);
 	owner->ops->put(owner);
 }
@@ -110,6 +127,12 @@ static void write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static void tcp_failed(struct srnic_qp *qp, const struct sock *sk)
+{
+	srnic_qp_note_end(qp, SRNIC_END_TCP, READ_ONCE(sk->sk_err));
+	srnic_qp_over(qp, SRNIC_OVER_RESET);
+}
+
 /*
  * FIN may be reported before the bytes ahead of it: srnic_qp_close() and srnic_qp_stop() read them.
  */
@@ -121,7 +144,7 @@ static void state_change(struct sock *sk)
 	qp = sk->sk_user_data;
 	if (qp) {
 		if (sk->sk_err || sk->sk_state == TCP_CLOSE)
-			srnic_qp_over(qp, SRNIC_OVER_RESET);
+			tcp_failed(qp, sk);
 		else if (sk->sk_shutdown & RCV_SHUTDOWN)
 			srnic_qp_over(qp, SRNIC_OVER_PEER_CLOSED);
 		qp->old_state_change(sk);
@@ -136,7 +159,7 @@ static void error_report(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	qp = sk->sk_user_data;
 	if (qp) {
-		srnic_qp_over(qp, SRNIC_OVER_RESET);
+		tcp_failed(qp, sk);
 		qp->old_error_report(sk);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -288,7 +311,7 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		install_callbacks(qp, sk);
 		srnic_rx_run(qp, sk);
 		if (sk->sk_err || sk->sk_state == TCP_CLOSE)
-			srnic_qp_over(qp, SRNIC_OVER_RESET);
+			tcp_failed(qp, sk);
 		else if (sk->sk_shutdown & RCV_SHUTDOWN)
 			srnic_qp_over(qp, SRNIC_OVER_PEER_CLOSED);
 		release_sock(sk);
@@ -317,6 +340,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 	}
 	if (qp->sock) {
 		stop_receiving(qp, qp->sock->sk);
+		srnic_qp_note_end(qp, SRNIC_END_ABORTED, 0);
 		qp->sock = NULL;
 		srnic_tx_release(qp);
 	}

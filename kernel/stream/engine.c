@@ -147,10 +147,12 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 		if (!ret)
 			return false;
 		if (ret < 0) {
+			srnic_qp_note_end(qp, SRNIC_END_TCP, -ret);
 			srnic_qp_fail(qp);
 			srnic_qp_over(qp, SRNIC_OVER_RESET);
 			return false;
 		}
+		WRITE_ONCE(tx->octets, tx->octets + ret);
 		srnic_count(qp->dev, SRNIC_TX_OCTETS, ret);
 	}
 	if (tx->core.fpdus) {
@@ -471,6 +473,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->read_stall = false;
 	tx->term_pending = false;
 	tx->last_wqe = false;
+	tx->octets = 0;
 	tx->built = qp->sq.taken;
 	tx->completed = qp->sq.taken;
 }

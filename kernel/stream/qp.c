@@ -83,6 +83,28 @@ struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 /* How long a Terminate may wait for room in the socket. */
 #define TERMINATE_TIMEOUT (5 * HZ)
 
+static bool replaces(enum srnic_end end, enum srnic_end old)
+{
+	return old == SRNIC_END_NONE ||
+	       (old <= SRNIC_END_PEER_CLOSED && end > SRNIC_END_ABORTED);
+}
+
+static void note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail)
+{
+	lockdep_assert_held(&qp->state_lock);
+	if (replaces(end, srnic_end_of(qp->end)))
+		WRITE_ONCE(qp->end, (u32)end << 16 | detail);
+}
+
+void srnic_qp_note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	note_end(qp, end, detail);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+}
+
 bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 		   const struct core_terminate *term)
 {
@@ -96,7 +118,10 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 			qp->tx.term = *term;
 			qp->tx.term_pending = true;
 			qp->tx.term_deadline = jiffies + TERMINATE_TIMEOUT;
+			note_end(qp, SRNIC_END_ERROR, core_terminate_code(term));
 		}
+		if (to == SRNIC_QP_RTS)
+			WRITE_ONCE(qp->end, 0);
 		smp_store_release(&qp->state, to);	/* after term; pairs with run_state() */
 	}
 	spin_unlock_irqrestore(&qp->state_lock, flags);

@@ -33,6 +33,28 @@ enum srnic_qp_state {
 	SRNIC_QP_ERROR,
 };
 
+/*
+ * Why a connection ended. An error replaces a close; otherwise the first reason counts.
+ *
+ * CLOSED		gracefully, by this end's consumer
+ * PEER_CLOSED		by the peer
+ * ABORTED		modify_qp(ERROR or RESET), or the device is going away
+ * TCP			TCP failed; detail: errno, or 0
+ * ERROR		this end found an error; detail: core_terminate_code() of what it is
+ * TERMINATE		the peer sent a Terminate; detail: its core_terminate_code()
+ * CHECK		a segment failed a check; detail: enum core_rdmatcp_fault
+ */
+enum srnic_end {
+	SRNIC_END_NONE,
+	SRNIC_END_CLOSED,
+	SRNIC_END_PEER_CLOSED,
+	SRNIC_END_ABORTED,
+	SRNIC_END_TCP,
+	SRNIC_END_ERROR,
+	SRNIC_END_TERMINATE,
+	SRNIC_END_CHECK,
+};
+
 /* An RDMA Read that this end issued and whose response is not complete. */
 struct srnic_outbound_read {
 	struct core_read_sink sink;
@@ -63,6 +85,7 @@ struct srnic_outbound_read {
  * @completed: send queue index up to which requests were completed as sent
  * @term: the Terminate to send; written under state_lock, before state becomes TERMINATING
  * @term_deadline: jiffies after which an unsent Terminate is dropped
+ * @octets: bytes of this connection given to TCP
  * @batch: bytes built and not yet taken by TCP; &srnic_no_batch while idle
  * @core: the send scheduler's state
  * @held: a region that payload is read from; only while fill_batch() runs
@@ -83,6 +106,7 @@ struct srnic_tx {
 	u32 completed;
 	struct core_terminate term;
 	unsigned long term_deadline;
+	u64 octets;
 	struct srnic_batch *batch;
 
 	struct core_tx core;
@@ -102,6 +126,8 @@ struct srnic_tx {
  * @cursor: in the list of @receive
  * @refusal: the request that the peer's Terminate refuses
  * @held: a region that payload is placed in; only while rx_actor() runs
+ * @octets: bytes of this connection taken from TCP
+ * @markers: the peer sends markers
  */
 struct srnic_rx_half {
 	struct core_rx core;
@@ -109,6 +135,8 @@ struct srnic_rx_half {
 	struct srnic_sge_cursor cursor;
 	struct core_refusal refusal;
 	struct srnic_held held;
+	u64 octets;
+	bool markers;
 };
 
 /**
@@ -119,7 +147,8 @@ struct srnic_rx_half {
  * @users: references of the verbs object, iw_cm, the connection, the batch and lookups
  * @freed: completed when @users reaches 0; destroy_qp waits for it
  * @state: enum srnic_qp_state. Only a reset moves it back. Written under @state_lock
- * @state_lock: irqsave spinlock; protects @state, @owner. Innermost
+ * @state_lock: irqsave spinlock; protects @state, @owner, @end. Innermost
+ * @end: why the last connection ended: srnic_end_of() and srnic_end_detail()
  * @owner: the connection, or NULL; referenced. See struct srnic_qp_owner for its rules
  * @sock: the socket while connected; changes under tx.mutex and with the callbacks off
  * @cap: capacities granted at creation
@@ -163,6 +192,7 @@ struct srnic_qp {
 	struct completion freed;
 	spinlock_t state_lock;
 	u32 state;
+	u32 end;
 	struct srnic_qp_owner *owner;
 	struct socket *sock;
 	struct ib_qp_cap cap;
@@ -218,6 +248,17 @@ static inline struct srnic_sge_list srnic_qp_list(const struct srnic_qp *qp,
 	};
 }
 
+/* The parts of srnic_qp.end: one word, so that they are read together. */
+static inline enum srnic_end srnic_end_of(u32 end)
+{
+	return end >> 16;
+}
+
+static inline u16 srnic_end_detail(u32 end)
+{
+	return end;
+}
+
 /* ---- qp.c: the object ---- */
 
 /* Lookup by number with a reference; NULL if there is none. Process context. */
@@ -232,6 +273,8 @@ void srnic_qp_put(struct srnic_qp *qp);
 bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 		   const struct core_terminate *term);
 #define SRNIC_QP_ANY_BUT(state) (~(1U << (state)))
+/* Records why the connection ends, by the rule at enum srnic_end. Any context. */
+void srnic_qp_note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail);
 /* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
 void srnic_qp_fail(struct srnic_qp *qp);
 /* Moves to TERMINATING with this Terminate; does nothing unless the QP is RTS. Any context. */

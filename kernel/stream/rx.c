@@ -266,6 +266,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n",
 		  qp->base.qp_num, term->layer, term->etype, term->code);
 	srnic_count(qp->dev, SRNIC_RX_TERMINATES, 1);
+	srnic_qp_note_end(qp, SRNIC_END_TERMINATE, core_terminate_code(term));
 	blame_request(qp, term);
 	srnic_qp_fail(qp);
 	srnic_qp_event(qp, IB_EVENT_QP_FATAL);
@@ -290,6 +291,7 @@ static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 		ibdev_dbg(qp->base.device, "qp %u: a segment fails the check of its %s\n",
 			  qp->base.qp_num, srnic_check_name(check));
 		srnic_count(qp->dev, SRNIC_RX_CHECKS + check - 1, 1);
+		srnic_qp_note_end(qp, SRNIC_END_CHECK, check);
 	}
 
 	if (fault != CORE_FAULT_OWN)
@@ -418,6 +420,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	octets = tcp_read_sock(sk, &desc, rx_actor);
 	if (octets <= 0)
 		return;
+	WRITE_ONCE(qp->rx.octets, qp->rx.octets + octets);
 	srnic_count(qp->dev, SRNIC_RX_OCTETS, octets);
 	srnic_count(qp->dev, SRNIC_RX_FPDUS, core_rx_fpdus(&qp->rx.core) - fpdus);
 }
@@ -439,5 +442,8 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 
 	qp->rx.receive.active = false;
 	qp->rx.refusal = (struct core_refusal) { };
+	qp->rx.octets = 0;
+	qp->rx.markers = params.markers;
+	srnic_rq_look(&qp->rq);
 	core_rx_init(&qp->rx.core, &params);
 }
