@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Checks of `srnicctl doctor` for one device: its ABI, the interface below it, its ports.
+#include "doctor.hh"
+#include "interface.hh"
+#include "text.hh"
+
+#include <rdma/srnic-abi.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+namespace srnicctl {
+namespace {
+
+constexpr uint32_t least_ipv6_mtu = 1280; // RFC 8200 5
+
+Finding about(const Device &device, Finding finding)
+{
+	finding.device = device.rdma.name;
+	return finding;
+}
+
+std::string netdev_of(const Device &device) { return clean(device.port.netdev); }
+
+Finding elsewhere(const Device &device, const std::string &check)
+{
+	return about(device, {Level::warn, check, "the interface is in another network namespace",
+			      "run srnicctl there: nsenter --net=..."});
+}
+
+Finding unknown(const Device &device, const std::string &check, const NetlinkError &error)
+{
+	return about(device, {Level::warn, check,
+			      "the kernel does not tell: " + std::string(strerror(error.code)),
+			      "try again"});
+}
+
+// A check of an interface in this namespace.
+template <class Check>
+Finding of_interface(const Device &device, const std::string &name, Check check)
+{
+	if (!device.port.netdev_index)
+		return elsewhere(device, name);
+	try {
+		Finding finding = check(*device.port.netdev_index);
+
+		finding.check = name;
+		return about(device, finding);
+	} catch (const NetlinkError &error) {
+		return unknown(device, name, error);
+	}
+}
+
+struct Offload {
+	const char *option;		// of ethtool -K
+	std::set<std::string> features; // one of these
+};
+
+const Offload offloads[] = {
+	{"sg", {"tx-scatter-gather"}},
+	{"tx", {"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"}},
+	{"gso", {"tx-generic-segmentation"}},
+	{"gro", {"rx-gro"}},
+};
+
+bool has_one(const std::set<std::string> &features, const std::set<std::string> &of)
+{
+	for (const std::string &feature : of)
+		if (features.contains(feature))
+			return true;
+	return false;
+}
+
+std::vector<std::string> missing_offloads(const std::set<std::string> &features)
+{
+	std::vector<std::string> missing;
+
+	for (const Offload &offload : offloads)
+		if (!has_one(features, offload.features))
+			missing.push_back(offload.option);
+	return missing;
+}
+
+Finding judge_interface(const Interface &interface)
+{
+	std::string name = clean(interface.name);
+
+	if (!interface.up)
+		return {Level::fail, "", name + " is down", "ip link set " + name + " up"};
+	if (!interface.carrier)
+		return {Level::fail, "", name + " has no carrier",
+			"check the cable or the other end: ip link show " + name};
+	return {Level::ok, "", name + " is up"};
+}
+
+// Nothing without ib_uverbs.
+std::optional<Chardev> uverbs_of(System &system, const Device &device)
+{
+	try {
+		return Rdma(system.netlink).chardev("uverbs", device.rdma.index);
+	} catch (const NetlinkError &) {
+		return std::nullopt;
+	}
+}
+
+std::set<uint16_t> tcp_ports(const Device &device)
+{
+	std::string port_map = value_of(device.settings, "port_map");
+	std::set<uint16_t> ports;
+
+	for (const Listening &listening : device.listening)
+		ports.insert(tcp_port(port_map, listening.address.port));
+	return ports;
+}
+
+} // namespace
+
+Finding check_abi(System &system, const Device &device)
+{
+	auto uverbs = uverbs_of(system, device);
+
+	if (!uverbs)
+		return about(device, {Level::warn, "ABI", "it is unknown without ib_uverbs",
+				      "modprobe ib_uverbs"});
+	if (uverbs->abi != SRNIC_ABI_VERSION)
+		return about(device,
+			     {Level::fail, "ABI",
+			      "the module's is " + std::to_string(uverbs->abi) + ", user space's " +
+				      std::to_string(SRNIC_ABI_VERSION),
+			      "install module and user space of the same version, and load it "
+			      "again"});
+	return about(device, {Level::ok, "ABI", "version " + std::to_string(uverbs->abi)});
+}
+
+Finding check_device_file(System &system, const Device &device)
+{
+	auto uverbs = uverbs_of(system, device);
+
+	if (!uverbs)
+		return about(device, {Level::warn, "file", "there is none without ib_uverbs",
+				      "modprobe ib_uverbs"});
+
+	std::string file = "/dev/infiniband/" + clean(uverbs->name);
+
+	if (!exists(system, file))
+		return about(device, {Level::fail, "file", "there is no " + file,
+				      "check that udev runs, or in a container pass this file "
+				      "through"});
+	if (!accessible(system, file))
+		return about(device, {Level::fail, "file", "this user may not open " + file,
+				      "let a udev rule give it to a group that the user is in"});
+	return about(device, {Level::ok, "file", file});
+}
+
+Finding check_interface(System &system, const Device &device)
+{
+	return of_interface(device, "interface", [&](uint32_t index) {
+		return judge_interface(interface_of(system.netlink, index));
+	});
+}
+
+Finding check_mtu(System &system, const Device &device)
+{
+	return of_interface(device, "MTU", [&](uint32_t index) -> Finding {
+		uint32_t mtu = interface_of(system.netlink, index).mtu;
+
+		if (mtu < least_ipv6_mtu)
+			return {Level::warn, "",
+				std::to_string(mtu) + ": too small for IPv6, and slow",
+				"ip link set " + netdev_of(device) + " mtu 1500"};
+		return {Level::ok, "", std::to_string(mtu)};
+	});
+}
+
+Finding check_addresses(System &system, const Device &device)
+{
+	return of_interface(device, "addresses", [&](uint32_t index) -> Finding {
+		size_t n = count_addresses(system.netlink, index);
+
+		if (!n)
+			return {Level::fail, "",
+				netdev_of(device) + " has no address, and rdma_cm finds devices "
+						    "by address",
+				"ip addr add ADDRESS/PREFIX dev " + netdev_of(device)};
+		return {Level::ok, "", std::to_string(n) + " of " + netdev_of(device)};
+	});
+}
+
+Finding check_offloads(System &system, const Device &device)
+{
+	return of_interface(device, "offloads", [&](uint32_t index) -> Finding {
+		auto features = features_of(system.netlink, index);
+
+		if (!features)
+			return {Level::ok, "", "the kernel does not tell"};
+
+		auto missing = missing_offloads(*features);
+
+		if (missing.empty())
+			return {Level::ok, "", "sg, tx, gso and gro are on"};
+		return {Level::warn, "", "off, which costs time: " + joined(missing, ", "),
+			"ethtool -K " + netdev_of(device) + " " + joined(missing, " on ") + " on"};
+	});
+}
+
+Finding check_ports(System &, const Device &device)
+{
+	std::vector<std::string> ports;
+
+	for (uint16_t port : tcp_ports(device))
+		ports.push_back(std::to_string(port));
+	if (ports.empty())
+		return about(device, {Level::ok, "ports", "nobody listens"});
+	return about(device, {Level::ok, "ports",
+			      "peers connect to TCP ports that a firewall must leave open: " +
+				      joined(ports, ", ")});
+}
+
+Finding check_errors(System &, const Device &device)
+{
+	auto found = device.counters.find("rx_crc_errors");
+	uint64_t n = found == device.counters.end() ? 0 : found->second;
+
+	if (!n)
+		return about(device, {Level::ok, "errors", "no wrong CRC so far"});
+	return about(device,
+		     {Level::warn, "errors",
+		      counted(n, "connection") + " ended because of a wrong CRC",
+		      "look for memory or network hardware that changes data, at both ends"});
+}
+
+} // namespace srnicctl

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// `srnicctl doctor`: runs all checks, and prints what they found.
+#include "doctor.hh"
+
+#include "text.hh"
+
+#include <algorithm>
+
+namespace srnicctl {
+namespace {
+
+using MachineCheck = Finding (*)(System &);
+using DeviceCheck = Finding (*)(System &, const Device &);
+
+constexpr MachineCheck machine_checks[] = {
+	check_module,	   check_uverbs,     check_rdma_cm, check_verbs_abi, check_provider,
+	check_driver_file, check_namespaces, check_memlock, check_firewall,
+};
+
+constexpr DeviceCheck device_checks[] = {
+	check_abi,	 check_device_file, check_interface, check_mtu,
+	check_addresses, check_offloads,    check_ports,     check_errors,
+};
+
+Finding none()
+{
+	return {Level::fail, "devices", "there is no srnic device",
+		"rdma link add NAME type srnic netdev INTERFACE"};
+}
+
+// Without RDMA netlink there are no devices, and the checks of modules tell why.
+std::vector<Device> devices_of(System &system, const std::string &name)
+{
+	try {
+		return take_snapshot(system, name);
+	} catch (const Failure &failure) {
+		if (failure.code != Exit::no_rdma)
+			throw;
+		return {};
+	}
+}
+
+const char *word(Level level)
+{
+	switch (level) {
+	case Level::ok:
+		return "ok";
+	case Level::warn:
+		return "warn";
+	default:
+		return "FAIL";
+	}
+}
+
+std::string line_of(const Finding &finding)
+{
+	std::string subject = finding.check;
+
+	if (!finding.device.empty())
+		subject = clean(finding.device) + ", " + subject;
+	std::string line = std::string(word(finding.level)) + "\t" + subject + ": " + finding.what;
+
+	if (!finding.todo.empty())
+		line += "\n\tdo: " + finding.todo;
+	return line + "\n";
+}
+
+} // namespace
+
+std::vector<Finding> examine(System &system, const std::string &name)
+{
+	auto devices = devices_of(system, name);
+	std::vector<Finding> findings;
+
+	for (MachineCheck check : machine_checks)
+		findings.push_back(check(system));
+	if (devices.empty())
+		findings.push_back(none());
+	for (const Device &device : devices)
+		for (DeviceCheck check : device_checks)
+			findings.push_back(check(system, device));
+	return findings;
+}
+
+std::string doctor_text(const std::vector<Finding> &findings)
+{
+	std::string text;
+
+	for (const Finding &finding : findings)
+		text += line_of(finding);
+	return text;
+}
+
+void doctor_json(Json &json, const std::vector<Finding> &findings)
+{
+	json.open_array();
+	for (const Finding &finding : findings) {
+		json.open_object();
+		json.text("check", finding.check);
+		if (!finding.device.empty())
+			json.text("ifname", finding.device);
+		json.text("level", word(finding.level));
+		json.text("text", finding.what);
+		if (!finding.todo.empty())
+			json.text("do", finding.todo);
+		json.close();
+	}
+	json.close();
+}
+
+Exit verdict(const std::vector<Finding> &findings)
+{
+	Level worst = Level::ok;
+
+	for (const Finding &finding : findings)
+		worst = std::max(worst, finding.level);
+	return worst == Level::ok     ? Exit::good
+	       : worst == Level::warn ? Exit::warnings
+				      : Exit::failures;
+}
+
+} // namespace srnicctl

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// `srnicctl doctor`: one check a function, each with what it found and what to do about it.
+#pragma once
+
+#include "exit.hh"
+#include "json.hh"
+#include "snapshot.hh"
+
+namespace srnicctl {
+
+enum class Level { ok, warn, fail };
+
+struct Finding {
+	Level level;
+	std::string check;
+	std::string what;
+	std::string todo = ""; // empty if all is well
+	std::string device = "";
+};
+
+// ---- the machine (machine.cc) ----
+
+Finding check_module(System &system);
+Finding check_uverbs(System &system);
+Finding check_rdma_cm(System &system);
+Finding check_verbs_abi(System &system);
+Finding check_namespaces(System &system);
+Finding check_memlock(System &system);
+Finding check_firewall(System &system);
+
+// ---- the provider (provider.cc) ----
+
+Finding check_provider(System &system);
+Finding check_driver_file(System &system);
+
+// ---- a device (device.cc) ----
+
+Finding check_abi(System &system, const Device &device);
+Finding check_device_file(System &system, const Device &device);
+Finding check_interface(System &system, const Device &device);
+Finding check_mtu(System &system, const Device &device);
+Finding check_addresses(System &system, const Device &device);
+Finding check_offloads(System &system, const Device &device);
+Finding check_ports(System &system, const Device &device);
+Finding check_errors(System &system, const Device &device);
+
+// ---- all of them (doctor.cc) ----
+
+// Of the machine, and of all devices or the one of this name. Throws Failure.
+std::vector<Finding> examine(System &system, const std::string &device);
+std::string doctor_text(const std::vector<Finding> &findings);
+void doctor_json(Json &json, const std::vector<Finding> &findings);
+Exit verdict(const std::vector<Finding> &findings);
+
+} // namespace srnicctl

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// The network interface below a device: rtnetlink for its state and addresses, ethtool's generic
+// netlink for its offloads.
+#pragma once
+
+#include "netlink.hh"
+
+#include <set>
+
+namespace srnicctl {
+
+struct Interface {
+	std::string name;
+	uint32_t mtu = 0;
+	bool up = false;      // by the administrator
+	bool carrier = false; // and it can carry packets
+	bool loopback = false;
+};
+
+// Throw NetlinkError.
+Interface interface_of(Netlink &netlink, uint32_t index);
+// Of either family.
+size_t count_addresses(Netlink &netlink, uint32_t index);
+// The names of active features, as `ethtool -k` has them in the kernel; nothing without ethtool's
+// netlink.
+std::optional<std::set<std::string>> features_of(Netlink &netlink, uint32_t index);
+
+} // namespace srnicctl

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Checks of `srnicctl doctor` that do not concern a single device: modules, limits, namespaces.
+#include "doctor.hh"
+#include "text.hh"
+
+#include <linux/capability.h>
+#include <rdma/ib_user_verbs.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "version.h"
+
+namespace srnicctl {
+namespace {
+
+constexpr uint64_t enough_memlock = 1 << 30;
+
+bool loaded(const System &system, const std::string &module)
+{
+	return exists(system, "/sys/module/" + module);
+}
+
+// May this process lock more memory than its limit?
+bool exempt(const System &system)
+{
+	std::string status = whole(system, "/proc/self/status").value_or("");
+	size_t at = status.find("\nCapEff:");
+
+	if (at == std::string::npos)
+		return false;
+	return strtoull(status.c_str() + at + strlen("\nCapEff:"), nullptr, 16) >> CAP_IPC_LOCK & 1;
+}
+
+} // namespace
+
+Finding check_module(System &system)
+{
+	std::string version = first_line(system, "/sys/module/srnic/version").value_or("");
+
+	if (!loaded(system, "srnic"))
+		return {Level::fail, "module", "srnic is not loaded", "modprobe srnic"};
+	if (version != SRNIC_VERSION)
+		return {Level::warn, "module",
+			"srnic " + clean(version) +
+				" is loaded, but this is the srnicctl of " SRNIC_VERSION,
+			"install module and user space of the same version, and load it again"};
+	return {Level::ok, "module", "srnic " + version + " is loaded"};
+}
+
+Finding check_uverbs(System &system)
+{
+	if (loaded(system, "ib_uverbs") || exists(system, "/sys/class/infiniband_verbs"))
+		return {Level::ok, "ib_uverbs", "programs can use devices"};
+	return {Level::fail, "ib_uverbs", "it is not loaded: programs cannot use devices",
+		"modprobe ib_uverbs"};
+}
+
+Finding check_rdma_cm(System &system)
+{
+	const char *file = "/dev/infiniband/rdma_cm";
+
+	if (!loaded(system, "rdma_ucm") && !exists(system, file))
+		return {Level::warn, "rdma_ucm",
+			"it is not loaded: programs cannot connect (the kernel's own users can)",
+			"modprobe rdma_ucm"};
+	if (!exists(system, file))
+		return {Level::fail, "rdma_ucm", std::string("there is no ") + file,
+			"check that udev runs, or in a container pass this file through"};
+	if (!accessible(system, file))
+		return {Level::fail, "rdma_ucm", std::string("this user may not open ") + file,
+			"let a udev rule give it to a group that the user is in"};
+	return {Level::ok, "rdma_ucm", "programs can connect"};
+}
+
+Finding check_verbs_abi(System &system)
+{
+	auto version = first_line(system, "/sys/class/infiniband_verbs/abi_version");
+
+	if (!version)
+		return {Level::warn, "verbs ABI", "it is unknown without ib_uverbs",
+			"modprobe ib_uverbs"};
+	if (*version != std::to_string(IB_USER_VERBS_ABI_VERSION))
+		return {Level::fail, "verbs ABI",
+			"the kernel's is " + clean(*version) + ", not " +
+				std::to_string(IB_USER_VERBS_ABI_VERSION),
+			"install the rdma-core that belongs to this kernel, and build srnic with "
+			"it"};
+	return {Level::ok, "verbs ABI", "version " + *version};
+}
+
+Finding check_namespaces(System &system)
+{
+	std::optional<bool> shared;
+
+	try {
+		shared = Rdma(system.netlink).shared();
+	} catch (const NetlinkError &error) {
+		return {Level::fail, "namespaces",
+			"the kernel has no RDMA netlink: " + std::string(strerror(error.code)),
+			"modprobe srnic, or in a container have the host load it"};
+	}
+	if (!shared)
+		return {Level::ok, "namespaces", "the kernel does not tell their mode"};
+	return {Level::ok, "namespaces",
+		*shared ? "shared: every network namespace has all devices"
+			: "exclusive: a network namespace has only devices that were made in it or "
+			  "moved to it"};
+}
+
+Finding check_memlock(System &system)
+{
+	std::string limit = quantity(double(system.memlock)) + "B";
+
+	if (system.memlock == UINT64_MAX)
+		return {Level::ok, "memlock", "no limit"};
+	if (exempt(system))
+		return {Level::ok, "memlock", "this user is exempt; others may register " + limit};
+	if (system.memlock >= enough_memlock)
+		return {Level::ok, "memlock", "programs may register " + limit};
+	return {Level::warn, "memlock",
+		"programs of this user may register only " + limit + " of memory",
+		"raise memlock in /etc/security/limits.conf, or LimitMEMLOCK= of the service"};
+}
+
+Finding check_firewall(System &system)
+{
+	std::vector<std::string> filters;
+
+	for (const char *module : {"nf_tables", "ip_tables", "ip6_tables"})
+		if (loaded(system, module))
+			filters.push_back(module);
+	if (filters.empty())
+		return {Level::ok, "firewall", "no packet filter is loaded"};
+	return {Level::ok, "firewall",
+		joined(filters, " and ") +
+			" may filter: RDMA ports are TCP ports, and must be open like any other"};
+}
+
+} // namespace srnicctl

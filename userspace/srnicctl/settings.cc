@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// A device's settings in /sys/class/infiniband/NAME/.
+#include "settings.hh"
+
+namespace srnicctl {
+namespace {
+
+using Kind = Setting::Kind;
+
+constexpr Setting settings[] = {
+	{"framing", Kind::word, "mpa, rdmatcp or any"},
+	{"mpa_crc", Kind::flag, "0 or 1"},
+	{"mpa_markers", Kind::flag, "0 or 1"},
+	{"mpa_large_fpdus", Kind::flag, "0 or 1"},
+	{"rdmap_swap", Kind::flag, "0 or 1"},
+	{"peer_timeout", Kind::number, "0 to 86400 seconds"},
+	{"port_map", Kind::ports,
+	 "up to 16 pairs RDMA:TCP of different ports, as in \"3260:13260\", or an empty string"},
+};
+
+std::string path_of(const std::string &device, const Setting &setting)
+{
+	return "/sys/class/infiniband/" + device + "/" + setting.name;
+}
+
+} // namespace
+
+std::span<const Setting> known_settings() { return settings; }
+
+const Setting *find_setting(const std::string &name)
+{
+	for (const Setting &setting : settings)
+		if (setting.name == name)
+			return &setting;
+	return nullptr;
+}
+
+Settings read_settings(const System &system, const std::string &device)
+{
+	Settings found;
+
+	for (const Setting &setting : settings)
+		if (auto value = first_line(system, path_of(device, setting)))
+			found.emplace_back(&setting, *value);
+	return found;
+}
+
+std::string value_of(const Settings &settings, const std::string &name)
+{
+	for (const auto &[setting, value] : settings)
+		if (setting->name == name)
+			return value;
+	return "";
+}
+
+int write_setting(const System &system, const std::string &device, const Setting &setting,
+		  const std::string &value)
+{
+	return overwrite(system, path_of(device, setting), value + "\n");
+}
+
+} // namespace srnicctl

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# What srnicctl consists of, for its build and that of its tests. Uses LIBDIR.
+SRNICCTL_DIR := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
+SRNICCTL_SOURCES := address.cc commands.cc device.cc doctor.cc ending.cc interface.cc json.cc machine.cc netlink.cc \
+	options.cc provider.cc rdma.cc settings.cc show.cc snapshot.cc system.cc text.cc top.cc
+SRNICCTL_FLAGS = -I$(SRNICCTL_DIR) -I$(SRNICCTL_DIR)../../include/uapi -I$(SRNICCTL_DIR)../../kernel \
+	-DSRNIC_LIBDIR='"$(LIBDIR)"'

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Completion of srnicctl(8) for bash.
+# shellcheck shell=bash
+
+# The value that the setting takes.
+_srnicctl_values() { # SETTING
+	case $1 in
+	framing) echo mpa rdmatcp any ;;
+	mpa_crc | mpa_markers | mpa_large_fpdus | rdmap_swap) echo 0 1 ;;
+	peer_timeout) echo 0 60 ;;
+	esac
+}
+
+# Words of the command line before the current one that are no options and no options' values.
+_srnicctl_arguments() {
+	local i
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-n | -d | --iterations | --delay) ((i++)) ;;
+		-*) ;;
+		*) echo "${COMP_WORDS[i]}" ;;
+		esac
+	done
+}
+
+_srnicctl_choices() { # ARGUMENT...
+	local devices settings="framing mpa_crc mpa_markers mpa_large_fpdus rdmap_swap peer_timeout port_map"
+	devices=$(srnicctl show -j 2>/dev/null | grep -o '"ifname":"[^"\\]*"' | cut -d '"' -f 4)
+	case $#:$1 in
+	0:) echo show top set doctor ;;
+	1:*) echo "$devices" ;;
+	*:set) if (($# % 2 == 0)); then echo "$settings"; else _srnicctl_values "${!#}"; fi ;;
+	esac
+}
+
+_srnicctl() {
+	local current=${COMP_WORDS[COMP_CWORD]} arguments
+	mapfile -t arguments < <(_srnicctl_arguments)
+	case $current in
+	-*) mapfile -t COMPREPLY < <(compgen -W "--json --pretty --batch --iterations --delay --help --version" -- "$current") ;;
+	*) mapfile -t COMPREPLY < <(compgen -W "$(_srnicctl_choices "${arguments[@]}")" -- "$current") ;;
+	esac
+}
+
+complete -F _srnicctl srnicctl

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// `srnicctl top`: rates of devices and connections between two snapshots.
+#include "top.hh"
+
+#include "show.hh"
+#include "text.hh"
+
+#include <algorithm>
+
+namespace srnicctl {
+namespace {
+
+const Device *same(const std::vector<Device> &devices, const Device &device)
+{
+	for (const Device &other : devices)
+		if (other.rdma.index == device.rdma.index)
+			return &other;
+	return nullptr;
+}
+
+using ByNumber = std::map<uint32_t, const Connection *>;
+
+ByNumber by_number(const Device *device)
+{
+	ByNumber connections;
+
+	if (device)
+		for (const Connection &connection : device->connections)
+			connections[connection.qp.number] = &connection;
+	return connections;
+}
+
+// A new connection of the same QP has counted fewer octets.
+const Connection *same(const ByNumber &connections, const Connection &connection)
+{
+	auto found = connections.find(connection.qp.number);
+	auto grew = [&](const char *name) {
+		return found->second->figure(name) <= connection.figure(name);
+	};
+
+	if (found == connections.end() || !grew("tx_octets") || !grew("rx_octets"))
+		return nullptr;
+	return found->second;
+}
+
+double counter(const Device *device, const std::string &name)
+{
+	if (!device || !device->counters.contains(name))
+		return 0;
+	return double(device->counters.at(name));
+}
+
+Rates rates_of(const Device *before, const Device &after, double seconds)
+{
+	auto rate = [&](const char *name) {
+		return std::max(0.0, counter(&after, name) - counter(before, name)) / seconds;
+	};
+
+	return {&after,
+		nullptr,
+		rate("tx_octets"),
+		rate("rx_octets"),
+		rate("tx_fpdus"),
+		rate("rx_fpdus"),
+		0,
+		0};
+}
+
+// Counters of requests have 32 bits, and go on from one connection of a QP to the next.
+Rates rates_of(const Device &device, const Connection *before, const Connection &after,
+	       double seconds)
+{
+	auto octets = [&](const char *name) {
+		return double(after.figure(name) - (before ? before->figure(name) : 0)) / seconds;
+	};
+	auto requests = [&](const char *name) {
+		return before ? double(uint32_t(after.figure(name) - before->figure(name))) /
+					seconds
+			      : 0;
+	};
+
+	return {&device, &after, octets("tx_octets"), octets("rx_octets"),
+		0,	 0,	 requests("sq_done"), requests("rq_taken")};
+}
+
+double work(const Rates &rates)
+{
+	return rates.tx_octets + rates.rx_octets + rates.sends + rates.receives;
+}
+
+std::vector<std::string> cells(const Rates &rates)
+{
+	const Connection *connection = rates.connection;
+	std::string device = clean(rates.device->rdma.name);
+
+	if (!connection)
+		return {device,
+			"all",
+			counted(rates.device->connections.size(), "QP"),
+			"",
+			quantity(rates.tx_octets),
+			quantity(rates.rx_octets),
+			quantity(rates.tx_fpdus),
+			quantity(rates.rx_fpdus),
+			"",
+			""};
+	return {device,
+		std::to_string(connection->qp.number),
+		connection->there ? connection->there->text() : connection->qp.state,
+		owner_text(connection->qp.owner, connection->program),
+		quantity(rates.tx_octets),
+		quantity(rates.rx_octets),
+		"",
+		"",
+		quantity(rates.sends),
+		quantity(rates.receives)};
+}
+
+void write_row(Json &json, const Rates &rates)
+{
+	const Connection *connection = rates.connection;
+
+	json.open_object();
+	json.number("ifindex", rates.device->rdma.index);
+	json.text("ifname", rates.device->rdma.name);
+	if (connection) {
+		json.number("lqpn", connection->qp.number);
+		write_owner(json, connection->qp.owner, connection->program);
+		write_addresses(json, *connection);
+	}
+	json.real("tx_octets", rates.tx_octets);
+	json.real("rx_octets", rates.rx_octets);
+	json.real(connection ? "sends" : "tx_fpdus", connection ? rates.sends : rates.tx_fpdus);
+	json.real(connection ? "receives" : "rx_fpdus",
+		  connection ? rates.receives : rates.rx_fpdus);
+	json.close();
+}
+
+} // namespace
+
+std::vector<Rates> rates_between(const std::vector<Device> &before,
+				 const std::vector<Device> &after, double seconds)
+{
+	std::vector<Rates> all;
+
+	for (const Device &device : after) {
+		const Device *old = same(before, device);
+
+		ByNumber connections = by_number(old);
+
+		all.push_back(rates_of(old, device, seconds));
+		auto first = static_cast<ptrdiff_t>(all.size());
+		for (const Connection &connection : device.connections)
+			all.push_back(rates_of(device, same(connections, connection), connection,
+					       seconds));
+		std::stable_sort(all.begin() + first, all.end(),
+				 [](const auto &a, const auto &b) { return work(a) > work(b); });
+	}
+	return all;
+}
+
+std::string top_text(const std::vector<Rates> &rates)
+{
+	std::vector<std::vector<std::string>> rows = {
+		{"DEVICE", "QP", "PEER", "PROGRAM", "TX B/s", "RX B/s", "TX FPDU/s", "RX FPDU/s",
+		 "SENDS/s", "RECVS/s"},
+	};
+
+	for (const Rates &row : rates)
+		rows.push_back(cells(row));
+	return table(rows, 4);
+}
+
+void top_json(Json &json, const std::vector<Rates> &rates)
+{
+	json.open_array();
+	for (const Rates &row : rates)
+		write_row(json, row);
+	json.close();
+}
+
+} // namespace srnicctl
