@@ -87,6 +87,6 @@ clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean
 	$(MAKE) -C userspace clean
 	$(MAKE) -C userspace/examples clean
-	$(foreach dir,core provider sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
+	$(foreach dir,core provider ctl sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) clean &&) true
 	rm -rf $(KUNIT) selftests/rdma/examples selftests/rdma/srnic-kunit.ko

@@ -68,7 +68,7 @@ Interface interface_of(Netlink &netlink, uint32_t index)
 		if (info)
 			return {link.text(IFLA_IFNAME).value_or(""), link.u32(IFLA_MTU).value_or(0),
 				bool(info->ifi_flags & IFF_UP), bool(info->ifi_flags & IFF_RUNNING),
-				bool(info->ifi_flags & IFF_LOOPBACK)};
+				link.nest(IFLA_LINKINFO).text(IFLA_INFO_KIND).value_or("")};
 	}
 	throw NetlinkError{ENODEV};
 }

@@ -14,7 +14,7 @@ struct Interface {
 	uint32_t mtu = 0;
 	bool up = false;      // by the administrator
 	bool carrier = false; // and it can carry packets
-	bool loopback = false;
+	std::string kind;     // "veth", "vlan" and so on; "" of hardware
 };
 
 // Throw NetlinkError.

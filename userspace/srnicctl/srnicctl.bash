@@ -28,7 +28,7 @@ _srnicctl_choices() { # ARGUMENT...
 	devices=$(srnicctl show -j 2>/dev/null | grep -o '"ifname":"[^"\\]*"' | cut -d '"' -f 4)
 	case $#:$1 in
 	0:) echo show top set doctor ;;
-	1:*) echo "$devices" ;;
+	1:show | 1:top | 1:set | 1:doctor) echo "$devices" ;;
 	*:set) if (($# % 2 == 0)); then echo "$settings"; else _srnicctl_values "${!#}"; fi ;;
 	esac
 }

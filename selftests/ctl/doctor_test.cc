@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// `srnicctl doctor`: a machine on which all is well, and each thing that may be wrong with it.
+#include "network.hh"
+
+#include <gtest/gtest.h>
+#include <rdma/rdma_netlink.h>
+
+#include "version.h"
+
+using namespace std::string_literals;
+
+namespace {
+
+constexpr const char *library = "/lib/here/libibverbs.so.1";
+constexpr const char *provider = "/lib/here/libibverbs/libsrnic-rdmav34.so";
+
+class Doctor : public ::testing::Test {
+protected:
+	fake::Machine machine;
+	fake::Network network;
+
+	Doctor()
+	{
+		fake::serve(machine.kernel, &network);
+		machine.devices = {{.index = 3, .name = "srnic0"}};
+		machine.write_settings("srnic0");
+		machine.write("/sys/module/srnic/version", SRNIC_VERSION "\n");
+		machine.write("/sys/module/ib_uverbs/x", "");
+		machine.write("/sys/module/rdma_ucm/x", "");
+		machine.write("/sys/class/infiniband_verbs/abi_version", "6\n");
+		machine.write("/dev/infiniband/rdma_cm", "");
+		machine.write("/dev/infiniband/uverbs3", "");
+		machine.write(library, "ELF\0IBVERBS_1.1\0IBVERBS_PRIVATE_34\0"s);
+		machine.write(provider, "");
+		machine.write("/etc/libibverbs.d/srnic.driver", "# comment\ndriver srnic\n");
+	}
+	std::string says(int code, const std::vector<std::string> &words = {"doctor"})
+	{
+		machine.out.str("");
+		EXPECT_EQ(machine.run(words), code) << machine.out.str() << machine.err.str();
+		return machine.out.str();
+	}
+	// The output has these lines.
+	void expect(int code, const std::string &lines)
+	{
+		std::string all = says(code);
+
+		EXPECT_NE(all.find(lines), std::string::npos) << all;
+	}
+};
+
+const std::string well = "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
+			 "ok\tib_uverbs: programs can use devices\n"
+			 "ok\trdma_ucm: programs can connect\n"
+			 "ok\tverbs ABI: version 6\n"
+			 "ok\tprovider: /lib/here/libibverbs/libsrnic-rdmav34.so\n"
+			 "ok\tdriver file: /etc/libibverbs.d/srnic.driver\n"
+			 "ok\tnamespaces: shared: every network namespace has all devices\n"
+			 "ok\tmemlock: no limit\n"
+			 "ok\tfirewall: no packet filter is loaded\n"
+			 "ok\tsrnic0, ABI: version 1\n"
+			 "ok\tsrnic0, file: /dev/infiniband/uverbs3\n"
+			 "ok\tsrnic0, interface: eth0 is up\n"
+			 "ok\tsrnic0, MTU: 1500\n"
+			 "ok\tsrnic0, addresses: 2 of eth0\n"
+			 "ok\tsrnic0, offloads: those that matter are on\n"
+			 "ok\tsrnic0, ports: nobody listens\n"
+			 "ok\tsrnic0, errors: no wrong CRC so far\n";
+
+TEST_F(Doctor, AllIsWell) { EXPECT_EQ(says(0), well); }
+
+TEST_F(Doctor, OneDeviceOfTwo)
+{
+	machine.devices.push_back({.index = 9, .name = "srnic1"});
+	EXPECT_EQ(says(0, {"doctor", "srnic0"}), well);
+	EXPECT_NE(says(8), well) << "there is no file for the other";
+}
+
+TEST_F(Doctor, NoSuchDevice) { EXPECT_EQ(says(3, {"doctor", "srnic1"}), ""); }
+
+TEST_F(Doctor, Json)
+{
+	network.mtu = 1000;
+	std::string text = says(7, {"-j", "doctor"});
+
+	EXPECT_TRUE(text.starts_with(
+		"[{\"check\":\"module\",\"level\":\"ok\",\"text\":\"srnic " SRNIC_VERSION
+		" is loaded\"},{\"check\""))
+		<< text;
+	EXPECT_NE(
+		text.find("{\"check\":\"MTU\",\"ifname\":\"srnic0\",\"level\":\"warn\",\"text\":\""
+			  "1000: too small for IPv6, and slow\",\"do\":\"ip link set eth0 mtu "
+			  "1500\"}"),
+		std::string::npos)
+		<< text;
+}
+
+// ---- the machine ----
+
+TEST_F(Doctor, TheModuleIsNotLoaded)
+{
+	machine.remove("/sys/module/srnic");
+	expect(8, "FAIL\tmodule: srnic is not loaded\n\tdo: modprobe srnic\n");
+}
+
+TEST_F(Doctor, ThereIsNoRdmaAtAll)
+{
+	machine.kernel.no_socket = EPROTONOSUPPORT;
+	expect(8, "FAIL\tnamespaces: the kernel has no RDMA netlink: Protocol not supported\n"
+		  "\tdo: modprobe srnic, or in a container have the host load it\n");
+	expect(8, "FAIL\tdevices: there is no srnic device\n"
+		  "\tdo: rdma link add NAME type srnic netdev INTERFACE\n");
+}
+
+TEST_F(Doctor, AnotherVersionOfTheModule)
+{
+	machine.write("/sys/module/srnic/version", "9.9\n");
+	expect(7, "warn\tmodule: srnic 9.9 is loaded, but this is the srnicctl of " SRNIC_VERSION
+		  "\n\tdo: install module and user space of the same version");
+}
+
+TEST_F(Doctor, NoUverbs)
+{
+	machine.remove("/sys/module/ib_uverbs");
+	machine.remove("/sys/class/infiniband_verbs");
+	fake::serve(machine.kernel, &machine.devices, false);
+	std::string all = says(8);
+
+	EXPECT_NE(all.find("FAIL\tib_uverbs: it is not loaded"), std::string::npos);
+	EXPECT_NE(all.find("warn\tverbs ABI: it is unknown"), std::string::npos);
+	EXPECT_NE(all.find("warn\tsrnic0, ABI: it is unknown"), std::string::npos);
+	EXPECT_NE(all.find("warn\tsrnic0, file: there is none"), std::string::npos);
+}
+
+TEST_F(Doctor, NoRdmaUcm)
+{
+	machine.remove("/sys/module/rdma_ucm");
+	machine.remove("/dev/infiniband/rdma_cm");
+	expect(7, "warn\trdma_ucm: it is not loaded");
+}
+
+TEST_F(Doctor, NoFileForRdmaUcm)
+{
+	machine.remove("/dev/infiniband/rdma_cm");
+	expect(8,
+	       "FAIL\trdma_ucm: there is no /dev/infiniband/rdma_cm\n\tdo: check that udev runs");
+}
+
+TEST_F(Doctor, AnotherVerbsAbi)
+{
+	machine.write("/sys/class/infiniband_verbs/abi_version", "7\n");
+	expect(8, "FAIL\tverbs ABI: the kernel's is 7, not 6\n");
+}
+
+TEST_F(Doctor, NamespaceModes)
+{
+	machine.kernel.rdma[RDMA_NLDEV_CMD_SYS_GET] = [](const nlmsghdr *, fake::Answer &a) {
+		a.message().u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
+	};
+	expect(0, "ok\tnamespaces: exclusive: a network namespace has only devices that");
+	machine.kernel.rdma[RDMA_NLDEV_CMD_SYS_GET] = [](const nlmsghdr *, fake::Answer &a) {
+		a.message();
+	};
+	expect(0, "ok\tnamespaces: the kernel does not tell their mode\n");
+}
+
+TEST_F(Doctor, LittleMemoryMayBeLocked)
+{
+	machine.system.memlock = 8 << 20;
+	expect(7, "warn\tmemlock: programs of this user may register only 8.39MB of memory\n"
+		  "\tdo: raise memlock in /etc/security/limits.conf, or LimitMEMLOCK= of the "
+		  "service\n");
+	machine.system.memlock = 1ull << 33;
+	expect(0, "ok\tmemlock: programs may register 8.59GB\n");
+}
+
+TEST_F(Doctor, ButThisUserIsExempt)
+{
+	machine.system.memlock = 8 << 20;
+	machine.write("/proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+	expect(0, "ok\tmemlock: this user is exempt; others may register 8.39MB\n");
+	machine.write("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+	expect(7, "warn\tmemlock");
+}
+
+TEST_F(Doctor, APacketFilter)
+{
+	machine.write("/sys/module/nf_tables/x", "");
+	machine.write("/sys/module/ip_tables/x", "");
+	expect(0, "ok\tfirewall: nf_tables and ip_tables may filter: RDMA ports are TCP ports");
+}
+
+// ---- the provider ----
+
+TEST_F(Doctor, NoLibibverbs)
+{
+	machine.remove(library);
+	expect(7, "warn\tprovider: libibverbs is not installed\n");
+}
+
+TEST_F(Doctor, AnotherLibibverbs)
+{
+	machine.write(library, "IBVERBS_PRIVATE_ IBVERBS_PRIVATE_59");
+	expect(8,
+	       "FAIL\tprovider: /lib/here/libibverbs/libsrnic-rdmav59.so is missing, so programs "
+	       "find no srnic device\n\tdo: build the provider");
+}
+
+TEST_F(Doctor, ALibibverbsWithoutAVersion)
+{
+	machine.write(library, "IBVERBS_PRIVATE_");
+	expect(8,
+	       "FAIL\tprovider: /lib/here/libibverbs.so.1 does not tell its private interface\n");
+}
+
+TEST_F(Doctor, ALinkToAProviderThatIsGone)
+{
+	machine.remove(provider);
+	ASSERT_EQ(symlink("../gone", (machine.system.root + provider).c_str()), 0);
+	expect(8, "FAIL\tprovider: /lib/here/libibverbs/libsrnic-rdmav34.so is missing");
+}
+
+TEST_F(Doctor, NoDriverFile)
+{
+	machine.remove("/etc/libibverbs.d");
+	expect(8,
+	       "FAIL\tdriver file: /etc/libibverbs.d/srnic.driver is missing, so libibverbs does "
+	       "not load the provider\n");
+	machine.write("/etc/libibverbs.d/srnic.driver", "# driver srnic\n");
+	expect(8, "FAIL\tdriver file: /etc/libibverbs.d/srnic.driver does not name srnic");
+}
+
+// ---- a device ----
+
+TEST_F(Doctor, NoDevice)
+{
+	machine.devices.clear();
+	expect(8, "FAIL\tdevices: there is no srnic device\n");
+}
+
+TEST_F(Doctor, AnotherAbi)
+{
+	machine.devices[0].abi = 2;
+	expect(8, "FAIL\tsrnic0, ABI: the module's is 2, user space's 1\n");
+}
+
+TEST_F(Doctor, NoDeviceFile)
+{
+	machine.remove("/dev/infiniband/uverbs3");
+	expect(8, "FAIL\tsrnic0, file: there is no /dev/infiniband/uverbs3\n");
+}
+
+TEST_F(Doctor, TheInterfaceIsDown)
+{
+	network.flags = 0;
+	expect(8, "FAIL\tsrnic0, interface: eth0 is down\n\tdo: ip link set eth0 up\n");
+	network.flags = IFF_UP;
+	expect(8, "FAIL\tsrnic0, interface: eth0 has no carrier\n");
+}
+
+TEST_F(Doctor, TheInterfaceIsElsewhere)
+{
+	machine.devices[0].netdev_index = 0;
+	expect(7, "warn\tsrnic0, interface: the interface is in another network namespace\n"
+		  "\tdo: run srnicctl there: nsenter --net=...\n");
+}
+
+TEST_F(Doctor, TheKernelFailsToTell)
+{
+	machine.kernel.route.clear();
+	expect(7, "warn\tsrnic0, MTU: the kernel does not tell: Invalid argument\n");
+}
+
+TEST_F(Doctor, NoAddress)
+{
+	network.addresses = {1};
+	expect(8, "FAIL\tsrnic0, addresses: eth0 has no address, and rdma_cm finds devices by "
+		  "address\n"
+		  "\tdo: ip addr add ADDRESS/PREFIX dev eth0\n");
+}
+
+TEST_F(Doctor, OffloadsThatAreOff)
+{
+	network.features = {"tx-checksum-ipv4", "rx-gro"};
+	expect(7, "warn\tsrnic0, offloads: off, which costs time: sg, gso\n"
+		  "\tdo: ethtool -K eth0 sg on gso on\n");
+}
+
+TEST_F(Doctor, AVethNeedsNoGro)
+{
+	network.features.erase("rx-gro");
+	expect(7, "warn\tsrnic0, offloads: off, which costs time: gro\n");
+	network.kind = "veth";
+	expect(0, "ok\tsrnic0, offloads: those that matter are on\n");
+}
+
+TEST_F(Doctor, OffloadsThatAreUnknown)
+{
+	network.ethtool = false;
+	expect(0, "ok\tsrnic0, offloads: the kernel does not tell\n");
+}
+
+TEST_F(Doctor, PortsThatMustBeOpen)
+{
+	machine.write("/sys/class/infiniband/srnic0/port_map", "3260:13260\n");
+	machine.devices[0].cm_ids = {
+		{8, 0, "0.0.0.0:7174", ""}, {8, 0, "[::]:7174", ""}, {8, 0, "[::]:3260", ""}};
+	expect(0, "ok\tsrnic0, ports: peers connect to TCP ports that a firewall must leave open: "
+		  "7174, 13260\n");
+}
+
+TEST_F(Doctor, WrongCrcs)
+{
+	machine.devices[0].counters = {{"rx_crc_errors", 1}};
+	expect(7, "warn\tsrnic0, errors: 1 connection ended because of a wrong CRC\n");
+}
+
+} // namespace

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// `srnicctl show`: whole outputs for what a kernel may tell.
+#include "fake.hh"
+
+#include <gtest/gtest.h>
+#include <rdma/rdma_netlink.h>
+
+#include <cerrno>
+
+using fake::Device;
+
+namespace {
+
+class Show : public ::testing::Test {
+protected:
+	fake::Machine machine;
+
+	Show()
+	{
+		machine.devices = {Device{.index = 3, .name = "srnic0"}};
+		machine.write_settings("srnic0");
+		machine.write("/proc/77/comm", "rping\n");
+	}
+	Device &device() { return machine.devices[0]; }
+	std::string shown(const std::vector<std::string> &words = {"show"})
+	{
+		EXPECT_EQ(machine.run(words), 0) << machine.err.str();
+		return machine.out.str();
+	}
+};
+
+const std::string settings = "  framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, "
+			     "rdmap_swap off, peer_timeout 60, port_map none\n";
+
+TEST_F(Show, ADeviceAlone) { EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings); }
+
+TEST_F(Show, NoDevice)
+{
+	machine.devices.clear();
+	EXPECT_EQ(shown(), "");
+	EXPECT_EQ(machine.err.str(), "srnicctl: there is no srnic device: rdma link add NAME type "
+				     "srnic netdev INTERFACE\n");
+}
+
+TEST_F(Show, OthersDevicesAreNotShown)
+{
+	machine.devices.push_back({.index = 4, .name = "siw0", .driver = 17});
+	machine.devices.push_back({.index = 5, .name = "mlx5_0", .protocol = "roce"});
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+}
+
+TEST_F(Show, OnlyTheOneThatIsNamed)
+{
+	machine.devices.push_back({.index = 4, .name = "other"});
+	EXPECT_EQ(shown({"show", "srnic0"}), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+}
+
+TEST_F(Show, WithoutUverbsTheSettingsTellItsDriver)
+{
+	machine.devices.push_back({.index = 4, .name = "siw0"});
+	fake::serve(machine.kernel, &machine.devices, false);
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+}
+
+TEST_F(Show, InANamespaceWithoutTheInterfaceAndItsSysfs)
+{
+	device().netdev_index = 0;
+	machine.remove("/sys");
+	EXPECT_EQ(shown(), "srnic0: on an interface of another network namespace, ACTIVE, 0 QPs\n"
+			   "  settings not visible: /sys is of another network namespace\n");
+}
+
+TEST_F(Show, SettingsThatAreNotTheDefaults)
+{
+	std::string dir = "/sys/class/infiniband/srnic0/";
+
+	machine.write(dir + "framing", "any\n");
+	machine.write(dir + "mpa_crc", "0\n");
+	machine.write(dir + "mpa_markers", "1\n");
+	machine.write(dir + "port_map", "3260:13260 445:10445\n");
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n"
+			   "  framing any, mpa_crc off, mpa_markers on, mpa_large_fpdus off, "
+			   "rdmap_swap off, peer_timeout 60, port_map 3260:13260 445:10445\n");
+}
+
+TEST_F(Show, AnInitiatorOfAProgram)
+{
+	device().qps = {fake::connected_qp(5, 77)};
+	device().cm_ids = {{5, 5, "10.0.0.1:40000", "10.0.0.2:7174", 77}};
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+				   "  QP 5: RTS, initiator, 10.0.0.1:40000 -> 10.0.0.2:7174, "
+				   "rping (77)\n"
+				   "    MPA, CRC, no markers, FPDUs with up to 1454 bytes, IRD 2, "
+				   "ORD 1\n"
+				   "    3 of 64 sends and 5 of 8 receives posted; 1.23MB sent, "
+				   "89B received\n");
+}
+
+TEST_F(Show, AResponderOfTheKernelWithASharedQueue)
+{
+	fake::Qp qp = fake::connected_qp(6, 0);
+
+	qp.kernel = "nvmet_rdma";
+	qp.figures["initiator"] = 0ul;
+	qp.figures["crc"] = 0ul;
+	qp.figures["tx_markers"] = 1ul;
+	qp.figures["large_fpdus"] = 1ul;
+	qp.figures["mulpdu"] = 64768ul;
+	qp.figures["srq"] = 1ul;
+	device().qps = {qp};
+	device().cm_ids = {{6, 6, "[fd00::1]:4420", "[fd00::2]:40000", 0, "nvmet_rdma"},
+			   {5, 6, "[fd00::1]:4420", "[fd00::2]:40001", 0, "nvmet_rdma"}};
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+				   "  QP 6: RTS, responder, [fd00::1]:4420 <- [fd00::2]:40001, "
+				   "[nvmet_rdma]\n"
+				   "    MPA, no CRC, markers sent, large FPDUs with up to 64768 "
+				   "bytes, IRD 2, ORD 1\n"
+				   "    3 of 64 sends and receives from a shared queue posted; "
+				   "1.23MB sent, 89B received\n");
+}
+
+TEST_F(Show, RdmaTcpAndAProcessThatIsGone)
+{
+	fake::Qp qp = fake::connected_qp(5, 78);
+
+	qp.figures["framing"] = 1ul;
+	qp.figures["mulpdu"] = 0ul;
+	device().qps = {qp};
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+				   "  QP 5: RTS, initiator, unknown -> unknown, process (78)\n"
+				   "    RDMA/TCP, CRC, IRD 2, ORD 1\n"
+				   "    3 of 64 sends and 5 of 8 receives posted; 1.23MB sent, "
+				   "89B received\n");
+}
+
+TEST_F(Show, WhyTheLastConnectionEnded)
+{
+	fake::Qp qp = fake::connected_qp(5, 77);
+
+	qp.state = 6;
+	qp.figures["state"] = 3ul;
+	qp.figures["rx_markers"] = 1ul;
+	qp.figures["end"] = "terminate";
+	qp.figures["end_detail"] = 0x1202ul;
+	device().qps = {qp};
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+				   "  QP 5: ERR, initiator, unknown -> unknown, rping (77)\n"
+				   "    MPA, CRC, markers received, FPDUs with up to 1454 bytes, "
+				   "IRD 2, ORD 1\n"
+				   "    3 of 64 sends and 5 of 8 receives posted; 1.23MB sent, "
+				   "89B received\n"
+				   "    ended: Terminate received: untagged message: no receive "
+				   "was posted for it (0x1202)\n");
+}
+
+TEST_F(Show, AQpThatWasNeverConnected)
+{
+	fake::Qp qp = fake::connected_qp(5, 77);
+
+	qp.state = 1;
+	qp.figures["state"] = 0ul;
+	device().qps = {qp, {6, 0}};
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 2 QPs\n" + settings +
+				   "  QP 5: INIT, rping (77)\n"
+				   "  QP 6: RESET\n");
+}
+
+// Between the kernel's reading of one index and the next the queue went on.
+TEST_F(Show, IndicesThatDoNotMatch)
+{
+	fake::Qp qp = fake::connected_qp(5, 77);
+
+	qp.figures["sq_done"] = 8ul;
+	qp.figures["rq_posted"] = 2ul;
+	qp.figures["rq_taken"] = 0xffffffff;
+	device().qps = {qp};
+	EXPECT_NE(shown().find("    0 of 64 sends and 3 of 8 receives posted;"), std::string::npos);
+}
+
+TEST_F(Show, WhoListens)
+{
+	machine.write("/sys/class/infiniband/srnic0/port_map", "3260:13260\n");
+	device().cm_ids = {{8, 0, "0.0.0.0:7174", "", 77}, {8, 0, "[::]:3260", "", 0, "isert"}};
+	EXPECT_NE(shown().find("  listening on 0.0.0.0:7174 rping (77)\n"
+			       "  listening on [::]:3260 (TCP port 13260) [isert]\n"),
+		  std::string::npos);
+}
+
+TEST_F(Show, NamesCannotSteerTheTerminal)
+{
+	device().netdev = "\033[2J";
+	device().qps = {fake::connected_qp(5, 77)};
+	machine.write("/proc/77/comm", "\033]0;x\a\n");
+	EXPECT_EQ(shown().find('\033'), std::string::npos);
+	EXPECT_NE(shown().find("on ?[2J"), std::string::npos);
+}
+
+// ---- JSON ----
+
+TEST_F(Show, JsonOfNothing)
+{
+	machine.devices.clear();
+	EXPECT_EQ(shown({"-j", "show"}), "[]\n");
+	EXPECT_EQ(machine.err.str(), "");
+}
+
+const std::string json_head =
+	"[{\"ifindex\":3,\"ifname\":\"srnic0\",\"state\":\"ACTIVE\",\"physical_state\":\"LINK_UP\","
+	"\"netdev\":\"eth0\",\"netdev_index\":2,\"settings\":{\"framing\":\"mpa\",\"mpa_crc\":true,"
+	"\"mpa_markers\":false,\"mpa_large_fpdus\":false,\"rdmap_swap\":false,\"peer_timeout\":60,"
+	"\"port_map\":\"\"},";
+
+TEST_F(Show, JsonOfAConnection)
+{
+	device().qps = {fake::connected_qp(5, 77)};
+	device().cm_ids = {{5, 5, "10.0.0.1:40000", "10.0.0.2:7174", 77},
+			   {8, 0, "[::]:3260", "", 0, "isert"}};
+	EXPECT_EQ(shown({"show", "-j"}),
+		  json_head + "\"listening\":[{\"src-addr\":\"[::]:3260\",\"tcp-port\":3260,"
+			      "\"comm\":\"isert\"}],\"connections\":[{\"lqpn\":5,\"state\":\"RTS\","
+			      "\"pid\":77,\"comm\":\"rping\",\"src-addr\":\"10.0.0.1:40000\","
+			      "\"dst-addr\":\"10.0.0.2:7174\",\"role\":\"initiator\",\"framing\":"
+			      "\"mpa\",\"crc\":true,\"tx_markers\":false,\"rx_markers\":false,"
+			      "\"large_fpdus\":false,\"mulpdu\":1454,\"ird\":2,\"ord\":1,"
+			      "\"tx_octets\":1234567,\"rx_octets\":89,\"sq\":{\"entries\":64,"
+			      "\"posted\":3,\"completed\":4},\"srq\":false,\"rq\":{\"entries\":8,"
+			      "\"posted\":5,\"taken\":4}}]}]\n");
+}
+
+TEST_F(Show, JsonOfEnds)
+{
+	fake::Qp check = fake::connected_qp(5, 0), idle = fake::connected_qp(6, 0);
+
+	check.figures["end"] = "check";
+	check.figures["end_check"] = "crc";
+	check.figures["framing"] = 1ul;
+	check.figures["srq"] = 1ul;
+	idle.figures["state"] = 0ul;
+	idle.state = 0;
+	device().qps = {check, idle};
+	EXPECT_EQ(
+		shown({"show", "-j"}),
+		json_head +
+			"\"listening\":[],\"connections\":[{\"lqpn\":5,\"state\":\"RTS\",\"role\":"
+			"\"initiator\",\"framing\":\"rdmatcp\",\"crc\":true,\"tx_markers\":false,"
+			"\"rx_markers\":false,\"large_fpdus\":false,\"mulpdu\":1454,\"ird\":2,"
+			"\"ord\":1,\"tx_octets\":1234567,\"rx_octets\":89,\"sq\":{\"entries\":64,"
+			"\"posted\":3,\"completed\":4},\"srq\":true,\"end\":{\"reason\":\"check\","
+			"\"check\":\"crc\",\"text\":\"reset by this end: a segment failed the "
+			"check crc\"}},{\"lqpn\":6,\"state\":\"RESET\",\"sq\":{\"entries\":64,"
+			"\"posted\":3,\"completed\":4},\"srq\":false,\"rq\":{\"entries\":8,"
+			"\"posted\":5,\"taken\":4}}]}]\n");
+}
+
+TEST_F(Show, JsonWithLineBreaks)
+{
+	EXPECT_EQ(shown({"-p", "show"}).substr(0, 30), "[\n    {\n        \"ifindex\": 3,\n");
+}
+
+// ---- errors ----
+
+TEST_F(Show, ADeviceThatGoesMeanwhileIsLeftOut)
+{
+	machine.kernel.rdma[RDMA_NLDEV_CMD_PORT_GET] = [](const nlmsghdr *, fake::Answer &a) {
+		a.fail(EINVAL);
+	};
+	EXPECT_EQ(shown({"show", "-j"}), "[]\n");
+}
+
+} // namespace
