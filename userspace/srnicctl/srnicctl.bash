@@ -34,12 +34,13 @@ _srnicctl_choices() { # ARGUMENT...
 }
 
 _srnicctl() {
-	local current=${COMP_WORDS[COMP_CWORD]} arguments
+	local current=${COMP_WORDS[COMP_CWORD]} choices arguments
 	mapfile -t arguments < <(_srnicctl_arguments)
 	case $current in
-	-*) mapfile -t COMPREPLY < <(compgen -W "--json --pretty --batch --iterations --delay --help --version" -- "$current") ;;
-	*) mapfile -t COMPREPLY < <(compgen -W "$(_srnicctl_choices "${arguments[@]}")" -- "$current") ;;
+	-*) choices="--json --pretty --batch --iterations --delay --help --version" ;;
+	*) choices=$(_srnicctl_choices "${arguments[@]}") ;;
 	esac
+	mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
 }
 
 complete -F _srnicctl srnicctl

@@ -1,0 +1,284 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# srnicctl on both ends of a connection: what it shows, sets and finds wrong, as root and as nobody, and its exit codes.
+cd "$(dirname "$0")" && . ./lib.sh
+
+PORT=7174 CARRIER=17174
+
+ctl() { # NUMBER ARGUMENT...: in the namespace of that end
+	nsenter --net=/run/netns/sr"$1" srnicctl "${@:2}"
+}
+
+nobody_ctl() { # NUMBER ARGUMENT...
+	nsenter --net=/run/netns/sr"$1" \
+		setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all srnicctl "${@:2}"
+}
+
+# What python makes of `srnicctl show -j` of an end: d is its device, c its connection.
+of() { # NUMBER EXPRESSION
+	ctl "$1" -j show srnic"$1" | python3 -c "if True:
+		import json, sys
+		d = json.load(sys.stdin)[0]
+		c = ([c for c in d['connections'] if c['state'] == 'RTS'] + [None])[0]
+		print($2)"
+}
+
+# The same expression at both ends.
+ends_say() { # EXPRESSION OF-SRNIC0 OF-SRNIC1
+	local said
+	said="$(of 0 "$1") $(of 1 "$1")"
+	echo "$1: $said"
+	[ "$said" = "$2 $3" ]
+}
+
+is_true() { # NUMBER EXPRESSION
+	local said
+	said=$(of "$1" "$2")
+	echo "$2 at $1: $said"
+	[ "$said" = True ]
+}
+
+exits() { # CODE COMMAND...
+	local code
+	"${@:2}"
+	code=$?
+	echo "exit code $code"
+	[ $code = "$1" ]
+}
+
+says() { # TEXT COMMAND...: on either output
+	local said
+	said=$("${@:2}" 2>&1)
+	echo "$said"
+	grep -qF -- "$1" <<<"$said"
+}
+
+# ---- devices and settings ----
+
+shows_device() {
+	says "srnic0: on veth0, ACTIVE, 0 QPs" ctl 0 show srnic0 &&
+		says "framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, rdmap_swap off, peer_timeout 60," \
+			ctl 0 show srnic0 && says "srnic1: on an interface of another network namespace" ctl 0 show
+}
+
+both_json() { # what is in one line is in several
+	[ "$(ctl 0 -j show | python3 -m json.tool)" = "$(ctl 0 -p show | python3 -m json.tool)" ] &&
+		[ "$(ctl 0 -j show | wc -l)" = 1 ]
+}
+
+set_and_read() { # SETTING VALUE EXPRESSION
+	ctl 0 set srnic0 "$1" "$2" && [ "$(cat "/sys/class/infiniband/srnic0/$1")" = "$2" ] &&
+		[ "$(of 0 "d['settings']['$1']")" = "$3" ]
+}
+
+# ---- a connection ----
+
+connected() { is_true 0 "c is not None" && is_true 1 "c is not None"; }
+
+# rping from srnic0 to srnic1, until disconnected.
+connect_ends() {
+	become_in_ns sr1 "exec rping -s -a $IP1 -p $PORT -C 1000000 -S 100" >"$LOGS/rping1" 2>&1 &
+	SERVER=$!
+	wait_listening sr1 "$PORT" $SERVER
+	become_in_ns sr0 "exec rping -c -a $IP1 -p $PORT -C 1000000 -S 100" >"$LOGS/rping0" 2>&1 &
+	CLIENT=$!
+	within 50 connected
+}
+
+disconnect_ends() {
+	kill $CLIENT $SERVER 2>/dev/null
+	wait $CLIENT $SERVER 2>/dev/null
+	within 50 no_qps
+}
+
+no_qps() { is_true 0 "not d['connections']" && is_true 1 "not d['connections']"; }
+
+peers() {
+	ends_say "c['dst-addr'].split(':')[0]" "$IP1" "$IP0" &&
+		ends_say "c['src-addr'].split(':')[0]" "$IP0" "$IP1" &&
+		[ "$(of 0 "c['dst-addr']")" = "$IP1:$PORT" ] && [ "$(of 1 "c['src-addr']")" = "$IP1:$PORT" ] &&
+		[ "$(of 0 "c['src-addr']")" = "$(of 1 "c['dst-addr']")" ]
+}
+
+depths() { [ "$(of 0 "c['ird'], c['ord']")" = "$(of 1 "c['ord'], c['ird']")" ] && is_true 0 "c['ord'] > 0"; }
+
+queues() {
+	local n
+	for n in 0 1; do
+		is_true $n "c['sq']['entries'] >= 16 and c['sq']['posted'] <= c['sq']['entries']" &&
+			is_true $n "c['rq']['entries'] >= 2 and c['rq']['posted'] <= c['rq']['entries']" || return
+	done
+	is_true 0 "c['rq']['taken'] > 0"
+}
+
+texts() {
+	says "initiator, $IP0:" ctl 0 show srnic0 && says " -> $IP1:$PORT, rping (" ctl 0 show srnic0 &&
+		says "responder, $IP1:$PORT <- $IP0:" ctl 1 show srnic1 &&
+		says "MPA, CRC, no markers, FPDUs with up to" ctl 0 show
+}
+
+# An EMSS of 1448 (with timestamps) holds 1442 octets of ULPDU.
+one_segment() { is_true 0 "not c['large_fpdus'] and 1400 < c['mulpdu'] <= 1454"; }
+
+# The rdma tool reads pairs of names and values, too.
+rdma_reads_them_too() {
+	ns0 rdma resource show qp link srnic0 -dd >"$LOGS/dd"
+	cat "$LOGS/dd"
+	grep -q "initiator 1 .*end none" "$LOGS/dd"
+}
+
+rates() {
+	ctl 0 -j -n 1 -d 0.5 top srnic0 | python3 -c "if True:
+		import json, sys
+		device, qp = json.load(sys.stdin)
+		assert device['ifname'] == 'srnic0', device
+		assert device['tx_octets'] > 1000 and device['tx_fpdus'] > 10, device
+		assert qp['tx_octets'] > 1000 and qp['sends'] > 1 and qp['dst-addr'] == '$IP1:$PORT', qp"
+}
+
+batch_top() { says "srnic0  all  1 QP" ctl 0 top -b -n 1 -d 0.2 srnic0; }
+
+# CRCs are off only if both ends ask; who asks for markers receives them.
+other_settings() {
+	ctl 0 set srnic0 mpa_crc 0 mpa_markers 1 && ctl 1 set srnic1 mpa_crc 0 && connect_ends &&
+		ends_say "c['crc']" False False && ends_say "c['rx_markers']" True False &&
+		ends_say "c['tx_markers']" False True
+}
+
+defaults() { ctl 0 set srnic0 mpa_crc 1 mpa_markers 0 && ctl 1 set srnic1 mpa_crc 1; }
+
+# The QP of a program that does not get to destroy it outlives its connection.
+tells_the_end() {
+	connect_ends || return
+	STOPPED=$(of 1 "c['pid']")
+	kill -STOP "$STOPPED" && kill -KILL "$(of 0 "c['pid']")" || return
+	within 100 is_true 1 "d['connections'][0]['end']['reason'] in ('peer-closed', 'tcp', 'error')" || return
+	says "    ended: " ctl 1 show srnic1
+}
+
+listens() {
+	local server status=0
+	ctl 1 set srnic1 port_map $PORT:$CARRIER || return
+	become_in_ns sr1 "exec rping -s -a $IP1 -p $PORT" >"$LOGS/rping1" 2>&1 &
+	server=$!
+	wait_listening sr1 $CARRIER $server
+	says "listening on $IP1:$PORT (TCP port $CARRIER) rping (" ctl 1 show srnic1 &&
+		[ "$(of 1 "d['listening'][0]['tcp-port']")" = $CARRIER ] &&
+		says "leave open: $CARRIER" ctl 1 doctor srnic1 || status=1
+	kill $server
+	wait $server 2>/dev/null
+	ctl 1 set srnic1 port_map "" && return $status
+}
+
+# ---- nobody ----
+
+nobody_sees_as_much() {
+	says "-> $IP1:$PORT, rping (" nobody_ctl 0 show srnic0 &&
+		says "srnic0  all  1 QP" nobody_ctl 0 top -b -n 1 -d 0.1 srnic0 &&
+		[ "$(nobody_ctl 0 -j show srnic0 | sed 's/"listening".*//')" = \
+			"$(ctl 0 -j show srnic0 | sed 's/"listening".*//')" ]
+}
+
+nobody_sets_nothing() {
+	exits 4 nobody_ctl 0 set srnic0 peer_timeout 5 &&
+		says "only root may set it" nobody_ctl 0 set srnic0 peer_timeout 5 &&
+		[ "$(of 0 "d['settings']['peer_timeout']")" = 60 ]
+}
+
+nobody_is_told() { says "ok	srnic0, interface: veth0 is up" nobody_ctl 0 doctor srnic0; }
+
+# ---- doctor ----
+
+doctor_in_json() {
+	ctl 0 -j doctor srnic0 | python3 -c "if True:
+		import json, sys
+		findings = json.load(sys.stdin)
+		assert len(findings) > 9 and {f['level'] for f in findings} == {'ok'}, findings"
+}
+
+doctor_is_content() { exits 0 ctl 0 doctor srnic0 && exits 0 ctl 1 doctor srnic1; }
+
+interface_down() {
+	local status=0
+	ip -n sr0 link set veth0 down
+	exits 8 ctl 0 doctor srnic0 && says "do: ip link set veth0 up" ctl 0 doctor srnic0 || status=1
+	ip -n sr0 link set veth0 up
+	return $status
+}
+
+no_address() {
+	ip -n sr0 link add dummy0 type dummy && ip -n sr0 link set dummy0 addrgenmode none up &&
+		ns0 rdma link add srnic2 type srnic netdev dummy0 && exits 8 ctl 0 doctor srnic2 &&
+		says "FAIL	srnic2, addresses: dummy0 has no address" ctl 0 doctor srnic2
+}
+
+provider_gone() {
+	local provider status=0
+	provider=$(echo /usr/lib/*/libibverbs/libsrnic-rdmav*.so)
+	mv "$provider" "$provider.away"
+	exits 8 ctl 0 doctor srnic0 && says "FAIL	provider: $provider is missing" ctl 0 doctor srnic0 || status=1
+	mv "$provider.away" "$provider"
+	return $status
+}
+
+objects() { resources; }
+
+hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
+OBJECTS=$(objects)
+check "show: a device, its interface, its settings" shows_device
+check "the same in JSON, on one line and on several" both_json
+for setting in "framing any any" "mpa_crc 0 False" "mpa_markers 1 True" "mpa_large_fpdus 1 True" "rdmap_swap 1 True" \
+	"peer_timeout 20 20" "port_map 3260:13260 3260:13260"; do
+	# shellcheck disable=SC2086 # three words
+	check "set: ${setting% *}" set_and_read $setting
+done
+for setting in "framing mpa mpa" "mpa_crc 1 True" "mpa_markers 0 False" "mpa_large_fpdus 0 False" "rdmap_swap 0 False" \
+	"peer_timeout 60 60"; do
+	# shellcheck disable=SC2086
+	check "set: ${setting% *}" set_and_read $setting
+done
+check "set: an empty port_map" set_and_read port_map "" ""
+
+check "exit code 2: no such setting" exits 2 ctl 0 set srnic0 mtu 9000
+check "exit code 2: no command" exits 2 ctl 0
+check "exit code 3: no such device" exits 3 ctl 0 show srnic9
+check "exit code 6: a timeout that is too long" exits 6 ctl 0 set srnic0 peer_timeout 86401
+check "exit code 6: no such framing" exits 6 ctl 0 set srnic0 framing ethernet
+check "exit code 6: no map" exits 6 ctl 0 set srnic0 port_map 3260
+check "set: the message names the values" says "framing takes mpa, rdmatcp or any, not \"ethernet\"" \
+	ctl 0 set srnic0 framing ethernet
+check "help and version" says "usage: srnicctl" ctl 0 --help
+
+check "rping connects" connect_ends
+check "show: the roles" ends_say "c['role']" initiator responder
+check "show: the peers" peers
+check "show: IRD and ORD, which are the peer's ORD and IRD" depths
+check "show: framing and CRC" ends_say "(c['framing'], c['crc'])" "('mpa', True)" "('mpa', True)"
+check "show: an FPDU fits a segment" one_segment
+check "show: the queues" queues
+check "show: the program" ends_say "c['comm']" rping rping
+check "show: bytes both ways" is_true 0 "c['tx_octets'] > 1000 and c['rx_octets'] > 1000"
+check "show: the same as text" texts
+check "rdma resource shows these attributes" rdma_reads_them_too
+check "top: rates of the device and the connection" rates
+check "top: as text" batch_top
+check "nobody sees as much" nobody_sees_as_much
+check "exit code 4: nobody sets nothing" nobody_sets_nothing
+check "nobody is told what is wrong" nobody_is_told
+check "show: no QPs when rping has gone" disconnect_ends
+check "show: no CRCs, and markers one way" other_settings
+disconnect_ends >/dev/null
+check "set: the defaults" defaults
+check "show: why a connection ended" tells_the_end
+kill -KILL "$STOPPED"
+wait "$SERVER" "$CLIENT" 2>/dev/null
+check "show: who listens, and on which TCP port" listens
+
+check "doctor finds nothing wrong" doctor_is_content
+check "doctor: in JSON" doctor_in_json
+check "exit code 8: no provider" provider_gone
+check "exit code 8: an interface without address" no_address
+check "exit code 8: an interface that is down" interface_down
+rdma link delete srnic2
+check "nothing is left behind" settled "$OBJECTS"
+finish
