@@ -56,14 +56,11 @@ Rates rates_of(const Device *before, const Device &after, double seconds)
 		return std::max(0.0, counter(&after, name) - counter(before, name)) / seconds;
 	};
 
-	return {&after,
-		nullptr,
-		rate("tx_octets"),
-		rate("rx_octets"),
-		rate("tx_fpdus"),
-		rate("rx_fpdus"),
-		0,
-		0};
+	return {.device = &after,
+		.tx_octets = rate("tx_octets"),
+		.rx_octets = rate("rx_octets"),
+		.tx_fpdus = rate("tx_fpdus"),
+		.rx_fpdus = rate("rx_fpdus")};
 }
 
 // Counters of requests have 32 bits, and go on from one connection of a QP to the next.
@@ -79,8 +76,12 @@ Rates rates_of(const Device &device, const Connection *before, const Connection 
 			      : 0;
 	};
 
-	return {&device, &after, octets("tx_octets"), octets("rx_octets"),
-		0,	 0,	 requests("sq_done"), requests("rq_taken")};
+	return {.device = &device,
+		.connection = &after,
+		.tx_octets = octets("tx_octets"),
+		.rx_octets = octets("rx_octets"),
+		.sends = requests("sq_done"),
+		.receives = requests("rq_taken")};
 }
 
 double work(const Rates &rates)
