@@ -120,11 +120,11 @@ texts() {
 # An EMSS of 1448 (with timestamps) holds 1442 octets of ULPDU.
 one_segment() { is_true 0 "not c['large_fpdus'] and 1400 < c['mulpdu'] <= 1454"; }
 
-# The rdma tool reads pairs of names and values, too.
+# The rdma tool breaks its lines.
 rdma_reads_them_too() {
-	ns0 rdma resource show qp link srnic0 -dd >"$LOGS/dd"
+	ns0 rdma resource show qp link srnic0 -dd | tr -s '\n \t' ' ' >"$LOGS/dd"
 	cat "$LOGS/dd"
-	grep -q "initiator 1 .*end none" "$LOGS/dd"
+	grep -q " initiator 1 .* end none" "$LOGS/dd"
 }
 
 rates() {
