@@ -98,6 +98,12 @@ Answer &Answer::fail(int code)
 	return *this;
 }
 
+Answer &Answer::refuse(int code)
+{
+	refused = true;
+	return fail(code);
+}
+
 Answer &Answer::interrupted()
 {
 	reinterpret_cast<nlmsghdr *>(bytes.data() + last)->nlmsg_flags |= NLM_F_DUMP_INTR;
@@ -106,17 +112,15 @@ Answer &Answer::interrupted()
 
 std::vector<char> Answer::finish(const nlmsghdr *request)
 {
-	bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP && !error;
-	nlmsgerr end{};
+	bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP && !refused;
+	nlmsgerr end{-error, *request};
 
-	if (error) {
+	if (error && !dump) {
 		bytes.clear();
 		starts.clear();
 	}
-	end.error = -error;
-	end.msg = *request;
 	message(dump ? NLMSG_DONE : NLMSG_ERROR, dump ? NLM_F_MULTI : 0);
-	add(&end, sizeof(end));
+	add(&end, dump ? sizeof(end.error) : sizeof(end));
 	for (size_t start : starts)
 		reinterpret_cast<nlmsghdr *>(bytes.data() + start)->nlmsg_seq = request->nlmsg_seq;
 	return std::move(bytes);
@@ -136,7 +140,7 @@ void Kernel::send(Bus bus, const nlmsghdr *request)
 	if (handlers->contains(key))
 		handlers->at(key)(request, result);
 	else
-		result.fail(EINVAL);
+		result.refuse(EINVAL);
 	answer = result.finish(request);
 }
 

@@ -32,8 +32,10 @@ public:
 	}
 	// An attribute with a length that is not true.
 	Answer &lie(uint16_t type, uint16_t length);
-	// The kernel's error in place of all messages.
+	// The kernel's error: at the end of a dump, otherwise in place of all messages.
 	Answer &fail(int error);
+	// The same before a dump begins: in place of all messages.
+	Answer &refuse(int error);
 	Answer &interrupted();
 
 	// With its end, for this request.
@@ -47,6 +49,7 @@ private:
 	std::vector<size_t> nests, starts;
 	size_t last = 0;
 	int error = 0;
+	bool refused = false;
 };
 
 // Answers a request, whose attributes follow a family's header.

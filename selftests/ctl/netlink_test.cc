@@ -131,7 +131,40 @@ TEST_F(NetlinkTest, TheKernelsErrorIsThrown)
 {
 	answer([](Answer &a) { a.fail(EPERM); });
 	EXPECT_EQ(error_of_ask(), EPERM);
+}
+
+// af_netlink.c netlink_dump(): an error of a dump that has begun is in NLMSG_DONE.
+TEST_F(NetlinkTest, ADumpThatBreaksOffIsNotComplete)
+{
+	answer([](Answer &a) {
+		a.message(0, NLM_F_MULTI).u32(1, 5);
+		a.message(0, NLM_F_MULTI).u32(1, 6);
+		a.fail(EINVAL);
+	});
+	EXPECT_EQ(error_of_ask(NLM_F_DUMP), EINVAL);
+}
+
+TEST_F(NetlinkTest, ADumpThatCannotBeginIsNotEmpty)
+{
+	answer([](Answer &a) { a.fail(EINVAL); });
+	EXPECT_EQ(error_of_ask(NLM_F_DUMP), EINVAL);
+	answer([](Answer &a) { a.refuse(EPERM); });
 	EXPECT_EQ(error_of_ask(NLM_F_DUMP), EPERM);
+}
+
+TEST_F(NetlinkTest, ADumpsEndMayTellNothing)
+{
+	answer([](Answer &a) {
+		a.message(0, NLM_F_MULTI).u32(1, 5);
+		a.message(NLMSG_DONE, NLM_F_MULTI);
+	});
+	EXPECT_EQ(ask(NLM_F_DUMP).size(), 1u);
+}
+
+TEST_F(NetlinkTest, AnErrorWithoutItsNumberIsOne)
+{
+	answer([](Answer &a) { a.message(NLMSG_ERROR); });
+	EXPECT_EQ(error_of_ask(), EBADMSG);
 }
 
 TEST_F(NetlinkTest, AfterAnErrorTheRestOfTheAnswerIsForgotten)

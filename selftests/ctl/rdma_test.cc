@@ -185,8 +185,17 @@ TEST_F(RdmaTest, NamespaceMode)
 
 TEST_F(RdmaTest, ADeviceThatIsGone)
 {
-	EXPECT_THROW(rdma.qps(9), NetlinkError);
-	EXPECT_THROW(rdma.port(9), NetlinkError);
+	const std::function<void()> asks[] = {[&] { rdma.port(9); }, [&] { rdma.qps(9); },
+					      [&] { rdma.cm_ids(9); }, [&] { rdma.counters(9); }};
+
+	for (const auto &ask : asks) {
+		try {
+			ask();
+			ADD_FAILURE() << "no error";
+		} catch (const NetlinkError &error) {
+			EXPECT_EQ(error.code, EINVAL);
+		}
+	}
 }
 
 } // namespace

@@ -261,10 +261,30 @@ TEST_F(Show, JsonWithLineBreaks)
 
 TEST_F(Show, ADeviceThatGoesMeanwhileIsLeftOut)
 {
-	machine.kernel.rdma[RDMA_NLDEV_CMD_PORT_GET] = [](const nlmsghdr *, fake::Answer &a) {
-		a.fail(EINVAL);
+	for (uint16_t command : {RDMA_NLDEV_CMD_PORT_GET, RDMA_NLDEV_CMD_STAT_GET,
+				 RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_CMD_RES_QP_GET}) {
+		auto answer = machine.kernel.rdma[command];
+
+		machine.out.str("");
+		machine.kernel.rdma[command] = [](const nlmsghdr *, fake::Answer &a) {
+			a.fail(EINVAL);
+		};
+		EXPECT_EQ(shown({"show", "-j"}), "[]\n") << command;
+		machine.out.str("");
+		EXPECT_EQ(machine.run({"show", "-j", "srnic0"}), 3) << command;
+		EXPECT_EQ(machine.out.str(), "") << command;
+		machine.kernel.rdma[command] = answer;
+	}
+}
+
+TEST_F(Show, AListThatBreaksOffIsNotShown)
+{
+	machine.kernel.rdma[RDMA_NLDEV_CMD_RES_CM_ID_GET] = [](const nlmsghdr *, fake::Answer &a) {
+		a.message(0, NLM_F_MULTI).fail(ENOMEM);
 	};
-	EXPECT_EQ(shown({"show", "-j"}), "[]\n");
+	EXPECT_EQ(machine.run({"show"}), 1);
+	EXPECT_EQ(machine.out.str(), "");
+	EXPECT_EQ(machine.err.str(), "srnicctl: netlink: Cannot allocate memory\n");
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // Netlink by libmnl: requests, answers, and bounded access to their attributes.
 #include "netlink.hh"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -29,6 +30,18 @@ int add_attribute(const nlattr *attribute, void *list)
 int add_message(const nlmsghdr *message, void *list)
 {
 	return append(*static_cast<std::vector<Message> *>(list), message);
+}
+
+// NLMSG_ERROR and NLMSG_DONE begin with an error or 0. libmnl does not look for that of a dump,
+// which is in NLMSG_DONE.
+int end_answer(const nlmsghdr *message, void *)
+{
+	int error = message->nlmsg_type == NLMSG_ERROR ? -EBADMSG : 0; // if it is too short
+
+	if (mnl_nlmsg_get_payload_len(message) >= sizeof(error))
+		memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
+	errno = -error;
+	return error ? MNL_CB_ERROR : MNL_CB_STOP;
 }
 
 } // namespace
@@ -145,15 +158,18 @@ nlattr *Request::open(uint16_t type)
 // Every request asks for an acknowledgment, which ends the answer; a dump's end is its own message.
 std::vector<Message> Netlink::ask_once(Bus bus, Request &request)
 {
+	std::array<mnl_cb_t, NLMSG_DONE + 1> control{};
 	std::vector<Message> messages;
 	int more = MNL_CB_OK;
 
+	control[NLMSG_ERROR] = control[NLMSG_DONE] = end_answer;
 	request.header()->nlmsg_seq = ++sequence;
 	send(bus, request.header());
 	while (more > MNL_CB_STOP) {
 		std::span<const char> data = receive(bus);
 
-		more = mnl_cb_run(data.data(), data.size(), sequence, 0, add_message, &messages);
+		more = mnl_cb_run2(data.data(), data.size(), sequence, 0, add_message, &messages,
+				   control.data(), control.size());
 		if (more < 0)
 			throw NetlinkError{errno};
 	}

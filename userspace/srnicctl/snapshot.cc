@@ -169,6 +169,8 @@ std::vector<Device> take_snapshot(System &system, const std::string &name)
 				fail(error);
 		}
 	}
+	if (!name.empty() && devices.empty())
+		no_device(name, false);
 	return devices;
 }
 

@@ -40,7 +40,7 @@ struct Device {
 
 // srnic's devices, or the one of this name. Throws Failure.
 std::vector<RdmaDevice> find_devices(System &system, const std::string &name);
-// The same with all of it; a device that goes meanwhile is left out.
+// The same with all of it; one of several that goes meanwhile is left out.
 std::vector<Device> take_snapshot(System &system, const std::string &name);
 // For errors that no other message fits.
 [[noreturn]] void fail(const NetlinkError &error);
