@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // `srnicctl set`: what it writes, and each way it can fail.
 #include "fake.hh"
+#include "settings.hh"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 namespace {
 
@@ -110,6 +113,15 @@ TEST_F(Set, AValueThatTheKernelRefuses)
 	replace(machine, "peer_timeout", "/proc/self/oom_score_adj");
 	EXPECT_EQ(refused({"set", "srnic0", "peer_timeout", "soon"}, 6),
 		  "srnicctl: srnic0: peer_timeout takes 0 to 86400 seconds, not \"soon\"\n");
+}
+
+// Errors of kernel/device/sysfs.c, device/framing.c and connection/ports.c.
+TEST(RefusesValue, ButNothingElse)
+{
+	for (int error : {EINVAL, ERANGE, E2BIG, EEXIST})
+		EXPECT_TRUE(srnicctl::refuses_value(error)) << error;
+	for (int error : {EPERM, EACCES, EROFS, ENOENT, ENODEV, ENOMEM, EIO})
+		EXPECT_FALSE(srnicctl::refuses_value(error)) << error;
 }
 
 TEST_F(Set, AnErrorWithoutItsOwnMessage)

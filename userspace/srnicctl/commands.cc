@@ -108,6 +108,9 @@ const Setting &setting_of(const std::string &name)
 {
 	std::string what = clean(device) + ": " + setting.name;
 
+	if (refuses_value(error))
+		throw Failure(Exit::refused,
+			      what + " takes " + setting.values + ", not \"" + clean(value) + "\"");
 	switch (error) {
 	case EPERM:
 	case EACCES:
@@ -118,10 +121,6 @@ const Setting &setting_of(const std::string &name)
 	case ENOENT:
 		throw Failure(Exit::error, what + ": not in /sys: the module is too old for it, or "
 						  "/sys is of another network namespace");
-	case EINVAL:
-	case ERANGE:
-		throw Failure(Exit::refused,
-			      what + " takes " + setting.values + ", not \"" + clean(value) + "\"");
 	default:
 		throw Failure(Exit::error, what + ": " + strerror(error));
 	}

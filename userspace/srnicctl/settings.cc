@@ -2,6 +2,8 @@
 // A device's settings in /sys/class/infiniband/NAME/.
 #include "settings.hh"
 
+#include <cerrno>
+
 namespace srnicctl {
 namespace {
 
@@ -57,6 +59,12 @@ int write_setting(const System &system, const std::string &device, const Setting
 		  const std::string &value)
 {
 	return overwrite(system, path_of(device, setting), value + "\n");
+}
+
+// A map of ports with too many pairs, or with a port twice, has errors of its own.
+bool refuses_value(int error)
+{
+	return error == EINVAL || error == ERANGE || error == E2BIG || error == EEXIST;
 }
 
 } // namespace srnicctl

@@ -28,5 +28,7 @@ std::string value_of(const Settings &settings, const std::string &name);
 // 0 or an errno.
 int write_setting(const System &system, const std::string &device, const Setting &setting,
 		  const std::string &value);
+// Does this errno mean that the setting does not take the value?
+bool refuses_value(int error);
 
 } // namespace srnicctl
