@@ -92,6 +92,7 @@ int srnic_fill_res_srq(struct sk_buff *msg, struct ib_srq *base)
 
 /* Words of srnicctl(8). */
 static const char *const ends[] = {
+	[SRNIC_END_NEVER] = "never",
 	[SRNIC_END_NONE] = "none",
 	[SRNIC_END_CLOSED] = "closed",
 	[SRNIC_END_PEER_CLOSED] = "peer-closed",

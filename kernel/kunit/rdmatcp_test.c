@@ -158,6 +158,7 @@ static void a_broken_rule_resets_the_connection_and_is_counted(struct kunit *tes
 	post_receive(test, &s, octets + OCTETS);
 	say_rdmatcp_send(test, &s, octets, 2);
 	expect_reset(test, &s);
+	expect_end(test, &s, SRNIC_END_CHECK, CORE_RDMATCP_VERSION);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, counter), 1);
 	KUNIT_EXPECT_NULL(test, memchr_inv(octets + OCTETS, 0, OCTETS));
@@ -173,6 +174,7 @@ static void an_error_of_this_end_resets_the_connection(struct kunit *test)
 	sge.lkey += 0x1000;
 	post_list(test, &s, IB_WR_SEND, &sge, 1);
 	expect_reset(test, &s);
+	expect_end(test, &s, SRNIC_END_ERROR, 0);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
 	srnic_test_expect_nothing_left(test, c);
 }

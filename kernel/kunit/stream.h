@@ -142,19 +142,11 @@ static inline bool operates(struct srnic_qp *qp)
 	return smp_load_acquire(&qp->state) == SRNIC_QP_RTS && READ_ONCE(qp->tx.validated);
 }
 
-/*
- * A QP that a peer has connected to, after the RTR (RFC 6581 9.2). With srq it takes receives from
- * that.
- */
-static inline struct stream begin_with(struct kunit *test, struct ib_pd *pd,
-				       struct srnic_test_srq *srq)
+/* A peer connects to this QP; after the RTR (RFC 6581 9.2). */
+static inline struct stream begin_on(struct kunit *test, struct srnic_qp *qp)
 {
 	struct srnic_test_conn *c = test->priv;
-	struct stream s = {
-		.qp = srnic_test_qp(test, pd, c->set.cq, srq, IB_SIGNAL_REQ_WR),
-		.send_msn = 1,
-		.read_msn = 1,
-	};
+	struct stream s = { .qp = qp, .send_msn = 1, .read_msn = 1 };
 	u8 reply[CORE_MPA_HEADER + CORE_MPA_ENHANCED];
 	struct iw_cm_conn_param param;
 
@@ -169,9 +161,28 @@ static inline struct stream begin_with(struct kunit *test, struct ib_pd *pd,
 	return s;
 }
 
+/* The same with a new QP. With srq it takes receives from that. */
+static inline struct stream begin_with(struct kunit *test, struct ib_pd *pd,
+				       struct srnic_test_srq *srq)
+{
+	struct srnic_test_conn *c = test->priv;
+
+	return begin_on(test, srnic_test_qp(test, pd, c->set.cq, srq, IB_SIGNAL_REQ_WR));
+}
+
 static inline struct stream begin(struct kunit *test, struct ib_pd *pd)
 {
 	return begin_with(test, pd, NULL);
+}
+
+/* Why its connection ended, or SRNIC_END_NONE. */
+static inline void expect_end(struct kunit *test, const struct stream *s, enum srnic_end end,
+			      u16 detail)
+{
+	u32 kept = READ_ONCE(s->qp->end);
+
+	KUNIT_EXPECT_EQ(test, srnic_end_of(kept), end);
+	KUNIT_EXPECT_EQ(test, srnic_end_detail(kept), detail);
 }
 
 /* As after so many messages of each kind in each direction that msn is next. */

@@ -7,6 +7,7 @@
 #include <net/sock.h>
 
 #include "stream.h"
+#include "stream/attach.h"
 #include "stream/engine.h"
 
 /* ---- MSNs (RFC 5041 4.3): numbers of 32 bits, 0 follows 0xffffffff ---- */
@@ -138,14 +139,6 @@ static void post_half_bad(struct kunit *test, struct stream *s, enum ib_wr_opcod
 	post_list(test, s, opcode, list, ARRAY_SIZE(list));
 }
 
-static void expect_end(struct kunit *test, const struct stream *s, enum srnic_end end, u16 detail)
-{
-	u32 kept = READ_ONCE(s->qp->end);
-
-	KUNIT_EXPECT_EQ(test, srnic_end_of(kept), end);
-	KUNIT_EXPECT_EQ(test, srnic_end_detail(kept), detail);
-}
-
 /* RFC 5040 6.2.1: even if the consumer closes as soon as it sees the error. */
 static void a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once(struct kunit *test)
 {
@@ -185,22 +178,6 @@ static void a_peer_that_closes_and_owes_a_read_is_told_so(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-static void who_ended_a_connection_is_kept_until_the_next_one(struct kunit *test)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-	struct srnic_test_conn *c = test->priv;
-	struct stream here = begin(test, c->set.pd), there = begin(test, c->set.pd);
-
-	expect_end(test, &here, SRNIC_END_NONE, 0);
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(&here.qp->base, &attr, IB_QP_STATE), 0);
-	kernel_sock_shutdown(there.peer, SHUT_WR);
-	KUNIT_EXPECT_TRUE(test,
-			  srnic_test_eventually(READ_ONCE(there.qp->state) == SRNIC_QP_ERROR));
-	expect_end(test, &here, SRNIC_END_ABORTED, 0);
-	expect_end(test, &there, SRNIC_END_PEER_CLOSED, 0);
-	srnic_test_expect_nothing_left(test, c);
-}
-
 /* RFC 5041 6.2.1, though the connection's own work has not run yet. */
 static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test)
 {
@@ -218,6 +195,151 @@ static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test
 	expect_completion(test, IB_WC_SEND);
 	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
 	expect_end(test, &s, SRNIC_END_CLOSED, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- why connections end (enum srnic_end) ---- */
+
+static void modify(struct kunit *test, struct srnic_qp *qp, enum ib_qp_state to)
+{
+	struct ib_qp_attr attr = { .qp_state = to };
+
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&qp->base, &attr, IB_QP_STATE), 0);
+}
+
+static void expect_over(struct kunit *test, const struct stream *s, enum srnic_end end, u16 detail)
+{
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(s->qp->state) == SRNIC_QP_ERROR));
+	expect_end(test, s, end, detail);
+}
+
+static void an_end_is_kept_until_the_next_connection(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	expect_end(test, &s, SRNIC_END_NONE, 0);
+	modify(test, s.qp, IB_QPS_ERR);
+	expect_end(test, &s, SRNIC_END_ABORTED, 0);
+	modify(test, s.qp, IB_QPS_RESET);
+	expect_end(test, &s, SRNIC_END_ABORTED, 0);
+	s = begin_on(test, s.qp);
+	expect_end(test, &s, SRNIC_END_NONE, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_peer_that_closes_is_an_end(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	kernel_sock_shutdown(s.peer, SHUT_WR);
+	expect_over(test, &s, SRNIC_END_PEER_CLOSED, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_peer_that_resets_is_an_end_with_tcps_error(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	sock_no_linger(s.peer->sk);
+	srnic_test_close_peer(c, c->num_peers - 1);
+	expect_over(test, &s, SRNIC_END_TCP, ECONNRESET);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_terminate_of_the_peer_is_an_end_with_its_code(struct kunit *test)
+{
+	static const struct core_terminate term = {
+		.layer = CORE_LAYER_RDMAP, .etype = 2, .code = 6,
+	};
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	say(test, &s, (struct core_tx_msg) {
+		.opcode = CORE_MSG_TERMINATE, .msn = 1, .term = &term,
+	}, NULL);
+	expect_over(test, &s, SRNIC_END_TERMINATE, 0x0206);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void an_error_replaces_a_close_and_nothing_else_is_replaced(struct kunit *test)
+{
+	enum {
+		ERRORS = BIT(SRNIC_END_TCP) | BIT(SRNIC_END_ERROR) | BIT(SRNIC_END_TERMINATE) |
+			 BIT(SRNIC_END_CHECK),
+	};
+	static const u32 replacing[SRNIC_END_CHECK + 1] = {
+		[SRNIC_END_NONE] = ~0U,
+		[SRNIC_END_CLOSED] = ERRORS,
+		[SRNIC_END_PEER_CLOSED] = ERRORS,
+	};
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_qp *qp = c->set.qp;
+	u32 old, end, kept;
+
+	for (old = SRNIC_END_NEVER; old <= SRNIC_END_CHECK; old++)
+		for (end = SRNIC_END_CLOSED; end <= SRNIC_END_CHECK; end++) {
+			kept = srnic_end_word(old, 1);
+			WRITE_ONCE(qp->end, kept);
+			srnic_qp_note_end(qp, end, 2);
+			if (replacing[old] & BIT(end))
+				kept = srnic_end_word(end, 2);
+			KUNIT_EXPECT_EQ_MSG(test, qp->end, kept, "%u after %u", end, old);
+		}
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* An owner that is no connection */
+struct onlooker {
+	struct srnic_qp_owner owner;
+	u32 overs;
+};
+
+static struct onlooker *onlooker_of(struct srnic_qp_owner *owner)
+{
+	return container_of(owner, struct onlooker, owner);
+}
+
+static void onlooker_hold(struct srnic_qp_owner *owner)
+{
+}
+
+static void onlooker_put(struct srnic_qp_owner *owner)
+{
+}
+
+static void onlooker_over(struct srnic_qp_owner *owner, enum srnic_over why)
+{
+	onlooker_of(owner)->overs++;
+}
+
+static const struct srnic_qp_owner_ops onlooker_ops = {
+	.hold = onlooker_hold,
+	.put = onlooker_put,
+	.over = onlooker_over,
+};
+
+static struct onlooker *claim(struct kunit *test, struct srnic_qp *qp)
+{
+	struct onlooker *onlooker = kunit_kzalloc(test, sizeof(*onlooker), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, onlooker);
+	onlooker->owner.ops = &onlooker_ops;
+	KUNIT_ASSERT_EQ(test, srnic_qp_claim(qp, &onlooker->owner), 0);
+	return onlooker;
+}
+
+static void an_attempt_to_connect_that_fails_is_no_end(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct onlooker *onlooker = claim(test, c->set.qp);
+
+	modify(test, c->set.qp, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, onlooker->overs, 1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->set.qp->end), srnic_end_word(SRNIC_END_NEVER, 0));
+	srnic_qp_unclaim(c->set.qp, &onlooker->owner);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -713,8 +835,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_terminate_names_the_msn_of_the_read_whose_memory_went),
 	KUNIT_CASE(a_terminate_that_is_due_goes_out_though_its_qp_fails_at_once),
 	KUNIT_CASE(a_peer_that_closes_and_owes_a_read_is_told_so),
-	KUNIT_CASE(who_ended_a_connection_is_kept_until_the_next_one),
 	KUNIT_CASE(what_is_posted_after_a_disconnect_does_not_go_out),
+	KUNIT_CASE(an_end_is_kept_until_the_next_connection),
+	KUNIT_CASE(a_peer_that_closes_is_an_end),
+	KUNIT_CASE(a_peer_that_resets_is_an_end_with_tcps_error),
+	KUNIT_CASE(a_terminate_of_the_peer_is_an_end_with_its_code),
+	KUNIT_CASE(an_error_replaces_a_close_and_nothing_else_is_replaced),
+	KUNIT_CASE(an_attempt_to_connect_that_fails_is_no_end),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_stream_that_is_idle_keeps_no_pages),
 	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),

@@ -85,15 +85,22 @@ struct ib_qp *srnic_iw_get_qp(struct ib_device *dev, int qpn)
 
 static bool replaces(enum srnic_end end, enum srnic_end old)
 {
-	return old == SRNIC_END_NONE ||
-	       (old <= SRNIC_END_PEER_CLOSED && end > SRNIC_END_ABORTED);
+	switch (old) {
+	case SRNIC_END_NONE:
+		return true;
+	case SRNIC_END_CLOSED:
+	case SRNIC_END_PEER_CLOSED:
+		return end > SRNIC_END_ABORTED;
+	default:
+		return false;
+	}
 }
 
 static void note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail)
 {
 	lockdep_assert_held(&qp->state_lock);
 	if (replaces(end, srnic_end_of(qp->end)))
-		WRITE_ONCE(qp->end, (u32)end << 16 | detail);
+		WRITE_ONCE(qp->end, srnic_end_word(end, detail));
 }
 
 void srnic_qp_note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail)
@@ -121,7 +128,7 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 			note_end(qp, SRNIC_END_ERROR, core_terminate_code(term));
 		}
 		if (to == SRNIC_QP_RTS)
-			WRITE_ONCE(qp->end, 0);
+			WRITE_ONCE(qp->end, srnic_end_word(SRNIC_END_NONE, 0));
 		smp_store_release(&qp->state, to);	/* after term; pairs with run_state() */
 	}
 	spin_unlock_irqrestore(&qp->state_lock, flags);

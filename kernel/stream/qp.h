@@ -36,6 +36,8 @@ enum srnic_qp_state {
 /*
  * Why a connection ended. An error replaces a close; otherwise the first reason counts.
  *
+ * NEVER		there has been no connection: nothing replaces this but the move to RTS
+ * NONE			it has not ended
  * CLOSED		gracefully, by this end's consumer
  * PEER_CLOSED		by the peer
  * ABORTED		modify_qp(ERROR or RESET), or the device is going away
@@ -45,6 +47,7 @@ enum srnic_qp_state {
  * CHECK		a segment failed a check; detail: enum core_rdmatcp_fault
  */
 enum srnic_end {
+	SRNIC_END_NEVER,
 	SRNIC_END_NONE,
 	SRNIC_END_CLOSED,
 	SRNIC_END_PEER_CLOSED,
@@ -248,7 +251,12 @@ static inline struct srnic_sge_list srnic_qp_list(const struct srnic_qp *qp,
 	};
 }
 
-/* The parts of srnic_qp.end: one word, so that they are read together. */
+/* srnic_qp.end and its parts: one word, so that they are read together. */
+static inline u32 srnic_end_word(enum srnic_end end, u16 detail)
+{
+	return (u32)end << 16 | detail;
+}
+
 static inline enum srnic_end srnic_end_of(u32 end)
 {
 	return end >> 16;

@@ -158,11 +158,25 @@ TEST_F(Show, AQpThatWasNeverConnected)
 	fake::Qp qp = fake::connected_qp(5, 77);
 
 	qp.state = 1;
-	qp.figures["state"] = 0ul;
+	qp.figures["end"] = "never";
 	device().qps = {qp, {6, 0}};
 	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 2 QPs\n" + settings +
 				   "  QP 5: INIT, rping (77)\n"
 				   "  QP 6: RESET\n");
+}
+
+// Its own state tells nothing: it was reset, and waits for its next connection.
+TEST_F(Show, AQpThatWasResetKeepsItsEnd)
+{
+	fake::Qp qp = fake::connected_qp(5, 77);
+
+	qp.state = 0;
+	qp.figures["state"] = 0ul;
+	qp.figures["end"] = "closed";
+	device().qps = {qp};
+	EXPECT_NE(shown().find("  QP 5: RESET, initiator, unknown -> unknown, rping (77)\n"),
+		  std::string::npos);
+	EXPECT_NE(shown().find("    ended: closed at this end\n"), std::string::npos);
 }
 
 // Between the kernel's reading of one index and the next the queue went on.
@@ -235,7 +249,7 @@ TEST_F(Show, JsonOfEnds)
 	check.figures["end_check"] = "crc";
 	check.figures["framing"] = 1ul;
 	check.figures["srq"] = 1ul;
-	idle.figures["state"] = 0ul;
+	idle.figures["end"] = "never";
 	idle.state = 0;
 	device().qps = {check, idle};
 	EXPECT_EQ(

@@ -134,9 +134,7 @@ Ending ending_of(const Connection &connection)
 
 bool ended(const Connection &connection)
 {
-	std::string end = connection.qp.word("end");
-
-	return !end.empty() && end != "none";
+	return connection.connected() && connection.qp.word("end") != "none";
 }
 
 void write_connection(std::ostream &out, const Connection &connection)

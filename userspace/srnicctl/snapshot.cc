@@ -128,12 +128,11 @@ void fail(const NetlinkError &error)
 	throw Failure(Exit::error, "netlink: " + why);
 }
 
-// States RTS and TERMINATING (kernel/stream/qp.h), or an end.
 bool Connection::connected() const
 {
 	std::string end = qp.word("end");
 
-	return figure("state") == 1 || figure("state") == 2 || (!end.empty() && end != "none");
+	return !end.empty() && end != "never";
 }
 
 uint32_t Connection::sends() const { return distance(figure("sq_posted"), figure("sq_done")); }
