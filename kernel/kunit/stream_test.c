@@ -291,9 +291,11 @@ static void an_error_replaces_a_close_and_nothing_else_is_replaced(struct kunit 
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* An owner that is no connection */
+/* An owner that is no connection, and what it saw when the QP took a reference on it last. */
 struct onlooker {
 	struct srnic_qp_owner owner;
+	struct srnic_qp *qp;
+	enum srnic_end end;
 	u32 overs;
 };
 
@@ -304,6 +306,9 @@ static struct onlooker *onlooker_of(struct srnic_qp_owner *owner)
 
 static void onlooker_hold(struct srnic_qp_owner *owner)
 {
+	struct onlooker *onlooker = onlooker_of(owner);
+
+	onlooker->end = srnic_end_of(READ_ONCE(onlooker->qp->end));
 }
 
 static void onlooker_put(struct srnic_qp_owner *owner)
@@ -327,6 +332,7 @@ static struct onlooker *claim(struct kunit *test, struct srnic_qp *qp)
 
 	KUNIT_ASSERT_NOT_NULL(test, onlooker);
 	onlooker->owner.ops = &onlooker_ops;
+	onlooker->qp = qp;
 	KUNIT_ASSERT_EQ(test, srnic_qp_claim(qp, &onlooker->owner), 0);
 	return onlooker;
 }
@@ -339,6 +345,20 @@ static void an_attempt_to_connect_that_fails_is_no_end(struct kunit *test)
 	modify(test, c->set.qp, IB_QPS_ERR);
 	KUNIT_EXPECT_EQ(test, onlooker->overs, 1);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->set.qp->end), srnic_end_word(SRNIC_END_NEVER, 0));
+	srnic_qp_unclaim(c->set.qp, &onlooker->owner);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* Later it could be the next connection's: another thread may reset the QP and connect it. */
+static void an_end_is_noted_while_the_qp_keeps_its_connection(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct onlooker *onlooker = claim(test, c->set.qp);
+
+	WRITE_ONCE(c->set.qp->end, srnic_end_word(SRNIC_END_NONE, 0));
+	modify(test, c->set.qp, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, onlooker->overs, 1);
+	KUNIT_EXPECT_EQ(test, onlooker->end, SRNIC_END_ABORTED);
 	srnic_qp_unclaim(c->set.qp, &onlooker->owner);
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -842,6 +862,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_terminate_of_the_peer_is_an_end_with_its_code),
 	KUNIT_CASE(an_error_replaces_a_close_and_nothing_else_is_replaced),
 	KUNIT_CASE(an_attempt_to_connect_that_fails_is_no_end),
+	KUNIT_CASE(an_end_is_noted_while_the_qp_keeps_its_connection),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_stream_that_is_idle_keeps_no_pages),
 	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),

@@ -84,12 +84,14 @@ void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why)
 
 	spin_lock_irqsave(&qp->state_lock, flags);
 	owner = qp->owner;
-	if (owner)
+	if (owner) {
+		/* here, while the QP cannot get another connection */
+		srnic_qp_note_end_locked(qp, end_of(why), 0);
 		owner->ops->hold(owner);
+	}
 	spin_unlock_irqrestore(&qp->state_lock, flags);
 	if (!owner)
 		return;
-	srnic_qp_note_end(qp, end_of(why), 0);
 	owner->ops->over(owner, why);
 	owner->ops->put(owner);
 }

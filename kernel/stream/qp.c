@@ -96,7 +96,7 @@ static bool replaces(enum srnic_end end, enum srnic_end old)
 	}
 }
 
-static void note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail)
+void srnic_qp_note_end_locked(struct srnic_qp *qp, enum srnic_end end, u16 detail)
 {
 	lockdep_assert_held(&qp->state_lock);
 	if (replaces(end, srnic_end_of(qp->end)))
@@ -108,7 +108,7 @@ void srnic_qp_note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail)
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->state_lock, flags);
-	note_end(qp, end, detail);
+	srnic_qp_note_end_locked(qp, end, detail);
 	spin_unlock_irqrestore(&qp->state_lock, flags);
 }
 
@@ -125,7 +125,7 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 			qp->tx.term = *term;
 			qp->tx.term_pending = true;
 			qp->tx.term_deadline = jiffies + TERMINATE_TIMEOUT;
-			note_end(qp, SRNIC_END_ERROR, core_terminate_code(term));
+			srnic_qp_note_end_locked(qp, SRNIC_END_ERROR, core_terminate_code(term));
 		}
 		if (to == SRNIC_QP_RTS)
 			WRITE_ONCE(qp->end, srnic_end_word(SRNIC_END_NONE, 0));

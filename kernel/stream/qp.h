@@ -283,6 +283,8 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 #define SRNIC_QP_ANY_BUT(state) (~(1U << (state)))
 /* Records why the connection ends, by the rule at enum srnic_end. Any context. */
 void srnic_qp_note_end(struct srnic_qp *qp, enum srnic_end end, u16 detail);
+/* The same with state_lock held. */
+void srnic_qp_note_end_locked(struct srnic_qp *qp, enum srnic_end end, u16 detail);
 /* Moves to ERROR without a Terminate and lets the engine flush. Any context. */
 void srnic_qp_fail(struct srnic_qp *qp);
 /* Moves to TERMINATING with this Terminate; does nothing unless the QP is RTS. Any context. */
