@@ -108,11 +108,28 @@ TEST_F(Top, CountersThatWrap)
 	EXPECT_NE(shown({"-j", "-n", "1"}).find("\"sends\":5.000"), std::string::npos);
 }
 
-TEST_F(Top, ANewConnectionOfTheSameQpCountsFromZero)
+TEST_F(Top, ANewConnectionOfTheSameQpCountsItsOwnOctets)
 {
-	meanwhile([this] { qp(0).figures["tx_octets"] = 10ul; });
-	EXPECT_NE(shown({"-j", "-n", "1"}).find("\"tx_octets\":10.000,\"rx_octets\":89.000"),
-		  std::string::npos);
+	meanwhile([this] {
+		qp(0).figures["tx_octets"] = 10ul;
+		add(qp(0), "sq_done", 20);
+		add(qp(0), "rq_taken", 30);
+	});
+	EXPECT_NE(shown({"-j", "-n", "1"})
+			  .find("\"tx_octets\":10.000,\"rx_octets\":89.000,\"sends\":20.000,"
+				"\"receives\":30.000"),
+		  std::string::npos)
+		<< machine.out.str();
+}
+
+TEST_F(Top, ANewQpCountsFromZero)
+{
+	meanwhile([this] { machine.devices[0].qps.push_back(fake::connected_qp(6, 77)); });
+	EXPECT_NE(shown({"-j", "-n", "1"})
+			  .find("\"tx_octets\":1234567.000,\"rx_octets\":89.000,\"sends\":4.000,"
+				"\"receives\":4.000"),
+		  std::string::npos)
+		<< machine.out.str();
 }
 
 TEST_F(Top, DevicesThatComeAndGo)

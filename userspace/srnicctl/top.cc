@@ -30,17 +30,11 @@ ByNumber by_number(const Device *device)
 	return connections;
 }
 
-// A new connection of the same QP has counted fewer octets.
 const Connection *same(const ByNumber &connections, const Connection &connection)
 {
 	auto found = connections.find(connection.qp.number);
-	auto grew = [&](const char *name) {
-		return found->second->figure(name) <= connection.figure(name);
-	};
 
-	if (found == connections.end() || !grew("tx_octets") || !grew("rx_octets"))
-		return nullptr;
-	return found->second;
+	return found == connections.end() ? nullptr : found->second;
 }
 
 double counter(const Device *device, const std::string &name)
@@ -63,17 +57,19 @@ Rates rates_of(const Device *before, const Device &after, double seconds)
 		.rx_fpdus = rate("rx_fpdus")};
 }
 
-// Counters of requests have 32 bits, and go on from one connection of a QP to the next.
+// Octets are counted anew for each connection of a QP: the next one has counted fewer. Requests
+// have counters of 32 bits, which go on.
 Rates rates_of(const Device &device, const Connection *before, const Connection &after,
 	       double seconds)
 {
+	auto old = [&](const char *name) { return before ? before->figure(name) : 0; };
+	bool goes_on = old("tx_octets") <= after.figure("tx_octets") &&
+		       old("rx_octets") <= after.figure("rx_octets");
 	auto octets = [&](const char *name) {
-		return double(after.figure(name) - (before ? before->figure(name) : 0)) / seconds;
+		return double(after.figure(name) - (goes_on ? old(name) : 0)) / seconds;
 	};
 	auto requests = [&](const char *name) {
-		return before ? double(uint32_t(after.figure(name) - before->figure(name))) /
-					seconds
-			      : 0;
+		return double(uint32_t(after.figure(name) - old(name))) / seconds;
 	};
 
 	return {.device = &device,
