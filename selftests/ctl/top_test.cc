@@ -100,6 +100,16 @@ TEST_F(Top, Json)
 		  "\"sends\":0.000,\"receives\":0.000}]\n");
 }
 
+// The queue counts them, not the QP.
+TEST_F(Top, ReceivesOfASharedQueueAreUnknown)
+{
+	qp(0).figures["srq"] = 1ul;
+	meanwhile([this] { add(qp(0), "sq_done", 2); });
+	EXPECT_TRUE(shown({"-b", "-n", "1"}).ends_with("        2\n\n")) << machine.out.str();
+	machine.out.str("");
+	EXPECT_TRUE(shown({"-j", "-n", "1"}).ends_with("\"sends\":2.000}]\n")) << machine.out.str();
+}
+
 // Requests are counted in 32 bits.
 TEST_F(Top, CountersThatWrap)
 {

@@ -71,18 +71,20 @@ Rates rates_of(const Device &device, const Connection *before, const Connection 
 	auto requests = [&](const char *name) {
 		return double(uint32_t(after.figure(name) - old(name))) / seconds;
 	};
+	Rates rates = {.device = &device,
+		       .connection = &after,
+		       .tx_octets = octets("tx_octets"),
+		       .rx_octets = octets("rx_octets"),
+		       .sends = requests("sq_done")};
 
-	return {.device = &device,
-		.connection = &after,
-		.tx_octets = octets("tx_octets"),
-		.rx_octets = octets("rx_octets"),
-		.sends = requests("sq_done"),
-		.receives = requests("rq_taken")};
+	if (!after.figure("srq"))
+		rates.receives = requests("rq_taken");
+	return rates;
 }
 
 double work(const Rates &rates)
 {
-	return rates.tx_octets + rates.rx_octets + rates.sends + rates.receives;
+	return rates.tx_octets + rates.rx_octets + rates.sends + rates.receives.value_or(0);
 }
 
 std::vector<std::string> cells(const Rates &rates)
@@ -110,7 +112,7 @@ std::vector<std::string> cells(const Rates &rates)
 		"",
 		"",
 		quantity(rates.sends),
-		quantity(rates.receives)};
+		rates.receives ? quantity(*rates.receives) : ""};
 }
 
 void write_row(Json &json, const Rates &rates)
@@ -127,9 +129,14 @@ void write_row(Json &json, const Rates &rates)
 	}
 	json.real("tx_octets", rates.tx_octets);
 	json.real("rx_octets", rates.rx_octets);
-	json.real(connection ? "sends" : "tx_fpdus", connection ? rates.sends : rates.tx_fpdus);
-	json.real(connection ? "receives" : "rx_fpdus",
-		  connection ? rates.receives : rates.rx_fpdus);
+	if (connection) {
+		json.real("sends", rates.sends);
+		if (rates.receives)
+			json.real("receives", *rates.receives);
+	} else {
+		json.real("tx_fpdus", rates.tx_fpdus);
+		json.real("rx_fpdus", rates.rx_fpdus);
+	}
 	json.close();
 }
 

@@ -12,8 +12,9 @@ struct Rates {
 	const Device *device;
 	const Connection *connection = nullptr;
 	double tx_octets = 0, rx_octets = 0;
-	double tx_fpdus = 0, rx_fpdus = 0; // of devices
-	double sends = 0, receives = 0;	   // of connections: requests completed, taken
+	double tx_fpdus = 0, rx_fpdus = 0;   // of devices
+	double sends = 0;		     // of connections: requests completed
+	std::optional<double> receives = {}; // likewise, taken; nothing with a shared queue
 };
 
 // Devices in their order, each followed by its connections, the busiest first. What was not there
