@@ -32,7 +32,7 @@ protected:
 		machine.write("/dev/infiniband/uverbs3", "");
 		machine.write(library, "ELF\0IBVERBS_1.1\0IBVERBS_PRIVATE_34\0"s);
 		machine.write(provider, "");
-		machine.write("/etc/libibverbs.d/srnic.driver", "# comment\ndriver srnic\n");
+		machine.write("/etc/here/libibverbs.d/srnic.driver", "# comment\ndriver srnic\n");
 	}
 	std::string says(int code, const std::vector<std::string> &words = {"doctor"})
 	{
@@ -54,7 +54,7 @@ const std::string well = "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
 			 "ok\trdma_ucm: programs can connect\n"
 			 "ok\tverbs ABI: version 6\n"
 			 "ok\tprovider: /lib/here/libibverbs/libsrnic-rdmav34.so\n"
-			 "ok\tdriver file: /etc/libibverbs.d/srnic.driver\n"
+			 "ok\tdriver file: /etc/here/libibverbs.d/srnic.driver\n"
 			 "ok\tnamespaces: shared: every network namespace has all devices\n"
 			 "ok\tmemlock: no limit\n"
 			 "ok\tfirewall: no packet filter is loaded\n"
@@ -206,6 +206,20 @@ TEST_F(Doctor, AnotherLibibverbs)
 	       "find no srnic device\n\tdo: build the provider");
 }
 
+// As after `make install PREFIX=/usr/local`: libibverbs looks for providers next to itself.
+TEST_F(Doctor, AProviderThatLibibverbsDoesNotFind)
+{
+	machine.remove(library);
+	machine.write("/usr/lib/here-linux/libibverbs.so.1", "IBVERBS_PRIVATE_34");
+	expect(8,
+	       "FAIL\tprovider: /usr/lib/here-linux/libibverbs/libsrnic-rdmav34.so is missing, so "
+	       "programs find no srnic device\n\tdo: build the provider for the installed "
+	       "rdma-core: userspace/prepare-rdma-core, make, make install "
+	       "LIBDIR=/usr/lib/here-linux\n");
+	machine.write("/usr/lib/here-linux/libibverbs/libsrnic-rdmav34.so", "");
+	expect(0, "ok\tprovider: /usr/lib/here-linux/libibverbs/libsrnic-rdmav34.so\n");
+}
+
 TEST_F(Doctor, ALibibverbsWithoutAVersion)
 {
 	machine.write(library, "IBVERBS_PRIVATE_");
@@ -222,12 +236,11 @@ TEST_F(Doctor, ALinkToAProviderThatIsGone)
 
 TEST_F(Doctor, NoDriverFile)
 {
-	machine.remove("/etc/libibverbs.d");
-	expect(8,
-	       "FAIL\tdriver file: /etc/libibverbs.d/srnic.driver is missing, so libibverbs does "
-	       "not load the provider\n");
-	machine.write("/etc/libibverbs.d/srnic.driver", "# driver srnic\n");
-	expect(8, "FAIL\tdriver file: /etc/libibverbs.d/srnic.driver does not name srnic");
+	machine.remove("/etc/here/libibverbs.d");
+	expect(8, "FAIL\tdriver file: /etc/here/libibverbs.d/srnic.driver is missing, so "
+		  "libibverbs does not load the provider\n");
+	machine.write("/etc/here/libibverbs.d/srnic.driver", "# driver srnic\n");
+	expect(8, "FAIL\tdriver file: /etc/here/libibverbs.d/srnic.driver does not name srnic");
 }
 
 // ---- a device ----

@@ -7,18 +7,19 @@
 #include <algorithm>
 #include <sstream>
 
-#ifndef SRNIC_LIBDIR
-#error "SRNIC_LIBDIR: the directory that the provider is installed in"
+#if !defined(SRNIC_LIBDIR) || !defined(SRNIC_SYSCONFDIR) || !defined(SRNIC_MULTIARCH)
+#error "the directories that the provider is installed in, and libibverbs is (sources.mk)"
 #endif
 
 namespace srnicctl {
 namespace {
 
-constexpr const char *driver_file = "/etc/libibverbs.d/srnic.driver";
+constexpr const char *driver_file = SRNIC_SYSCONFDIR "/libibverbs.d/srnic.driver";
 
-// That of the build first.
+// That of the build first; then that of the distribution's libibverbs, which may be another.
 constexpr const char *library_dirs[] = {
-	SRNIC_LIBDIR, "/usr/lib64", "/usr/lib", "/lib64", "/usr/local/lib",
+	SRNIC_LIBDIR,	  "/usr/lib/" SRNIC_MULTIARCH, "/usr/lib64", "/usr/lib", "/lib64",
+	"/usr/local/lib",
 };
 
 struct Libibverbs {
@@ -88,8 +89,8 @@ Finding check_provider(System &system)
 		return {Level::fail, "provider",
 			path + " is missing, so programs find no srnic device",
 			"build the provider for the installed rdma-core: "
-			"userspace/prepare-rdma-core, "
-			"make, make install"};
+			"userspace/prepare-rdma-core, make, make install LIBDIR=" +
+				libibverbs->dir};
 	return {Level::ok, "provider", path};
 }
 
