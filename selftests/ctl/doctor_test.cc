@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <rdma/rdma_netlink.h>
+#include <unistd.h>
 
 #include "version.h"
 
@@ -26,7 +27,6 @@ protected:
 		machine.write_settings("srnic0");
 		machine.write("/sys/module/srnic/version", SRNIC_VERSION "\n");
 		machine.write("/sys/module/ib_uverbs/x", "");
-		machine.write("/sys/module/rdma_ucm/x", "");
 		machine.write("/sys/class/infiniband_verbs/abi_version", "6\n");
 		machine.write("/dev/infiniband/rdma_cm", "");
 		machine.write("/dev/infiniband/uverbs3", "");
@@ -39,6 +39,12 @@ protected:
 		machine.out.str("");
 		EXPECT_EQ(machine.run(words), code) << machine.out.str() << machine.err.str();
 		return machine.out.str();
+	}
+	void forbid(const std::string &file)
+	{
+		machine.remove(file);
+		ASSERT_EQ(symlink("/proc/sys/kernel/ostype", (machine.system.root + file).c_str()),
+			  0);
 	}
 	// The output has these lines.
 	void expect(int code, const std::string &lines)
@@ -123,7 +129,7 @@ TEST_F(Doctor, NoUverbs)
 {
 	machine.remove("/sys/module/ib_uverbs");
 	machine.remove("/sys/class/infiniband_verbs");
-	fake::serve(machine.kernel, &machine.devices, false);
+	fake::serve(machine.kernel, &machine.devices, {.uverbs = false});
 	std::string all = says(8);
 
 	EXPECT_NE(all.find("FAIL\tib_uverbs: it is not loaded"), std::string::npos);
@@ -134,8 +140,7 @@ TEST_F(Doctor, NoUverbs)
 
 TEST_F(Doctor, NoRdmaUcm)
 {
-	machine.remove("/sys/module/rdma_ucm");
-	machine.remove("/dev/infiniband/rdma_cm");
+	fake::serve(machine.kernel, &machine.devices, {.ucm = false});
 	expect(7, "warn\trdma_ucm: it is not loaded");
 }
 
@@ -144,6 +149,14 @@ TEST_F(Doctor, NoFileForRdmaUcm)
 	machine.remove("/dev/infiniband/rdma_cm");
 	expect(8,
 	       "FAIL\trdma_ucm: there is no /dev/infiniband/rdma_cm\n\tdo: check that udev runs");
+}
+
+// Not even root may write the link's target.
+TEST_F(Doctor, AFileForRdmaUcmThatTheUserMayNotOpen)
+{
+	forbid("/dev/infiniband/rdma_cm");
+	expect(8, "FAIL\trdma_ucm: this user may not open /dev/infiniband/rdma_cm\n"
+		  "\tdo: let a udev rule give it to a group that the user is in\n");
 }
 
 TEST_F(Doctor, AnotherVerbsAbi)
@@ -261,6 +274,31 @@ TEST_F(Doctor, NoDeviceFile)
 {
 	machine.remove("/dev/infiniband/uverbs3");
 	expect(8, "FAIL\tsrnic0, file: there is no /dev/infiniband/uverbs3\n");
+}
+
+TEST_F(Doctor, ADeviceFileThatTheUserMayNotOpen)
+{
+	forbid("/dev/infiniband/uverbs3");
+	expect(8, "FAIL\tsrnic0, file: this user may not open /dev/infiniband/uverbs3\n"
+		  "\tdo: let a udev rule give it to a group that the user is in\n");
+}
+
+// The first question is whether the device is srnic's.
+TEST_F(Doctor, ADeviceThatGoesMeanwhileIsNoMissingModule)
+{
+	auto answer = machine.kernel.rdma[RDMA_NLDEV_CMD_GET_CHARDEV];
+	int asked = 0;
+
+	machine.kernel.rdma[RDMA_NLDEV_CMD_GET_CHARDEV] = [&](const nlmsghdr *request,
+							      fake::Answer &a) {
+		if (asked++)
+			a.fail(EINVAL);
+		else
+			answer(request, a);
+	};
+	expect(7,
+	       "warn\tsrnic0, ABI: the kernel does not tell: Invalid argument\n\tdo: try again\n"
+	       "warn\tsrnic0, file: the kernel does not tell: Invalid argument\n\tdo: try again\n");
 }
 
 TEST_F(Doctor, TheInterfaceIsDown)

@@ -259,6 +259,13 @@ void put_chardev(Answer &answer, const Device &device)
 		.text(RDMA_NLDEV_ATTR_CHARDEV_NAME, "uverbs" + std::to_string(device.index));
 }
 
+void put_rdma_cm(Answer &answer)
+{
+	answer.message()
+		.u64(RDMA_NLDEV_ATTR_CHARDEV_ABI, 4)
+		.text(RDMA_NLDEV_ATTR_CHARDEV_NAME, "rdma_cm");
+}
+
 void list_devices(const std::vector<Device> &devices, Answer &answer)
 {
 	for (const Device &device : devices)
@@ -327,8 +334,10 @@ Qp connected_qp(uint32_t number, uint32_t pid)
 		 {"end_detail", 0ul}}};
 }
 
-void serve(Kernel &kernel, std::vector<Device> *devices, bool with_uverbs)
+void serve(Kernel &kernel, std::vector<Device> *devices, Modules modules)
 {
+	auto uverbs = of_device(devices, put_chardev);
+
 	kernel.rdma[RDMA_NLDEV_CMD_GET] = [=](const nlmsghdr *, Answer &answer) {
 		list_devices(*devices, answer);
 	};
@@ -337,9 +346,16 @@ void serve(Kernel &kernel, std::vector<Device> *devices, bool with_uverbs)
 	};
 	kernel.rdma[RDMA_NLDEV_CMD_PORT_GET] = of_device(devices, put_port);
 	kernel.rdma[RDMA_NLDEV_CMD_STAT_GET] = of_device(devices, put_counters);
-	kernel.rdma[RDMA_NLDEV_CMD_GET_CHARDEV] =
-		with_uverbs ? of_device(devices, put_chardev)
-			    : [](const nlmsghdr *, Answer &answer) { answer.fail(EOPNOTSUPP); };
+	kernel.rdma[RDMA_NLDEV_CMD_GET_CHARDEV] = [=](const nlmsghdr *request, Answer &answer) {
+		bool cm = Attributes(request, 0).text(RDMA_NLDEV_ATTR_CHARDEV_TYPE) == "rdma_cm";
+
+		if (!(cm ? modules.ucm : modules.uverbs))
+			answer.fail(EOPNOTSUPP);
+		else if (cm)
+			put_rdma_cm(answer);
+		else
+			uverbs(request, answer);
+	};
 	kernel.rdma[RDMA_NLDEV_CMD_RES_QP_GET] =
 		of_device(devices, [](Answer &answer, const Device &device) {
 			put_table(answer, RDMA_NLDEV_ATTR_RES_QP, device.qps, put_qp);

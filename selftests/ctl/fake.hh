@@ -108,8 +108,13 @@ struct Device {
 // A connection as the kernel tells it: of an initiator, over MPA.
 Qp connected_qp(uint32_t number, uint32_t pid);
 
+// Modules that are loaded.
+struct Modules {
+	bool uverbs = true, ucm = true;
+};
+
 // Has the kernel answer for these devices, which may change later.
-void serve(Kernel &kernel, std::vector<Device> *devices, bool with_uverbs = true);
+void serve(Kernel &kernel, std::vector<Device> *devices, Modules modules = {});
 
 // ---- the machine ----
 

@@ -80,6 +80,24 @@ TEST_F(RdmaTest, Chardev)
 	EXPECT_EQ(uverbs->driver, 0x53524e49u);
 }
 
+TEST_F(RdmaTest, ChardevOfNoDevice)
+{
+	EXPECT_EQ(rdma.chardev("rdma_cm")->name, "rdma_cm");
+	EXPECT_FALSE(rdma.chardev("rdma_cm")->driver);
+}
+
+TEST_F(RdmaTest, OnlyAModuleThatIsNotThereIsNoChardev)
+{
+	fake::serve(kernel, &devices, {.uverbs = false});
+	EXPECT_FALSE(rdma.chardev("uverbs", 3));
+	for (int error : {EPERM, EINVAL, ENOMEM}) {
+		answer(RDMA_NLDEV_CMD_GET_CHARDEV, [=](Answer &a) { a.fail(error); });
+		EXPECT_THROW(rdma.chardev("uverbs", 3), NetlinkError) << error;
+	}
+	answer(RDMA_NLDEV_CMD_GET_CHARDEV, [](Answer &a) { a.message(); });
+	EXPECT_THROW(rdma.chardev("uverbs", 3), NetlinkError) << "an answer without a name";
+}
+
 TEST_F(RdmaTest, Qps)
 {
 	devices[0].qps = {

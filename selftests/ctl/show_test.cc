@@ -58,7 +58,7 @@ TEST_F(Show, OnlyTheOneThatIsNamed)
 TEST_F(Show, WithoutUverbsTheSettingsTellItsDriver)
 {
 	machine.devices.push_back({.index = 4, .name = "siw0"});
-	fake::serve(machine.kernel, &machine.devices, false);
+	fake::serve(machine.kernel, &machine.devices, {.uverbs = false});
 	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
 }
 

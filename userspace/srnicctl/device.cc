@@ -6,8 +6,6 @@
 
 #include <rdma/srnic-abi.h>
 
-#include <cerrno>
-#include <cstring>
 #include <set>
 
 namespace srnicctl {
@@ -29,27 +27,27 @@ Finding elsewhere(const Device &device, const std::string &check)
 			      "run srnicctl there: nsenter --net=..."});
 }
 
-Finding unknown(const Device &device, const std::string &check, const NetlinkError &error)
+// A check that asks the kernel, with the finding's name and device.
+template <class Check> Finding asking(const Device &device, const std::string &name, Check check)
 {
-	return about(device, {Level::warn, check,
-			      "the kernel does not tell: " + std::string(strerror(error.code)),
-			      "try again"});
+	Finding finding;
+
+	try {
+		finding = check();
+	} catch (const NetlinkError &error) {
+		finding = untold(error);
+	}
+	finding.check = name;
+	return about(device, finding);
 }
 
-// A check of an interface in this namespace.
+// Of an interface in this namespace.
 template <class Check>
 Finding of_interface(const Device &device, const std::string &name, Check check)
 {
 	if (!device.port.netdev_index)
 		return elsewhere(device, name);
-	try {
-		Finding finding = check(*device.port.netdev_index);
-
-		finding.check = name;
-		return about(device, finding);
-	} catch (const NetlinkError &error) {
-		return unknown(device, name, error);
-	}
+	return asking(device, name, [&] { return check(*device.port.netdev_index); });
 }
 
 struct Offload {
@@ -96,14 +94,26 @@ Finding judge_interface(const Interface &interface)
 	return {Level::ok, "", name + " is up"};
 }
 
-// Nothing without ib_uverbs.
-std::optional<Chardev> uverbs_of(System &system, const Device &device)
+Finding judge_abi(const std::optional<Chardev> &uverbs)
 {
-	try {
-		return Rdma(system.netlink).chardev("uverbs", device.rdma.index);
-	} catch (const NetlinkError &) {
-		return std::nullopt;
-	}
+	if (!uverbs)
+		return {Level::warn, "", "it is unknown without ib_uverbs", "modprobe ib_uverbs"};
+	if (uverbs->abi != SRNIC_ABI_VERSION)
+		return {Level::fail, "",
+			"the module's is " + std::to_string(uverbs->abi) + ", user space's " +
+				std::to_string(SRNIC_ABI_VERSION),
+			"install module and user space of the same version, and load it again"};
+	return {Level::ok, "", "version " + std::to_string(uverbs->abi)};
+}
+
+Finding judge_device_file(const System &system, const std::optional<Chardev> &uverbs)
+{
+	if (!uverbs)
+		return {Level::warn, "", "there is none without ib_uverbs", "modprobe ib_uverbs"};
+
+	std::string file = "/dev/infiniband/" + clean(uverbs->name);
+
+	return judge_file(system, file, file);
 }
 
 std::set<uint16_t> tcp_ports(const Device &device)
@@ -120,39 +130,17 @@ std::set<uint16_t> tcp_ports(const Device &device)
 
 Finding check_abi(System &system, const Device &device)
 {
-	auto uverbs = uverbs_of(system, device);
-
-	if (!uverbs)
-		return about(device, {Level::warn, "ABI", "it is unknown without ib_uverbs",
-				      "modprobe ib_uverbs"});
-	if (uverbs->abi != SRNIC_ABI_VERSION)
-		return about(device,
-			     {Level::fail, "ABI",
-			      "the module's is " + std::to_string(uverbs->abi) + ", user space's " +
-				      std::to_string(SRNIC_ABI_VERSION),
-			      "install module and user space of the same version, and load it "
-			      "again"});
-	return about(device, {Level::ok, "ABI", "version " + std::to_string(uverbs->abi)});
+	return asking(device, "ABI", [&] {
+		return judge_abi(Rdma(system.netlink).chardev("uverbs", device.rdma.index));
+	});
 }
 
 Finding check_device_file(System &system, const Device &device)
 {
-	auto uverbs = uverbs_of(system, device);
-
-	if (!uverbs)
-		return about(device, {Level::warn, "file", "there is none without ib_uverbs",
-				      "modprobe ib_uverbs"});
-
-	std::string file = "/dev/infiniband/" + clean(uverbs->name);
-
-	if (!exists(system, file))
-		return about(device, {Level::fail, "file", "there is no " + file,
-				      "check that udev runs, or in a container pass this file "
-				      "through"});
-	if (!accessible(system, file))
-		return about(device, {Level::fail, "file", "this user may not open " + file,
-				      "let a udev rule give it to a group that the user is in"});
-	return about(device, {Level::ok, "file", file});
+	return asking(device, "file", [&] {
+		return judge_device_file(system,
+					 Rdma(system.netlink).chardev("uverbs", device.rdma.index));
+	});
 }
 
 Finding check_interface(System &system, const Device &device)

@@ -5,6 +5,7 @@
 #include "text.hh"
 
 #include <algorithm>
+#include <cstring>
 
 namespace srnicctl {
 namespace {
@@ -66,6 +67,23 @@ std::string line_of(const Finding &finding)
 }
 
 } // namespace
+
+Finding untold(const NetlinkError &error)
+{
+	return {Level::warn, "", "the kernel does not tell: " + std::string(strerror(error.code)),
+		"try again"};
+}
+
+Finding judge_file(const System &system, const std::string &file, const std::string &well)
+{
+	if (!exists(system, file))
+		return {Level::fail, "", "there is no " + file,
+			"check that udev runs, or in a container pass this file through"};
+	if (!accessible(system, file))
+		return {Level::fail, "", "this user may not open " + file,
+			"let a udev rule give it to a group that the user is in"};
+	return {Level::ok, "", well};
+}
 
 std::vector<Finding> examine(System &system, const std::string &name)
 {

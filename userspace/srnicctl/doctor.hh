@@ -11,12 +11,19 @@ namespace srnicctl {
 enum class Level { ok, warn, fail };
 
 struct Finding {
-	Level level;
+	Level level = Level::ok;
 	std::string check;
 	std::string what;
 	std::string todo = ""; // empty if all is well
 	std::string device = "";
 };
+
+// ---- parts of findings, which have no name yet ----
+
+// What the kernel fails to tell.
+Finding untold(const NetlinkError &error);
+// May this process open the file? well: what to say if so.
+Finding judge_file(const System &system, const std::string &file, const std::string &well);
 
 // ---- the machine (machine.cc) ----
 

@@ -21,6 +21,18 @@ bool loaded(const System &system, const std::string &module)
 	return exists(system, "/sys/module/" + module);
 }
 
+Finding judge_rdma_cm(System &system)
+{
+	auto rdma_cm = Rdma(system.netlink).chardev("rdma_cm");
+
+	if (!rdma_cm)
+		return {Level::warn, "",
+			"it is not loaded: programs cannot connect (the kernel's own users can)",
+			"modprobe rdma_ucm"};
+	return judge_file(system, "/dev/infiniband/" + clean(rdma_cm->name),
+			  "programs can connect");
+}
+
 // May this process lock more memory than its limit?
 bool exempt(const System &system)
 {
@@ -58,19 +70,15 @@ Finding check_uverbs(System &system)
 
 Finding check_rdma_cm(System &system)
 {
-	const char *file = "/dev/infiniband/rdma_cm";
+	Finding finding;
 
-	if (!loaded(system, "rdma_ucm") && !exists(system, file))
-		return {Level::warn, "rdma_ucm",
-			"it is not loaded: programs cannot connect (the kernel's own users can)",
-			"modprobe rdma_ucm"};
-	if (!exists(system, file))
-		return {Level::fail, "rdma_ucm", std::string("there is no ") + file,
-			"check that udev runs, or in a container pass this file through"};
-	if (!accessible(system, file))
-		return {Level::fail, "rdma_ucm", std::string("this user may not open ") + file,
-			"let a udev rule give it to a group that the user is in"};
-	return {Level::ok, "rdma_ucm", "programs can connect"};
+	try {
+		finding = judge_rdma_cm(system);
+	} catch (const NetlinkError &error) {
+		finding = untold(error);
+	}
+	finding.check = "rdma_ucm";
+	return finding;
 }
 
 Finding check_verbs_abi(System &system)

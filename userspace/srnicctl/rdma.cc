@@ -4,6 +4,7 @@
 
 #include <rdma/rdma_netlink.h>
 
+#include <cerrno>
 #include <span>
 
 namespace srnicctl {
@@ -131,6 +132,17 @@ Attributes only(const std::vector<Message> &messages)
 	return messages.empty() ? Attributes() : messages.front().attributes();
 }
 
+Chardev chardev_of(const std::vector<Message> &messages)
+{
+	Attributes chardev = only(messages);
+	auto name = chardev.text(RDMA_NLDEV_ATTR_CHARDEV_NAME);
+	auto abi = chardev.u64(RDMA_NLDEV_ATTR_CHARDEV_ABI);
+
+	if (!name || !abi)
+		throw NetlinkError{EBADMSG};
+	return {*name, *abi, chardev.u32(RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID)};
+}
+
 } // namespace
 
 std::optional<uint64_t> RdmaQp::figure(const std::string &name) const
@@ -189,14 +201,13 @@ std::optional<Chardev> Rdma::chardev(const std::string &type, std::optional<uint
 	one.text(RDMA_NLDEV_ATTR_CHARDEV_TYPE, type);
 	if (device)
 		one.u32(RDMA_NLDEV_ATTR_DEV_INDEX, *device);
-	auto messages = ask(one);
-	Attributes chardev = only(messages);
-	auto name = chardev.text(RDMA_NLDEV_ATTR_CHARDEV_NAME);
-	auto abi = chardev.u64(RDMA_NLDEV_ATTR_CHARDEV_ABI);
-
-	if (!name || !abi)
-		return std::nullopt;
-	return Chardev{*name, *abi, chardev.u32(RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID)};
+	try {
+		return chardev_of(ask(one));
+	} catch (const NetlinkError &error) {
+		if (error.code == EOPNOTSUPP)
+			return std::nullopt;
+		throw;
+	}
 }
 
 std::vector<RdmaQp> Rdma::qps(uint32_t device)

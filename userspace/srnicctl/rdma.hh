@@ -55,16 +55,17 @@ struct RdmaCmId {
 	std::optional<Address> source, destination;
 };
 
-// All throw NetlinkError; EINVAL also if the device has gone.
+// All throw NetlinkError: EINVAL if the device has gone.
 class Rdma {
 public:
 	explicit Rdma(Netlink &channel) : netlink(channel) {}
 
 	std::vector<RdmaDevice> devices();
 	RdmaPort port(uint32_t device);
-	// type: "uverbs" of a device, or "rdma_cm" without one. EOPNOTSUPP: its module is not
-	// loaded.
-	std::optional<Chardev> chardev(const std::string &type, std::optional<uint32_t> device);
+	// type: "uverbs" of a device, or "rdma_cm" without one. Nothing if its module is not
+	// loaded, and the kernel could not load it either.
+	std::optional<Chardev> chardev(const std::string &type,
+				       std::optional<uint32_t> device = {});
 	std::vector<RdmaQp> qps(uint32_t device);
 	std::vector<RdmaCmId> cm_ids(uint32_t device);
 	std::map<std::string, uint64_t> counters(uint32_t device);

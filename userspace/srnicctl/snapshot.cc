@@ -14,7 +14,7 @@
 namespace srnicctl {
 namespace {
 
-// Without ib_uverbs the kernel does not tell a device's driver; then its settings do.
+// If the kernel does not tell a device's driver, as without ib_uverbs, its settings do.
 bool is_srnic(System &system, const RdmaDevice &device)
 {
 	if (device.protocol != "iw")
