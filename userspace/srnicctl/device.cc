@@ -21,12 +21,6 @@ Finding about(const Device &device, Finding finding)
 
 std::string netdev_of(const Device &device) { return clean(device.port.netdev); }
 
-Finding elsewhere(const Device &device, const std::string &check)
-{
-	return about(device, {Level::warn, check, "the interface is in another network namespace",
-			      "run srnicctl there: nsenter --net=..."});
-}
-
 // A check that asks the kernel, with the finding's name and device.
 template <class Check> Finding asking(const Device &device, const std::string &name, Check check)
 {
@@ -39,15 +33,6 @@ template <class Check> Finding asking(const Device &device, const std::string &n
 	}
 	finding.check = name;
 	return about(device, finding);
-}
-
-// Of an interface in this namespace.
-template <class Check>
-Finding of_interface(const Device &device, const std::string &name, Check check)
-{
-	if (!device.port.netdev_index)
-		return elsewhere(device, name);
-	return asking(device, name, [&] { return check(*device.port.netdev_index); });
 }
 
 struct Offload {
@@ -145,15 +130,20 @@ Finding check_device_file(System &system, const Device &device)
 
 Finding check_interface(System &system, const Device &device)
 {
-	return of_interface(device, "interface", [&](uint32_t index) {
-		return judge_interface(interface_of(system.netlink, index));
+	if (!device.port.netdev_index)
+		return about(device,
+			     {Level::warn, "interface",
+			      "it is in another network namespace, and not checked from here",
+			      "run srnicctl there: nsenter --net=..."});
+	return asking(device, "interface", [&] {
+		return judge_interface(interface_of(system.netlink, *device.port.netdev_index));
 	});
 }
 
 Finding check_mtu(System &system, const Device &device)
 {
-	return of_interface(device, "MTU", [&](uint32_t index) -> Finding {
-		uint32_t mtu = interface_of(system.netlink, index).mtu;
+	return asking(device, "MTU", [&]() -> Finding {
+		uint32_t mtu = interface_of(system.netlink, *device.port.netdev_index).mtu;
 
 		if (mtu < least_ipv6_mtu)
 			return {Level::warn, "",
@@ -165,8 +155,8 @@ Finding check_mtu(System &system, const Device &device)
 
 Finding check_addresses(System &system, const Device &device)
 {
-	return of_interface(device, "addresses", [&](uint32_t index) -> Finding {
-		size_t n = count_addresses(system.netlink, index);
+	return asking(device, "addresses", [&]() -> Finding {
+		size_t n = count_addresses(system.netlink, *device.port.netdev_index);
 
 		if (!n)
 			return {Level::fail, "",
@@ -179,7 +169,8 @@ Finding check_addresses(System &system, const Device &device)
 
 Finding check_offloads(System &system, const Device &device)
 {
-	return of_interface(device, "offloads", [&](uint32_t index) -> Finding {
+	return asking(device, "offloads", [&]() -> Finding {
+		uint32_t index = *device.port.netdev_index;
 		auto features = features_of(system.netlink, index);
 
 		if (!features)

@@ -19,9 +19,10 @@ constexpr MachineCheck machine_checks[] = {
 };
 
 constexpr DeviceCheck device_checks[] = {
-	check_abi,	 check_device_file, check_interface, check_mtu,
-	check_addresses, check_offloads,    check_ports,     check_errors,
+	check_abi, check_device_file, check_ports, check_errors, check_interface,
 };
+
+constexpr DeviceCheck interface_checks[] = {check_mtu, check_addresses, check_offloads};
 
 Finding none()
 {
@@ -66,6 +67,15 @@ std::string line_of(const Finding &finding)
 	return line + "\n";
 }
 
+void examine_device(System &system, const Device &device, std::vector<Finding> &findings)
+{
+	for (DeviceCheck check : device_checks)
+		findings.push_back(check(system, device));
+	if (device.port.netdev_index)
+		for (DeviceCheck check : interface_checks)
+			findings.push_back(check(system, device));
+}
+
 } // namespace
 
 Finding untold(const NetlinkError &error)
@@ -95,8 +105,7 @@ std::vector<Finding> examine(System &system, const std::string &name)
 	if (devices.empty())
 		findings.push_back(none());
 	for (const Device &device : devices)
-		for (DeviceCheck check : device_checks)
-			findings.push_back(check(system, device));
+		examine_device(system, device, findings);
 	return findings;
 }
 
