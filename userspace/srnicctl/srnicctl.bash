@@ -11,12 +11,16 @@ _srnicctl_values() { # SETTING
 	esac
 }
 
-# Words of the command line before the current one that are no options and no options' values.
+# Words of the command line before the current one that are no options and no options' values. Bash takes --delay=2 for
+# three words.
 _srnicctl_arguments() {
 	local i
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-n | -d | --iterations | --delay) ((i++)) ;;
+		-n | -d | --iterations | --delay)
+			((i++))
+			[ "${COMP_WORDS[i]}" != "=" ] || ((i++))
+			;;
 		-*) ;;
 		*) echo "${COMP_WORDS[i]}" ;;
 		esac
