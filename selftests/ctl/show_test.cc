@@ -260,8 +260,9 @@ TEST_F(Show, JsonOfEnds)
 			"\"rx_markers\":false,\"large_fpdus\":false,\"mulpdu\":1454,\"ird\":2,"
 			"\"ord\":1,\"tx_octets\":1234567,\"rx_octets\":89,\"sq\":{\"entries\":64,"
 			"\"posted\":3,\"completed\":4},\"srq\":true,\"end\":{\"reason\":\"check\","
-			"\"check\":\"crc\",\"text\":\"reset by this end: a segment failed the "
-			"check crc\"}},{\"lqpn\":6,\"state\":\"RESET\",\"sq\":{\"entries\":64,"
+			"\"check\":\"crc\",\"text\":\"error found here: a segment of the "
+			"peer failed the check crc\"}},{\"lqpn\":6,\"state\":"
+			"\"RESET\",\"sq\":{\"entries\":64,"
 			"\"posted\":3,\"completed\":4},\"srq\":false,\"rq\":{\"entries\":8,"
 			"\"posted\":5,\"taken\":4}}]}]\n");
 }

@@ -61,6 +61,14 @@ const char *words_for(uint64_t code)
 	return "unknown error";
 }
 
+// RDMA/TCP counts errors of this end as a check, too.
+std::string check_in_words(const std::string &check)
+{
+	if (check == "local")
+		return "local catastrophic error";
+	return "a segment of the peer failed the check " + clean(check);
+}
+
 std::string tcp_in_words(uint64_t error)
 {
 	return error ? std::string("TCP: ") + strerror(static_cast<int>(error)) : "TCP failed";
@@ -76,7 +84,7 @@ std::string terminate_in_words(uint64_t code)
 	return std::string(words_for(code)) + " (" + number + ")";
 }
 
-std::string in_words(const Ending &ending, bool mpa)
+std::string in_words(const Ending &ending)
 {
 	const std::string &reason = ending.reason;
 
@@ -89,12 +97,11 @@ std::string in_words(const Ending &ending, bool mpa)
 	if (reason == "tcp")
 		return tcp_in_words(ending.detail);
 	if (reason == "error")
-		return std::string(mpa ? "Terminate sent: " : "reset by this end: ") +
-		       terminate_in_words(ending.detail);
+		return "error found here: " + terminate_in_words(ending.detail);
 	if (reason == "terminate")
 		return "Terminate received: " + terminate_in_words(ending.detail);
 	if (reason == "check")
-		return "reset by this end: a segment failed the check " + clean(ending.check);
+		return "error found here: " + check_in_words(ending.check);
 	return clean(reason);
 }
 

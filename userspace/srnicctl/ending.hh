@@ -13,8 +13,8 @@ struct Ending {
 	std::string check = ""; // of RDMA/TCP
 };
 
-// mpa: the connection's framing, which decides how an error is told.
-std::string in_words(const Ending &ending, bool mpa);
+// Of an error that this end found it is not known here whether the peer was told.
+std::string in_words(const Ending &ending);
 // The error of a Terminate (RFC 5040 4.8): layer << 12 | type << 8 | code.
 std::string terminate_in_words(uint64_t code);
 

@@ -144,7 +144,7 @@ void write_connection(std::ostream &out, const Connection &connection)
 		out << "    " << agreement_text(connection) << "\n    " << queues_text(connection)
 		    << "\n";
 	if (ended(connection))
-		out << "    ended: " << in_words(ending_of(connection), connection.mpa()) << "\n";
+		out << "    ended: " << in_words(ending_of(connection)) << "\n";
 }
 
 void write_device(std::ostream &out, const Device &device)
@@ -234,7 +234,7 @@ void write_end(Json &json, const Connection &connection)
 		json.text("check", ending.check);
 	else
 		json.number("detail", ending.detail);
-	json.text("text", in_words(ending, connection.mpa()));
+	json.text("text", in_words(ending));
 	json.close();
 }
 
