@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Addresses of rdma_cm, and which TCP port carries an RDMA port.
+// Text of socket addresses, and a lookup in a map.
 #include "address.hh"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The commands, from the command line to the exit code.
+// What each command does, and the message and exit code if it cannot.
 #include "commands.hh"
 
 #include "doctor.hh"
@@ -18,11 +18,6 @@ namespace srnicctl {
 namespace {
 
 constexpr const char *clear_screen = "\033[H\033[2J";
-
-[[noreturn]] void wrong(const std::string &what)
-{
-	throw Failure(Exit::usage, what + " (srnicctl --help)");
-}
 
 // The only argument of most commands, and that is optional.
 std::string device_of(const Options &options)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The network interface below a device: rtnetlink for its state and addresses, ethtool's generic
-// netlink for its offloads.
+// rtnetlink for state and addresses, ethtool's family of generic netlink for offloads
+// (Documentation/networking/ethtool-netlink.rst of the kernel).
 #include "interface.hh"
 
 #include <linux/ethtool_netlink.h>
@@ -44,7 +44,7 @@ std::set<std::string> ask_features(Netlink &netlink, uint16_t family, uint32_t i
 	std::set<std::string> names;
 
 	request.family_header<genlmsghdr>()->cmd = ETHTOOL_MSG_FEATURES_GET;
-	nlattr *header = request.open(ETHTOOL_A_FEATURES_HEADER | NLA_F_NESTED);
+	nlattr *header = request.open(ETHTOOL_A_FEATURES_HEADER);
 
 	request.u32(ETHTOOL_A_HEADER_DEV_INDEX, index);
 	request.close(header);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The network interface below a device: rtnetlink for its state and addresses, ethtool's generic
-// netlink for its offloads.
+// The network interface below a device: its state, addresses and offloads.
 #pragma once
 
 #include "netlink.hh"

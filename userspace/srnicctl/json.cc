@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Writes JSON (RFC 8259) in ASCII.
+// Commas and line breaks between members, and the escapes of strings.
 #include "json.hh"
 
 #include <cmath>

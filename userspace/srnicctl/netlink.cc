@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Netlink by libmnl: requests, answers, and bounded access to their attributes.
+// Callbacks of libmnl, the end of an answer, and sockets.
 #include "netlink.hh"
 
 #include <array>

@@ -40,11 +40,6 @@ const option long_options[] = {
 	{"version", no_argument, nullptr, 'V'},	    {},
 };
 
-[[noreturn]] void wrong(const std::string &what)
-{
-	throw Failure(Exit::usage, what + " (srnicctl --help)");
-}
-
 unsigned long iterations_of(const char *text)
 {
 	char *end;
@@ -113,6 +108,8 @@ std::string option_at(const std::vector<char *> &argv)
 }
 
 } // namespace
+
+void wrong(const std::string &what) { throw Failure(Exit::usage, what + " (srnicctl --help)"); }
 
 Options parse(const std::vector<std::string> &arguments)
 {

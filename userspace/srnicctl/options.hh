@@ -19,7 +19,8 @@ struct Options {
 
 extern const char *const usage;
 
-// Throws Failure.
+// Throws Failure, as wrong() does for an error of the command line.
 Options parse(const std::vector<std::string> &arguments);
+[[noreturn]] void wrong(const std::string &what);
 
 } // namespace srnicctl

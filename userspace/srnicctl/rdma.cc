@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMA netlink (<rdma/rdma_netlink.h>): devices, ports, character devices, QPs, cm_ids, counters.
+// Requests to the kernel's nldev, and its answers as structs. What an answer lacks stays empty, and
+// numbers get the names that the rdma tool prints.
 #include "rdma.hh"
 
 #include <rdma/rdma_netlink.h>

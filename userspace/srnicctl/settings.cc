@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A device's settings in /sys/class/infiniband/NAME/.
+// The table of settings, and their files.
 #include "settings.hh"
 
 #include <cerrno>

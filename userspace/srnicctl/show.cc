@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// `srnicctl show`: devices, their settings, who listens, connections.
+// Text, from parts of lines to devices, and JSON in the same order.
 #include "show.hh"
 
 #include "ending.hh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// srnic's devices with all that `show` and `top` print of them, joined from several answers.
+// Which devices are srnic's, and which cm_id and program belong to a QP.
 #include "snapshot.hh"
 
 #include "exit.hh"
@@ -96,7 +96,8 @@ std::vector<RdmaDevice> rdma_devices(System &system)
 	}
 }
 
-// Of two counters of 32 bits, of which the kernel read the leading one first.
+// Of two counters of 32 bits. The kernel does not read them at the same time, so the leading one
+// may seem to be behind.
 uint32_t distance(uint64_t leading, uint64_t following)
 {
 	auto n = static_cast<int32_t>(leading - following);

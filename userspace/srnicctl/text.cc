@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Text for people: names without control characters, quantities with units, tables.
+// All that is printed is ASCII (clean()), so octets are columns.
 #include "text.hh"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// `srnicctl top`: rates of devices and connections between two snapshots.
+// Differences of counters, and rows of them as text and JSON.
 #include "top.hh"
 
 #include "show.hh"
