@@ -169,8 +169,9 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
 
 	if (!table)
 		return -EMSGSIZE;
-	if (put_connection(msg, qp) || put_queues(msg, qp) || put_traffic(msg, qp) ||
-	    put_end(msg, READ_ONCE(qp->end))) {
+	/* 64 bits last: the rdma tool reads no further if they have to be aligned */
+	if (put_connection(msg, qp) || put_queues(msg, qp) || put_end(msg, READ_ONCE(qp->end)) ||
+	    put_traffic(msg, qp)) {
 		nla_nest_cancel(msg, table);
 		return -EMSGSIZE;
 	}

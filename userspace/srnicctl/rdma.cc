@@ -78,14 +78,20 @@ std::optional<Figure> figure_of(const nlattr *attribute)
 	return std::nullopt;
 }
 
-// Pairs of a name and a value, with a hint how to print it between them.
+// Between the name and the value: a hint how to print it, and what aligns it.
+bool between(uint16_t type)
+{
+	return type == RDMA_NLDEV_ATTR_DRIVER_PRINT_TYPE || type == RDMA_NLDEV_ATTR_PAD;
+}
+
+// Pairs of a name and a value.
 std::map<std::string, Figure> driver_figures(const Attributes &table)
 {
 	std::map<std::string, Figure> figures;
 	std::optional<std::string> name;
 
 	for (const nlattr *attribute : table) {
-		if (mnl_attr_get_type(attribute) == RDMA_NLDEV_ATTR_DRIVER_PRINT_TYPE)
+		if (between(mnl_attr_get_type(attribute)))
 			continue;
 		std::optional<Figure> figure = figure_of(attribute);
 
