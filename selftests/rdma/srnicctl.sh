@@ -236,7 +236,7 @@ interface_down() {
 }
 
 no_address() {
-	ip -n sr0 link add dummy0 type dummy && ip -n sr0 link set dummy0 addrgenmode none up &&
+	ip -n sr0 link add dummy0 type dummy && ip -n sr0 link set dummy0 addrgenmode none && ip -n sr0 link set dummy0 up &&
 		ns0 rdma link add srnic2 type srnic netdev dummy0 &&
 		says_with 8 "FAIL	srnic2, addresses: dummy0 has no address" ctl 0 doctor srnic2
 }
