@@ -2,8 +2,8 @@
 # How fast fio writes and reads what a kernel consumer offers: the last part of each consumer's bench. Sourced after
 # shared/disk.sh. A line for each run, as bench.sh prints them.
 #
-# PEERS: which, of srnic (without CRCs), srnic-crc, siw, tcp; a bench says by HAS which of them it can have. ROUNDS, ONLY,
-# SCALE: as of bench.sh.
+# PEERS: which, of srnic (without CRCs), srnic-crc, siw, tcp; a bench says by HAS which of them it can have. ROUNDS,
+# ONLY, SCALE: as of bench.sh.
 # shellcheck shell=bash
 
 ROUNDS=${ROUNDS:-5}
@@ -40,7 +40,7 @@ up_or_exit() { # COMMAND...
 # Of one block, 16 at a time; past the caches of the end that asks.
 nanoseconds() { # FILE FIO'S-RW BLOCK-SIZE COUNT
 	timeout "$LIMIT" fio --name=bench --filename="$1" --direct=1 --ioengine=libaio --iodepth=16 --rw="$2" --bs="$3" \
-		--size="${MIB}M" --io_size=$(($3 * $4 / SCALE)) --output-format=json --output="$LOGS/fio" >&2 &&
+		--size="${MIB}M" --io_size=$(($3 * $4 / SCALE)) --eta=never --output-format=json --output="$LOGS/fio" >&2 &&
 		python3 -c '
 import json, sys
 job = json.load(open(sys.argv[1]))["jobs"][0]

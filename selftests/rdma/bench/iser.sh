@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# A file as an iSCSI disk, over srnic (iSER) or TCP; the target has it in memory. Not over siw: LIO has a TCP listener on
-# the port where it would listen for RDMA. Both ends are on one device, so data goes through lo:
+# A file as an iSCSI disk, over srnic (iSER) or TCP; the target has it in memory. Not over siw: LIO has a TCP listener
+# on the port where it would listen for RDMA. Both ends are on one device, so data goes through lo:
 #
 #   initiator ── srnic0 on bench0, 10.94.0.1, or TCP ── LIO
 cd "$(dirname "$0")/.." && . ./lib.sh && . shared/disk.sh && . shared/iser.sh && . bench/fio.sh
