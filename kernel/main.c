@@ -5,7 +5,7 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
-#include "stream/crc.h"
+#include "memory/crc.h"
 #include "srnic.h"
 #include "version.h"
 

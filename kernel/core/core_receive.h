@@ -103,7 +103,15 @@ void core_rx_init(struct core_rx *rx, const struct core_rx_params *params);
 struct core_rx_step core_rx_next(struct core_rx *rx);
 /* CORE_RX_BYTES: n octets (1..want of the last step) were copied. */
 enum core_rx_event core_rx_took(struct core_rx *rx, u32 n);
-/* CORE_RX_PLACE: these n octets (1..want of the last step) were placed. */
+/*
+ * The CRC32C that payload placed next is added to, or NULL: none is, or not a CRC32C. A host that
+ * can do so while it copies adds the payload here, and passes no data to core_rx_placed().
+ */
+u32 *core_rx_sum(struct core_rx *rx);
+/*
+ * CORE_RX_PLACE: these n octets (1..want of the last step) were placed. data NULL: and added to
+ * core_rx_sum().
+ */
 enum core_rx_event core_rx_placed(struct core_rx *rx, const u8 *data, u32 n);
 /*
  * The host could not place: ends the stream with the Terminate that fits the verdict for the

@@ -99,6 +99,11 @@ u32 core_tx_choose(struct core_tx *tx);
  * next call.
  */
 struct core_tx_step core_tx_next(struct core_tx *tx);
+/*
+ * The CRC32C that the step's payload is added to, or NULL: none is, or not a CRC32C. A host that can
+ * do so while it copies adds the payload here, and does not call core_tx_copied().
+ */
+u32 *core_tx_sum(struct core_tx *tx);
 /* n octets of payload were copied; octets: the copy, which the CRC covers. */
 void core_tx_copied(struct core_tx *tx, const void *octets, u32 n);
 /*

@@ -76,20 +76,65 @@ private:
 	static constexpr Tables tables = make_tables();
 };
 
+// Octets to be summed, and where they are copied meanwhile if `copies`: each is read once.
+template <bool copies> struct Octets {
+	const u8 *from;
+	u8 *to;
+	u64 len;
+
+	u64 word(u32 at) const
+	{
+		const u64 value = load<u64>(from + at);
+
+		if constexpr (copies)
+			store(to + at, value);
+		return value;
+	}
+
+	void pass(u32 n)
+	{
+		from += n;
+		if constexpr (copies)
+			to += n;
+		len -= n;
+	}
+
+	u8 next()
+	{
+		const u8 octet = *from;
+
+		if constexpr (copies)
+			*to = octet;
+		pass(1);
+		return octet;
+	}
+};
+
 // As many times three lanes of so many octets as there are.
-template <u32 lane> u64 add_lanes(u64 crc, const u8 *&octets, u64 &len)
+template <u32 lane, bool copies> u64 add_lanes(u64 crc, Octets<copies> &octets)
 {
-	for (; len >= 3 * lane; len -= 3 * lane, octets += 3 * lane) {
+	for (; octets.len >= 3 * lane; octets.pass(3 * lane)) {
 		u64 second = 0, third = 0;
 
 		for (u32 at = 0; at < lane; at += sizeof(u64)) {
-			crc = add_word(crc, load<u64>(octets + at));
-			second = add_word(second, load<u64>(octets + lane + at));
-			third = add_word(third, load<u64>(octets + 2 * lane + at));
+			crc = add_word(crc, octets.word(at));
+			second = add_word(second, octets.word(lane + at));
+			third = add_word(third, octets.word(2 * lane + at));
 		}
 		crc = Zeros<lane>::pass(Zeros<lane>::pass(crc) ^ second) ^ third;
 	}
 	return crc;
+}
+
+template <bool copies> u32 add(u64 sum, Octets<copies> octets)
+{
+	sum = add_lanes<1024>(sum, octets);
+	sum = add_lanes<128>(sum, octets);
+	for (; octets.len >= sizeof(u64); octets.pass(sizeof(u64)))
+		sum = add_word(sum, octets.word(0));
+	while (octets.len)
+		sum = add_octet(sum, octets.next());
+	return static_cast<u32>(sum);
 }
 
 } // namespace
@@ -97,16 +142,12 @@ template <u32 lane> u64 add_lanes(u64 crc, const u8 *&octets, u64 &len)
 
 u32 core_crc32c_sse42(u32 crc, const void *data, u64 len)
 {
-	const u8 *octets = static_cast<const u8 *>(data);
-	u64 sum = crc;
+	return srnic::add<false>(crc, {static_cast<const u8 *>(data), nullptr, len});
+}
 
-	sum = srnic::add_lanes<1024>(sum, octets, len);
-	sum = srnic::add_lanes<128>(sum, octets, len);
-	for (; len >= sizeof(u64); len -= sizeof(u64), octets += sizeof(u64))
-		sum = srnic::add_word(sum, srnic::load<u64>(octets));
-	for (; len; len--)
-		sum = srnic::add_octet(sum, *octets++);
-	return static_cast<u32>(sum);
+u32 core_crc32c_copy_sse42(u32 crc, void *to, const void *from, u64 len)
+{
+	return srnic::add<true>(crc, {static_cast<const u8 *>(from), static_cast<u8 *>(to), len});
 }
 
 #endif

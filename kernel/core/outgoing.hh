@@ -60,6 +60,11 @@ inline core_tx_step next(core_tx &tx)
 	return is_mpa(tx) ? next_step(tx.fpdu) : rdmatcp::next_step(tx.segment);
 }
 
+inline u32 *payload_sum(core_tx &tx)
+{
+	return is_mpa(tx) && tx.fpdu.crc ? &tx.fpdu.sum : nullptr;
+}
+
 inline void copied(core_tx &tx, const void *octets, u32 n)
 {
 	if (is_mpa(tx)) [[likely]]

@@ -105,6 +105,8 @@ enum core_rx_event core_rx_took(struct core_rx *rx, u32 n)
 	return noted(rdmatcp_of(rx), rdmatcp_of(rx).took(n));
 }
 
+u32 *core_rx_sum(struct core_rx *rx) { return is_mpa(rx) ? layers(rx).payload_sum() : nullptr; }
+
 enum core_rx_event core_rx_placed(struct core_rx *rx, const u8 *data, u32 n)
 {
 	return is_mpa(rx) ? layers(rx).placed(data, n) : rdmatcp_of(rx).placed(data, n);

@@ -414,6 +414,8 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 	return step;
 }
 
+u32 *core_tx_sum(struct core_tx *tx) { return outgoing::payload_sum(*tx); }
+
 void core_tx_copied(struct core_tx *tx, const void *octets, u32 n)
 {
 	outgoing::copied(*tx, octets, n);

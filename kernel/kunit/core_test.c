@@ -7,7 +7,7 @@
 #include <linux/unaligned.h>
 
 #include "fixture.h"
-#include "stream/crc.h"
+#include "memory/crc.h"
 
 /* ---- CRC32C ---- */
 

@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/sizes.h>
 
+#include "memory/crc.h"
 #include "memory/place.h"
 
 /*
@@ -69,15 +70,24 @@ static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 /* Which way octets go. */
 enum way { INTO_REGION, FROM_REGION };
 
-static void copy_octets(void *region, void *octets, u32 len, enum way way)
+/*
+ * Adds the bytes to *sum, unless that is NULL. Of the two sides only `octets` is private: a program
+ * may change its region meanwhile, and the sum is to be that of what the peer sent, or gets.
+ */
+static void copy_octets(void *region, void *octets, u32 len, enum way way, u32 *sum)
 {
-	if (way == INTO_REGION)
-		memcpy(region, octets, len);
-	else
-		memcpy(octets, region, len);
+	void *to = way == INTO_REGION ? region : octets;
+	void *from = way == INTO_REGION ? octets : region;
+
+	if (sum && srnic_crc32c_copy(sum, to, from, len))
+		return;
+	memcpy(to, from, len);
+	if (sum)
+		*sum = core_host_crc32c(*sum, octets, len);
 }
 
-static void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *octets, u32 len, enum way way)
+static void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *octets, u32 len, enum way way,
+			u32 *sum)
 {
 	u32 n;
 
@@ -86,7 +96,7 @@ static void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *octets, u32 len, 
 
 		n = len;
 		at = locate(mr, to, &n);
-		copy_octets(at, octets, n, way);
+		copy_octets(at, octets, n, way, sum);
 	}
 }
 
@@ -155,7 +165,7 @@ static enum core_region_verdict copy(struct srnic_held *held, const struct reque
 		srnic_held_pause(held);
 		verdict = len ? check_local_dma(req) : CORE_REGION_OK;
 		if (verdict == CORE_REGION_OK)
-			copy_octets((void *)(uintptr_t)to, octets, len, way);
+			copy_octets((void *)(uintptr_t)to, octets, len, way, held->sum);
 		return verdict;
 	}
 	for (; len; to += n, octets += n, len -= n) {
@@ -163,7 +173,7 @@ static enum core_region_verdict copy(struct srnic_held *held, const struct reque
 		mr = hold_for(held, req, stag, to, n, &verdict);
 		if (!mr)
 			return verdict;
-		copy_pieces(mr, to, octets, n, way);
+		copy_pieces(mr, to, octets, n, way, held->sum);
 	}
 	return CORE_REGION_OK;
 }

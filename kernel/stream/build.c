@@ -6,6 +6,17 @@
 #include "memory/mr.h"
 #include "stream/engine.h"
 
+/* What is read is added to held->sum. */
+static enum core_region_verdict read_inline(struct srnic_qp *qp, u32 offset, void *dst, u32 n)
+{
+	u32 *sum = qp->tx.held.sum;
+
+	memcpy(dst, (const u8 *)(srnic_tx_wqe(&qp->tx) + 1) + offset, n);
+	if (sum)
+		*sum = core_host_crc32c(*sum, dst, n);
+	return CORE_REGION_OK;
+}
+
 static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response, u32 offset,
 					     void *dst, u32 n)
 {
@@ -19,36 +30,37 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
 					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst,
 					 n);
 	}
-	if (wqe->flags & SRNIC_WQE_INLINE) {
-		memcpy(dst, (const u8 *)(wqe + 1) + offset, n);
-		return CORE_REGION_OK;
-	}
+	if (wqe->flags & SRNIC_WQE_INLINE)
+		return read_inline(qp, offset, dst, n);
 	list = srnic_qp_list(qp, &qp->tx.held, srnic_tx_sges(&qp->tx), wqe->num_sge);
 	return srnic_sges_gather(&list, &qp->tx.cursor, dst, n);
 }
 
 /*
- * Reads payload once, into the batch. The core computes the CRC over the copy, so it is right even
- * if the user changes the payload meanwhile.
+ * Reads payload once, into the batch. The CRC is that of the copy, so it is right even if the user
+ * changes the payload meanwhile.
  */
 static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct core_tx_step *step)
 {
+	enum core_region_verdict verdict = CORE_REGION_OK;
 	struct srnic_tx *tx = &qp->tx;
 	u32 done = 0;
 
+	tx->held.sum = core_tx_sum(&tx->core);
 	while (done < step->payload) {
 		u32 n = step->payload - done;
 		void *at = srnic_batch_room(tx->batch, &n);
-		enum core_region_verdict verdict =
-			read_payload(qp, step->response, step->offset + done, at, n);
 
+		verdict = read_payload(qp, step->response, step->offset + done, at, n);
 		if (verdict != CORE_REGION_OK)
-			return verdict;
-		core_tx_copied(&tx->core, at, n);
+			break;
+		if (!tx->held.sum)
+			core_tx_copied(&tx->core, at, n);
 		srnic_batch_commit(tx->batch, n);
 		done += n;
 	}
-	return CORE_REGION_OK;
+	tx->held.sum = NULL;
+	return verdict;
 }
 
 static void put_bytes(struct srnic_batch *batch, const u8 *src, u32 len)

@@ -89,42 +89,50 @@ static enum core_region_verdict place_read(struct srnic_qp *qp, const u8 *data, 
 	return srnic_sges_scatter(&list, &read->cursor, data, n);
 }
 
+static enum core_region_verdict copy_to(struct srnic_qp *qp, const struct core_place *at,
+					const u8 *data, u32 n)
+{
+	switch (at->kind) {
+	case CORE_PLACE_REGION:
+		return srnic_region_write(&qp->rx.held, qp->pd, false, at->stag,
+					  CORE_ACCESS_REMOTE_WRITE, at->to, data, n);
+	case CORE_PLACE_RECEIVE:
+		return place_receive(qp, data, n);
+	case CORE_PLACE_READ:
+		return place_read(qp, data, n);
+	}
+	return CORE_REGION_INVALID;
+}
+
 /*
  * If a peer's tagged access fails, that is the peer's fault; if local memory fails, it is a local
  * error (RFC 5040 figure 9).
  */
+static enum core_rx_event place_failed(struct srnic_qp *qp, const struct core_place *at,
+				       enum core_region_verdict verdict)
+{
+	if (at->kind == CORE_PLACE_REGION)
+		return core_rx_fail(&qp->rx.core, verdict);
+	srnic_held_drop(&qp->rx.held);
+	if (at->kind == CORE_PLACE_RECEIVE)
+		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_LOC_PROT_ERR, 0);
+	else
+		srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
+	return core_rx_fail(&qp->rx.core, CORE_REGION_OK);
+}
+
 static enum core_rx_event place(struct srnic_qp *qp, const struct core_place *at, const u8 *data,
 				u32 n)
 {
-	struct core_rx *core = &qp->rx.core;
+	u32 *sum = core_rx_sum(&qp->rx.core);
 	enum core_region_verdict verdict;
 
-	switch (at->kind) {
-	case CORE_PLACE_REGION:
-		verdict = srnic_region_write(&qp->rx.held, qp->pd, false, at->stag,
-					     CORE_ACCESS_REMOTE_WRITE, at->to, data, n);
-		if (verdict != CORE_REGION_OK)
-			return core_rx_fail(core, verdict);
-		break;
-	case CORE_PLACE_RECEIVE:
-		verdict = place_receive(qp, data, n);
-		if (verdict != CORE_REGION_OK) {
-			srnic_held_drop(&qp->rx.held);
-			srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_LOC_PROT_ERR, 0);
-			return core_rx_fail(core, CORE_REGION_OK);
-		}
-		break;
-	case CORE_PLACE_READ:
-		verdict = place_read(qp, data, n);
-		if (verdict != CORE_REGION_OK) {
-			srnic_held_drop(&qp->rx.held);
-			srnic_sq_complete(&qp->sq, oldest_read(qp)->sq_index,
-					  SRNIC_WC_LOC_PROT_ERR, 0);
-			return core_rx_fail(core, CORE_REGION_OK);
-		}
-		break;
-	}
-	return core_rx_placed(core, data, n);
+	qp->rx.held.sum = sum;
+	verdict = copy_to(qp, at, data, n);
+	qp->rx.held.sum = NULL;
+	if (unlikely(verdict != CORE_REGION_OK))
+		return place_failed(qp, at, verdict);
+	return core_rx_placed(&qp->rx.core, sum ? NULL : data, n);
 }
 
 /* ---- delivery ---- */
@@ -366,29 +374,72 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 	release_hold(qp);
 }
 
-/* An skb with device memory, which the CPU cannot read: the stream is lost. */
+/* An skb with memory of a device, which the CPU cannot read: the stream is lost. */
 static void unreadable(struct srnic_qp *qp)
 {
 	core_rx_stop(&qp->rx.core);
 	srnic_qp_host_error(qp, CORE_HOST_LOCAL);
 }
 
+/* A span of an skb: bytes to pass before it, and bytes in it that are left. */
+struct span {
+	u32 before, left;
+};
+
+/* The next size bytes of the skb are these. */
+static void feed_span(struct srnic_qp *qp, struct span *span, const u8 *data, u32 size)
+{
+	u32 pass = min(span->before, size), n = min(span->left, size - pass);
+
+	feed(qp, data + pass, n);
+	span->before -= pass;
+	span->left -= n;
+}
+
+/*
+ * Fragment *i and those behind it that continue it in memory, because TCP keeps the pages of a
+ * large block one by one. Passes them; NULL if the CPU cannot read them.
+ */
+static const u8 *next_run(const struct skb_shared_info *shared, u32 *i, u32 *size)
+{
+	const u8 *at = skb_frag_address(&shared->frags[*i]);
+
+	if (!at)
+		return NULL;
+	*size = skb_frag_size(&shared->frags[*i]);
+	while (++*i < shared->nr_frags && skb_frag_address(&shared->frags[*i]) == at + *size)
+		*size += skb_frag_size(&shared->frags[*i]);
+	return at;
+}
+
+/* False if the CPU cannot read some of it. Skbs in an skb's list have no such list. */
+static bool feed_skb(struct srnic_qp *qp, struct sk_buff *skb, struct span *span)
+{
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	u32 i = 0, size;
+
+	feed_span(qp, span, skb->data, skb_headlen(skb));
+	while (i < shared->nr_frags && span->left) {
+		const u8 *at = next_run(shared, &i, &size);
+
+		if (!at)
+			return false;
+		feed_span(qp, span, at, size);
+	}
+	return true;
+}
+
 static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)
 {
 	struct srnic_qp *qp = desc->arg.data;
-	struct skb_seq_state seq;
-	const u8 *data;
-	size_t done = 0;
-	u32 n;
+	struct span span = { .before = offset, .left = len };
+	bool readable = feed_skb(qp, skb, &span);
+	struct sk_buff *part;
 
-	skb_prepare_seq_read(skb, offset, offset + len, &seq);
-	while ((n = skb_seq_read(done, &data, &seq))) {
-		n = min_t(size_t, n, len - done);
-		feed(qp, data, n);
-		done += n;
-	}
+	skb_walk_frags(skb, part)
+		readable = readable && feed_skb(qp, part, &span);
 	srnic_held_drop(&qp->rx.held);
-	if (unlikely(done < len))
+	if (unlikely(!readable || span.left))
 		unreadable(qp);
 	return len;
 }

@@ -96,6 +96,28 @@ TEST_P(Crc32c, RunsOnAcrossPieces)
 	}
 }
 
+#ifdef __x86_64__
+// What is copied is what was summed, and nothing beside it is written.
+TEST(Crc32cCopy, CopiesWhatItSums)
+{
+	if (!__builtin_cpu_supports("sse4.2"))
+		GTEST_SKIP() << "the processor lacks SSE 4.2";
+	for (u32 offset = 0; offset < 8; offset++) {
+		for (u32 len : {0, 1, 7, 8, 9, 100, 383, 384, 385, 3071, 3072, 3073, 6500, 65536}) {
+			const Bytes from = wire::payload(offset + len);
+			Bytes to(offset + len + 8, 0xee), expected = to;
+			u32 crc;
+
+			std::copy(from.begin() + offset, from.end(), expected.begin() + 3);
+			crc = core_crc32c_copy_sse42(CORE_CRC_SEED, to.data() + 3,
+						     from.data() + offset, len);
+			EXPECT_EQ(crc, core_crc32c_table(CORE_CRC_SEED, from.data() + offset, len));
+			EXPECT_EQ(to, expected) << offset << " " << len;
+		}
+	}
+}
+#endif
+
 static Bytes field_for(const Bytes &covered)
 {
 	Bytes out(4);

@@ -213,11 +213,22 @@ struct Stream {
 private:
 	u32 filled = 0; // bytes of the receive in progress
 
+	// As the module does: it sums while it copies, if it may.
+	core_rx_event placed(const u8 *from, u32 n)
+	{
+		u32 *sum = core_rx_sum(&rx);
+
+		if (!sum)
+			return core_rx_placed(&rx, from, n);
+		*sum = core_crc32c_table(*sum, from, n);
+		return core_rx_placed(&rx, nullptr, n);
+	}
+
 	core_rx_event take(const core_rx_step &step, const u8 *from, u32 n)
 	{
 		if (step.kind == CORE_RX_PLACE) {
 			place(*step.place, from, n);
-			return core_rx_placed(&rx, from, n);
+			return placed(from, n);
 		}
 		if (within_its_buffer(step.into, step.want))
 			memcpy(step.into, from, n);

@@ -170,7 +170,10 @@ private:
 		wire::Bytes copy(step.payload, 0xaa);
 
 		octets.insert(octets.end(), step.bytes, step.bytes + step.len);
-		core_tx_copied(&tx, copy.data(), step.payload);
+		if (u32 *sum = core_tx_sum(&tx)) // as the module does, while it copies
+			*sum = core_crc32c_table(*sum, copy.data(), step.payload);
+		else
+			core_tx_copied(&tx, copy.data(), step.payload);
 		octets.insert(octets.end(), copy.begin(), copy.end());
 	}
 	void note(const wire::Bytes &octets)

@@ -26,7 +26,9 @@ public:
 	core_rx_step next();
 	// n octets (1..want of the last step) were taken.
 	core_rx_event took(u32 n);
-	// The host has placed n octets of payload.
+	// What payload is added to; nothing if CRCs are off.
+	u32 *payload_sum() { return check ? &crc : nullptr; }
+	// The host has placed n octets of payload, and added them to payload_sum() if it gives none.
 	core_rx_event placed(const u8 *data, u32 n);
 	// Is the stream between two FPDUs, and no message unfinished? Or over?
 	bool between() const;
@@ -346,7 +348,8 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::took(u32 n)
 
 template <class Upper> core_rx_event FpduReceiver<Upper>::placed(const u8 *data, u32 n)
 {
-	sum(data, n);
+	if (data)
+		sum(data, n);
 	if (markers.on) [[unlikely]]
 		return took_between_markers(n);
 	return took_payload(n);

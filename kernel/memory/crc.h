@@ -5,10 +5,18 @@
 #ifndef SRNIC_CRC_H
 #define SRNIC_CRC_H
 
+#include <linux/types.h>
+
 /*
  * Measures and selects the faster implementation, at module load. -EIO if one of them is wrong,
  * -ENOMEM.
  */
 int srnic_crc_init(void);
+
+/*
+ * Copies, and adds what is copied to *crc in the same pass; reads each byte once. False if the
+ * selected implementation cannot do that: nothing was done. Any context.
+ */
+bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len);
 
 #endif

@@ -14,7 +14,7 @@
 #endif
 
 #include "core/core.h"
-#include "stream/crc.h"
+#include "memory/crc.h"
 
 #define SAMPLE	4096	/* bytes per call: the size of one copied page */
 #define CALLS	16	/* per round */
@@ -50,6 +50,11 @@ static u32 core_crc32c_sse42(u32 crc, const void *data, u64 len)
 {
 	return 0;
 }
+
+static u32 core_crc32c_copy_sse42(u32 crc, void *to, const void *from, u64 len)
+{
+	return 0;
+}
 #endif
 
 static u32 sum(enum way way, u32 crc, const void *data, u64 len)
@@ -64,6 +69,14 @@ static u32 sum(enum way way, u32 crc, const void *data, u64 len)
 u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 {
 	return sum(READ_ONCE(chosen), crc, data, len);
+}
+
+bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len)
+{
+	if (READ_ONCE(chosen) != WAY_INSTRUCTION)
+		return false;
+	*crc = core_crc32c_copy_sse42(*crc, to, from, len);
+	return true;
 }
 
 /* Nanoseconds of the fastest round. */
