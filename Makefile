@@ -89,4 +89,4 @@ clean:
 	$(MAKE) -C userspace/examples clean
 	$(foreach dir,core provider ctl sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) clean &&) true
-	rm -rf $(KUNIT) selftests/rdma/examples selftests/rdma/srnic-kunit.ko
+	rm -rf $(KUNIT) selftests/build selftests/rdma/examples selftests/rdma/srnic-kunit.ko

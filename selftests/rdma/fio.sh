@@ -23,8 +23,7 @@ moved() { # VERB
 }
 
 if ! fio --enghelp=rdma >/dev/null 2>&1; then
-	echo "1..0 # SKIP fio is not installed, or without its rdma engine"
-	exit 0
+	skip "fio is not installed, or without its rdma engine"
 fi
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 for verb in write read; do

@@ -11,8 +11,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 BUILD=$PWD/hostile/build
 
 if [ ! -x "$BUILD/attacker" ]; then
-	echo "1..0 # SKIP hostile/ is not built: make -C selftests/rdma/hostile (libibverbs-dev, librdmacm-dev)"
-	exit 0
+	skip "hostile/ is not built: make -C selftests/rdma/hostile (libibverbs-dev, librdmacm-dev)"
 fi
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 ns0 "$BUILD/attacker" --octets-every "${OCTETS:-1}" --only "${ONLY:-}" "$IP0" "$IP1" \

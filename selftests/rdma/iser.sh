@@ -60,12 +60,10 @@ each_family() { # PORTAL
 }
 
 if ! modprobe -aq ib_iser ib_isert target_core_file || ! type iscsid mkfs.ext4 fio >/dev/null 2>&1; then
-	echo "1..0 # SKIP no iSER here, kernel or programs (open-iscsi, e2fsprogs, fio)"
-	exit 0
+	skip "no iSER here, kernel or programs (open-iscsi, e2fsprogs, fio)"
 fi
 if pgrep -x iscsid >/dev/null || [ -e $TARGET/iscsi ]; then
-	echo "1..0 # SKIP this machine has iSCSI sessions or targets itself"
-	exit 0
+	skip "this machine has iSCSI sessions or targets itself"
 fi
 modprobe -a ib_uverbs srnic && disk_device_up iser0 $ADDRESS $ADDRESS6 && disk_up || { echo "Bail out! no device or disk"; exit 1; }
 OBJECTS=$(objects)

@@ -42,7 +42,22 @@ settings_up() { # NUMBER...
 	done
 }
 
-hosts_up() { framing_up && ip netns add sr0 && ip netns add sr1 && cable_up; }
+# Before anything is made: leaves a machine alone that has such devices or namespaces already.
+nothing_in_the_way() {
+	local name
+	for name in srnic0 srnic1 srnic2; do
+		[ ! -e /sys/class/infiniband/$name ] || { echo "# $name exists already: rdma link delete $name"; return 1; }
+	done
+	for name in sr0 sr1; do
+		[ ! -e /run/netns/$name ] || { echo "# namespace $name exists already: ip netns del $name"; return 1; }
+	done
+}
+
+hosts_up() {
+	nothing_in_the_way || return
+	trap everything_down EXIT
+	framing_up && ip netns add sr0 && ip netns add sr1 && cable_up
+}
 
 cable_up() {
 	ip link add veth0 netns sr0 type veth peer name veth1 netns sr1 || return
@@ -262,13 +277,19 @@ wait_listening() {
 
 resources() { rdma resource show | grep srnic | cut -d ' ' -f 2-; }
 
+# Ends a test that cannot run here, and says why. kselftest takes 4 for a skip.
+skip() { # REASON
+	echo "1..0 # SKIP $*"
+	rm -rf "$LOGS"
+	exit 4
+}
+
 # built_or_skip PROGRAM...: skips the test if these were not built.
 built_or_skip() {
 	local program
 	for program; do
 		[ ! -x "$program" ] || continue
-		echo "1..0 # SKIP $program is not built: make guest-tests (libibverbs-dev, librdmacm-dev)"
-		exit 0
+		skip "$program is not built: make guest-tests (libibverbs-dev, librdmacm-dev)"
 	done
 }
 

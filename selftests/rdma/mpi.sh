@@ -16,8 +16,7 @@ runs() { # RANKS
 }
 
 if ! command -v mpirun >/dev/null || ! python3 -c 'import mpi4py' 2>/dev/null; then
-	echo "1..0 # SKIP Open MPI or its Python module is not installed (openmpi-bin, python3-mpi4py)"
-	exit 0
+	skip "Open MPI or its Python module is not installed (openmpi-bin, python3-mpi4py)"
 fi
 hosts_up && host_device_up srnic || { echo "Bail out! no devices"; exit 1; }
 check "two ranks exchange messages" grows srnic2 tx_octets 1000001 runs 2

@@ -67,8 +67,7 @@ each_family() { # NUMBER ADDRESS
 }
 
 if ! modprobe -aq nvme_rdma nvmet_rdma || ! type nvme fio >/dev/null 2>&1; then
-	echo "1..0 # SKIP no NVMe over RDMA here, kernel or programs (nvme-cli, fio)"
-	exit 0
+	skip "no NVMe over RDMA here, kernel or programs (nvme-cli, fio)"
 fi
 modprobe -a ib_uverbs srnic && disk_device_up nvme0 $ADDRESS $ADDRESS6 || { echo "Bail out! no device"; exit 1; }
 OBJECTS=$(objects)

@@ -29,8 +29,7 @@ riostream_runs() {
 }
 
 if [ -z "$LIBRARY" ] || ! type nc.traditional iperf >/dev/null 2>&1; then
-	echo "1..0 # SKIP librspreload.so or its programs are not installed (librdmacm1, netcat-traditional, iperf)"
-	exit 0
+	skip "librspreload.so or its programs are not installed (librdmacm1, netcat-traditional, iperf)"
 fi
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 check "netcat copies $MIB MiB" grows srnic0 tx_octets $((MIB << 20)) copied

@@ -10,8 +10,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 SECONDS_EACH=${SECONDS_EACH:-1}
 
 if ! command -v qperf >/dev/null; then
-	echo "1..0 # SKIP qperf is not installed"
-	exit 0
+	skip "qperf is not installed"
 fi
 
 # Its server tells the client the port before it listens: a client that is faster is refused, and tries again.

@@ -40,8 +40,7 @@ each_family() { # ADDRESS
 }
 
 if ! modprobe -aq loop rnbd_client rnbd_server || ! type fio >/dev/null 2>&1; then
-	echo "1..0 # SKIP no RNBD here, kernel or programs (fio)"
-	exit 0
+	skip "no RNBD here, kernel or programs (fio)"
 fi
 modprobe -r rnbd_server
 [ "${FRAMING:-mpa}" = rdmatcp ] && ALWAYS_INVALIDATE=Y || ALWAYS_INVALIDATE=N

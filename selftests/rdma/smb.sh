@@ -70,8 +70,7 @@ possible() {
 }
 
 if ! possible; then
-	echo "1..0 # SKIP no SMB server and client with RDMA here, kernel or programs (ksmbd-tools, cifs-utils, fio)"
-	exit 0
+	skip "no SMB server and client with RDMA here, kernel or programs (ksmbd-tools, cifs-utils, fio)"
 fi
 modprobe -r ksmbd
 modprobe -a ib_uverbs srnic && disk_device_up smb0 $ADDRESS $ADDRESS6 || { echo "Bail out! no device"; exit 1; }

@@ -33,3 +33,17 @@ linux_source_unpack() {
 	mkdir -p "$dir"
 	tar -C "$dir" --strip-components=1 -xf "$LINUX_SOURCE" "${members[@]}"
 }
+
+unpack_kselftest() {
+	rm -rf "$KSELFTEST.new"
+	linux_source_unpack "$KSELFTEST.new" tools/testing/selftests/{lib.mk,run_kselftest.sh,kselftest} &&
+		mv "$KSELFTEST.new" "$KSELFTEST"
+}
+
+# Sets KSELFTEST, a directory with the kernel's test runner in its place (tools/testing/selftests).
+kselftest_ready() {
+	KSELFTEST=$CACHE/kselftest-$RELEASE_KERNEL
+	[ ! -d "$KSELFTEST" ] || { touch "$KSELFTEST"; return; }
+	linux_source_ready
+	step "unpacking the kernel's test runner" unpack_kselftest
+}

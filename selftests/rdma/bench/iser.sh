@@ -22,8 +22,7 @@ portal_ready() { target_up && map_port && portal_up $PORTAL; }
 
 some_or_exit
 if ! modprobe -aq ib_iser ib_isert target_core_file iscsi_tcp || ! type iscsid fio >/dev/null 2>&1; then
-	echo "1..0 # SKIP no iSER here, kernel or programs (open-iscsi, fio)"
-	exit 0
+	skip "no iSER here, kernel or programs (open-iscsi, fio)"
 fi
 up_or_exit modprobe -a ib_uverbs srnic
 up_or_exit disk_device_up bench0 $ADDRESS fd94::1

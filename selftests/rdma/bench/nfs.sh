@@ -51,7 +51,7 @@ consumer_down() { # PEER
 
 some_or_exit
 nfs_or_skip
-type fio >/dev/null 2>&1 || { echo "1..0 # SKIP no fio here"; exit 0; }
+type fio >/dev/null 2>&1 || skip "no fio here"
 up_or_exit hosts_up
 up_or_exit server_up
 each_peer nfs

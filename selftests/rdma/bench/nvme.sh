@@ -42,8 +42,7 @@ ports_up() {
 
 some_or_exit
 if ! modprobe -aq nvme_rdma nvmet_rdma nvme_tcp nvmet_tcp || ! type nvme fio >/dev/null 2>&1; then
-	echo "1..0 # SKIP no NVMe over RDMA and TCP here, kernel or programs (nvme-cli, fio)"
-	exit 0
+	skip "no NVMe over RDMA and TCP here, kernel or programs (nvme-cli, fio)"
 fi
 up_or_exit devices_up
 up_or_exit mount -t tmpfs -o "size=$((MIB + 1))m" bench "$LOGS"

@@ -10,12 +10,10 @@ NFSD=/proc/fs/nfsd EXPORT=$LOGS/export MOUNT=$LOGS/mount
 # Ends the test if there is no NFS over RDMA here, or if this machine uses NFS itself.
 nfs_or_skip() {
 	if mountpoint -q $NFSD || pgrep -x 'rpc.mountd|rpcbind|nfsdcld' >/dev/null; then
-		echo "1..0 # SKIP this machine is an NFS server itself"
-		exit 0
+		skip "this machine is an NFS server itself"
 	fi
 	if ! modprobe -aq rpcrdma nfsd nfsv4 nfsv3 || ! type rpc.mountd rpcbind >/dev/null 2>&1; then
-		echo "1..0 # SKIP no NFS over RDMA here, kernel or programs (nfs-kernel-server)"
-		exit 0
+		skip "no NFS over RDMA here, kernel or programs (nfs-kernel-server)"
 	fi
 }
 
