@@ -12,9 +12,9 @@ ELSEWHERE=$LOGS/elsewhere
 NOT_BUILT="SKIP .*/examples/build/counter is not built: make guest-tests .*"
 export COUNT=5 # of rping.sh
 
-# A copy of the tests in which one lacks its programs and another fails.
+# A copy of the tests, with the programs of one only, in which another one fails.
 tree_up() {
-	mkdir "$TREE" && cp -a ../Makefile ../rdma "$TREE/" && rm -rf "$TREE/rdma/examples" &&
+	mkdir -p "$TREE/rdma" && cp -a ../Makefile "$TREE/" && cp -a Makefile settings config ./*.sh crowd "$TREE/rdma/" &&
 		printf '%s\n' '#!/bin/bash' '. ./lib.sh' 'check "two are three" test 2 = 3' finish >"$TREE/rdma/fails.sh" &&
 		chmod +x "$TREE/rdma/fails.sh"
 }
@@ -42,7 +42,7 @@ lists() { in_tree list && said srnic:rping.sh srnic:hostile.sh && ! grep -q chao
 
 unpacked_elsewhere() {
 	in_tree gen_tar TESTS=rping.sh && mkdir "$ELSEWHERE" && tar -C "$ELSEWHERE" -xf "$TREE/build/kselftest.tar.gz" &&
-		mv "$TREE" "$LOGS/away"
+		mv "$TREE" "$LOGS/away" && [ -x "$ELSEWHERE/srnic/crowd/build/crowd" ]
 }
 
 runs_elsewhere() {
@@ -60,6 +60,6 @@ check "the skip's reason is there, also in its result" said "# 1\.\.0 # $NOT_BUI
 check "the settings are in force" said "# timeout set to 1800"
 check "a run with a test that fails is not" runs 1 "fails.sh"
 check "what failed is there" said "# not ok 1 two are three" "not ok 1 selftests: srnic: fails\.sh # exit=1"
-check "a tarball is unpacked elsewhere" unpacked_elsewhere
+check "a tarball is unpacked elsewhere, with the programs" unpacked_elsewhere
 check "its tests run there" runs_elsewhere
 finish
