@@ -3,6 +3,7 @@
 #
 #   make                     module for the running kernel, and the provider
 #   sudo make install        both, and the UAPI header; then modprobe srnic
+#   make deb                 Debian packages, in build/deb
 #   make demo                a demonstration in a virtual machine
 #   make quick               tests of up to three minutes
 #   make check               all tests
@@ -20,7 +21,7 @@ KVER = $(shell $(MAKE) -s -C $(KDIR) $(if $(ARCH),ARCH=$(ARCH)) kernelrelease 2>
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
-.PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace uninstall quick check soak \
+.PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace uninstall deb quick check soak \
 	demo bench profile clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
@@ -71,6 +72,9 @@ uninstall:
 	$(MAKE) -C userspace uninstall
 	$(if $(DESTDIR),,depmod $(KVER))
 
+deb:
+	@packaging/make-deb
+
 quick check soak:
 	@selftests/check $@
 
@@ -89,4 +93,4 @@ clean:
 	$(MAKE) -C userspace/examples clean
 	$(foreach dir,core provider ctl sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) clean &&) true
-	rm -rf $(KUNIT) selftests/build selftests/rdma/examples selftests/rdma/srnic-kunit.ko
+	rm -rf $(KUNIT) build/deb selftests/build selftests/rdma/examples selftests/rdma/srnic-kunit.ko

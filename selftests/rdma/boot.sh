@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Devices that come back at boot: the commands of srnic@.service make, change and delete the device of an interface by
+# its file in /etc/srnic. There is no systemd here, so this runs the very lines of the unit.
+cd "$(dirname "$0")" && . ./lib.sh
+
+UNIT=/usr/lib/systemd/system/srnic@.service
+[ -e "$UNIT" ] || { echo "1..0 # SKIP $UNIT is not there: make install, on a machine with systemd"; exit 0; }
+FILE=/etc/srnic/dummy7.conf
+LIST=/sys/class/infiniband
+
+unit() { # Start|Reload|Stop INTERFACE
+	local line
+	line=$(sed -n "s/^Exec$1=//p" "$UNIT")
+	[ -n "$line" ] && ${line//%I/$2}
+}
+
+file_has() { mkdir -p /etc/srnic && printf '%s\n' "$@" >$FILE; }
+
+has() { # DEVICE SETTING VALUE
+	local value
+	value=$(cat "$LIST/$1/$2")
+	echo "$2 of $1: $value"
+	[ "$value" = "$3" ]
+}
+
+# The command fails, with this text, and there is no device of srnic.
+refuses() { # TEXT COMMAND...
+	local said
+	said=$("${@:2}" 2>&1) && { echo "it did not fail: $said"; return 1; }
+	echo "$said"
+	grep -qF -- "$1" <<<"$said" && no_device
+}
+
+no_device() { ! rdma link | grep srnic; }
+
+without_file() {
+	rm -f $FILE
+	unit Start dummy7 && has srnic-dummy7 mpa_crc 1 && unit Stop dummy7 && no_device
+}
+
+by_file() {
+	file_has "# a comment" "" "name = store0 # another" "mpa_crc=0" " peer_timeout = 20" \
+		"port_map = 3260:13260 445:10445" "framing = any"
+	unit Start dummy7 && has store0 mpa_crc 0 && has store0 peer_timeout 20 && has store0 framing any &&
+		has store0 port_map "3260:13260 445:10445"
+}
+
+module_keeps_its_map() { [ -z "$(cat /sys/module/srnic/parameters/port_map)" ]; }
+
+reloads() {
+	sed -i 's/20/30/' $FILE
+	unit Reload dummy7 && has store0 peer_timeout 30
+}
+
+reload_wants_same_name() {
+	local said
+	sed -i 's/store0/store1/' $FILE
+	said=$(unit Reload dummy7 2>&1) && return 1
+	echo "$said"
+	grep -q 'restart srnic@dummy7' <<<"$said" && has store0 peer_timeout 30
+}
+
+# The name has changed in the file: what was made goes.
+stops() { unit Stop dummy7 && no_device; }
+
+stops_after_interface() {
+	rm $FILE
+	ip link add dummy8 type dummy && unit Start dummy8 && ip link delete dummy8 && within 50 no_device && unit Stop dummy8
+}
+
+# A program that listens already, on all addresses, listens on the port of the map only.
+maps_listeners() {
+	local server status=0
+	file_has "port_map = 7174:17174"
+	rping -s -p 7174 >/dev/null 2>&1 &
+	server=$!
+	sleep 1
+	unit Start dummy7 && within 50 listens 17174 && ! listens 7174 || status=1
+	ss -ltn
+	kill -9 $server
+	wait $server 2>/dev/null
+	unit Stop dummy7 && return $status
+}
+
+listens() { ss -Hltn | grep -q ":$1 "; }
+
+moves_data_on_lo() {
+	rm -f $FILE
+	unit Start lo || return
+	timeout 20 rping -s -a 127.0.0.1 -C 10 -v -p 7174 >/dev/null &
+	within 50 listens 7174 && timeout 20 rping -c -a 127.0.0.1 -C 10 -v -V -p 7174 | tail -n 1 | cut -c 1-60 &&
+		wait $! && unit Stop lo
+}
+
+modprobe -a ib_uverbs rdma_ucm
+ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev dummy7 && ip link set dummy7 up ||
+	{ echo "Bail out! no interface"; exit 1; }
+check "without a file, the device is srnic-INTERFACE with defaults, until the unit stops" without_file
+check "the file has its name, settings and port map" by_file
+check "the port map of other new devices stays as it was" module_keeps_its_map
+check "a reload sets what the file has now" reloads
+check "a reload cannot change the name" reload_wants_same_name
+check "after that, a stop deletes the device that there is" stops
+check "a stop succeeds if the interface, and so the device, has gone before" stops_after_interface
+check "a listener has the mapped port from the device's start" maps_listeners
+check "a device of the unit moves data" moves_data_on_lo
+file_has "mpa_crc = 2"
+check "a value that is refused: no device" refuses mpa_crc unit Start dummy7
+file_has "no_such = 2"
+check "an unknown setting: no device" refuses no_such unit Start dummy7
+file_has "port_map = 1:1:1"
+check "a map that is refused: no device" refuses port_map unit Start dummy7
+file_has "# one" "mpa_crc"
+check "a line without a value: no device" refuses "$FILE, line 2" unit Start dummy7
+rm $FILE
+check "no interface: the message says so" refuses "no interface nosuch0" unit Start nosuch0
+check "without the failures, it still works" without_file
+ip link delete dummy7
+finish
