@@ -69,18 +69,18 @@ stops_after_interface() {
 	ip link add dummy8 type dummy && unit Start dummy8 && ip link delete dummy8 && within 50 no_device && unit Stop dummy8
 }
 
-# A program that listens already, on all addresses, listens on the port of the map only.
+# A program that listens on all addresses listens on a new device, too, before anyone can set its map.
 maps_listeners() {
 	local server status=0
 	file_has "port_map = 7174:17174"
+	unit Start lo || return
 	rping -s -p 7174 >/dev/null 2>&1 &
 	server=$!
-	sleep 1
-	unit Start dummy7 && within 50 listens 17174 && ! listens 7174 || status=1
+	within 100 listens 7174 && unit Start dummy7 && within 50 listens 17174 || status=1
 	ss -ltn
 	kill -9 $server
 	wait $server 2>/dev/null
-	unit Stop dummy7 && return $status
+	unit Stop lo && unit Stop dummy7 && return $status
 }
 
 listens() { ss -Hltn | grep -q ":$1 "; }

@@ -35,7 +35,7 @@ package_root_ready() {
 	for p; do
 		[[ $p != *.deb ]] || PACKAGED=yes
 	done
-	GUEST_ROOT=$ROOT-with-$(for p; do echo "$p"; [[ $p != *.deb ]] || sha256sum <"$p"; done | key)
+	GUEST_ROOT=$ROOT-with-$(for p; do echo "${p##*/}"; [[ $p != *.deb ]] || sha256sum <"$p"; done | key)
 	[ -d "$GUEST_ROOT" ] || step "installing $*" make_package_root "$GUEST_ROOT" "$@"
 	touch "$GUEST_ROOT"
 }
