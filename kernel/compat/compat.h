@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Differences between the kernels that srnic builds for (6.5 and later). The rest of the driver is
- * written for 6.12; only this folder checks kernel versions.
+ * Differences between the kernels that srnic builds for: 6.1 and later. The rest of the driver is
+ * written for the newest of them; only this folder checks kernel versions. Names begin with
+ * srnic_compat, because stable kernels get functions of later ones.
  */
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
@@ -11,40 +12,84 @@
 #include <linux/mm.h>
 #include <linux/version.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
-{
-	vma->vm_flags &= ~flags;
-}
+/* ---- memory ---- */
 
-static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+/* Since 6.3 vm_flags is read-only: its functions take the locks that changes need. */
+static inline void srnic_compat_vm_flags(struct vm_area_struct *vma, unsigned long set,
+					 unsigned long clear)
 {
-	vma->vm_flags |= flags;
-}
-
-static inline struct page *ib_virt_dma_to_page(u64 dma_addr)
-{
-	return virt_to_page((void *)(uintptr_t)dma_addr);
-}
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_mod(vma, set, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 #endif
+}
 
-/* A timer on CLOCK_MONOTONIC, relative. */
+/* What a "DMA" address of a device without DMA points to. 6.3 has ib_virt_dma_to_ptr(). */
+static inline void *srnic_compat_virt_dma(u64 addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+/* ---- timers and workers ---- */
+
+/* A timer on CLOCK_MONOTONIC, relative. 6.13 sets up timer and function in one call. */
 static inline void srnic_compat_hrtimer(struct hrtimer *timer,
 					enum hrtimer_restart (*function)(struct hrtimer *))
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	timer->function = function;
-#else
-	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #endif
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
-#define srnic_compat_run_worker(...) kthread_create_worker(0, __VA_ARGS__)
+/* The same on the stack, for tests; end with destroy_hrtimer_on_stack(). */
+static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
+						 enum hrtimer_restart (*function)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup_on_stack(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #else
+	hrtimer_init_on_stack(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->function = function;
+#endif
+}
+
+/* In 6.14 a worker that is created does not run yet, and another function also starts it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define srnic_compat_run_worker(...) kthread_run_worker(0, __VA_ARGS__)
+#else
+#define srnic_compat_run_worker(...) kthread_create_worker(0, __VA_ARGS__)
+#endif
+
+/* ---- verbs ---- */
+
+/* The last argument of create_cq is the provider's data alone until 6.10, then all attributes. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+typedef struct uverbs_attr_bundle srnic_compat_cq_attrs;
+#else
+typedef struct ib_udata srnic_compat_cq_attrs;
+#endif
+
+/* NULL: a CQ of the kernel. */
+static inline struct ib_udata *srnic_compat_cq_udata(srnic_compat_cq_attrs *attrs)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+	return attrs ? &attrs->driver_udata : NULL;
+#else
+	return attrs;
+#endif
+}
+
+/* An initializer of struct ib_device_ops. SRQs tell details since 6.7; before, only the core's. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#define SRNIC_COMPAT_FILL_RES_SRQ(function) .fill_res_srq_entry = (function),
+#else
+#define SRNIC_COMPAT_FILL_RES_SRQ(function)
 #endif
 
 /*

@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Any task may write to our sockets, so TCP must not use the page fragment of the running task. 6.2
- * has a flag for that; before, only an allocation mask without direct reclaim prevents it.
+ * Differences between kernels in TCP's sockets.
  */
 #ifndef SRNIC_COMPAT_SOCK_H
 #define SRNIC_COMPAT_SOCK_H
 
+#include <linux/socket.h>
 #include <linux/version.h>
 #include <net/sock.h>
 
+/*
+ * A flag of sendmsg: the iterator's pages go into the stream without another copy. TCP does that
+ * since 6.5; before, it copies. (Stable kernels define MSG_SPLICE_PAGES, but TCP ignores it.)
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define SRNIC_COMPAT_SPLICE MSG_SPLICE_PAGES
+#else
+#define SRNIC_COMPAT_SPLICE 0
+#endif
+
+/*
+ * Any task may write to our sockets, so TCP must not use the page fragment of the running task. 6.2
+ * has a flag for that; before, only an allocation mask without direct reclaim prevents it.
+ */
 static inline void srnic_compat_own_frag(struct sock *sk)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)

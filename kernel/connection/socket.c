@@ -232,7 +232,7 @@ int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
  */
 int srnic_sock_send(struct socket *sock, const void *data, size_t len)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | SRNIC_COMPAT_SPLICE };
 	struct page *page = alloc_page(GFP_NOIO);
 	struct bio_vec vec;
 	int ret;
@@ -241,7 +241,7 @@ int srnic_sock_send(struct socket *sock, const void *data, size_t len)
 		return -ENOMEM;
 	len = min_t(size_t, len, PAGE_SIZE);
 	memcpy(page_address(page), data, len);
-	bvec_set_page(&vec, page, len, 0);
+	vec = (struct bio_vec) { .bv_page = page, .bv_len = len };
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
 	ret = sock_sendmsg(sock, &msg);
 	put_page(page);

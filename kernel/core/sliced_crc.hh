@@ -6,6 +6,7 @@
 #include "types.hh"
 
 namespace srnic {
+namespace { // each object has its own tables, with internal linkage
 
 // polynomial: the generator without x^32, reflected.
 template <u32 polynomial> class SlicedCrc {
@@ -77,4 +78,5 @@ private:
 	}
 };
 
+} // namespace
 } // namespace srnic

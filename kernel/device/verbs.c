@@ -193,7 +193,6 @@ const struct ib_device_ops srnic_dev_ops = {
 	.fill_res_cq_entry = srnic_fill_res_cq,
 	.fill_res_mr_entry = srnic_fill_res_mr,
 	.fill_res_qp_entry = srnic_fill_res_qp,
-	.fill_res_srq_entry = srnic_fill_res_srq,
 	.get_dev_fw_str = get_dev_fw_str,
 	.get_dma_mr = srnic_get_dma_mr,
 	.get_hw_stats = srnic_get_hw_stats,
@@ -225,6 +224,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
 
+	SRNIC_COMPAT_FILL_RES_SRQ(srnic_fill_res_srq)
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, base),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, base),
 	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, base),

@@ -6,6 +6,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 
+#include "compat/compat.h"
 #include "mr.h"
 
 /* ---- revocation: a timer interrupt plays the other CPU that copies, for single-CPU guests ---- */
@@ -38,8 +39,7 @@ static void hold(struct holder *holder, struct srnic_test_mr *mr)
 {
 	*holder = (struct holder) { .mr = mr->mr, .at = mr->page[1] };
 	refcount_inc(&mr->mr->users);
-	hrtimer_init_on_stack(&holder->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	holder->timer.function = copy_and_drop;
+	srnic_compat_hrtimer_on_stack(&holder->timer, copy_and_drop);
 	hrtimer_start(&holder->timer, ms_to_ktime(20), HRTIMER_MODE_REL);
 }
 

@@ -427,7 +427,7 @@ static int add_page(struct ib_mr *base, u64 addr)
 
 	if (mr->num_pieces == mr->max_pieces)
 		return -ENOMEM;
-	mr->pieces[mr->num_pieces++] = ib_virt_dma_to_ptr(addr);
+	mr->pieces[mr->num_pieces++] = srnic_compat_virt_dma(addr);
 	return 0;
 }
 

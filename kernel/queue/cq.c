@@ -3,7 +3,6 @@
  * Completion queues: the kernel fills the ring; user space, or srnic_poll_cq() for kernel
  * consumers, empties it. A word in the ring's header arms the CQ (include/uapi/rdma/srnic-abi.h).
  */
-#include <rdma/uverbs_ioctl.h>
 
 #include "queue/cq.h"
 #include "queue/opcodes.h"
@@ -323,9 +322,9 @@ static void release_cq(struct srnic_cq *cq)
 }
 
 int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
-		    struct uverbs_attr_bundle *attrs)
+		    srnic_compat_cq_attrs *attrs)
 {
-	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct ib_udata *udata = srnic_compat_cq_udata(attrs);
 	struct srnic_cq *cq = to_srnic_cq(base);
 	int err;
 

@@ -80,8 +80,7 @@ static int map_pages(struct vm_area_struct *vma, void *memory)
 	unsigned long at;
 	int err = 0;
 
-	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	vm_flags_clear(vma, VM_MAYEXEC);
+	srnic_compat_vm_flags(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
 	for (at = vma->vm_start; at < vma->vm_end && !err; at += PAGE_SIZE, memory += PAGE_SIZE)
 		err = vm_insert_page(vma, at, vmalloc_to_page(memory));
 	return err;

@@ -257,6 +257,7 @@ void srnic_qp_free_reads(struct srnic_qp *qp)
 
 static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *agreed)
 {
+	const struct srnic_outbound_read *read = NULL;	/* only for its size */
 	struct mem_cgroup *payer;
 
 	srnic_qp_free_reads(qp);
@@ -269,7 +270,7 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *ag
 	qp->inbound_tail = 0;
 	qp->outbound_head = 0;
 	qp->outbound_tail = 0;
-	qp->outbound_stride = struct_size_t(struct srnic_outbound_read, sge, qp->cap.max_send_sge);
+	qp->outbound_stride = struct_size(read, sge, qp->cap.max_send_sge);
 	payer = set_active_memcg(qp->payer);
 	qp->inbound = kvcalloc(qp->inbound_size, sizeof(*qp->inbound), GFP_KERNEL_ACCOUNT);
 	qp->outbound = kvcalloc(qp->outbound_size, qp->outbound_stride, GFP_KERNEL_ACCOUNT);

@@ -9,6 +9,7 @@
 #include <linux/uio.h>
 #include <net/sock.h>
 
+#include "compat/sock.h"
 #include "srnic.h"
 #include "stream/batch.h"
 
@@ -173,7 +174,9 @@ void srnic_batch_commit(struct srnic_batch *batch, u32 len)
 		last->bv_len += len;
 	} else {
 		get_page(frag->page);
-		bvec_set_page(&batch->vec[batch->num++], frag->page, len, frag->offset);
+		batch->vec[batch->num++] = (struct bio_vec) {
+			.bv_page = frag->page, .bv_len = len, .bv_offset = frag->offset,
+		};
 	}
 	frag->offset += len;
 	batch->len += len;
@@ -218,7 +221,7 @@ static void batch_taken(struct srnic_batch *batch, u32 len)
 int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 {
 	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES | (more ? MSG_MORE : 0),
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | SRNIC_COMPAT_SPLICE | (more ? MSG_MORE : 0),
 	};
 	int ret;
 
