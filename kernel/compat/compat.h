@@ -11,6 +11,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/version.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -91,6 +92,37 @@ static inline struct ib_udata *srnic_compat_cq_udata(srnic_compat_cq_attrs *attr
 #else
 #define SRNIC_COMPAT_FILL_RES_SRQ(function)
 #endif
+
+/*
+ * Defines name(), the reg_user_mr of struct ib_device_ops, which calls function(). 6.17 added DMA
+ * handles: hints for a bus, which this device does not offer.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define SRNIC_COMPAT_REG_USER_MR(name, function)						\
+static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,	\
+			  struct ib_dmah *dmah, struct ib_udata *udata)				\
+{												\
+	return dmah ? ERR_PTR(-EOPNOTSUPP) : function(pd, start, length, iova, access, udata);	\
+}
+#else
+#define SRNIC_COMPAT_REG_USER_MR(name, function)						\
+static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,	\
+			  struct ib_udata *udata)						\
+{												\
+	return function(pd, start, length, iova, access, udata);				\
+}
+#endif
+
+/* Pins user memory. 7.2 has several functions of the kind, this one by address. */
+static inline struct ib_umem *srnic_compat_umem(struct ib_device *base, unsigned long start,
+						size_t length, int access)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+	return ib_umem_get_va(base, start, length, access);
+#else
+	return ib_umem_get(base, start, length, access);
+#endif
+}
 
 /*
  * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is ours to choose: a

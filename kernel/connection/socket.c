@@ -141,11 +141,11 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 		       const struct sockaddr_storage *remote)
 {
 	struct sockaddr_storage from = *local, to = *remote;
-	int ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
+	int ret = kernel_bind(sock, (void *)&from, addr_len(&from));
 
 	if (ret == -EADDRINUSE || ret == -EACCES) {
 		*srnic_port_of(&from) = 0;
-		ret = kernel_bind(sock, (struct sockaddr *)&from, addr_len(&from));
+		ret = kernel_bind(sock, (void *)&from, addr_len(&from));
 	}
 	if (ret)
 		return ret;
@@ -154,7 +154,7 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 	 * let a consumer listen on this one, also while this connection lingers or is in TIME_WAIT.
 	 */
 	sock->sk->sk_reuse = SK_CAN_REUSE;
-	ret = kernel_connect(sock, (struct sockaddr *)&to, addr_len(&to), O_NONBLOCK);
+	ret = kernel_connect(sock, (void *)&to, addr_len(&to), O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
@@ -167,7 +167,7 @@ int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local,
 	sock->sk->sk_reuse = SK_CAN_REUSE;
 	if (local->ss_family == AF_INET6)
 		sock->sk->sk_ipv6only = v6only;
-	ret = kernel_bind(sock, (struct sockaddr *)&addr, addr_len(&addr));
+	ret = kernel_bind(sock, (void *)&addr, addr_len(&addr));
 	return ret ?: kernel_listen(sock, backlog);
 }
 

@@ -169,6 +169,8 @@ static void disassociate_ucontext(struct ib_ucontext *base)
 {
 }
 
+SRNIC_COMPAT_REG_USER_MR(reg_user_mr, srnic_reg_user_mr)
+
 const struct ib_device_ops srnic_dev_ops = {
 	.owner = THIS_MODULE,
 	.device_group = &srnic_attr_group,
@@ -220,7 +222,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.query_port = query_port,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
-	.reg_user_mr = srnic_reg_user_mr,
+	.reg_user_mr = reg_user_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
 

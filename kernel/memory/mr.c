@@ -265,7 +265,7 @@ static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_acce
 		return 0;
 	if (length > SRNIC_MAX_MR_SIZE || length > (u64)(MAX_PIECES - 1) << PAGE_SHIFT)
 		return -EINVAL;
-	out->umem = ib_umem_get(dev, start, length, ib_access);
+	out->umem = srnic_compat_umem(dev, start, length, ib_access);
 	if (IS_ERR(out->umem))
 		return PTR_ERR(out->umem);
 	err = list_pages(out);

@@ -4,6 +4,7 @@
 VM=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 TREE=${SRNIC_TREE:-$(cd -- "$VM/../.." && pwd)}
 CACHE=${SRNIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/srnic}
+# The Debian release of most guests, and of QEMU. set_release changes it.
 RELEASE=trixie
 LINUX=6.12			# the series of RELEASE's kernel, as in the name of its source package
 export LC_ALL=C
@@ -16,6 +17,14 @@ say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() {
 	say "$*"
 	exit "$STATUS_LAB"
+}
+
+# The release whose root the kernel called $1 is booted with.
+set_release() {
+	case $1 in
+	bookworm | sid) RELEASE=$1 LINUX='' ;;	# siw is not built for these
+	*) RELEASE=trixie LINUX=6.12 ;;
+	esac
 }
 
 # A key for the contents of standard input.

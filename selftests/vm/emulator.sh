@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# QEMU from the guests' Debian release, unpacked in the cache and not installed. Before version 8.1 an emulated
+# QEMU from Debian trixie, for the guests of all releases, unpacked in the cache and not installed. Before version 8.1 an emulated
 # processor may keep a stale translation of code that another one has changed; a kernel that patches itself then dies of
 # a breakpoint already removed ("Oops: int3"). Sourced; emulator_ready is the entry.
 
@@ -17,7 +17,7 @@ unpack_emulator() {
 
 # Sets EMULATOR, the words that call qemu-system-x86_64 with its own libraries and firmware.
 emulator_ready() {
-	local dir
+	local dir RELEASE=trixie
 	dir=$CACHE/qemu-$({ echo "$RELEASE"; declare -f unpack_emulator; } | key)
 	[ -d "$dir" ] || step "fetching QEMU of Debian $RELEASE" unpack_emulator "$dir"
 	touch "$dir"

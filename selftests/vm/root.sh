@@ -7,10 +7,17 @@
 . "${BASH_SOURCE[0]%/*}/common.sh"
 
 RDMA_CORE=/usr/src/rdma-core	# inside the root
+PREPARE=$VM/../../userspace/prepare-rdma-core
 
-package_list() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$VM/packages"; }
+package_list() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$VM/packages${1:-}"; }
 
-root_key() { { package_list; echo "$RELEASE"; declare -f bootstrap rdma_core_source; } | key; }
+root_key() {
+	if [ "$RELEASE" = trixie ]; then
+		{ package_list; echo "$RELEASE"; declare -f bootstrap rdma_core_source; } | key
+	else
+		{ package_list -release; echo "$RELEASE"; declare -f bootstrap_release rdma_core_release; cat "$PREPARE"; } | key
+	fi
+}
 
 # The Debian mirror that this machine's apt uses; SRNIC_MIRROR overrides it.
 mirror() {
@@ -30,6 +37,18 @@ bootstrap() {
 		"$RELEASE" "$dir" \
 		"deb [signed-by=$keyring] $uri $RELEASE main" \
 		"deb-src [signed-by=$keyring] $uri $RELEASE main"
+}
+
+# The small root of another release than trixie: its kernel, and what the tests of --kernel bookworm and sid need. Sid's
+# index is valid for some days only: a mirror may be older.
+bootstrap_release() {
+	local dir=$1 uri from
+	uri=$(mirror)
+	from="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $RELEASE main"
+	mmdebstrap --variant=minbase --include="$(package_list -release | paste -sd,)" \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' "$RELEASE" "$dir" "deb $from" "deb-src $from"
 }
 
 # Sets IN_ROOT, a command that runs "$@" in a root with /proc, /sys, /dev, a private /tmp and this machine's resolver,
@@ -98,14 +117,24 @@ rdma_core_source() {
 	'
 }
 
+# The same as a user of that release does it.
+rdma_core_release() {
+	in_root --writable --bind "${PREPARE%/*}" /run/userspace "$1" sh -euc '
+		apt-get update -qq
+		ln -s "$(SRNIC_CACHE=/usr/src/srnic /run/userspace/prepare-rdma-core)" /usr/src/rdma-core
+		rm -rf /var/lib/apt/lists/*
+	'
+}
+
 make_root() {
-	local dir=$1 new=$1.new
+	local dir=$1 new=$1.new bootstrap=bootstrap rdma_core=rdma_core_source
+	[ "$RELEASE" = trixie ] || bootstrap=bootstrap_release rdma_core=rdma_core_release
 	mirror >/dev/null || exit
 	forget_old
 	rm -rf "$new"
-	step "making a Debian $RELEASE root" bootstrap "$new"
+	step "making a Debian $RELEASE root" $bootstrap "$new"
 	: >"$new/etc/resolv.conf"
-	step "fetching and configuring rdma-core's source" rdma_core_source "$new"
+	step "fetching and configuring rdma-core's source" $rdma_core "$new"
 	mv "$new" "$dir"
 }
 
@@ -120,6 +149,6 @@ root_ready() {
 	ROOT=$CACHE/root-$(root_key)
 	[ -d "$ROOT" ] || make_root "$ROOT"
 	touch "$ROOT"
-	ln -sfn "${ROOT##*/}" "$CACHE/root"
+	[ "$RELEASE" != trixie ] || ln -sfn "${ROOT##*/}" "$CACHE/root"
 	RELEASE_KERNEL=$(basename "$(echo "$ROOT"/lib/modules/*)")
 }
