@@ -15,7 +15,7 @@ root_key() {
 	if [ "$RELEASE" = trixie ]; then
 		{ package_list; echo "$RELEASE"; declare -f bootstrap rdma_core_source; } | key
 	else
-		{ package_list -release; echo "$RELEASE"; declare -f bootstrap_release rdma_core_release; cat "$PREPARE"; } | key
+		{ package_list -release; echo "$RELEASE"; declare -f bootstrap_release; } | key
 	fi
 }
 
@@ -117,24 +117,33 @@ rdma_core_source() {
 	'
 }
 
-# The same as a user of that release does it.
-rdma_core_release() {
+# The same as a user of that release does it: with prepare-rdma-core, anew if that changed.
+rdma_core_release() { # ROOT CACHE
 	in_root --writable --bind "${PREPARE%/*}" /run/userspace "$1" sh -euc '
 		apt-get update -qq
-		ln -s "$(SRNIC_CACHE=/usr/src/srnic /run/userspace/prepare-rdma-core)" /usr/src/rdma-core
+		rm -rf /usr/src/srnic-*
+		source=$(SRNIC_CACHE=$1 /run/userspace/prepare-rdma-core)
+		ln -sfn "$source" /usr/src/rdma-core
 		rm -rf /var/lib/apt/lists/*
-	'
+		touch "$1/done"
+	' sh "$2"
+}
+
+rdma_core_ready() { # ROOT
+	local cache
+	cache=/usr/src/srnic-$({ declare -f rdma_core_release; cat "$PREPARE"; } | key)
+	[ -e "$1$cache/done" ] || step "preparing rdma-core's source in the $RELEASE root" rdma_core_release "$1" "$cache"
 }
 
 make_root() {
-	local dir=$1 new=$1.new bootstrap=bootstrap rdma_core=rdma_core_source
-	[ "$RELEASE" = trixie ] || bootstrap=bootstrap_release rdma_core=rdma_core_release
+	local dir=$1 new=$1.new bootstrap=bootstrap
+	[ "$RELEASE" = trixie ] || bootstrap=bootstrap_release
 	mirror >/dev/null || exit
 	forget_old
 	rm -rf "$new"
 	step "making a Debian $RELEASE root" $bootstrap "$new"
 	: >"$new/etc/resolv.conf"
-	step "fetching and configuring rdma-core's source" $rdma_core "$new"
+	[ "$RELEASE" != trixie ] || step "fetching and configuring rdma-core's source" rdma_core_source "$new"
 	mv "$new" "$dir"
 }
 
@@ -149,6 +158,10 @@ root_ready() {
 	ROOT=$CACHE/root-$(root_key)
 	[ -d "$ROOT" ] || make_root "$ROOT"
 	touch "$ROOT"
-	[ "$RELEASE" != trixie ] || ln -sfn "${ROOT##*/}" "$CACHE/root"
+	if [ "$RELEASE" = trixie ]; then
+		ln -sfn "${ROOT##*/}" "$CACHE/root"
+	else
+		rdma_core_ready "$ROOT"
+	fi
 	RELEASE_KERNEL=$(basename "$(echo "$ROOT"/lib/modules/*)")
 }
