@@ -25,7 +25,7 @@ disk_ready() {
 # The modules that the initrd needs for the disk and a shared directory, in loading order, as paths in the root.
 initrd_modules() {
 	local m
-	for m in virtio_pci virtio_blk crc32c_generic ext4 9pnet_virtio 9p; do
+	for m in virtio_pci virtio_console virtio_blk crc32c_generic ext4 9pnet_virtio 9p; do
 		# (later kernels have no module of this name: ext4 calls the function)
 		[ "$m" != crc32c_generic ] || [ -n "$(find "$ROOT/lib/modules/" -name "$m.ko*")" ] || continue
 		chroot "$ROOT" modprobe --set-version "$RELEASE_KERNEL" --show-depends "$m"
