@@ -17,7 +17,8 @@
 # KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-KVER = $(shell $(MAKE) -s -C $(KDIR) $(if $(ARCH),ARCH=$(ARCH)) kernelrelease 2>/dev/null)
+# As modules have it in their vermagic. (Debian 12's headers answer something else to make kernelrelease.)
+KVER = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
