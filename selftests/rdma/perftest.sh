@@ -23,7 +23,12 @@ check "ib_read_bw -e, 65536 octets" perf ib_read_bw 65536 -e
 check "ib_send_lat -e, 65536 octets" perf ib_send_lat 65536 -e
 check "ib_write_bw -b, both directions, 65536 octets" perf ib_write_bw 65536 -b
 for size in $SIZES; do
-	check "ib_write_bw --write_with_imm, $size octets" perf ib_write_bw "$size" --write_with_imm
+	if grep -q write_with_imm < <(ib_write_bw --help 2>&1); then
+		check "ib_write_bw --write_with_imm, $size octets" perf ib_write_bw "$size" --write_with_imm
+	else
+		TESTS=$((TESTS + 1))
+		echo "ok $TESTS ib_write_bw --write_with_imm, $size octets # SKIP this perftest does not have it (Debian 12)"
+	fi
 done
 for program in ib_atomic_bw ib_atomic_lat; do
 	for type in FETCH_AND_ADD CMP_AND_SWAP; do
