@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "compat/compat.h"
 #include "memory/crc.h"
 #include "srnic.h"
 #include "version.h"
@@ -22,7 +23,7 @@ static int __init srnic_init(void)
 	 * WQ_MEM_RECLAIM: storage and NFS write back dirty pages through this queue, so it must
 	 * make progress without memory.
 	 */
-	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_SYSFS, 0);
+	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_SYSFS | SRNIC_COMPAT_PERCPU, 0);
 	if (!srnic_wq)
 		return -ENOMEM;
 	err = srnic_link_init();

@@ -11,6 +11,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -59,6 +60,13 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 	timer->function = function;
 #endif
 }
+
+/* Since 6.17 alloc_workqueue() has a flag for the kind that was its default; later it wants it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define SRNIC_COMPAT_PERCPU WQ_PERCPU
+#else
+#define SRNIC_COMPAT_PERCPU 0
+#endif
 
 /* In 6.14 a worker that is created does not run yet, and another function also starts it. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)

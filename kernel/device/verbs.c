@@ -49,7 +49,8 @@ static void limits(struct ib_device_attr *attr)
 
 static int query_device(struct ib_device *base, struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	if (udata->inlen || udata->outlen)
+	/* 7.x gives none for the core's own query. */
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	attr->fw_ver =
 		(u64)SRNIC_VERSION_MAJOR << 32 | SRNIC_VERSION_MINOR << 16 | SRNIC_VERSION_PATCH;
