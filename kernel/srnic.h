@@ -73,6 +73,7 @@ struct srnic_dev_connections {
  * @num_mrs: number of regions, at most SRNIC_MAX_MR
  * @stag_key: key of the STag permutation, random per device
  * @stats: counters, per CPU (stats.h)
+ * @counters: struct srnic_stats __percpu of `rdma statistic qp`, by the counter's id (counter.c)
  * @standby: thread of the engines that stand by (stream/standby.c)
  * @patience: ns that this thread may take; only tests change it
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
@@ -101,6 +102,7 @@ struct srnic_dev {
 	u32 next_mr;
 	u64 stag_key[2];
 	struct srnic_stats __percpu *stats;
+	struct xarray counters;
 	struct kthread_worker *standby;
 	u32 patience;
 	struct ida pd_ids;

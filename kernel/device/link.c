@@ -89,6 +89,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC);
 	ida_init(&dev->pd_ids);
 	ida_init(&dev->cq_ids);
 	ida_init(&dev->srq_ids);
@@ -112,6 +113,8 @@ void srnic_dealloc_driver(struct ib_device *base)
 	srnic_connect_dev_exit(dev);
 	WARN_ON(!srnic_xa_vacant(&dev->qps));
 	xa_destroy(&dev->qps);
+	WARN_ON(!srnic_xa_vacant(&dev->counters));
+	xa_destroy(&dev->counters);
 	srnic_mr_dev_exit(dev);
 	ida_destroy(&dev->srq_ids);
 	ida_destroy(&dev->cq_ids);

@@ -20,6 +20,17 @@ static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_STARTUP_FAILURES] = { .name = "startup_failures" },
 	[SRNIC_RESETS] = { .name = "resets" },
 	[SRNIC_TX_DOORBELLS] = { .name = "tx_doorbells" },
+	[SRNIC_TX_BATCHES] = { .name = "tx_batches" },
+	[SRNIC_TX_COPIED] = { .name = "tx_copied" },
+	[SRNIC_TX_PASSES_DOORBELL] = { .name = "tx_passes_doorbell" },
+	[SRNIC_TX_PASSES_WORKER] = { .name = "tx_passes_worker" },
+	[SRNIC_TX_PASSES_THREAD] = { .name = "tx_passes_thread" },
+	[SRNIC_TX_ORD_STALLS] = { .name = "tx_ord_stalls" },
+	[SRNIC_TX_SOCKET_FULL] = { .name = "tx_socket_full" },
+	[SRNIC_TX_NO_MEMORY] = { .name = "tx_no_memory" },
+	[SRNIC_RX_BATCHES] = { .name = "rx_batches" },
+	[SRNIC_RX_NO_RECEIVE] = { .name = "rx_no_receive" },
+	[SRNIC_SRQ_LIMITS] = { .name = "srq_limits" },
 	[CHECK(VERSION)] = { .name = CHECK_PREFIX "version" },
 	[CHECK(CONNECTION_ID)] = { .name = CHECK_PREFIX "connection_id" },
 	[CHECK(NUMBER)] = { .name = CHECK_PREFIX "number" },
@@ -41,14 +52,19 @@ const char *srnic_check_name(enum core_rdmatcp_fault check)
 	return descs[SRNIC_RX_CHECKS + check - 1].name + strlen(CHECK_PREFIX);
 }
 
-u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter)
+u64 srnic_stats_sum(const struct srnic_stats __percpu *stats, enum srnic_counter counter)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->count[counter]);
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->count[counter]);
 	return sum;
+}
+
+u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter)
+{
+	return srnic_stats_sum(dev->stats, counter);
 }
 
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *base, u32 port)

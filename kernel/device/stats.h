@@ -23,6 +23,17 @@
  * @SRNIC_STARTUP_FAILURES: connections that failed before that; rejected ones do not count
  * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
  * @SRNIC_TX_DOORBELLS: system calls that told of a user's posted requests
+ * @SRNIC_TX_BATCHES: times that TCP took bytes, at once as many as a batch has
+ * @SRNIC_TX_COPIED: bytes of payload that were copied to be sent
+ * @SRNIC_TX_PASSES_DOORBELL: passes of transmit engines in a user's doorbell
+ * @SRNIC_TX_PASSES_WORKER: in a worker of the workqueue, or in a call that ends a connection
+ * @SRNIC_TX_PASSES_THREAD: in the device's thread (stream/standby.c)
+ * @SRNIC_TX_ORD_STALLS: passes that stopped at a request that waits for reads: ORD, or a fence
+ * @SRNIC_TX_SOCKET_FULL: passes that stopped because the socket had no room
+ * @SRNIC_TX_NO_MEMORY: passes that stopped for want of memory; repeated after a while
+ * @SRNIC_RX_BATCHES: times that bytes were taken from TCP, at once as many as there were
+ * @SRNIC_RX_NO_RECEIVE: streams that ended because a message found no receive, in the RQ or SRQ
+ * @SRNIC_SRQ_LIMITS: limit events of SRQs
  * @SRNIC_RX_CHECKS: the first of one counter for each check of RDMA/TCP's segments: streams that
  *	ended because of it. In the order of enum core_rdmatcp_fault
  * @SRNIC_COUNTERS: number of counters
@@ -40,6 +51,17 @@ enum srnic_counter {
 	SRNIC_STARTUP_FAILURES,
 	SRNIC_RESETS,
 	SRNIC_TX_DOORBELLS,
+	SRNIC_TX_BATCHES,
+	SRNIC_TX_COPIED,
+	SRNIC_TX_PASSES_DOORBELL,
+	SRNIC_TX_PASSES_WORKER,
+	SRNIC_TX_PASSES_THREAD,
+	SRNIC_TX_ORD_STALLS,
+	SRNIC_TX_SOCKET_FULL,
+	SRNIC_TX_NO_MEMORY,
+	SRNIC_RX_BATCHES,
+	SRNIC_RX_NO_RECEIVE,
+	SRNIC_SRQ_LIMITS,
 	SRNIC_RX_CHECKS,
 	SRNIC_COUNTERS = SRNIC_RX_CHECKS + CORE_RDMATCP_FAULTS - 1,
 };
@@ -57,7 +79,9 @@ static inline void srnic_count(struct srnic_dev *dev, enum srnic_counter counter
 /* "crc", "version" and so on, for messages. */
 const char *srnic_check_name(enum core_rdmatcp_fault check);
 
-/* The counter's value, summed over all CPUs. Any context. */
+/* A counter's value, summed over all CPUs. Any context. */
+u64 srnic_stats_sum(const struct srnic_stats __percpu *stats, enum srnic_counter counter);
+/* The same of a device, without what QPs count that are bound to a counter of their own. */
 u64 srnic_counted(const struct srnic_dev *dev, enum srnic_counter counter);
 
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *base, u32 port);

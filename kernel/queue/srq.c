@@ -4,6 +4,7 @@
  */
 #include <rdma/uverbs_ioctl.h>
 
+#include "device/stats.h"
 #include "queue/srq.h"
 
 static u32 slot_size_of(u32 max_sge)
@@ -29,6 +30,7 @@ static void raise_limit(struct srnic_srq *srq)
 		.element.srq = &srq->base,
 	};
 
+	srnic_count(to_srnic_dev(srq->base.device), SRNIC_SRQ_LIMITS, 1);
 	if (srq->base.event_handler)
 		srq->base.event_handler(&event, srq->base.srq_context);
 }

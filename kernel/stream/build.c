@@ -56,6 +56,7 @@ static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct co
 			break;
 		if (!tx->held.sum)
 			core_tx_copied(&tx->core, at, n);
+		srnic_qp_count(qp, SRNIC_TX_COPIED, n);
 		srnic_batch_commit(tx->batch, n);
 		done += n;
 	}

@@ -91,7 +91,7 @@ static int alloc_batch(struct srnic_qp *qp)
 }
 
 /* 0 or -ENOMEM. May sleep. */
-static int reserve(struct srnic_qp *qp, u32 len)
+static int try_reserve(struct srnic_qp *qp, u32 len)
 {
 	struct srnic_tx *tx = &qp->tx;
 
@@ -99,6 +99,15 @@ static int reserve(struct srnic_qp *qp, u32 len)
 		return -ENOMEM;
 	queue_delayed_work(srnic_wq, &srnic_own_batch(tx)->trim, TRIM_DELAY);
 	return srnic_batch_reserve(tx->batch, len);
+}
+
+static int reserve(struct srnic_qp *qp, u32 len)
+{
+	int ret = try_reserve(qp, len);
+
+	if (unlikely(ret))
+		srnic_qp_count(qp, SRNIC_TX_NO_MEMORY, 1);
+	return ret;
 }
 
 /*
@@ -144,8 +153,10 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 	while (tx->batch->len) {
 		int ret = srnic_batch_send(tx->batch, qp->sock, more);
 
-		if (!ret)
+		if (!ret) {
+			srnic_qp_count(qp, SRNIC_TX_SOCKET_FULL, 1);
 			return false;
+		}
 		if (ret < 0) {
 			srnic_qp_note_end(qp, SRNIC_END_TCP, -ret);
 			srnic_qp_fail(qp);
@@ -153,10 +164,11 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 			return false;
 		}
 		WRITE_ONCE(tx->octets, tx->octets + ret);
-		srnic_count(qp->dev, SRNIC_TX_OCTETS, ret);
+		srnic_qp_count(qp, SRNIC_TX_BATCHES, 1);
+		srnic_qp_count(qp, SRNIC_TX_OCTETS, ret);
 	}
 	if (tx->core.fpdus) {
-		srnic_count(qp->dev, SRNIC_TX_FPDUS, tx->core.fpdus);
+		srnic_qp_count(qp, SRNIC_TX_FPDUS, tx->core.fpdus);
 		tx->core.fpdus = 0;
 	}
 	if (tx->completed != tx->built) {
@@ -224,7 +236,7 @@ static bool build_terminate(struct srnic_qp *qp)
 	if (!len)
 		return true;
 	srnic_build_fpdu(qp);
-	srnic_count(qp->dev, SRNIC_TX_TERMINATES, 1);
+	srnic_qp_count(qp, SRNIC_TX_TERMINATES, 1);
 	return true;
 }
 
@@ -359,9 +371,9 @@ static void queue_rest(struct srnic_tx *tx, enum engine_result result)
 
 /*
  * A caller sets `again` before it tries the mutex; the engine reads `again` after it has dropped
- * the mutex. So the caller gets the mutex, or the engine sees the flag.
+ * the mutex. So the caller gets the mutex, or the engine sees the flag. where: counts the passes.
  */
-static void run_engine(struct srnic_qp *qp, bool doorbell)
+static void run_engine(struct srnic_qp *qp, enum srnic_counter where)
 {
 	struct srnic_tx *tx = &qp->tx;
 	enum engine_result result = ENGINE_IDLE;
@@ -372,7 +384,8 @@ static void run_engine(struct srnic_qp *qp, bool doorbell)
 		clear_bit(0, &tx->again);
 		/* `again` before the work; pairs with ask_again() */
 		smp_mb__after_atomic();
-		tx->doorbell = doorbell;
+		tx->doorbell = where == SRNIC_TX_PASSES_DOORBELL;
+		srnic_qp_count(qp, where, 1);
 		result = run_state(qp);
 		mutex_unlock(&tx->mutex);
 		smp_mb();	/* the mutex before `again`; pairs with ask_again() */
@@ -397,14 +410,20 @@ static void ask_again(struct srnic_tx *tx)
 void srnic_tx_run(struct srnic_qp *qp)
 {
 	ask_again(&qp->tx);
-	run_engine(qp, false);
+	run_engine(qp, SRNIC_TX_PASSES_WORKER);
+}
+
+void srnic_tx_run_thread(struct srnic_qp *qp)
+{
+	ask_again(&qp->tx);
+	run_engine(qp, SRNIC_TX_PASSES_THREAD);
 }
 
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
-	srnic_count(qp->dev, SRNIC_TX_DOORBELLS, 1);
+	srnic_qp_count(qp, SRNIC_TX_DOORBELLS, 1);
 	ask_again(&qp->tx);
-	run_engine(qp, true);
+	run_engine(qp, SRNIC_TX_PASSES_DOORBELL);
 }
 
 void srnic_tx_kick(struct srnic_qp *qp)
@@ -431,7 +450,8 @@ void srnic_tx_unlock(struct srnic_qp *qp)
 
 static void tx_work(struct work_struct *work)
 {
-	run_engine(container_of(to_delayed_work(work), struct srnic_qp, tx.work), false);
+	run_engine(container_of(to_delayed_work(work), struct srnic_qp, tx.work),
+		   SRNIC_TX_PASSES_WORKER);
 }
 
 /* ---- its life ---- */

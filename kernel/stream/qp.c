@@ -300,6 +300,7 @@ static int export_queues(struct srnic_qp *qp, struct ib_udata *udata)
 static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	qp->dev = to_srnic_dev(qp->base.device);
+	qp->stats = qp->dev->stats;
 	qp->pd = to_srnic_pd(qp->base.pd)->id;
 	qp->user = udata;
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;

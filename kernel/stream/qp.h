@@ -10,6 +10,7 @@
 #include <linux/net.h>
 #include <rdma/ib_verbs.h>
 
+#include "device/stats.h"
 #include "memory/sge.h"
 #include "queue/rq.h"
 #include "queue/sq.h"
@@ -164,6 +165,8 @@ struct srnic_rx_half {
  * @user: user space posts and polls; else a kernel consumer
  * @sq: the send queue; the holder of tx.mutex is its engine
  * @rq: the receive queue
+ * @stats: where it counts: dev->stats, or the counter that it is bound to (device/counter.c). Read
+ *	with preemption off
  * @payer: memory control group of the user who created it, charged for reads and batches; or NULL
  * @tx: the transmit half
  * @rx: the receive half
@@ -215,6 +218,7 @@ struct srnic_qp {
 	void *outbound;
 	u32 outbound_stride;
 	u32 outbound_head, outbound_tail, outbound_size;
+	struct srnic_stats __percpu *stats;
 	struct mem_cgroup *payer;
 
 	struct srnic_tx tx;
@@ -235,6 +239,14 @@ static inline struct srnic_qp *to_srnic_qp(struct ib_qp *base)
 static inline struct srnic_outbound_read *srnic_outbound_at(const struct srnic_qp *qp, u32 index)
 {
 	return qp->outbound + (size_t)(index & (qp->outbound_size - 1)) * qp->outbound_stride;
+}
+
+/* Counts what this QP did. Any context. */
+static inline void srnic_qp_count(struct srnic_qp *qp, enum srnic_counter counter, u64 n)
+{
+	preempt_disable();	/* srnic_counter_dealloc() waits for this */
+	this_cpu_add(READ_ONCE(qp->stats)->count[counter], n);
+	preempt_enable();
 }
 
 /* A list of local memory, as this QP's work requests may name it. held: of the half that copies. */
@@ -306,6 +318,8 @@ void srnic_tx_init(struct srnic_qp *qp);
 void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /* Runs the engine now, for a bounded time; the workqueue does the rest. Process context. */
 void srnic_tx_run(struct srnic_qp *qp);
+/* The same in the device's thread. */
+void srnic_tx_run_thread(struct srnic_qp *qp);
 /* The same for a user's doorbell: in a burst the engine stands by afterwards (srnic-abi.h). */
 void srnic_tx_doorbell(struct srnic_qp *qp);
 /*

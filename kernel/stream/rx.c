@@ -35,9 +35,14 @@ enum core_take core_host_receive(void *ctx, u32 *room)
 {
 	struct srnic_qp *qp = ctx;
 
+	enum core_take taken;
+
 	srnic_held_drop(&qp->rx.held);	/* an SRQ may raise its limit event */
 	qp->rx.cursor = (struct srnic_sge_cursor) { };
-	return srnic_rq_take(&qp->rq, &qp->rx.receive, room);
+	taken = srnic_rq_take(&qp->rq, &qp->rx.receive, room);
+	if (taken == CORE_TAKE_EMPTY)
+		srnic_qp_count(qp, SRNIC_RX_NO_RECEIVE, 1);
+	return taken;
 }
 
 bool core_host_read_sink(void *ctx, struct core_read_sink *out)
@@ -273,7 +278,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 
 	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n",
 		  qp->base.qp_num, term->layer, term->etype, term->code);
-	srnic_count(qp->dev, SRNIC_RX_TERMINATES, 1);
+	srnic_qp_count(qp, SRNIC_RX_TERMINATES, 1);
 	srnic_qp_note_end(qp, SRNIC_END_TERMINATE, core_terminate_code(term));
 	blame_request(qp, term);
 	srnic_qp_fail(qp);
@@ -298,14 +303,14 @@ static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 	if (check) {
 		ibdev_dbg(qp->base.device, "qp %u: a segment fails the check of its %s\n",
 			  qp->base.qp_num, srnic_check_name(check));
-		srnic_count(qp->dev, SRNIC_RX_CHECKS + check - 1, 1);
+		srnic_qp_count(qp, SRNIC_RX_CHECKS + check - 1, 1);
 		srnic_qp_note_end(qp, SRNIC_END_CHECK, check);
 	}
 
 	if (fault != CORE_FAULT_OWN)
-		srnic_count(qp->dev, SRNIC_RX_ERRORS, 1);
+		srnic_qp_count(qp, SRNIC_RX_ERRORS, 1);
 	if (fault == CORE_FAULT_CRC)
-		srnic_count(qp->dev, SRNIC_RX_CRC_ERRORS, 1);
+		srnic_qp_count(qp, SRNIC_RX_CRC_ERRORS, 1);
 }
 
 /* The peer broke a rule, or this end's own memory failed. */
@@ -472,8 +477,9 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	if (octets <= 0)
 		return;
 	WRITE_ONCE(qp->rx.octets, qp->rx.octets + octets);
-	srnic_count(qp->dev, SRNIC_RX_OCTETS, octets);
-	srnic_count(qp->dev, SRNIC_RX_FPDUS, core_rx_fpdus(&qp->rx.core) - fpdus);
+	srnic_qp_count(qp, SRNIC_RX_BATCHES, 1);
+	srnic_qp_count(qp, SRNIC_RX_OCTETS, octets);
+	srnic_qp_count(qp, SRNIC_RX_FPDUS, core_rx_fpdus(&qp->rx.core) - fpdus);
 }
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)

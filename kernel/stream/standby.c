@@ -52,7 +52,7 @@ static void look(struct kthread_work *work)
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.standby.look);
 
 	if (stands_by(qp) || asked(qp))
-		srnic_tx_run(qp);
+		srnic_tx_run_thread(qp);
 }
 
 static enum hrtimer_restart too_long(struct hrtimer *timer)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * `rdma statistic qp`: a QP that is bound to a counter counts there, no longer in the device's own
+ * statistics. The RDMA core adds all counters, also those that are gone, to what it shows of the
+ * device. The names are the same.
+ */
+#include "device/counter.h"
+#include "device/stats.h"
+#include "stream/qp.h"
+
+struct rdma_hw_stats *srnic_counter_alloc_stats(struct rdma_counter *counter)
+{
+	return srnic_alloc_hw_port_stats(counter->device, counter->port);
+}
+
+/* The RDMA core has no place for what is ours but an id, which it expects to find set. */
+static int alloc_counts(struct srnic_dev *dev, u32 *id)
+{
+	struct srnic_stats __percpu *stats = alloc_percpu(struct srnic_stats);
+	int ret;
+
+	if (!stats)
+		return -ENOMEM;
+	ret = xa_alloc(&dev->counters, id, (void __force *)stats, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	if (ret)
+		free_percpu(stats);
+	return ret;
+}
+
+static struct srnic_stats __percpu *counts_of(const struct rdma_counter *counter)
+{
+	return (struct srnic_stats __percpu __force *)
+		xa_load(&to_srnic_dev(counter->device)->counters, counter->id);
+}
+
+/* The core calls bind and unbind of a counter with its lock held. */
+int srnic_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *base)
+{
+	int ret = counter->id ? 0 : alloc_counts(to_srnic_dev(counter->device), &counter->id);
+
+	if (ret)
+		return ret;
+	/* release: the counts are zero before they are found */
+	smp_store_release(&to_srnic_qp(base)->stats, counts_of(counter));
+	base->counter = counter;
+	return 0;
+}
+
+int srnic_counter_unbind_qp(struct ib_qp *base)
+{
+	struct srnic_qp *qp = to_srnic_qp(base);
+
+	WRITE_ONCE(qp->stats, qp->dev->stats);
+	base->counter = NULL;
+	return 0;
+}
+
+/* No QP is bound any more, but one may be counting still: see srnic_qp_count(). */
+int srnic_counter_dealloc(struct rdma_counter *counter)
+{
+	struct srnic_stats __percpu *stats = counts_of(counter);
+
+	xa_erase(&to_srnic_dev(counter->device)->counters, counter->id);
+	synchronize_rcu();
+	free_percpu(stats);
+	return 0;
+}
+
+int srnic_counter_update_stats(struct rdma_counter *counter)
+{
+	int i;
+
+	for (i = 0; i < SRNIC_COUNTERS; i++)
+		counter->stats->value[i] = srnic_stats_sum(counts_of(counter), i);
+	return 0;
+}

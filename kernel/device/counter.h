@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Counters of `rdma statistic qp`: for one QP, or for those that the RDMA core puts together.
+ */
+#ifndef SRNIC_COUNTER_H
+#define SRNIC_COUNTER_H
+
+#include <rdma/rdma_counter.h>
+
+struct rdma_hw_stats *srnic_counter_alloc_stats(struct rdma_counter *counter);
+int srnic_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *qp);
+int srnic_counter_unbind_qp(struct ib_qp *qp);
+int srnic_counter_dealloc(struct rdma_counter *counter);
+int srnic_counter_update_stats(struct rdma_counter *counter);
+
+#endif

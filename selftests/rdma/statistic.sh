@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# The counters tell apart how data moves: batches, copies, who runs the transmit engine, and what it waits for. Counters of
+# single QPs (rdma statistic qp) have the same names, and the device's sum does not lose what they counted.
+cd "$(dirname "$0")" && . ./lib.sh
+
+ITERS=${ITERS:-100}
+PORT=7174
+
+# Runs the command, then checks the expression, in which each counter of the device is its growth meanwhile.
+grown() { # DEVICE EXPRESSION COMMAND...
+	local before after
+	before=$(rdma -j statistic show link "$1/1")
+	"${@:3}" || return
+	sleep 0.1 # the RDMA core keeps counters for a while
+	after=$(rdma -j statistic show link "$1/1")
+	python3 - "$before" "$after" "$2" <<-'END'
+		import json, sys
+		before, after = (json.loads(text)[0] for text in sys.argv[1:3])
+		grown = {k: after[k] - before[k] for k in before if isinstance(before[k], int)}
+		print({k: n for k, n in grown.items() if n})
+		print(sys.argv[3])
+		sys.exit(not eval(sys.argv[3], grown))
+	END
+}
+
+slow_link() { # COMMAND...: 100 Mbit/s from sr0
+	local status
+	tc -n sr0 qdisc add dev veth0 root netem rate 100mbit limit 10000 || return
+	"$@"
+	status=$?
+	tc -n sr0 qdisc del dev veth0 root
+	return $status
+}
+
+# ---- single QPs ----
+
+# rping from srnic0 to srnic1, until disconnected.
+connect_ends() {
+	become_in_ns sr1 "exec rping -s -a $IP1 -p $PORT -C 1000000 -S 100" >"$LOGS/rping1" 2>&1 &
+	SERVER=$!
+	wait_listening sr1 "$PORT" $SERVER
+	become_in_ns sr0 "exec rping -c -a $IP1 -p $PORT -C 1000000 -S 100" >"$LOGS/rping0" 2>&1 &
+	CLIENT=$!
+	within 50 has_qp
+}
+
+disconnect_ends() {
+	kill $CLIENT $SERVER 2>/dev/null
+	wait $CLIENT $SERVER 2>/dev/null
+	within 50 has_no_qp
+}
+
+lqpn() { ns0 rdma resource show qp link srnic0/1 | sed -n 's/.* lqpn \([0-9]*\) .*state RTS.*/\1/p'; }
+has_qp() { [ -n "$(lqpn)" ]; }
+has_no_qp() { [ -z "$(lqpn)" ]; }
+
+of_qp() { # NAME: a value of the only counter of srnic0's QPs
+	rdma statistic qp show link srnic0/1 | tr ' ' '\n' | grep -A 1 -x "$1" | tail -n 1
+}
+
+qp_counts() { [ "$(of_qp "$1")" -gt "$2" ]; } # NAME MORE-THAN
+
+counts_alone() { # DEVICE-HAS-AT-LEAST
+	rdma statistic qp show link srnic0/1
+	within 20 qp_counts tx_octets 10000 && within 20 qp_counts tx_passes_doorbell 100 &&
+		within 20 qp_counts rx_fpdus 100 && [ "$(counter srnic0 tx_octets)" -ge "$(($(of_qp tx_octets) + $1))" ]
+}
+
+automatic() { rdma statistic qp set link srnic0/1 auto "$@"; }
+
+# The rest of its traffic may make the sum larger, never smaller.
+unbound() {
+	local before cntn
+	before=$(counter srnic0 tx_octets)
+	cntn=$(of_qp cntn)
+	rdma statistic qp unbind link srnic0/1 cntn "$cntn" lqpn "$(lqpn)" &&
+		[ -z "$(rdma statistic qp show link srnic0/1)" ] && sleep 0.1 &&
+		[ "$(counter srnic0 tx_octets)" -ge "$before" ] && rises srnic0 tx_octets "$before"
+}
+
+ended() {
+	local before
+	before=$(counter srnic0 tx_octets)
+	disconnect_ends && [ -z "$(rdma statistic qp show link srnic0/1)" ] && sleep 0.1 &&
+		[ "$(counter srnic0 tx_octets)" -ge "$before" ]
+}
+
+objects() { resources; }
+
+hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
+OBJECTS=$(objects)
+check "Writes: several FPDUs in a batch, each byte is copied once" \
+	grown srnic0 "tx_fpdus > 4 * tx_batches > 0 and tx_copied >= $ITERS * 65536 and tx_octets > tx_copied" \
+	perf ib_write_bw 65536
+check "small Writes one at a time: a batch and a pass for each, in the doorbell" \
+	grown srnic0 "tx_batches >= $ITERS and tx_passes_doorbell >= $ITERS" perf ib_write_lat 8
+check "reads are answered by thread or workers" \
+	grown srnic1 "tx_passes_thread + tx_passes_worker > 0 and tx_copied >= $ITERS * 65536" perf ib_read_bw 65536
+check "reads one at a time wait for each other" grown srnic0 "tx_ord_stalls >= $ITERS / 2" \
+	perf ib_read_bw 4096 --outs=1
+check "receives: several FPDUs at a time" grown srnic1 "rx_fpdus > rx_batches > 0" perf ib_send_bw 65536
+check "a slow link fills the socket" slow_link grown srnic0 "tx_socket_full > 0" perf ib_write_bw 65536
+check "nothing else waits for it" grown srnic0 "tx_ord_stalls == 0 and tx_no_memory == 0" perf ib_write_lat 8
+
+SUM=$(counter srnic0 tx_octets)
+check "counters for QPs by type" automatic type on
+check "a QP connects" connect_ends
+check "its counter has its traffic, and the device's sum includes it" counts_alone "$SUM"
+check "when it ends the sum stays" ended
+check "no more counters for QPs" automatic off
+SUM=$(counter srnic0 tx_octets)
+check "another QP connects" connect_ends
+check "it is bound to a counter" rdma statistic qp bind link srnic0/1 lqpn "$(lqpn)"
+check "that counts from now on" counts_alone "$SUM"
+check "it is unbound and the sum stays" unbound
+check "it is bound again" rdma statistic qp bind link srnic0/1 lqpn "$(lqpn)"
+check "it ends while it is bound" ended
+check "nothing is left behind" settled "$OBJECTS"
+finish
