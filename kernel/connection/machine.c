@@ -9,6 +9,7 @@
 
 #include "connection/ep.h"
 #include "device/stats.h"
+#include "tracing/trace.h"
 #include "stream/qp.h"
 
 #define DRAIN_POLL	msecs_to_jiffies(4)
@@ -212,6 +213,7 @@ static enum core_conn_input take_step(struct srnic_ep *ep, enum core_conn_input 
 	unsigned long todo = step->actions;
 	unsigned int action;
 
+	trace_srnic_conn_state(ep->dev, ep->qp, ep, ep->state, input, step->next);
 	ep->state = step->next;
 	for_each_set_bit(action, &todo, CORE_CONN_ACTIONS)
 		outcome = act(ep, action, status) ?: outcome;

@@ -4,6 +4,7 @@
  * consumers, empties it. A word in the ring's header arms the CQ (include/uapi/rdma/srnic-abi.h).
  */
 
+#include "tracing/trace.h"
 #include "queue/cq.h"
 #include "queue/opcodes.h"
 
@@ -16,6 +17,7 @@ static u32 consumed(const struct srnic_cq *cq)
 
 static void publish(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 {
+	trace_srnic_completion(cq, cqe);
 	memcpy(srnic_ring_slot(&cq->ring, cq->prod), cqe, sizeof(*cqe));
 	/* release: the slot, and the data of the completed request, before the index */
 	smp_store_release(&cq->ring.hdr->prod, ++cq->prod);
@@ -113,6 +115,7 @@ static bool call_handler_elsewhere(struct srnic_cq *cq)
 
 static void fire(struct srnic_cq *cq)
 {
+	trace_srnic_cq_event(cq);
 	if (!cq->base.comp_handler)
 		return;
 	if (cq->vector && cq->vector != raw_smp_processor_id() && call_handler_elsewhere(cq))

@@ -13,6 +13,8 @@
 #include <net/tcp.h>
 
 #include "device/stats.h"
+#include "device/terminate.h"
+#include "tracing/trace.h"
 #include "stream/attach.h"
 #include "stream/engine.h"
 
@@ -26,20 +28,12 @@
 #define WAIT_DELAY	msecs_to_jiffies(500)
 #define TRIM_DELAY	HZ	/* unused for this long, pages are given back */
 
-/*
- * How a run ended.
- *
- * ENGINE_IDLE		nothing to do until a kick: a post, socket space, a read, an FPDU
- * ENGINE_MORE		there is more to do
- * ENGINE_RETRY		an allocation failed, or a CQ has no room for flushed requests
- * ENGINE_WAIT		a Terminate waits for socket space, until its deadline
- */
-enum engine_result {
-	ENGINE_IDLE,
-	ENGINE_MORE,
-	ENGINE_RETRY,
-	ENGINE_WAIT,
-};
+void srnic_tx_stalled(struct srnic_qp *qp, enum srnic_counter why)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	trace_srnic_tx_stall(qp, why);
+	srnic_qp_count(qp, why, 1);
+}
 
 /* ---- batches ---- */
 
@@ -106,7 +100,7 @@ static int reserve(struct srnic_qp *qp, u32 len)
 	int ret = try_reserve(qp, len);
 
 	if (unlikely(ret))
-		srnic_qp_count(qp, SRNIC_TX_NO_MEMORY, 1);
+		srnic_tx_stalled(qp, SRNIC_TX_NO_MEMORY);
 	return ret;
 }
 
@@ -154,7 +148,7 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 		int ret = srnic_batch_send(tx->batch, qp->sock, more);
 
 		if (!ret) {
-			srnic_qp_count(qp, SRNIC_TX_SOCKET_FULL, 1);
+			srnic_tx_stalled(qp, SRNIC_TX_SOCKET_FULL);
 			return false;
 		}
 		if (ret < 0) {
@@ -164,6 +158,7 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 			return false;
 		}
 		WRITE_ONCE(tx->octets, tx->octets + ret);
+		trace_srnic_tx_batch(qp, ret);
 		srnic_qp_count(qp, SRNIC_TX_BATCHES, 1);
 		srnic_qp_count(qp, SRNIC_TX_OCTETS, ret);
 	}
@@ -236,7 +231,7 @@ static bool build_terminate(struct srnic_qp *qp)
 	if (!len)
 		return true;
 	srnic_build_fpdu(qp);
-	srnic_qp_count(qp, SRNIC_TX_TERMINATES, 1);
+	srnic_terminate_sent(qp, &tx->term);
 	return true;
 }
 
@@ -387,6 +382,7 @@ static void run_engine(struct srnic_qp *qp, enum srnic_counter where)
 		tx->doorbell = where == SRNIC_TX_PASSES_DOORBELL;
 		srnic_qp_count(qp, where, 1);
 		result = run_state(qp);
+		trace_srnic_tx_pass(qp, where, result);
 		mutex_unlock(&tx->mutex);
 		smp_mb();	/* the mutex before `again`; pairs with ask_again() */
 		if (result == ENGINE_IDLE && ++rounds == MAX_ROUNDS)
@@ -421,23 +417,29 @@ void srnic_tx_run_thread(struct srnic_qp *qp)
 
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
+	trace_srnic_tx_post(qp);
 	srnic_qp_count(qp, SRNIC_TX_DOORBELLS, 1);
 	ask_again(&qp->tx);
 	run_engine(qp, SRNIC_TX_PASSES_DOORBELL);
 }
 
-void srnic_tx_kick(struct srnic_qp *qp)
+void srnic_tx_kick_by(struct srnic_qp *qp, const char *by)
 {
+	trace_srnic_tx_kick(qp, SRNIC_TX_PASSES_WORKER, by);
 	ask_again(&qp->tx);
 	queue_now(&qp->tx);
 }
 
 /* `again` before `asked`: a true `asked` says that the engine has yet to look; then it will see. */
-void srnic_tx_soon(struct srnic_qp *qp)
+void srnic_tx_soon_by(struct srnic_qp *qp, const char *by)
 {
+	bool thread;
+
 	ask_again(&qp->tx);
-	if (!srnic_standby_ask(qp))
+	thread = srnic_standby_ask(qp);
+	if (!thread)
 		queue_now(&qp->tx);
+	trace_srnic_tx_kick(qp, thread ? SRNIC_TX_PASSES_THREAD : SRNIC_TX_PASSES_WORKER, by);
 }
 
 void srnic_tx_unlock(struct srnic_qp *qp)

@@ -7,6 +7,24 @@
 
 #include "stream/qp.h"
 
+/*
+ * How a run ended.
+ *
+ * ENGINE_IDLE		nothing to do until a kick: a post, socket space, a read, an FPDU
+ * ENGINE_MORE		there is more to do
+ * ENGINE_RETRY		an allocation failed, or a CQ has no room for flushed requests
+ * ENGINE_WAIT		a Terminate waits for socket space, until its deadline
+ */
+enum engine_result {
+	ENGINE_IDLE,
+	ENGINE_MORE,
+	ENGINE_RETRY,
+	ENGINE_WAIT,
+};
+
+/* A pass has to stop for this: counts and traces it. */
+void srnic_tx_stalled(struct srnic_qp *qp, enum srnic_counter why);
+
 /* The request that was taken last, or may be taken next. */
 static inline const struct srnic_send_wqe *srnic_tx_wqe(const struct srnic_tx *tx)
 {

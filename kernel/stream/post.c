@@ -2,6 +2,7 @@
 /*
  * Posting: kernel consumers' work requests, and a user's doorbell.
  */
+#include "tracing/trace.h"
 #include "stream/qp.h"
 
 /*
@@ -22,6 +23,7 @@ int srnic_post_send(struct ib_qp *base, const struct ib_send_wr *wr, const struc
 		return 0;
 	}
 	ret = srnic_sq_post(&qp->sq, wr, bad);
+	trace_srnic_tx_post(qp);
 	smp_mb();	/* prod before state: pairs with go_idle() and srnic_tx_flush() */
 	if (READ_ONCE(qp->sq.ring.hdr->state))
 		srnic_tx_kick(qp);

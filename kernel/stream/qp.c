@@ -7,6 +7,7 @@
 #include <net/sock.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "tracing/trace.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "stream/attach.h"
@@ -121,6 +122,7 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 	spin_lock_irqsave(&qp->state_lock, flags);
 	moved = from & BIT(qp->state);
 	if (moved) {
+		trace_srnic_qp_state(qp, qp->state, to);
 		if (term) {
 			qp->tx.term = *term;
 			qp->tx.term_pending = true;

@@ -328,10 +328,12 @@ void srnic_tx_doorbell(struct srnic_qp *qp);
  * held, the state ERROR or TERMINATING.
  */
 bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how);
-/* Queues the engine. Any context. */
-void srnic_tx_kick(struct srnic_qp *qp);
+/* Queues the engine. Any context. by: the caller's name, for the trace. */
+void srnic_tx_kick_by(struct srnic_qp *qp, const char *by);
+#define srnic_tx_kick(qp) srnic_tx_kick_by(qp, __func__)
 /* The same for what more of its kind may follow. The socket's lock held. */
-void srnic_tx_soon(struct srnic_qp *qp);
+void srnic_tx_soon_by(struct srnic_qp *qp, const char *by);
+#define srnic_tx_soon(qp) srnic_tx_soon_by(qp, __func__)
 /*
  * Before the QP fails or is destroyed: gives a pending Terminate to TCP, if TCP has room, because
  * the engine would not send it later (RFC 5040 6.2.1). Does not wait for room. Process context.

@@ -126,7 +126,7 @@ bool core_host_wait_for_reads(void *ctx, u32 most)
 	WRITE_ONCE(qp->tx.read_stall, true);
 	smp_mb();	/* read_stall before head; pairs with deliver_read_response() */
 	if (core_host_reads(qp) > most) {
-		srnic_qp_count(qp, SRNIC_TX_ORD_STALLS, 1);
+		srnic_tx_stalled(qp, SRNIC_TX_ORD_STALLS);
 		return true;
 	}
 	WRITE_ONCE(qp->tx.read_stall, false);

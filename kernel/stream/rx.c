@@ -13,6 +13,8 @@
 #include "stream/qp.h"
 #include "queue/srq.h"
 #include "device/stats.h"
+#include "device/terminate.h"
+#include "tracing/trace.h"
 
 static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
 {
@@ -276,9 +278,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 {
 	const struct core_terminate *term = core_rx_terminate(&qp->rx.core);
 
-	ibdev_dbg(qp->base.device, "qp %u: peer sent Terminate: layer %u type %u code %u\n",
-		  qp->base.qp_num, term->layer, term->etype, term->code);
-	srnic_qp_count(qp, SRNIC_RX_TERMINATES, 1);
+	srnic_terminate_received(qp, term);
 	srnic_qp_note_end(qp, SRNIC_END_TERMINATE, core_terminate_code(term));
 	blame_request(qp, term);
 	srnic_qp_fail(qp);
@@ -301,8 +301,9 @@ static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 	enum core_fault fault = core_terminate_fault(term);
 
 	if (check) {
-		ibdev_dbg(qp->base.device, "qp %u: a segment fails the check of its %s\n",
-			  qp->base.qp_num, srnic_check_name(check));
+		ibdev_warn_ratelimited(qp->base.device,
+				       "qp %u: a segment of the peer failed the check %s\n",
+				       qp->base.qp_num, srnic_check_name(check));
 		srnic_qp_count(qp, SRNIC_RX_CHECKS + check - 1, 1);
 		srnic_qp_note_end(qp, SRNIC_END_CHECK, check);
 	}
@@ -329,6 +330,7 @@ static void deliver_error(struct srnic_qp *qp)
 static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
 	srnic_held_drop(&qp->rx.held);
+	trace_srnic_rx_message(qp, event);
 	if (event == CORE_RX_SEND)
 		event = deliver_send(qp);
 	else if (event == CORE_RX_ATOMIC_RESPONSE)
@@ -438,9 +440,11 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 {
 	struct srnic_qp *qp = desc->arg.data;
 	struct span span = { .before = offset, .left = len };
-	bool readable = feed_skb(qp, skb, &span);
 	struct sk_buff *part;
+	bool readable;
 
+	trace_srnic_rx_segment(qp, len);
+	readable = feed_skb(qp, skb, &span);
 	skb_walk_frags(skb, part)
 		readable = readable && feed_skb(qp, part, &span);
 	srnic_held_drop(&qp->rx.held);
@@ -477,9 +481,11 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	if (octets <= 0)
 		return;
 	WRITE_ONCE(qp->rx.octets, qp->rx.octets + octets);
+	fpdus = core_rx_fpdus(&qp->rx.core) - fpdus;
+	trace_srnic_rx_batch(qp, octets, fpdus);
 	srnic_qp_count(qp, SRNIC_RX_BATCHES, 1);
 	srnic_qp_count(qp, SRNIC_RX_OCTETS, octets);
-	srnic_qp_count(qp, SRNIC_RX_FPDUS, core_rx_fpdus(&qp->rx.core) - fpdus);
+	srnic_qp_count(qp, SRNIC_RX_FPDUS, fpdus);
 }
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
