@@ -6,9 +6,9 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/compat.h"
+#include "compat/counter.h"
 #include "connection/connect.h"
 #include "queue/cq.h"
-#include "device/counter.h"
 #include "device/link.h"
 #include "memory/mr.h"
 #include "stream/qp.h"
@@ -184,9 +184,9 @@ const struct ib_device_ops srnic_dev_ops = {
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
 	.counter_alloc_stats = srnic_counter_alloc_stats,
-	.counter_bind_qp = srnic_counter_bind_qp,
+	.counter_bind_qp = srnic_compat_counter_bind_qp,
 	.counter_dealloc = srnic_counter_dealloc,
-	.counter_unbind_qp = srnic_counter_unbind_qp,
+	.counter_unbind_qp = srnic_compat_counter_unbind_qp,
 	.counter_update_stats = srnic_counter_update_stats,
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
