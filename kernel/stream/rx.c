@@ -36,7 +36,6 @@ bool core_host_region(void *ctx, u32 stag, struct core_region *out)
 enum core_take core_host_receive(void *ctx, u32 *room)
 {
 	struct srnic_qp *qp = ctx;
-
 	enum core_take taken;
 
 	srnic_held_drop(&qp->rx.held);	/* an SRQ may raise its limit event */

@@ -30,10 +30,8 @@ module_goes() {
 }
 
 # shellcheck disable=SC2086 # names
-if ! dpkg -s $NAMES >/dev/null 2>&1; then
-	echo "1..0 # SKIP srnic's Debian packages are not installed: make deb, and apt install build/deb/*.deb"
-	exit 0
-fi
+dpkg -s $NAMES >/dev/null 2>&1 ||
+	skip "srnic's Debian packages are not installed: make deb, and apt install build/deb/*.deb"
 check "modprobe loads the module that DKMS has built" module_is_of_dkms
 check "libibverbs has the provider of the package" provider_is_of_package
 if hosts_up && devices_up; then

@@ -63,9 +63,8 @@ nothing_when_off() {
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 if [ ! -d /sys/kernel/tracing/events/srnic ]; then
-	echo "1..0 # SKIP this kernel has no trace events (CONFIG_EVENT_TRACING, tracefs on /sys/kernel/tracing)"
 	everything_down
-	exit 0
+	skip "this kernel has no trace events (CONFIG_EVENT_TRACING, tracefs on /sys/kernel/tracing)"
 fi
 mkdir $TRACE && echo 16384 >$TRACE/buffer_size_kb || { echo "Bail out! no trace instance"; exit 1; }
 
