@@ -79,13 +79,13 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 
 /* The last argument of create_cq is the provider's data alone until 6.10, then all attributes. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
-typedef struct uverbs_attr_bundle srnic_compat_cq_attrs;
+#define srnic_compat_cq_attrs uverbs_attr_bundle
 #else
-typedef struct ib_udata srnic_compat_cq_attrs;
+#define srnic_compat_cq_attrs ib_udata
 #endif
 
 /* NULL: a CQ of the kernel. */
-static inline struct ib_udata *srnic_compat_cq_udata(srnic_compat_cq_attrs *attrs)
+static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attrs *attrs)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 	return attrs ? &attrs->driver_udata : NULL;
@@ -96,29 +96,9 @@ static inline struct ib_udata *srnic_compat_cq_udata(srnic_compat_cq_attrs *attr
 
 /* An initializer of struct ib_device_ops. SRQs tell details since 6.7; before, only the core's. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
-#define SRNIC_COMPAT_FILL_RES_SRQ(function) .fill_res_srq_entry = (function),
+#define SRNIC_COMPAT_FILL_RES_SRQ(...) .fill_res_srq_entry = __VA_ARGS__,
 #else
-#define SRNIC_COMPAT_FILL_RES_SRQ(function)
-#endif
-
-/*
- * Defines name(), the reg_user_mr of struct ib_device_ops, which calls function(). 6.17 added DMA
- * handles: hints for a bus, which this device does not offer.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
-#define SRNIC_COMPAT_REG_USER_MR(name, function)						\
-static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,	\
-			  struct ib_dmah *dmah, struct ib_udata *udata)				\
-{												\
-	return dmah ? ERR_PTR(-EOPNOTSUPP) : function(pd, start, length, iova, access, udata);	\
-}
-#else
-#define SRNIC_COMPAT_REG_USER_MR(name, function)						\
-static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,	\
-			  struct ib_udata *udata)						\
-{												\
-	return function(pd, start, length, iova, access, udata);				\
-}
+#define SRNIC_COMPAT_FILL_RES_SRQ(...)
 #endif
 
 /* Pins user memory. 7.2 has several functions of the kind, this one by address. */

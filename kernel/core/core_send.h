@@ -100,8 +100,8 @@ u32 core_tx_choose(struct core_tx *tx);
  */
 struct core_tx_step core_tx_next(struct core_tx *tx);
 /*
- * The CRC32C that the step's payload is added to, or NULL: none is, or not a CRC32C. A host that can
- * do so while it copies adds the payload here, and does not call core_tx_copied().
+ * The CRC32C that the step's payload is added to, or NULL: none is, or not a CRC32C. A host that
+ * can do so while it copies adds the payload here, and does not call core_tx_copied().
  */
 u32 *core_tx_sum(struct core_tx *tx);
 /* n octets of payload were copied; octets: the copy, which the CRC covers. */

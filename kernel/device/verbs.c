@@ -7,6 +7,7 @@
 
 #include "compat/compat.h"
 #include "compat/counter.h"
+#include "compat/mr.h"
 #include "connection/connect.h"
 #include "queue/cq.h"
 #include "device/link.h"
@@ -171,8 +172,6 @@ static void disassociate_ucontext(struct ib_ucontext *base)
 {
 }
 
-SRNIC_COMPAT_REG_USER_MR(reg_user_mr, srnic_reg_user_mr)
-
 const struct ib_device_ops srnic_dev_ops = {
 	.owner = THIS_MODULE,
 	.device_group = &srnic_attr_group,
@@ -229,7 +228,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.query_port = query_port,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
-	.reg_user_mr = reg_user_mr,
+	.reg_user_mr = srnic_compat_reg_user_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
 

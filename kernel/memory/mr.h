@@ -75,8 +75,8 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *base)
  * @mr: the region, or NULL. Bottom halves are off meanwhile
  * @stag: the STag by which it was found
  * @left: bytes that may be copied before it has to be dropped
- * @sum: what is copied is added to this CRC32C (core_host_crc32c()); NULL: to none. Set for the time
- *	of a copy
+ * @sum: what is copied is added to this CRC32C (core_host_crc32c()); NULL: to none. Set for the
+ *	time of a copy
  *
  * Who has one calls srnic_held_drop() before it sleeps, invalidates a region, calls a consumer or
  * does anything else that takes long.

@@ -325,7 +325,7 @@ static void release_cq(struct srnic_cq *cq)
 }
 
 int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
-		    srnic_compat_cq_attrs *attrs)
+		    struct srnic_compat_cq_attrs *attrs)
 {
 	struct ib_udata *udata = srnic_compat_cq_udata(attrs);
 	struct srnic_cq *cq = to_srnic_cq(base);

@@ -107,7 +107,7 @@ void srnic_cq_tell(const struct srnic_cq_batch *batch);
 
 /* verbs */
 int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
-		    srnic_compat_cq_attrs *attrs);
+		    struct srnic_compat_cq_attrs *attrs);
 int srnic_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 int srnic_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc);
 int srnic_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);

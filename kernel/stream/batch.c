@@ -221,7 +221,8 @@ static void batch_taken(struct srnic_batch *batch, u32 len)
 int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 {
 	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | SRNIC_COMPAT_SPLICE | (more ? MSG_MORE : 0),
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | SRNIC_COMPAT_SPLICE |
+			     (more ? MSG_MORE : 0),
 	};
 	int ret;
 

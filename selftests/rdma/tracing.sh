@@ -4,7 +4,7 @@
 # wakes it. Skipped if the kernel has no trace events.
 cd "$(dirname "$0")" && . ./lib.sh
 
-ITERS=${ITERS:-100}
+ITERS=100 # with few, each answer may come before the next post
 TRACE=/sys/kernel/tracing/instances/srnic
 
 # Runs the command with these events on. What they tell is in $LOGS/trace.

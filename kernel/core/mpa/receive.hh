@@ -28,7 +28,7 @@ public:
 	core_rx_event took(u32 n);
 	// What payload is added to; nothing if CRCs are off.
 	u32 *payload_sum() { return check ? &crc : nullptr; }
-	// The host has placed n octets of payload, and added them to payload_sum() if it gives none.
+	// The host has placed n octets of payload. No data: and added them to payload_sum().
 	core_rx_event placed(const u8 *data, u32 n);
 	// Is the stream between two FPDUs, and no message unfinished? Or over?
 	bool between() const;
