@@ -179,6 +179,15 @@ rping_between() { # SERVER-NS CLIENT-NS ADDRESS COUNT SIZE
 		"$2" "rping -c -a $3 -C $4 -S $5 -v -V -p 7174 | tail -n 1 | cut -c 1-100" 7174
 }
 
+slow_link() { # COMMAND...: 100 Mbit/s from sr0
+	local status
+	tc -n sr0 qdisc add dev veth0 root netem rate 100mbit limit 10000 || return
+	"$@"
+	status=$?
+	tc -n sr0 qdisc del dev veth0 root
+	return $status
+}
+
 # A perftest program between srnic0 and srnic1, ITERS times.
 perf() { # PROGRAM SIZE [OPTION...]
 	local run="$1 -R -s $2 -n $ITERS -F ${*:3}"

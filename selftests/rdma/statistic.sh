@@ -25,15 +25,6 @@ grown() { # DEVICE EXPRESSION COMMAND...
 	END
 }
 
-slow_link() { # COMMAND...: 100 Mbit/s from sr0
-	local status
-	tc -n sr0 qdisc add dev veth0 root netem rate 100mbit limit 10000 || return
-	"$@"
-	status=$?
-	tc -n sr0 qdisc del dev veth0 root
-	return $status
-}
-
 # ---- Terminates ----
 
 refused() { # a Write that srnic0 refuses, on a connection to itself

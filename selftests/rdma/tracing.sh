@@ -47,15 +47,6 @@ all_octets() {
 	[ "$(sum_of 'srnic0 qp [0-9]+: ([0-9]+) octets taken')" = "$(($(counter srnic0 tx_octets) - before))" ]
 }
 
-slow_link() { # COMMAND...: 100 Mbit/s from sr0
-	local status
-	tc -n sr0 qdisc add dev veth0 root netem rate 100mbit limit 10000 || return
-	"$@"
-	status=$?
-	tc -n sr0 qdisc del dev veth0 root
-	return $status
-}
-
 nothing_when_off() {
 	echo >$TRACE/trace
 	perf ib_write_bw 4096 && ! grep -q srnic $TRACE/trace
