@@ -34,7 +34,7 @@ target_away() { echo 0 >$TPG/enable && sleep 3 && echo 1 >$TPG/enable; }
 # isert_cma_handler() then frees what is still used. As with hardware, a portal does not listen again by itself.
 device_away() {
 	local portal
-	ip link set iser0 down && rdma link delete srnic0 && sleep 1 && link_up iser0 $ADDRESS6 &&
+	link_down iser0 && rdma link delete srnic0 && sleep 1 && link_up iser0 $ADDRESS6 &&
 		rdma link add srnic0 type srnic netdev iser0 && map_port || return
 	for portal in "$ADDRESS:$PORT" "[$ADDRESS6]:$PORT"; do
 		echo 0 >"$TPG/np/$portal/iser" && echo 1 >"$TPG/np/$portal/iser" || return
@@ -43,7 +43,7 @@ device_away() {
 
 no_protection_information() {
 	dmesg -C
-	echo 3 >/sys/module/ib_isert/parameters/debug_level && echo 1 >$TPG/attrib/t10_pi && discovered "$1" &&
+	echo 2 >/sys/module/ib_isert/parameters/debug_level && echo 1 >$TPG/attrib/t10_pi && discovered "$1" &&
 		logged_in "$1" && logged_out "$1" && echo 0 >$TPG/attrib/t10_pi &&
 		echo 0 >/sys/module/ib_isert/parameters/debug_level && dmesg | grep "PI offload disabled"
 }

@@ -54,7 +54,10 @@ ends_in_mid_io() { # COMMAND...
 # NETDEV ADDRESS6, which goes with the link
 link_up() { ip link set "$1" up && ip addr replace "$2/64" dev "$1" nodad; }
 
-link_away() { ip link set "$1" down && sleep 3 && link_up "$1" "$2"; }
+# Both ends are here, and reach the IPv4 addresses of an interface that is down, too, unless their routes go.
+link_down() { ip link set "$1" down && ip route flush table local dev "$1"; } # NETDEV
+
+link_away() { link_down "$1" && sleep 3 && link_up "$1" "$2"; }
 
 # Not the CQs, which the RDMA core keeps for the next consumer until the device goes.
 objects() { resources | sed 's/ cq [0-9]*//'; }
