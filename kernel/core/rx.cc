@@ -13,11 +13,7 @@ namespace srnic {
 namespace {
 
 using Layers = FpduReceiver<RdmapReceiver>;
-
-// why: for what a Terminate would be sent if this framing had one.
-struct Rdmatcp : rdmatcp::SegmentReceiver {
-	core_terminate why;
-};
+using Rdmatcp = rdmatcp::SegmentReceiver;
 
 template <class Receiver> constexpr bool fits()
 {
@@ -38,7 +34,7 @@ const Rdmatcp &rdmatcp_of(const core_rx *rx)
 }
 
 // Counters, events and statuses are those of the error that MPA's peers would be told.
-Error equivalent(core_rdmatcp_fault fault)
+constexpr Error equivalent(core_rdmatcp_fault fault)
 {
 	switch (fault) {
 	case CORE_RDMATCP_VERSION:
@@ -66,12 +62,21 @@ Error equivalent(core_rdmatcp_fault fault)
 	}
 }
 
-core_rx_event noted(Rdmatcp &stream, core_rx_event event)
+struct Terminates {
+	core_terminate of[CORE_RDMATCP_FAULTS];
+};
+
+consteval Terminates equivalents()
 {
-	if (event == CORE_RX_ERROR) [[unlikely]]
-		stream.why = terminate_of(equivalent(stream.fault()));
-	return event;
+	Terminates all{};
+
+	for (u32 i = CORE_RDMATCP_FINE + 1; i < CORE_RDMATCP_FAULTS; i++)
+		all.of[i] = terminate_of(equivalent(static_cast<core_rdmatcp_fault>(i)));
+	return all;
 }
+
+// What would be sent if RDMA/TCP had Terminates.
+constexpr Terminates rdmatcp_terminates = equivalents();
 
 const MessageReceiver &messages(const core_rx *rx)
 {
@@ -102,7 +107,7 @@ enum core_rx_event core_rx_took(struct core_rx *rx, u32 n)
 {
 	if (is_mpa(rx)) [[likely]]
 		return layers(rx).took(n);
-	return noted(rdmatcp_of(rx), rdmatcp_of(rx).took(n));
+	return rdmatcp_of(rx).took(n);
 }
 
 u32 *core_rx_sum(struct core_rx *rx) { return is_mpa(rx) ? layers(rx).payload_sum() : nullptr; }
@@ -117,7 +122,7 @@ enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict ver
 	Layers &all = layers(rx);
 
 	if (!is_mpa(rx))
-		return noted(rdmatcp_of(rx), rdmatcp_of(rx).fail(verdict));
+		return rdmatcp_of(rx).fail(verdict);
 	return all.upper.fail(all.ulpdu(), all.ulpdu_len(), verdict);
 }
 
@@ -126,7 +131,7 @@ enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_
 	Layers &all = layers(rx);
 
 	if (!is_mpa(rx))
-		return noted(rdmatcp_of(rx), rdmatcp_of(rx).fail(verdict));
+		return rdmatcp_of(rx).fail(verdict);
 	return all.upper.fail_invalidate(all.ulpdu(), all.ulpdu_len(), verdict);
 }
 
@@ -159,7 +164,8 @@ u64 core_rx_original(const struct core_rx *rx) { return messages(rx).original();
 
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx)
 {
-	return is_mpa(rx) ? &layers(rx).upper.terminate() : &rdmatcp_of(rx).why;
+	return is_mpa(rx) ? &layers(rx).upper.terminate()
+			  : &rdmatcp_terminates.of[rdmatcp_of(rx).fault()];
 }
 
 u8 core_rx_receive_status(const struct core_rx *rx)

@@ -130,7 +130,7 @@ static int put_connection(struct sk_buff *msg, const struct srnic_qp *qp)
 		{ "initiator", READ_ONCE(tx->params.initiator) },
 		{ "crc", READ_ONCE(tx->params.crc) },
 		{ "tx_markers", READ_ONCE(tx->params.markers) },
-		{ "rx_markers", READ_ONCE(qp->rx.markers) },
+		{ "rx_markers", READ_ONCE(qp->markers) },
 		{ "large_fpdus", READ_ONCE(tx->params.long_segments) },
 		{ "mulpdu", READ_ONCE(tx->mulpdu) },
 		{ "ird", READ_ONCE(qp->ird) },

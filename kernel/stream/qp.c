@@ -4,6 +4,7 @@
  */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <net/sock.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -22,8 +23,17 @@ void srnic_qp_hold(struct srnic_qp *qp)
 
 void srnic_qp_put(struct srnic_qp *qp)
 {
-	if (refcount_dec_and_test(&qp->users))
-		complete(&qp->freed);
+	/* After this the QP may be gone: its address is only a name. */
+	if (refcount_dec_and_test(&qp->users)) {
+		smp_mb();	/* the count before the waiters; pairs with wait_var_event() */
+		wake_up_var(&qp->users);
+	}
+}
+
+static void wait_for_references(struct srnic_qp *qp)
+{
+	wait_var_event(&qp->users, !refcount_read(&qp->users));
+	smp_acquire__after_ctrl_dep();	/* what users did before the frees of destroy_qp */
 }
 
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
@@ -317,7 +327,6 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	qp->ib_state = IB_QPS_INIT;
 	qp->retry_cnt = RETRIES;
 	refcount_set(&qp->users, 1);
-	init_completion(&qp->freed);
 	spin_lock_init(&qp->state_lock);
 }
 
@@ -373,7 +382,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	srnic_qp_stop(qp, NULL);
 	xa_erase(&qp->dev->qps, base->qp_num);
 	srnic_qp_put(qp);
-	wait_for_completion(&qp->freed);
+	wait_for_references(qp);
 	detach_cqs(qp);
 	srnic_standby_exit(qp);
 	cancel_delayed_work_sync(&qp->tx.work);

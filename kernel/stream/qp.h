@@ -131,7 +131,6 @@ struct srnic_tx {
  * @refusal: the request that the peer's Terminate refuses
  * @held: a region that payload is placed in; only while rx_actor() runs
  * @octets: bytes of this connection taken from TCP
- * @markers: the peer sends markers
  */
 struct srnic_rx_half {
 	struct core_rx core;
@@ -140,16 +139,15 @@ struct srnic_rx_half {
 	struct core_refusal refusal;
 	struct srnic_held held;
 	u64 octets;
-	bool markers;
 };
 
 /**
- * struct srnic_qp - a queue pair
+ * struct srnic_qp - a queue pair. Of more than 2,048 octets the RDMA core would allocate 4,096
  * @base: the core's part; its qp_num is the index in srnic_dev.qps
  * @dev: its device
  * @pd: number of its protection domain
- * @users: references of the verbs object, iw_cm, the connection, the batch and lookups
- * @freed: completed when @users reaches 0; destroy_qp waits for it
+ * @users: references of the verbs object, iw_cm, the connection, the batch and lookups; destroy_qp
+ *	waits until it is 0
  * @state: enum srnic_qp_state. Only a reset moves it back. Written under @state_lock
  * @state_lock: irqsave spinlock; protects @state, @owner, @end. Innermost
  * @end: why the last connection ended: srnic_end_of() and srnic_end_detail()
@@ -163,6 +161,7 @@ struct srnic_rx_half {
  * @retry_cnt: the retries that the consumer asked for; 7 by default
  * @event_raised: this connection has raised its async event
  * @user: user space posts and polls; else a kernel consumer
+ * @markers: the peer of this connection sends markers
  * @sq: the send queue; the holder of tx.mutex is its engine
  * @rq: the receive queue
  * @stats: where it counts: dev->stats, or the counter that it is bound to (device/counter.c). Read
@@ -195,7 +194,6 @@ struct srnic_qp {
 	struct srnic_dev *dev;
 	u32 pd;
 	refcount_t users;
-	struct completion freed;
 	spinlock_t state_lock;
 	u32 state;
 	u32 end;
@@ -207,6 +205,7 @@ struct srnic_qp {
 	u8 ack_timeout, retry_cnt;
 	bool event_raised;
 	bool user;
+	bool markers;
 
 	struct srnic_sq sq;
 	struct srnic_rq rq;

@@ -505,7 +505,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	qp->rx.receive.active = false;
 	qp->rx.refusal = (struct core_refusal) { };
 	qp->rx.octets = 0;
-	qp->rx.markers = params.markers;
+	qp->markers = params.markers;
 	srnic_rq_look(&qp->rq);
 	core_rx_init(&qp->rx.core, &params);
 }
