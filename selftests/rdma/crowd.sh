@@ -10,7 +10,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 PROGRAM=$PWD/crowd/build/crowd
 CONNECTIONS=${CONNECTIONS:-600}
-MOST=${MOST:-10240}
+MOST=${MOST:-9216}
 TYPE=${TYPE:-srnic}
 
 crowd() { # rdma|tcp
