@@ -93,13 +93,13 @@ static void a_producer_that_claims_more_than_the_ring_holds_gets_nothing(struct 
 	}
 }
 
-static int init(struct kunit *test)
+static int ring_test_init(struct kunit *test)
 {
 	test->priv = kunit_kzalloc(test, sizeof(struct srnic_ring), GFP_KERNEL);
 	return test->priv ? 0 : -ENOMEM;
 }
 
-static void exit(struct kunit *test)
+static void ring_test_exit(struct kunit *test)
 {
 	if (test->priv)
 		srnic_ring_free(test->priv);
@@ -117,7 +117,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "srnic_ring", .init = init, .exit = exit, .test_cases = cases,
+	.name = "srnic_ring", .init = ring_test_init, .exit = ring_test_exit, .test_cases = cases,
 };
 
 kunit_test_suite(suite);
