@@ -33,7 +33,7 @@ constexpr u32 release = set_of(CORE_CONN_PART, CORE_CONN_RELEASE);
 constexpr u32 fail = set_of(CORE_CONN_COUNT_FAILURE) | release;
 constexpr u32 shut = set_of(CORE_CONN_PART, CORE_CONN_SHUT);
 constexpr u32 finish = set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED) | shut;
-constexpr u32 refuse = set_of(CORE_CONN_MAKE_REFUSAL, CORE_CONN_PART);
+constexpr u32 refusal = set_of(CORE_CONN_MAKE_REFUSAL, CORE_CONN_PART);
 
 constexpr Row rows[] = {
 	// The initiator (RFC 5044 7.1.2 rules 1 and 3). The QP is dropped before the event: a
@@ -59,9 +59,9 @@ constexpr Row rows[] = {
 	 set_of(CORE_CONN_TELL_REQUEST), CORE_CONN_AWAIT_REQUEST},
 	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_TOOK_REQUEST),
 	 set_of(CORE_CONN_LEAVE_LISTENER), CORE_CONN_ANNOUNCED},
-	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_BUSY), refuse, CORE_CONN_CLOSING},
+	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_BUSY), refusal, CORE_CONN_CLOSING},
 	{set_of(CORE_CONN_ANNOUNCED), set_of(CORE_CONN_ACCEPT), 0, CORE_CONN_REPLYING},
-	{set_of(CORE_CONN_ANNOUNCED), set_of(CORE_CONN_REJECT), refuse, CORE_CONN_CLOSING},
+	{set_of(CORE_CONN_ANNOUNCED), set_of(CORE_CONN_REJECT), refusal, CORE_CONN_CLOSING},
 	{unaccepted, failures, fail, CORE_CONN_DEAD},
 	{set_of(CORE_CONN_REPLYING), set_of(CORE_CONN_FRAME_SENT),
 	 set_of(CORE_CONN_START_QP), CORE_CONN_REPLYING},

@@ -52,7 +52,7 @@ struct srnic_cq {
 	bool user;
 	int id;
 	u32 vector;
-	struct __call_single_data call;
+	call_single_data_t call;
 	unsigned long called;
 	atomic_t calls;
 	struct mutex users_lock;

@@ -90,7 +90,7 @@ u32 core_hello_build(const struct core_hello *hello, const u8 *private_data, u8 
 	__builtin_memset(at, 0, pad);
 	at += pad;
 	put_crc(add_to_crc(crc_seed, out, static_cast<u32>(at - out)), at);
-	return static_cast<u32>(at - out) + crc_field_len;
+	return static_cast<u32>(at - out) + rdmatcp::crc_field_len;
 }
 
 u32 core_hello_len(const u8 head[CORE_HELLO_HEAD])
