@@ -37,7 +37,8 @@ kvm_probe() {
 qemu_start() {
 	qemu_base
 	if [ "$CLOCK" = instructions ]; then
-		QEMU+=(-accel "tcg,thread=single" -icount "shift=0,align=off,sleep=off" -cpu max
+		# Each octet of a "rep movsb" would count: without its fast forms the kernel copies by words.
+		QEMU+=(-accel "tcg,thread=single" -icount "shift=0,align=off,sleep=off" -cpu max,-erms,-fsrm,-fsrs,-fzrm,-fsrc
 			-append "$KERNEL_LINE watchdog_thresh=30")
 	elif kvm_works; then
 		QEMU+=(-accel kvm -cpu host -append "$KERNEL_LINE")
