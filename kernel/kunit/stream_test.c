@@ -513,6 +513,48 @@ static void an_engine_that_stands_by_goes_idle(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* From now on this processor is all that this process and the thread have. */
+static void share_processor(struct kunit *test, struct stream *s)
+{
+	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
+
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, here), 0);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(s->qp->dev->standby->task, here), 0);
+}
+
+static enum srnic_stage stage(const struct stream *s)
+{
+	return READ_ONCE(s->qp->tx.standby.stage);
+}
+
+/* Wants the processor all the time. */
+static void wait_while(const struct stream *s, enum srnic_stage now)
+{
+	unsigned long end = jiffies + SRNIC_TEST_PATIENCE;
+
+	while (stage(s) == now && time_before(jiffies, end))
+		schedule();
+}
+
+/* That is, the engine stands by for as long as the process that posts may still go on, but ends. */
+static void a_thread_that_comes_between_leaves_once(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	s.qp->dev->patience = U32_MAX;
+	share_processor(test, &s);
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	wait_while(&s, SRNIC_STAGE_ASKED);
+	KUNIT_EXPECT_NE(test, stage(&s), SRNIC_STAGE_ASKED);
+	wait_while(&s, SRNIC_STAGE_LEFT);
+	KUNIT_EXPECT_EQ(test, stage(&s), SRNIC_STAGE_AGAIN);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
+	srnic_test_expect_nothing_left(test, c);
+}
+
 /* The thread is not needed. */
 static void the_timer_looks_if_nobody_else_does(struct kunit *test)
 {
@@ -868,6 +910,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),
 	KUNIT_CASE(what_is_posted_while_the_engine_stands_by_needs_no_doorbell),
 	KUNIT_CASE(an_engine_that_stands_by_goes_idle),
+	KUNIT_CASE(a_thread_that_comes_between_leaves_once),
 	KUNIT_CASE(the_timer_looks_if_nobody_else_does),
 	KUNIT_CASE(an_engine_whose_timer_found_requests_stands_by_less),
 	KUNIT_CASE(a_peer_is_answered_though_the_thread_is_busy),

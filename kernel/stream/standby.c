@@ -11,12 +11,16 @@
  * thing at a time anyway.
  */
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 #include <uapi/linux/sched/types.h>
 
 #include "compat/compat.h"
 #include "stream/qp.h"
 
-#define PATIENCE	(250 * NSEC_PER_USEC)
+/* Some of a slow virtual machine's context switches: with less, a thread that comes seems late. */
+#define PATIENCE	(1000 * NSEC_PER_USEC)
+/* For which the thread leaves the processor to others. */
+#define GLANCE		(100 * NSEC_PER_USEC)
 
 int srnic_standby_dev_init(struct srnic_dev *dev)
 {
@@ -47,11 +51,52 @@ static bool asked(const struct srnic_qp *qp)
 	return READ_ONCE(qp->tx.standby.asked);
 }
 
+/*
+ * A timer that is set is left alone: too_long() sets it anew. What it is for, STANDBY or `asked`,
+ * is there before this.
+ */
+static void ask(struct srnic_qp *qp, enum srnic_stage stage)
+{
+	struct srnic_standby *standby = &qp->tx.standby;
+	u32 patience = qp->dev->patience;
+
+	WRITE_ONCE(standby->stage, stage);
+	WRITE_ONCE(standby->end, ktime_add_ns(ktime_get(), patience));
+	smp_mb();	/* the flags before the timer's own state; pairs with too_long() */
+	if (!hrtimer_is_queued(&standby->timer))
+		hrtimer_start(&standby->timer, ns_to_ktime(patience), HRTIMER_MODE_REL);
+	kthread_queue_work(qp->dev->standby, &standby->look);
+}
+
+static void leave(struct srnic_standby *standby)
+{
+	ktime_t end = ktime_add_ns(ktime_get(), GLANCE);
+
+	WRITE_ONCE(standby->stage, SRNIC_STAGE_LEFT);
+	WRITE_ONCE(standby->end, end);
+	hrtimer_start(&standby->timer, end, HRTIMER_MODE_ABS);
+}
+
+/*
+ * The thread came in between, while the process that posts has yet to go on: a worker that answers
+ * took its processor. To go idle now would cost a doorbell for each request. Once only: who
+ * announces a burst and does not post does not keep the thread busy.
+ */
+static bool came_between(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->tx.standby.stage) == SRNIC_STAGE_ASKED && !asked(qp) &&
+	       !srnic_sq_pending(&qp->sq) && !single_task_running();
+}
+
 static void look(struct kthread_work *work)
 {
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.standby.look);
 
-	if (stands_by(qp) || asked(qp))
+	if (!stands_by(qp) && !asked(qp))
+		return;
+	if (came_between(qp))
+		leave(&qp->tx.standby);
+	else
 		srnic_tx_run_thread(qp);
 }
 
@@ -64,9 +109,13 @@ static enum hrtimer_restart too_long(struct hrtimer *timer)
 	smp_mb();	/* the timer's own state before the flags; pairs with ask() */
 	if (!stands_by(qp) && !asked(qp))
 		return HRTIMER_NORESTART;
-	end = ktime_add_ns(READ_ONCE(standby->since), qp->dev->patience);
+	end = READ_ONCE(standby->end);
 	if (ktime_before(ktime_get(), end)) {	/* the thread was asked anew meanwhile */
 		hrtimer_start(timer, end, HRTIMER_MODE_ABS);	/* ask() may have, too */
+		return HRTIMER_NORESTART;
+	}
+	if (READ_ONCE(standby->stage) == SRNIC_STAGE_LEFT) {
+		ask(qp, SRNIC_STAGE_AGAIN);
 		return HRTIMER_NORESTART;
 	}
 	if (stands_by(qp) && srnic_sq_pending(&qp->sq))
@@ -114,25 +163,10 @@ void srnic_standby_init(struct srnic_qp *qp)
 	srnic_compat_hrtimer(&qp->tx.standby.timer, too_long);
 }
 
-/*
- * A timer that is set is left alone: too_long() sets it anew. What it is for, STANDBY or `asked`,
- * is there before this.
- */
-static void ask(struct srnic_qp *qp)
-{
-	struct srnic_standby *standby = &qp->tx.standby;
-
-	WRITE_ONCE(standby->since, ktime_get());
-	smp_mb();	/* the flags before the timer's own state; pairs with too_long() */
-	if (!hrtimer_is_queued(&standby->timer))
-		hrtimer_start(&standby->timer, ns_to_ktime(qp->dev->patience), HRTIMER_MODE_REL);
-	kthread_queue_work(qp->dev->standby, &standby->look);
-}
-
 void srnic_standby_begin(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
-	ask(qp);
+	ask(qp, SRNIC_STAGE_ASKED);
 }
 
 /* The peer's newest request is among those to be answered. */
@@ -157,12 +191,14 @@ bool srnic_standby_ask(struct srnic_qp *qp)
 	if (!others_may_join(standby) || !rely(&standby->answers))
 		return false;
 	WRITE_ONCE(standby->asked, true);
-	ask(qp);
+	ask(qp, SRNIC_STAGE_ASKED);
 	return true;
 }
 
 void srnic_standby_exit(struct srnic_qp *qp)
 {
+	/* The thread may set the timer, which then asks the thread once more, which leaves it. */
+	kthread_cancel_work_sync(&qp->tx.standby.look);
 	hrtimer_cancel(&qp->tx.standby.timer);
 	kthread_cancel_work_sync(&qp->tx.standby.look);
 }

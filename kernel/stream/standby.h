@@ -35,10 +35,24 @@ struct srnic_trust {
 };
 
 /**
+ * enum srnic_stage - how far the device's thread has come
+ * @SRNIC_STAGE_ASKED: it was asked to look
+ * @SRNIC_STAGE_LEFT: it found nothing, and left its processor to who else wanted it. The timer asks
+ *	it once more
+ * @SRNIC_STAGE_AGAIN: that was done
+ */
+enum srnic_stage {
+	SRNIC_STAGE_ASKED,
+	SRNIC_STAGE_LEFT,
+	SRNIC_STAGE_AGAIN,
+};
+
+/**
  * struct srnic_standby - of a transmit engine
  * @look: has the device's thread run the engine, before long
  * @timer: the same if that takes too long
- * @since: when the thread was asked last; written without a lock
+ * @end: when the timer is to act; written without a lock
+ * @stage: of the thread; likewise
  * @asked: srnic_tx_soon() has asked it, and the engine has not run since; likewise
  * @posts: for doorbells; tx.mutex held
  * @answers: for srnic_tx_soon(); the socket's lock held
@@ -47,7 +61,8 @@ struct srnic_trust {
 struct srnic_standby {
 	struct kthread_work look;
 	struct hrtimer timer;
-	ktime_t since;
+	ktime_t end;
+	enum srnic_stage stage;
 	bool asked;
 	struct srnic_trust posts, answers;
 	u32 alone;

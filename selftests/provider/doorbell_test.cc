@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // When the provider rings the doorbell. The contract is the comment at struct srnic_ring_hdr in
 // <rdma/srnic-abi.h>.
+#include "doorbell.hh"
 #include "fake_kernel.hh"
 
 #include <gtest/gtest.h>
@@ -93,6 +94,21 @@ TEST_F(Doorbell, ThreePostsRightAfterOthersAreABurst)
 	EXPECT_EQ(doorbells, 6);
 }
 
+TEST_F(Doorbell, TheFirstPostAfterALongBurstIsABurst)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	q.qp.burst_gap = 0;
+	q.qp.streak = srnic::long_burst;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(q.sq.hdr().burst, 1u);
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(q.sq.hdr().burst, 0u) << "this one had one post";
+	q.qp.streak = srnic::long_burst - 1;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(q.sq.hdr().burst, 0u);
+}
+
 TEST_F(Burst, AnAnswerEndsIt)
 {
 	auto wr = work(IBV_WR_SEND);
@@ -104,6 +120,7 @@ TEST_F(Burst, AnAnswerEndsIt)
 	EXPECT_EQ(doorbells, 0);
 	q.receives.produce(fake::completion(0, SRNIC_OP_RECV));
 	ASSERT_EQ(poll(q.receives), 1);
+	q.qp.streak = srnic::long_burst;
 	ASSERT_EQ(send(wr), 0);
 	EXPECT_EQ(doorbells, 1);
 	EXPECT_EQ(q.sq.hdr().burst, 0u);

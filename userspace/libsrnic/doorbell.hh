@@ -20,19 +20,26 @@ inline srnic_cq &recv_cq(const srnic_qp &qp)
 	return *reinterpret_cast<srnic_cq *>(qp.base.recv_cq);
 }
 
+// Posts that follow another one, up to that which makes a burst; and up to that which makes the
+// next one likely to be as long.
+constexpr u32 burst = 3, long_burst = 7;
+
 // Is this post one of a burst: did it and the two before it come soon after another post, or after
-// its doorbell, and does none of them answer anything? The send queue's lock is held.
+// its doorbell, and does none of them answer anything? The first after a pause is one if the burst
+// before was long. The send queue's lock is held.
 inline bool in_burst(srnic_qp &qp)
 {
 	const u32 receives = load_relaxed(recv_cq(qp).receives);
 	const u64 pause = ticks() - load_relaxed(qp.posted_at);
 
-	if (pause < qp.burst_gap && receives == qp.receives_seen)
+	if (receives != qp.receives_seen)
+		qp.streak = 0;
+	else if (pause < qp.burst_gap)
 		qp.streak++;
 	else
-		qp.streak = 0;
+		qp.streak = qp.streak >= long_burst ? burst : 0;
 	qp.receives_seen = receives;
-	return qp.streak >= 3;
+	return qp.streak >= burst;
 }
 
 inline void note_post(srnic_qp &qp) { store_relaxed(qp.posted_at, ticks()); }
@@ -81,11 +88,11 @@ inline bool publish_sends(srnic_qp &qp, bool full = false)
 {
 	if (qp.sq.next == qp.sq.prod)
 		return full && stands_by(qp);
-	const bool burst = in_burst(qp);
+	const bool more = in_burst(qp);
 	const u32 state = publish(qp.sq), standby = state & SRNIC_SQ_STANDBY;
 
-	if (wants_doorbell(state) || (standby && !burst)) {
-		store_relaxed(qp.sq.ring.hdr->burst, burst);
+	if (wants_doorbell(state) || (standby && !more)) {
+		store_relaxed(qp.sq.ring.hdr->burst, more);
 		return true;
 	}
 	if (full)
