@@ -541,11 +541,12 @@ static void a_thread_that_comes_between_leaves_once(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
+	struct occupied *thread = nobody_looks(test, &s);
 
-	s.qp->dev->patience = U32_MAX;
 	share_processor(test, &s);
 	ring(&s, true);
 	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	complete(&thread->released);
 	wait_while(&s, SRNIC_STAGE_ASKED);
 	KUNIT_EXPECT_NE(test, stage(&s), SRNIC_STAGE_ASKED);
 	wait_while(&s, SRNIC_STAGE_LEFT);

@@ -72,20 +72,21 @@ static void leave(struct srnic_standby *standby)
 {
 	ktime_t end = ktime_add_ns(ktime_get(), GLANCE);
 
-	WRITE_ONCE(standby->stage, SRNIC_STAGE_LEFT);
 	WRITE_ONCE(standby->end, end);
+	smp_wmb();	/* end before stage; pairs with too_long() */
+	WRITE_ONCE(standby->stage, SRNIC_STAGE_LEFT);
 	hrtimer_start(&standby->timer, end, HRTIMER_MODE_ABS);
 }
 
 /*
  * The thread came in between, while the process that posts has yet to go on: a worker that answers
  * took its processor. To go idle now would cost a doorbell for each request. Once only: who
- * announces a burst and does not post does not keep the thread busy.
+ * announces a burst and does not post does not keep the thread busy. Nor where timers are coarse.
  */
 static bool came_between(const struct srnic_qp *qp)
 {
 	return READ_ONCE(qp->tx.standby.stage) == SRNIC_STAGE_ASKED && !asked(qp) &&
-	       !srnic_sq_pending(&qp->sq) && !single_task_running();
+	       !srnic_sq_pending(&qp->sq) && !single_task_running() && hrtimer_resolution < GLANCE;
 }
 
 static void look(struct kthread_work *work)
@@ -104,17 +105,20 @@ static enum hrtimer_restart too_long(struct hrtimer *timer)
 {
 	struct srnic_qp *qp = container_of(timer, struct srnic_qp, tx.standby.timer);
 	struct srnic_standby *standby = &qp->tx.standby;
+	enum srnic_stage stage;
 	ktime_t end;
 
 	smp_mb();	/* the timer's own state before the flags; pairs with ask() */
 	if (!stands_by(qp) && !asked(qp))
 		return HRTIMER_NORESTART;
+	stage = READ_ONCE(standby->stage);
+	smp_rmb();	/* stage before end; pairs with leave() */
 	end = READ_ONCE(standby->end);
 	if (ktime_before(ktime_get(), end)) {	/* the thread was asked anew meanwhile */
 		hrtimer_start(timer, end, HRTIMER_MODE_ABS);	/* ask() may have, too */
 		return HRTIMER_NORESTART;
 	}
-	if (READ_ONCE(standby->stage) == SRNIC_STAGE_LEFT) {
+	if (stage == SRNIC_STAGE_LEFT) {
 		ask(qp, SRNIC_STAGE_AGAIN);
 		return HRTIMER_NORESTART;
 	}

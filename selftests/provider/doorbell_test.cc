@@ -142,6 +142,10 @@ TEST_F(Doorbell, AfterAPauseItRingsAtOnce)
 	ASSERT_EQ(send(wr), 0);
 	EXPECT_EQ(doorbells, 1);
 	EXPECT_EQ(q.sq.hdr().burst, 0u);
+	q.qp.streak = srnic::long_burst;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 2) << "also where more are likely";
+	EXPECT_EQ(q.sq.hdr().burst, 1u);
 }
 
 TEST_F(Burst, WhatIsPostedWhileTheEngineStandsByIsRungForOnceBeforeAWait)

@@ -20,26 +20,31 @@ inline srnic_cq &recv_cq(const srnic_qp &qp)
 	return *reinterpret_cast<srnic_cq *>(qp.base.recv_cq);
 }
 
-// Posts that follow another one, up to that which makes a burst; and up to that which makes the
-// next one likely to be as long.
+// Posts that follow another one: from so many on they are a burst, and after so many the next one
+// is likely to have some, too.
 constexpr u32 burst = 3, long_burst = 7;
 
-// Is this post one of a burst: did it and the two before it come soon after another post, or after
-// its doorbell, and does none of them answer anything? The first after a pause is one if the burst
-// before was long. The send queue's lock is held.
-inline bool in_burst(srnic_qp &qp)
+// What a post tells of those to come.
+struct Pace {
+	bool paused; // it does not follow another post, or that one's doorbell, at once
+	bool more;   // others are likely to follow it at once
+};
+
+// More are likely if it and the two before it follow others and none of them answers anything, or
+// if it is the first after a long burst. The send queue's lock is held.
+inline Pace pace(srnic_qp &qp)
 {
 	const u32 receives = load_relaxed(recv_cq(qp).receives);
-	const u64 pause = ticks() - load_relaxed(qp.posted_at);
+	const bool paused = ticks() - load_relaxed(qp.posted_at) >= qp.burst_gap;
 
 	if (receives != qp.receives_seen)
 		qp.streak = 0;
-	else if (pause < qp.burst_gap)
+	else if (!paused)
 		qp.streak++;
 	else
 		qp.streak = qp.streak >= long_burst ? burst : 0;
 	qp.receives_seen = receives;
-	return qp.streak >= burst;
+	return {paused, qp.streak >= burst};
 }
 
 inline void note_post(srnic_qp &qp) { store_relaxed(qp.posted_at, ticks()); }
@@ -88,11 +93,11 @@ inline bool publish_sends(srnic_qp &qp, bool full = false)
 {
 	if (qp.sq.next == qp.sq.prod)
 		return full && stands_by(qp);
-	const bool more = in_burst(qp);
+	const Pace now = pace(qp);
 	const u32 state = publish(qp.sq), standby = state & SRNIC_SQ_STANDBY;
 
-	if (wants_doorbell(state) || (standby && !more)) {
-		store_relaxed(qp.sq.ring.hdr->burst, more);
+	if (wants_doorbell(state) || (standby && (now.paused || !now.more))) {
+		store_relaxed(qp.sq.ring.hdr->burst, now.more);
 		return true;
 	}
 	if (full)

@@ -58,11 +58,11 @@
  * more. The kernel stores prod (release), executes a full barrier, then exchanges state.
  *
  * After a doorbell in a burst the engine does not go idle but stands by: it sets SRNIC_SQ_STANDBY
- * in the same way, and looks at the queue once more as soon as a processor has time for it; a timer
- * of one millisecond makes that more urgent. Requests posted meanwhile need no doorbell, so many
- * are taken at once. A user who finds SRNIC_SQ_STANDBY rings when it has nothing left to do but to
- * wait, that is, when it finds a CQ of this QP empty or the queue full, and after a pause: it may
- * leave no processor to others.
+ * in the same way, and looks at the queue once or twice as soon as a processor has time for it; a
+ * timer of about a millisecond makes that more urgent. Requests posted meanwhile need no doorbell,
+ * so many are taken at once. A user who finds SRNIC_SQ_STANDBY rings when it has nothing left to do
+ * but to wait, that is, when it finds a CQ of this QP empty or the queue full, and after a pause:
+ * it may leave no processor to others.
  */
 struct srnic_ring_hdr {
 	__u32 magic;
