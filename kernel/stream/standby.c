@@ -18,7 +18,7 @@
 #include "stream/qp.h"
 
 /* Some of a slow virtual machine's context switches: with less, a thread that comes seems late. */
-#define PATIENCE	(1000 * NSEC_PER_USEC)
+#define PATIENCE	NSEC_PER_MSEC
 /* For which the thread leaves the processor to others. */
 #define GLANCE		(100 * NSEC_PER_USEC)
 

@@ -7,7 +7,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 MODULE=$PWD/srnic-kunit.ko
 RESULTS=/sys/kernel/debug/kunit
 SUITES="srnic_core srnic_framing srnic_mr srnic_revoke srnic_cq srnic_srq srnic_ring srnic_qp srnic_listen srnic_connect
-	srnic_stream srnic_extension srnic_rdmatcp srnic_batch srnic_stats"
+	srnic_stream srnic_standby srnic_extension srnic_rdmatcp srnic_batch srnic_stats"
 
 # Replaces the installed module, which the next `rdma link add` loads again.
 load() {
@@ -44,11 +44,20 @@ suite() {
 	check "$1: the suite has run to its end" complete "$file"
 }
 
+no_others() {
+	local path status=0
+	for path in $RESULTS/srnic_*; do
+		[[ " ${SUITES//[[:space:]]/ } " = *" ${path##*/} "* ]] || { echo "${path##*/} is not in SUITES"; status=1; }
+	done
+	return $status
+}
+
 modprobe -q kunit
 if [ ! -d $RESULTS ]; then
 	skip "this kernel has no KUnit"
 fi
 check "the module with its tests in it is loaded" load
+check "these are all of its suites" no_others
 for name in $SUITES; do
 	suite "$name"
 done

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Engines that need not run at once (stream/standby.h): doorbells in a burst (srnic-abi.h, struct
+ * srnic_ring_hdr) and answers to a peer, by the device's thread, by a worker, or by the timer.
+ */
+#include "stream.h"
+#include "stream/engine.h"
+
+static u32 queue_state(const struct stream *s)
+{
+	return READ_ONCE(s->qp->sq.ring.hdr->state);
+}
+
+/* As a user does: without telling the engine. */
+static void publish(struct kunit *test, struct stream *s, const void *octets)
+{
+	struct ib_sge sge = sge_of(test->priv, octets);
+	struct ib_send_wr wr = {.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, srnic_sq_post(&s->qp->sq, &wr, &bad), 0);
+	smp_mb();	/* prod before state */
+}
+
+static void ring(struct stream *s, bool burst)
+{
+	WRITE_ONCE(s->qp->sq.ring.hdr->burst, burst);
+	srnic_tx_doorbell(s->qp);
+}
+
+static void without_a_burst_the_engine_goes_idle_after_a_doorbell(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	publish(test, &s, octets_for(test));
+	ring(&s, false);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
+	KUNIT_EXPECT_TRUE(test, list_empty(&s.qp->tx.standby.look.node));
+	hear(test, &s, CORE_MSG_SEND);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- who looks, and when ---- */
+
+/* The device's thread, which does nothing else until it is released. */
+struct occupied {
+	struct kthread_work work;
+	struct completion begun, released;
+};
+
+static void occupy(struct kthread_work *work)
+{
+	struct occupied *thread = container_of(work, struct occupied, work);
+
+	complete(&thread->begun);
+	wait_for_completion(&thread->released);
+}
+
+static void release(void *context)
+{
+	struct occupied *thread = context;
+
+	complete(&thread->released);
+	kthread_flush_work(&thread->work);
+}
+
+/* The engine does not run, and nobody runs it unless asked to. */
+static void calm(struct stream *s)
+{
+	struct srnic_tx *tx = &s->qp->tx;
+
+	mutex_lock(&tx->mutex);
+	if (tx->batch != &srnic_no_batch)
+		cancel_delayed_work_sync(&srnic_own_batch(tx)->trim);
+	srnic_tx_unlock(s->qp);
+	flush_delayed_work(&tx->work);
+}
+
+/* Until it is released, or the test's end. */
+static struct occupied *occupy_thread(struct kunit *test, struct stream *s)
+{
+	struct occupied *thread = kunit_kzalloc(test, sizeof(*thread), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, thread);
+	init_completion(&thread->begun);
+	init_completion(&thread->released);
+	kthread_init_work(&thread->work, occupy);
+	kthread_queue_work(s->qp->dev->standby, &thread->work);
+	wait_for_completion(&thread->begun);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, release, thread), 0);
+	calm(s);
+	return thread;
+}
+
+/* The same, and no timer comes. */
+static struct occupied *nobody_looks(struct kunit *test, struct stream *s)
+{
+	s->qp->dev->patience = U32_MAX;	/* four seconds */
+	return occupy_thread(test, s);
+}
+
+static void what_is_posted_while_the_engine_stands_by_needs_no_doorbell(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct occupied *thread = nobody_looks(test, &s);
+
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	publish(test, &s, octets_for(test));
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	complete(&thread->released);
+	hear(test, &s, CORE_MSG_SEND);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* A user who announces a burst and posts nothing costs one look. */
+static void an_engine_that_stands_by_goes_idle(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct occupied *thread = nobody_looks(test, &s);
+
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	complete(&thread->released);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(list_empty(&s.qp->tx.standby.look.node)));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* From now on this processor is all that this process and the thread have. */
+static void share_processor(struct kunit *test, struct stream *s)
+{
+	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
+
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, here), 0);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(s->qp->dev->standby->task, here), 0);
+}
+
+static enum srnic_stage stage(const struct stream *s)
+{
+	return READ_ONCE(s->qp->tx.standby.stage);
+}
+
+/* Wants the processor all the time. */
+static void wait_while(const struct stream *s, enum srnic_stage now)
+{
+	unsigned long end = jiffies + SRNIC_TEST_PATIENCE;
+
+	while (stage(s) == now && time_before(jiffies, end))
+		schedule();
+}
+
+/* That is, the engine stands by for as long as the process that posts may still go on, but ends. */
+static void a_thread_that_comes_between_leaves_once(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct occupied *thread = nobody_looks(test, &s);
+
+	share_processor(test, &s);
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	complete(&thread->released);
+	wait_while(&s, SRNIC_STAGE_ASKED);
+	KUNIT_EXPECT_NE(test, stage(&s), SRNIC_STAGE_ASKED);
+	wait_while(&s, SRNIC_STAGE_LEFT);
+	KUNIT_EXPECT_EQ(test, stage(&s), SRNIC_STAGE_AGAIN);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* The thread is not needed. */
+static void the_timer_looks_if_nobody_else_does(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	s.qp->dev->patience = NSEC_PER_SEC;	/* longer than the next two lines take */
+	occupy_thread(test, &s);
+	ring(&s, true);
+	publish(test, &s, octets_for(test));
+	hear(test, &s, CORE_MSG_SEND);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* A process that keeps its processor and polls no CQ gains nothing by it. */
+static void an_engine_whose_timer_found_requests_stands_by_less(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	u32 i, skipped;
+
+	nobody_looks(test, &s);
+	for (skipped = 1; skipped < 8; skipped = 2 * skipped + 1) {
+		ring(&s, true);
+		KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+		WRITE_ONCE(s.qp->tx.standby.posts.late, true);
+		for (i = 0; i < skipped; i++) {
+			ring(&s, true);
+			KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
+		}
+	}
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, s.qp->tx.standby.posts.distrust, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- answers to a peer ---- */
+
+static u32 requests(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->inbound_tail) - READ_ONCE(qp->inbound_head);
+}
+
+static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	struct srnic_trust *trust = &s.qp->tx.standby.answers;
+	struct occupied *thread = occupy_thread(test, &s);
+	u32 i;
+
+	/* by the timer; without the thread; by the timer; three times without the thread */
+	for (i = 0; i < 6; i++) {
+		calm(&s);
+		WRITE_ONCE(s.qp->tx.standby.alone, 0);
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(trust->late), i == 0 || i == 2);
+		KUNIT_EXPECT_EQ(test, trust->distrust, i ? (i < 3 ? 1 : 3) : 0);
+	}
+
+	/* two by the thread; so it is relied on again */
+	c->set.dev->patience = U32_MAX;
+	calm(&s);
+	for (i = 0; i < 2; i++)
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));
+	complete(&thread->released);
+	for (i = 0; i < 2; i++)
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
+	calm(&s);
+	say_read(test, &s, mr->base->rkey, mr->base->iova);
+	hear(test, &s, CORE_MSG_READ_RESPONSE);
+	KUNIT_EXPECT_EQ(test, trust->distrust, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void a_worker_answers_requests_that_come_alone(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	struct occupied *thread;
+	u32 i;
+
+	s.qp->dev->patience = U32_MAX;
+	for (i = 0; i < SRNIC_ALONE_TRY - 1; i++) {
+		if (i == SRNIC_ALONE)
+			thread = nobody_looks(test, &s);
+		calm(&s);
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
+	}
+
+	/* now the thread is tried, and another joins */
+	calm(&s);
+	for (i = 0; i < 2; i++)
+		say_read(test, &s, mr->base->rkey, mr->base->iova);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(s.qp->tx.standby.asked));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(s.qp->tx.standby.alone), 0);
+	complete(&thread->released);
+	for (i = 0; i < 2; i++)
+		hear(test, &s, CORE_MSG_READ_RESPONSE);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),
+	KUNIT_CASE(what_is_posted_while_the_engine_stands_by_needs_no_doorbell),
+	KUNIT_CASE(an_engine_that_stands_by_goes_idle),
+	KUNIT_CASE(a_thread_that_comes_between_leaves_once),
+	KUNIT_CASE(the_timer_looks_if_nobody_else_does),
+	KUNIT_CASE(an_engine_whose_timer_found_requests_stands_by_less),
+	KUNIT_CASE(a_peer_is_answered_though_the_thread_is_busy),
+	KUNIT_CASE(a_worker_answers_requests_that_come_alone),
+	{ }
+};
+
+static struct kunit_suite suite = {
+	.name = "srnic_standby",
+	.init = srnic_test_conn_init,
+	.exit = srnic_test_conn_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
