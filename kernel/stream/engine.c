@@ -215,8 +215,10 @@ static enum engine_result send_all(struct srnic_qp *qp)
 			return ENGINE_MORE;
 		if (filled == ENGINE_RETRY)
 			return ENGINE_RETRY;
-	} while (bytes < RUN_BYTES && (filled == ENGINE_MORE || !go_idle(qp)));
-	return filled == ENGINE_MORE || bytes >= RUN_BYTES ? ENGINE_MORE : ENGINE_IDLE;
+		if (filled == ENGINE_IDLE && go_idle(qp))
+			return ENGINE_IDLE;
+	} while (bytes < RUN_BYTES);
+	return ENGINE_MORE;
 }
 
 /* Adds the Terminate to the empty batch, if the core allows it. False if memory is short. */

@@ -111,6 +111,8 @@ check "Writes: several FPDUs in a batch, each byte is copied once" \
 	perf ib_write_bw 65536
 check "small Writes one at a time: a batch and a pass for each, in the doorbell" \
 	grown srnic0 "tx_batches >= $ITERS and tx_passes_doorbell >= $ITERS" perf ib_write_lat 8
+check "a Write of 1 MiB: the doorbell sends all of it, and leaves nothing to a worker" \
+	grown srnic0 "tx_passes_doorbell >= $ITERS > 2 * tx_passes_worker" perf ib_write_lat 1048576
 check "reads are answered by thread or workers" \
 	grown srnic1 "tx_passes_thread + tx_passes_worker > 0 and tx_copied >= $ITERS * 65536" perf ib_read_bw 65536
 check "reads one at a time wait for each other" grown srnic0 "tx_ord_stalls >= $ITERS / 2" \
