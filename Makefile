@@ -22,8 +22,8 @@ KVER = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/ge
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
 INCDIR = $(DESTDIR)/usr/include/rdma
 
-.PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace uninstall deb quick check soak \
-	demo bench profile clean
+.PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace \
+	uninstall deb quick check soak demo bench profile clean
 
 all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
 

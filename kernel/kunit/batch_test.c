@@ -7,7 +7,7 @@
 
 static void put(struct kunit *test, struct srnic_batch *batch, u32 len)
 {
-	KUNIT_ASSERT_EQ(test, srnic_batch_reserve(batch, len), 0);
+	KUNIT_ASSERT_EQ(test, srnic_batch_reserve(batch, len, GFP_KERNEL), 0);
 	while (len) {
 		u32 n = len;
 		void *at = srnic_batch_room(batch, &n);

@@ -93,10 +93,10 @@ static struct occupied *occupy_thread(struct kunit *test, struct stream *s)
 	return thread;
 }
 
-/* The same, and no timer comes. */
+/* The same, and the timer takes four seconds. */
 static struct occupied *nobody_looks(struct kunit *test, struct stream *s)
 {
-	s->qp->dev->patience = U32_MAX;	/* four seconds */
+	s->qp->dev->patience = U32_MAX;
 	return occupy_thread(test, s);
 }
 
@@ -112,10 +112,11 @@ static void what_is_posted_while_the_engine_stands_by_needs_no_doorbell(struct k
 	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
 	complete(&thread->released);
 	hear(test, &s, CORE_MSG_SEND);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(s.qp->tx.standby.posts.late));
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* A user who announces a burst and posts nothing costs one look. */
+/* A user who announces a burst and posts nothing keeps nobody busy. */
 static void an_engine_that_stands_by_goes_idle(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -185,6 +186,7 @@ static void the_timer_looks_if_nobody_else_does(struct kunit *test)
 	ring(&s, true);
 	publish(test, &s, octets_for(test));
 	hear(test, &s, CORE_MSG_SEND);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(s.qp->tx.standby.posts.late));
 	KUNIT_EXPECT_TRUE(test,
 			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
 	srnic_test_expect_nothing_left(test, c);

@@ -102,9 +102,9 @@ bool srnic_batch_trim(struct srnic_batch *batch)
 	return !batch->len;
 }
 
-static bool frag_alloc(struct page_frag *frag)
+static bool frag_alloc(struct page_frag *frag, gfp_t gfp)
 {
-	const gfp_t whole = (SRNIC_BATCH_GFP & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NORETRY;
+	const gfp_t whole = SRNIC_BATCH_GFP_NOW | __GFP_COMP | __GFP_NORETRY;
 
 	frag->offset = 0;
 	frag->size = PAGE_SIZE << FRAG_ORDER;
@@ -112,11 +112,11 @@ static bool frag_alloc(struct page_frag *frag)
 	if (frag->page)
 		return true;
 	frag->size = PAGE_SIZE;
-	frag->page = alloc_page(SRNIC_BATCH_GFP);
+	frag->page = alloc_page(gfp);
 	return frag->page;
 }
 
-static bool frag_get(struct srnic_batch *batch, struct page_frag *frag)
+static bool frag_get(struct srnic_batch *batch, struct page_frag *frag, gfp_t gfp)
 {
 	struct mem_cgroup *payer;
 	bool found;
@@ -124,7 +124,7 @@ static bool frag_get(struct srnic_batch *batch, struct page_frag *frag)
 	if (frag_reuse(batch, frag))
 		return true;
 	payer = set_active_memcg(batch->payer);
-	found = frag_alloc(frag);
+	found = frag_alloc(frag, gfp);
 	set_active_memcg(payer);
 	if (found)
 		frag_remember(batch, frag);
@@ -136,12 +136,12 @@ bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len)
 	return batch_room(batch) >= len;
 }
 
-int srnic_batch_reserve(struct srnic_batch *batch, u32 len)
+int srnic_batch_reserve(struct srnic_batch *batch, u32 len, gfp_t gfp)
 {
 	batch->used = true;
 	while (!srnic_batch_has_room(batch, len)) {
 		if (batch->num_spare == SRNIC_BATCH_SPARES ||
-		    !frag_get(batch, &batch->spare[batch->num_spare]))
+		    !frag_get(batch, &batch->spare[batch->num_spare], gfp))
 			return -ENOMEM;
 		batch->num_spare++;
 	}

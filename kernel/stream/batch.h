@@ -56,7 +56,9 @@ extern struct srnic_batch srnic_no_batch;
  * The engine runs for file systems and block devices too, so no I/O from its allocations. It
  * retries, so no warning.
  */
-#define SRNIC_BATCH_GFP	(GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT)
+#define SRNIC_BATCH_GFP		(GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT)
+/* For who works for several tenants: does not wait for the memory of one of them. */
+#define SRNIC_BATCH_GFP_NOW	(SRNIC_BATCH_GFP & ~__GFP_DIRECT_RECLAIM)
 
 /* Initializes an empty batch. Its pages are charged to payer (NULL: to the current task). */
 void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer);
@@ -68,10 +70,10 @@ void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer);
 bool srnic_batch_takes(const struct srnic_batch *batch, u32 len);
 /*
  * Reserves pages so that adding the next len bytes cannot fail. 0 or -ENOMEM (the stream is
- * unchanged).
+ * unchanged). gfp: SRNIC_BATCH_GFP or SRNIC_BATCH_GFP_NOW.
  */
-int srnic_batch_reserve(struct srnic_batch *batch, u32 len);
-/* Does srnic_batch_reserve() have nothing to do? Else it may sleep. */
+int srnic_batch_reserve(struct srnic_batch *batch, u32 len, gfp_t gfp);
+/* Does srnic_batch_reserve() have nothing to do? Else it may sleep, if gfp lets it. */
 bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len);
 /*
  * The next contiguous room; *len is lowered to its size. The caller has reserved the room.

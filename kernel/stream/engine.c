@@ -19,10 +19,12 @@
 #include "stream/engine.h"
 
 /*
- * Bytes after which a run ends: enough to be worth a run, few enough not to delay a doorbell's
- * caller.
+ * A run ends after so many bytes, where an FPDU costs as much as so many more: 1 MiB in segments of
+ * an Ethernet, or 3,500 FPDUs of a few octets. Enough to be worth a run, and few enough not to
+ * delay a doorbell's caller.
  */
-#define RUN_BYTES	(1024 * 1024)
+#define RUN_COST	(1408 * 1024)
+#define FPDU_COST	384
 #define MAX_ROUNDS	8	/* runs in one caller before the workqueue takes over */
 #define RETRY_DELAY	msecs_to_jiffies(10)	/* after a lack of memory or room in a CQ */
 #define WAIT_DELAY	msecs_to_jiffies(500)
@@ -68,10 +70,10 @@ static void trim_work(struct work_struct *work)
 	srnic_qp_put(qp);
 }
 
-static int alloc_batch(struct srnic_qp *qp)
+static int alloc_batch(struct srnic_qp *qp, gfp_t gfp)
 {
 	struct mem_cgroup *former = set_active_memcg(qp->payer);
-	struct srnic_own_batch *own = kzalloc(sizeof(*own), SRNIC_BATCH_GFP);
+	struct srnic_own_batch *own = kzalloc(sizeof(*own), gfp);
 
 	set_active_memcg(former);
 	if (!own)
@@ -84,22 +86,23 @@ static int alloc_batch(struct srnic_qp *qp)
 	return 0;
 }
 
-/* 0 or -ENOMEM. May sleep. */
+/* 0 or -ENOMEM. May sleep, but where one thread serves all QPs. */
 static int try_reserve(struct srnic_qp *qp, u32 len)
 {
 	struct srnic_tx *tx = &qp->tx;
+	gfp_t gfp = tx->where == SRNIC_TX_PASSES_THREAD ? SRNIC_BATCH_GFP_NOW : SRNIC_BATCH_GFP;
 
-	if (tx->batch == &srnic_no_batch && alloc_batch(qp))
+	if (tx->batch == &srnic_no_batch && alloc_batch(qp, gfp))
 		return -ENOMEM;
 	queue_delayed_work(srnic_wq, &srnic_own_batch(tx)->trim, TRIM_DELAY);
-	return srnic_batch_reserve(tx->batch, len);
+	return srnic_batch_reserve(tx->batch, len, gfp);
 }
 
 static int reserve(struct srnic_qp *qp, u32 len)
 {
 	int ret = try_reserve(qp, len);
 
-	if (unlikely(ret))
+	if (unlikely(ret) && qp->tx.where != SRNIC_TX_PASSES_THREAD)
 		srnic_tx_stalled(qp, SRNIC_TX_NO_MEMORY);
 	return ret;
 }
@@ -188,6 +191,7 @@ static bool go_idle(struct srnic_qp *qp)
 	if (!READ_ONCE(qp->tx.read_stall) && core_tx_may_take(&qp->tx.core) &&
 	    srnic_request_pending(qp)) {
 		WRITE_ONCE(qp->sq.ring.hdr->state, 0);
+		srnic_standby_retract(&qp->tx.standby);
 		return false;
 	}
 	if (standby)
@@ -200,7 +204,6 @@ static enum engine_result send_all(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	enum engine_result filled;
-	u32 bytes = 0;
 
 	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
 	WRITE_ONCE(tx->read_stall, false);
@@ -208,7 +211,7 @@ static enum engine_result send_all(struct srnic_qp *qp)
 		if (!send_batch(qp, false))
 			return ENGINE_IDLE;
 		filled = fill_batch(qp);
-		bytes += tx->batch->len;
+		tx->spent += tx->batch->len + tx->core.fpdus * FPDU_COST;
 		if (!send_batch(qp, filled == ENGINE_MORE))
 			return ENGINE_IDLE;
 		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
@@ -217,7 +220,7 @@ static enum engine_result send_all(struct srnic_qp *qp)
 			return ENGINE_RETRY;
 		if (filled == ENGINE_IDLE && go_idle(qp))
 			return ENGINE_IDLE;
-	} while (bytes < RUN_BYTES);
+	} while (tx->spent < RUN_COST);
 	return ENGINE_MORE;
 }
 
@@ -343,6 +346,7 @@ static enum engine_result run_state(struct srnic_qp *qp)
 void srnic_tx_last_terminate(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.mutex);
+	qp->tx.where = SRNIC_TX_PASSES_WORKER;
 	/* acquire: state before term; pairs with srnic_qp_move() */
 	if (smp_load_acquire(&qp->state) == SRNIC_QP_TERMINATING)
 		run_state(qp);
@@ -366,6 +370,26 @@ static void queue_rest(struct srnic_tx *tx, enum engine_result result)
 				   result == ENGINE_RETRY ? RETRY_DELAY : WAIT_DELAY);
 }
 
+/* The thread leaves what lacks memory to a worker, which may wait for it. */
+static enum engine_result run_once(struct srnic_qp *qp, enum srnic_counter where, int round)
+{
+	struct srnic_tx *tx = &qp->tx;
+	enum engine_result result;
+
+	lockdep_assert_held(&tx->mutex);
+	tx->where = where;
+	if (!round)
+		tx->spent = 0;
+	else
+		srnic_standby_retract(&tx->standby);
+	srnic_qp_count(qp, where, 1);
+	result = run_state(qp);
+	if (where == SRNIC_TX_PASSES_THREAD && result == ENGINE_RETRY)
+		result = ENGINE_MORE;
+	trace_srnic_tx_pass(qp, where, result);
+	return result;
+}
+
 /*
  * A caller sets `again` before it tries the mutex; the engine reads `again` after it has dropped
  * the mutex. So the caller gets the mutex, or the engine sees the flag. where: counts the passes.
@@ -381,13 +405,10 @@ static void run_engine(struct srnic_qp *qp, enum srnic_counter where)
 		clear_bit(0, &tx->again);
 		/* `again` before the work; pairs with ask_again() */
 		smp_mb__after_atomic();
-		tx->doorbell = where == SRNIC_TX_PASSES_DOORBELL;
-		srnic_qp_count(qp, where, 1);
-		result = run_state(qp);
-		trace_srnic_tx_pass(qp, where, result);
+		result = run_once(qp, where, rounds++);
 		mutex_unlock(&tx->mutex);
 		smp_mb();	/* the mutex before `again`; pairs with ask_again() */
-		if (result == ENGINE_IDLE && ++rounds == MAX_ROUNDS)
+		if (result == ENGINE_IDLE && rounds == MAX_ROUNDS && test_bit(0, &tx->again))
 			result = ENGINE_MORE;
 	}
 	if (result != ENGINE_IDLE)

@@ -383,9 +383,9 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	xa_erase(&qp->dev->qps, base->qp_num);
 	srnic_qp_put(qp);
 	wait_for_references(qp);
-	detach_cqs(qp);
 	srnic_standby_exit(qp);
 	cancel_delayed_work_sync(&qp->tx.work);
+	detach_cqs(qp);	/* nobody completes any more */
 	free_queues(qp);
 	atomic_dec(&qp->dev->num_qps);
 	return 0;

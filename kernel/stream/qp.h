@@ -81,7 +81,8 @@ struct srnic_outbound_read {
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
  *	half then kicks the engine
- * @doorbell: a user's doorbell runs the engine
+ * @where: who runs the engine: SRNIC_TX_PASSES_DOORBELL, _WORKER or _THREAD
+ * @spent: what its caller has sent, in bytes and FPDU_COST
  * @term_pending: @term is to be sent
  * @last_wqe: LAST_WQE_REACHED was raised for this connection
  * @built: send queue index up to which all bytes are in the batch or sent; those requests complete
@@ -103,9 +104,10 @@ struct srnic_tx {
 	unsigned long again;
 	bool validated;
 	bool read_stall;
-	bool doorbell;
 	bool term_pending;
 	bool last_wqe;
+	enum srnic_counter where;
+	u32 spent;
 	u32 built;
 	u32 completed;
 	struct core_terminate term;

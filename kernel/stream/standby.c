@@ -157,7 +157,7 @@ static bool rely(struct srnic_trust *trust)
 bool srnic_standby_wanted(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
-	return qp->tx.doorbell && READ_ONCE(qp->sq.ring.hdr->burst) &&
+	return qp->tx.where == SRNIC_TX_PASSES_DOORBELL && READ_ONCE(qp->sq.ring.hdr->burst) &&
 	       rely(&qp->tx.standby.posts);
 }
 

@@ -79,6 +79,12 @@ void srnic_standby_init(struct srnic_qp *qp);
  * once more. tx.mutex held.
  */
 bool srnic_standby_wanted(struct srnic_qp *qp);
+/* There was more to do, so the thread had no occasion to come in time. tx.mutex held. */
+static inline void srnic_standby_retract(struct srnic_standby *standby)
+{
+	standby->posts.relied = false;
+}
+
 /*
  * Has the engine run before long if the queue's state is SRNIC_SQ_STANDBY then. tx.mutex held.
  */

@@ -25,6 +25,8 @@ grown() { # DEVICE EXPRESSION COMMAND...
 	END
 }
 
+small_writes() { ITERS=163840 perf ib_write_bw 8 --post_list=8192 --tx-depth=8192; }
+
 # ---- Terminates ----
 
 refused() { # a Write that srnic0 refuses, on a connection to itself
@@ -113,6 +115,8 @@ check "small Writes one at a time: a batch and a pass for each, in the doorbell"
 	grown srnic0 "tx_batches >= $ITERS and tx_passes_doorbell >= $ITERS" perf ib_write_lat 8
 check "a Write of 1 MiB: the doorbell sends all of it, and leaves nothing to a worker" \
 	grown srnic0 "tx_passes_doorbell >= $ITERS > 2 * tx_passes_worker" perf ib_write_lat 1048576
+check "20 lists of 8192 small Writes: the doorbell leaves the rest of each to a worker" \
+	grown srnic0 "tx_passes_worker >= 20 and tx_socket_full == 0" small_writes
 check "reads are answered by thread or workers" \
 	grown srnic1 "tx_passes_thread + tx_passes_worker > 0 and tx_copied >= $ITERS * 65536" perf ib_read_bw 65536
 check "reads one at a time wait for each other" grown srnic0 "tx_ord_stalls >= $ITERS / 2" \
