@@ -100,6 +100,9 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if ((family != AF_INET && family != AF_INET6) || family != id->m_local_addr.ss_family)
 		return -EAFNOSUPPORT;
+	/* Before 6.6 rdma_cm takes a GID for proof that the device is in the id's namespace. */
+	if (!net_eq(srnic_iwcm_net(id), dev_net(dev->netdev)))
+		return -EADDRNOTAVAIL;
 	ep = srnic_ep_create(dev, dev_net(dev->netdev));
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);

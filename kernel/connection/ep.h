@@ -266,10 +266,11 @@ enum core_conn_input srnic_report_request(struct srnic_ep *ep);
 /* ---- startup.c: the states before OPERATION ---- */
 
 /*
- * Makes an ep of an accepted socket. If it returns 0, the ep owns the socket and the caller's
- * reference on listen. No ep's lock.
+ * Makes an ep of an accepted socket between these addresses. If it returns 0, the ep owns the
+ * socket and the caller's reference on listen. No ep's lock.
  */
-int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock);
+int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock,
+		     const struct sockaddr_storage *here, const struct sockaddr_storage *there);
 /* The next input of a startup state; BROKEN: the reason is in ep->error. */
 enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
 /* Seconds that a state with this limit may last. Any context. */

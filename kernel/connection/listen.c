@@ -344,7 +344,7 @@ static int begin(struct srnic_listener *listener, struct socket *sock)
 	if (listen->tos_set)
 		srnic_sock_set_tos(sock, listen->tos);
 	kref_get(&listen->ref);
-	ret = srnic_ep_passive(listen->dev, listen, sock);
+	ret = srnic_ep_passive(listen->dev, listen, sock, &local, &remote);
 	if (ret)
 		kref_put(&listen->ref, free_listen);
 	return ret;

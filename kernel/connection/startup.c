@@ -38,14 +38,16 @@ u32 srnic_startup_patience(enum core_conn_limit limit)
 	}
 }
 
-int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock)
+int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock,
+		     const struct sockaddr_storage *here, const struct sockaddr_storage *there)
 {
 	struct srnic_ep *ep = srnic_ep_create(dev, sock_net(sock->sk));
 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ep->sock = sock;
-	srnic_sock_names(sock, &ep->startup->here, &ep->startup->there);
+	ep->startup->here = *here;
+	ep->startup->there = *there;
 	ep->listen = listen;
 	srnic_listen_begun(listen, ep);
 	srnic_frame_local(ep, &(struct iw_cm_conn_param) {});

@@ -90,7 +90,7 @@ struct core_rx_params {
 	u8 swaps;
 };
 
-#define CORE_RX_STATE 376
+#define CORE_RX_STATE 392
 
 /* Allocated by the host; private to the core. One caller at a time. */
 struct core_rx {

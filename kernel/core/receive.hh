@@ -111,6 +111,7 @@ private:
 	bool is_rtr(const Segment &segment, bool first) const;
 	Verdict take_receive(const Segment &segment);
 	Verdict check_source(const core_read_request &wanted) const;
+	void note_write(const Segment &segment);
 
 	void *ctx;
 	u32 pd;
@@ -123,6 +124,8 @@ private:
 	bool swaps;
 	u32 written;	 // octets of the last RDMA Write, and nothing on queue 0 since;
 	bool write_over; //	its last segment has come
+	u32 write_stag;	 //	its next segment continues here
+	u64 write_end;
 	core_place where;
 	core_rx_message delivered;
 	core_asked request;
@@ -131,6 +134,18 @@ private:
 
 // ---- Tagged buffers (RFC 5041 5.1.1) ----
 
+// RFC 5041 4.2: the segments of a message continue each other. What does not is no part of it, so that
+// a peer cannot have its Immediate Data tell of more octets than the region has.
+inline void MessageReceiver::note_write(const Segment &segment)
+{
+	if (write_over || segment.stag != write_stag || segment.to != write_end)
+		written = 0;
+	written += segment.length;
+	write_over = segment.last;
+	write_stag = segment.stag;
+	write_end = segment.to + segment.length;
+}
+
 // RFC 5040 5.1. Each segment is checked by itself: its place does not depend on the message that it
 // continues. RFC 5041 5.2: no check without payload.
 inline Verdict MessageReceiver::begin_write(const Segment &segment)
@@ -138,8 +153,7 @@ inline Verdict MessageReceiver::begin_write(const Segment &segment)
 	core_region region;
 
 	where = {CORE_PLACE_REGION, segment.stag, segment.to};
-	written = (write_over ? 0 : written) + segment.length;
-	write_over = segment.last;
+	note_write(segment);
 	if (!segment.length)
 		return Verdict::good;
 	if (!core_host_region(ctx, segment.stag, &region)) [[unlikely]]

@@ -30,19 +30,26 @@ static int alloc_counts(struct srnic_dev *dev, u32 *id)
 static struct srnic_stats __percpu *counts_of(const struct rdma_counter *counter)
 {
 	return (struct srnic_stats __percpu __force *)
-		xa_load(&to_srnic_dev(counter->device)->counters, counter->id);
+		xa_load(&to_srnic_dev(counter->device)->counters, READ_ONCE(counter->id));
 }
 
-/* The core calls bind and unbind of a counter with its lock held. */
+/*
+ * The core calls bind and unbind of a counter with its lock held, but may call bind for one QP and
+ * two counters at once: -EBUSY for the second.
+ */
 int srnic_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *base)
 {
-	int ret = counter->id ? 0 : alloc_counts(to_srnic_dev(counter->device), &counter->id);
+	int ret;
 
-	if (ret)
+	if (cmpxchg(&base->counter, NULL, counter))
+		return -EBUSY;
+	ret = counter->id ? 0 : alloc_counts(to_srnic_dev(counter->device), &counter->id);
+	if (ret) {
+		base->counter = NULL;
 		return ret;
+	}
 	/* release: the counts are zero before they are found */
 	smp_store_release(&to_srnic_qp(base)->stats, counts_of(counter));
-	base->counter = counter;
 	return 0;
 }
 
@@ -55,22 +62,29 @@ int srnic_counter_unbind_qp(struct ib_qp *base)
 	return 0;
 }
 
-/* No QP is bound any more, but one may be counting still: see srnic_qp_count(). */
+/*
+ * No QP is bound any more, but one may be counting still: see srnic_qp_count(). Older cores list
+ * the counter until this returns, so it may be read as well.
+ */
 int srnic_counter_dealloc(struct rdma_counter *counter)
 {
-	struct srnic_stats __percpu *stats = counts_of(counter);
+	void *stats = xa_erase(&to_srnic_dev(counter->device)->counters, counter->id);
 
-	xa_erase(&to_srnic_dev(counter->device)->counters, counter->id);
+	WRITE_ONCE(counter->id, 0);
 	synchronize_rcu();
-	free_percpu(stats);
+	free_percpu((void __percpu __force *)stats);
 	return 0;
 }
 
 int srnic_counter_update_stats(struct rdma_counter *counter)
 {
+	struct srnic_stats __percpu *stats;
 	int i;
 
-	for (i = 0; i < SRNIC_COUNTERS; i++)
-		counter->stats->value[i] = srnic_stats_sum(counts_of(counter), i);
-	return 0;
+	rcu_read_lock();
+	stats = counts_of(counter);
+	for (i = 0; stats && i < SRNIC_COUNTERS; i++)
+		counter->stats->value[i] = srnic_stats_sum(stats, i);
+	rcu_read_unlock();
+	return stats ? 0 : -EINVAL;
 }

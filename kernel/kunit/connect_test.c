@@ -665,6 +665,17 @@ static void a_destroyed_qp_takes_its_connection_along(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* As a reset does that was overtaken by another one, after which the QP was connected. */
+static void a_qp_that_is_stopped_tells_the_connection_that_it_has_then(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct pair pair;
+
+	establish(test, c, &pair);
+	srnic_qp_stop(c->set.qp, NULL);
+	expect_end(test, c, &pair);
+}
+
 static void a_device_goes_with_connections_in_every_state(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -708,6 +719,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(two_qps_connect_and_what_one_sends_the_other_receives),
 	KUNIT_CASE(both_consumers_hear_of_an_abort_once),
 	KUNIT_CASE(a_destroyed_qp_takes_its_connection_along),
+	KUNIT_CASE(a_qp_that_is_stopped_tells_the_connection_that_it_has_then),
 	KUNIT_CASE(a_device_goes_with_connections_in_every_state),
 	{ }
 };

@@ -92,6 +92,7 @@ static void a_qp_that_is_bound_counts_in_its_counter_alone(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_counter_bind_qp(&counter, &s.qp->base), 0);
 	KUNIT_EXPECT_PTR_EQ(test, s.qp->base.counter, &counter);
 	KUNIT_EXPECT_NE(test, counter.id, 0);
+	KUNIT_EXPECT_EQ(test, srnic_counter_bind_qp(&counter, &s.qp->base), -EBUSY);
 
 	take_one(test, &s, octets);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!srnic_counter_update_stats(&counter) &&
@@ -108,6 +109,7 @@ static void a_qp_that_is_bound_counts_in_its_counter_alone(struct kunit *test)
 	srnic_counter_update_stats(&counter);
 	KUNIT_EXPECT_EQ(test, counter.stats->value[SRNIC_RX_FPDUS], 1);
 	KUNIT_EXPECT_EQ(test, srnic_counter_dealloc(&counter), 0);
+	KUNIT_EXPECT_EQ(test, srnic_counter_update_stats(&counter), -EINVAL);
 	rdma_free_hw_stats_struct(counter.stats);
 	srnic_test_expect_nothing_left(test, c);
 }

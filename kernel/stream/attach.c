@@ -347,6 +347,8 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 		qp->sock = NULL;
 		srnic_tx_release(qp);
 	}
+	if (!owner)	/* one that has come since the caller told the former */
+		srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	clear_owner(qp, NULL);
 	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);
 	mutex_unlock(&qp->tx.mutex);

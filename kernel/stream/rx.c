@@ -192,8 +192,10 @@ static void deliver_read_response(struct srnic_qp *qp)
 	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
 	if (!rtr)
 		srnic_sq_complete(&qp->sq, index, status, len);
-	if (status != SRNIC_WC_SUCCESS)
+	if (status != SRNIC_WC_SUCCESS) {
+		core_rx_stop(&qp->rx.core);
 		srnic_qp_host_error(qp, CORE_HOST_LOCAL);
+	}
 	smp_mb();	/* head before read_stall; pairs with core_host_wait_for_reads() */
 	if (READ_ONCE(qp->tx.read_stall))
 		srnic_tx_kick(qp);

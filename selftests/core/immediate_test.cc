@@ -68,6 +68,28 @@ TEST(Immediate, TellsOfOneWriteOnly)
 	EXPECT_EQ(s.deliveries.back(), immediate_delivery(5, 1));
 }
 
+// RFC 5041 4.2: segments of one message have the same STag, and each begins where the one before it
+// ends. Those of a peer that does not care are counted alone.
+TEST(Immediate, TellsOfSegmentsThatContinueEachOtherOnly)
+{
+	const Tagged first{.ddp = 0x81, .stag = 1, .to = 10, .data = payload(40)};
+	Stream s;
+
+	s.host.grant(1, 0, 100);
+	s.host.grant(2, 0, 100);
+	for (int i = 0; i < 3; i++)
+		s.host.post_receive(0);
+	s.feed(fpdu(first) + fpdu(Tagged{.stag = 1, .to = 10, .data = payload(7)}) +
+	       fpdu(immediate(1)));
+	EXPECT_EQ(s.deliveries.back(), immediate_delivery(7, 1));
+	s.feed(fpdu(first) + fpdu(Tagged{.stag = 2, .to = 50, .data = payload(6)}) +
+	       fpdu(immediate(2, 2)));
+	EXPECT_EQ(s.deliveries.back(), immediate_delivery(6, 2));
+	s.feed(fpdu(first) + fpdu(Tagged{.stag = 1, .to = 50, .data = payload(5)}) +
+	       fpdu(immediate(3, 3)));
+	EXPECT_EQ(s.deliveries.back(), immediate_delivery(45, 3));
+}
+
 // 6.3: "One Immediate Data or Immediate Data with SE Message MUST consume one Untagged Buffer", and
 // they "MUST be Delivered to the Remote Peer's ULP in the order they were sent".
 TEST(Immediate, ConsumesAReceiveAndComesInOrder)

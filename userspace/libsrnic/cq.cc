@@ -221,11 +221,18 @@ void srnic_cq_ring(srnic_cq *cq)
 void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 {
 	locked hold(cq->lock);
-	const u32 left = pending(*cq);
+	const u32 end = cq->cons + pending(*cq);
+	u32 kept = end;
 
-	for (u32 i = 0; i < left; i++)
-		if (srnic_cqe &cqe = slot(*cq, cq->cons + i); cqe.qp_num == qp_num)
-			cqe.opcode = forgotten;
+	for (u32 i = end; i != cq->cons;) {
+		const srnic_cqe &cqe = slot(*cq, --i);
+
+		if (cqe.opcode != forgotten && cqe.qp_num != qp_num)
+			slot(*cq, --kept) = cqe;
+	}
+	cq->cons = kept;
+	cq->prod_seen = end;
+	release(*cq);
 }
 
 bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out)

@@ -5,9 +5,9 @@
 # The value that the setting takes.
 _srnicctl_values() { # SETTING
 	case $1 in
-	framing) echo mpa rdmatcp any ;;
-	mpa_crc | mpa_markers | mpa_large_fpdus | rdmap_swap) echo 0 1 ;;
-	peer_timeout) echo 0 60 ;;
+	framing) printf '%s\n' mpa rdmatcp any ;;
+	mpa_crc | mpa_markers | mpa_large_fpdus | rdmap_swap) printf '%s\n' 0 1 ;;
+	peer_timeout) printf '%s\n' 0 60 ;;
 	esac
 }
 
@@ -27,24 +27,29 @@ _srnicctl_arguments() {
 	done
 }
 
+# One a line.
 _srnicctl_choices() { # ARGUMENT...
-	local devices settings="framing mpa_crc mpa_markers mpa_large_fpdus rdmap_swap peer_timeout port_map"
+	local devices settings=(framing mpa_crc mpa_markers mpa_large_fpdus rdmap_swap peer_timeout port_map)
 	devices=$(srnicctl show -j 2>/dev/null | grep -o '"ifname":"[^"\\]*"' | cut -d '"' -f 4)
 	case $#:$1 in
-	0:) echo show top set doctor ;;
+	0:) printf '%s\n' show top set doctor ;;
 	1:show | 1:top | 1:set | 1:doctor) echo "$devices" ;;
-	*:set) if (($# % 2 == 0)); then echo "$settings"; else _srnicctl_values "${!#}"; fi ;;
+	*:set) if (($# % 2 == 0)); then printf '%s\n' "${settings[@]}"; else _srnicctl_values "${!#}"; fi ;;
 	esac
 }
 
+# Not by compgen -W: that expands what it gets, and a device may have any name.
 _srnicctl() {
-	local current=${COMP_WORDS[COMP_CWORD]} choices arguments
+	local current=${COMP_WORDS[COMP_CWORD]} choices arguments choice
 	mapfile -t arguments < <(_srnicctl_arguments)
 	case $current in
-	-*) choices="--json --pretty --batch --iterations --delay --help --version" ;;
-	*) choices=$(_srnicctl_choices "${arguments[@]}") ;;
+	-*) choices=(--json --pretty --batch --iterations --delay --help --version) ;;
+	*) mapfile -t choices < <(_srnicctl_choices "${arguments[@]}") ;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
+	COMPREPLY=()
+	for choice in "${choices[@]}"; do
+		[[ -z $choice || $choice != "$current"* ]] || COMPREPLY+=("$(printf %q "$choice")")
+	done
 }
 
 complete -F _srnicctl srnicctl
