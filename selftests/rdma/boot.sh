@@ -9,10 +9,16 @@ UNIT=/usr/lib/systemd/system/srnic@.service
 FILE=/etc/srnic/dummy7.conf
 LIST=/sys/class/infiniband
 
-unit() { # Start|Reload|Stop INTERFACE
+line() { # Start|Reload|StopPost INTERFACE
 	local line
 	line=$(sed -n "s/^Exec$1=//p" "$UNIT")
-	[ -n "$line" ] && ${line//%I/$2}
+	echo "${line//%I/$2}"
+}
+
+unit() { # Start|Reload|Stop INTERFACE
+	local line
+	line=$(line "${1/Stop/StopPost}" "$2")
+	[ -n "$line" ] && $line
 }
 
 file_has() { mkdir -p /etc/srnic && printf '%s\n' "$@" >$FILE; }
@@ -69,6 +75,20 @@ stops_after_interface() {
 	ip link add dummy8 type dummy && unit Start dummy8 && ip link delete dummy8 && within 50 no_device && unit Stop dummy8
 }
 
+# As systemd does that: a SIGTERM, and then what follows each stop.
+stopped_meanwhile() {
+	local seconds words
+	read -ra words < <(line Start dummy7)
+	file_has "port_map = 3260:13260"
+	for seconds in 0 0.05 0.1 0.2 0.4; do
+		"${words[@]}" &
+		sleep $seconds
+		kill $! 2>/dev/null
+		wait $!
+		module_keeps_its_map && unit Stop dummy7 && no_device || return
+	done
+}
+
 # A program that listens on all addresses listens on a new device, too, before anyone can set its map.
 maps_listeners() {
 	local server status=0
@@ -103,6 +123,7 @@ check "a reload sets what the file has now" reloads
 check "a reload cannot change the name" reload_wants_same_name
 check "after that, a stop deletes the device that there is" stops
 check "a stop succeeds if the interface, and so the device, has gone before" stops_after_interface
+check "a unit that is stopped while it starts leaves nothing" stopped_meanwhile
 check "a listener has the mapped port from the device's start" maps_listeners
 check "a device of the unit moves data" moves_data_on_lo
 file_has "mpa_crc = 2"
