@@ -117,8 +117,11 @@ TEST(Completion, OnlyForgottenOnesAreGivenBackToo)
 	srnic_cq_forget(&c.cq, 5);
 	EXPECT_EQ(c.ring.hdr().cons, 1u);
 	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 0);
-	EXPECT_EQ(ibv_start_poll(&c.cq.ex, nullptr), ENOENT);
 	EXPECT_EQ(c.ring.hdr().cons, 1u);
+	c.produce(completion(1, SRNIC_OP_SEND));
+	srnic_cq_forget(&c.cq, 5);
+	EXPECT_EQ(ibv_start_poll(&c.cq.ex, nullptr), ENOENT);
+	EXPECT_EQ(c.ring.hdr().cons, 2u);
 }
 
 // A CQ of the right size for those that are left does not overrun.
@@ -151,7 +154,7 @@ TEST(Completion, ForgettingEndsWhateverTheProducerIndexSays)
 
 	c.ring.hdr().prod = 0x80000000;
 	srnic_cq_forget(&c.cq, 5);
-	EXPECT_LE(c.ring.hdr().cons, c.cq.ring.entries);
+	EXPECT_EQ(c.ring.hdr().cons, 0u);
 }
 
 TEST(Completion, LazyPolling)

@@ -11,7 +11,7 @@ namespace {
 srnic_cq &to_cq(ibv_cq *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
 srnic_cq &to_cq(ibv_cq_ex *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
 
-// Marks a completion to be skipped because its QP is gone; the kernel does not see the mark.
+// Marks a completion that srnic_cq_pick() took; the kernel does not see the mark.
 constexpr u8 forgotten = 0;
 
 srnic_cqe &slot(const srnic_cq &cq, u32 index) { return *slot_at<srnic_cqe>(cq.ring, index); }
