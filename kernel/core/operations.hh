@@ -4,7 +4,7 @@
 // and a handler in send.cc if none fits. For the module and the user provider.
 #pragma once
 
-#include <rdma/srnic-abi.h>
+#include "rdma/srnic-abi.h"
 #include "types.hh"
 
 namespace srnic {

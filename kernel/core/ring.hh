@@ -4,7 +4,7 @@
 // user provider.
 #pragma once
 
-#include <rdma/srnic-abi.h>
+#include "rdma/srnic-abi.h"
 #include "types.hh"
 
 namespace srnic {

@@ -3,9 +3,8 @@
 // in the order of RFC 5040 figure 1: MPA (mpa/receive.hh) turns the stream's octets into ULPDUs,
 // DDP and RDMAP (rdmap/receive.hh) these into segments. For RDMA/TCP it is rdmatcp/receive.hh. The
 // rules (receive.hh) decide about segments.
-#include <rdma/srnic-abi.h>
-
 #include "mpa/receive.hh"
+#include "rdma/srnic-abi.h"
 #include "rdmap/receive.hh"
 #include "rdmatcp/receive.hh"
 

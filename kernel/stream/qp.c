@@ -378,7 +378,6 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 
 	srnic_tx_last_terminate(qp);
 	srnic_qp_fail(qp);
-	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
 	xa_erase(&qp->dev->qps, base->qp_num);
 	srnic_qp_put(qp);
@@ -401,7 +400,6 @@ static int reset(struct srnic_qp *qp)
 {
 	srnic_tx_last_terminate(qp);
 	srnic_qp_fail(qp);
-	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* unless another reset was faster */

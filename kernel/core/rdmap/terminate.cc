@@ -3,7 +3,7 @@
 // says what it means for the consumers at both ends.
 #include "rdmap/terminate.hh"
 
-#include <rdma/srnic-abi.h>
+#include "rdma/srnic-abi.h"
 
 namespace srnic {
 namespace {
