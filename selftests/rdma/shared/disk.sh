@@ -23,6 +23,9 @@ verified() { # fio's options
 # All of what fio has written and read crossed the device.
 verified_over_rdma() { grows srnic0 rx_octets $((MIB << 20)) verified; }
 
+# Its errors, not the pages of figures after them.
+fio_said() { grep -vE '^ .*[=:]|^$' "$LOGS/fio" | head -n 25; }
+
 fio_is_at_work() { ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF -- "-> $DISK"; }
 
 # fio goes on while something is lost, and comes back.
@@ -31,9 +34,9 @@ in_mid_io() { # COMMAND...
 	verified --time_based --runtime=8 >"$LOGS/fio" 2>&1 &
 	fio=$!
 	within 100 fio_is_at_work && sleep 2
-	kill -0 $fio || { cat "$LOGS/fio"; return 1; }
+	kill -0 $fio || { fio_said; return 1; }
 	"$@" || status=1
-	wait $fio || { cat "$LOGS/fio"; status=1; }
+	wait $fio || { echo "fio's status: $?"; fio_said; status=1; }
 	return $status
 }
 
@@ -43,7 +46,7 @@ ends_in_mid_io() { # COMMAND...
 	verified --time_based --runtime=60 >"$LOGS/fio" 2>&1 &
 	fio=$!
 	within 100 fio_is_at_work && sleep 2
-	kill -0 $fio && "$@" || { cat "$LOGS/fio"; return 1; }
+	kill -0 $fio && "$@" || { fio_said; return 1; }
 	wait $fio
 	status=$?
 	[ $status != 0 ] && [ $status != 124 ] && return	# 124: timeout's
