@@ -29,13 +29,16 @@ file_system() {
 
 target_away() { echo 0 >$TPG/enable && sleep 3 && echo 1 >$TPG/enable; }
 
+only_the_initiator_is_left() { [ "$(rdma resource show qp link srnic0 | grep -c lqpn)" -le 1 ]; }
+
 # The link goes first, as when hardware is pulled, so the initiator does not notice that LIO's end of the connection goes
 # next. That must be gone before the device: isert_cma_handler() lets a device go when isert_release_work() has run, while
 # the connection's thread may still drain the QP (isert_free_conn()), and then does so for ever. As with hardware, a portal
 # does not listen again by itself.
 device_away() {
 	local portal
-	link_down iser0 && echo 0 >$TPG/enable && rdma link delete srnic0 && sleep 1 && link_up iser0 $ADDRESS6 &&
+	link_down iser0 && echo 0 >$TPG/enable && within 100 only_the_initiator_is_left &&
+		rdma link delete srnic0 && sleep 1 && link_up iser0 $ADDRESS6 &&
 		rdma link add srnic0 type srnic netdev iser0 && map_port || return
 	for portal in "$ADDRESS:$PORT" "[$ADDRESS6]:$PORT"; do
 		echo 0 >"$TPG/np/$portal/iser" && echo 1 >"$TPG/np/$portal/iser" || return
