@@ -5,6 +5,7 @@
 #ifndef SRNIC_COUNTER_H
 #define SRNIC_COUNTER_H
 
+#include <rdma/ib_verbs.h>	/* before rdma_counter.h: 7.x includes it half way */
 #include <rdma/rdma_counter.h>
 
 struct rdma_hw_stats *srnic_counter_alloc_stats(struct rdma_counter *counter);

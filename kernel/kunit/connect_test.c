@@ -59,11 +59,11 @@ static struct socket *serve_port(struct kunit *test, struct srnic_test_conn *c,
 {
 	struct socket *listening = srnic_test_peer(test, c), *sock;
 	struct sockaddr_storage addr = { };
-	struct sockaddr *any = (struct sockaddr *)&addr;
 
 	srnic_test_address(&addr);
 	sock_set_reuseaddr(listening->sk);
-	KUNIT_ASSERT_EQ(test, kernel_bind(listening, any, sizeof(struct sockaddr_in)), 0);
+	KUNIT_ASSERT_EQ(test, kernel_bind(listening, (void *)&addr,
+					  sizeof(struct sockaddr_in)), 0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(listening, 1), 0);
 	*client = connect_from(test, c, c->set.qp, port);
 	KUNIT_ASSERT_EQ(test, kernel_accept(listening, &sock, 0), 0);
@@ -404,7 +404,7 @@ static void where_tcp_uses_that_port_a_connection_comes_from_another(struct kuni
 
 	srnic_test_address(&addr);
 	((struct sockaddr_in *)&addr)->sin_port = htons(CLIENT_PORT + 1);
-	KUNIT_ASSERT_EQ(test, kernel_bind(user, (struct sockaddr *)&addr,
+	KUNIT_ASSERT_EQ(test, kernel_bind(user, (void *)&addr,
 					  sizeof(struct sockaddr_in)), 0);
 	KUNIT_EXPECT_NE(test, port_of_peer(test, serve_port(test, c, &client, CLIENT_PORT + 1)),
 			CLIENT_PORT + 1);

@@ -131,7 +131,7 @@ int srnic_test_connect(struct socket *sock)
 	struct sockaddr_storage addr = { };
 
 	srnic_test_address(&addr);
-	return kernel_connect(sock, (struct sockaddr *)&addr, sizeof(struct sockaddr_in), 0);
+	return kernel_connect(sock, (void *)&addr, sizeof(struct sockaddr_in), 0);
 }
 
 struct socket *srnic_test_connect_peer(struct kunit *test, struct srnic_test_conn *c)

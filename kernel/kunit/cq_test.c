@@ -267,12 +267,28 @@ static int create(struct context *c, struct ib_cq_init_attr attr)
 	return 0;
 }
 
+/* By the driver itself: newer cores refuse a CQ without entries, and warn. */
+static int create_without_entries(struct context *c)
+{
+	struct ib_device *base = &c->dev->base;
+	struct ib_cq *cq = rdma_zalloc_drv_obj(base, ib_cq);
+	struct ib_cq_init_attr attr = { };
+	int ret;
+
+	if (!cq)
+		return -ENOMEM;
+	cq->device = base;
+	ret = base->ops.create_cq(cq, &attr, NULL);
+	kfree(cq);
+	return ret;
+}
+
 static void a_cq_that_cannot_be_is_refused(struct kunit *test)
 {
 	struct context *c = test->priv;
 
 	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = 1 }), 0);
-	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = 0 }), -EINVAL);
+	KUNIT_EXPECT_EQ(test, create_without_entries(c), -EINVAL);
 	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr){.cqe = SRNIC_MAX_CQE + 1}),
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test, create(c, (struct ib_cq_init_attr) { .cqe = ~0U }), -EINVAL);

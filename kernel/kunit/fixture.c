@@ -99,7 +99,7 @@ struct srnic_dev *srnic_test_device(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, loopback_up(), 0);
 	KUNIT_ASSERT_EQ(test, link_add(DEVICE, "lo"), 0);
-	base = ib_device_get_by_name(DEVICE, SRNIC_DRIVER_ID);
+	base = ib_device_get_by_netdev(init_net.loopback_dev, SRNIC_DRIVER_ID);
 	KUNIT_ASSERT_NOT_NULL(test, base);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_device, to_srnic_dev(base)),
 			0);

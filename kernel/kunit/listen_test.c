@@ -37,7 +37,7 @@ static void a_port_that_others_listen_on_is_refused(struct kunit *test)
 	struct srnic_test_consumer *consumer = srnic_test_consumer(test, c->set.dev);
 
 	other->sk->sk_reuse = SK_CAN_REUSE; /* connections of earlier runs may be in TIME_WAIT */
-	KUNIT_ASSERT_EQ(test, kernel_bind(other, (struct sockaddr *)&consumer->id.local_addr,
+	KUNIT_ASSERT_EQ(test, kernel_bind(other, (void *)&consumer->id.local_addr,
 					  sizeof(struct sockaddr_in)), 0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(other, 1), 0);
 	KUNIT_EXPECT_EQ(test, srnic_create_listen(&consumer->id, 1), -EADDRINUSE);
