@@ -3,7 +3,7 @@
 # the programs, which all kernels share, and one for each kernel's modules. The tree itself is never written to, and a
 # second build compiles only what changed.
 # Run as a script it builds, shows the compiler's messages and exits with make's status:
-#	build.sh [stock | bookworm | sid | uml | uml-debug | debug]
+#	build.sh [stock | bookworm | sid | uml | uml-debug | uml-newest | debug]
 # Sourced, project_ready is the entry.
 
 # shellcheck source=deps.sh
@@ -54,7 +54,7 @@ kernel_vars() {
 		MAKE_VARS=(KDIR="/lib/modules/$KVER/build")
 		KERNEL_BINDS=()
 		;;
-	uml | uml-debug)
+	uml | uml-debug | uml-newest)
 		uml_ready "$1"
 		MAKE_VARS=(KDIR=/run/linux ARCH=um)
 		KERNEL_BINDS=(--bind "$KERNEL_SOURCE" /run/linux)
@@ -64,7 +64,7 @@ kernel_vars() {
 		MAKE_VARS=(KDIR=/run/linux)
 		KERNEL_BINDS=(--bind "$KERNEL_SOURCE" /run/linux)
 		;;
-	*) die "there is no kernel called $1; those there are: stock, bookworm, sid, uml, uml-debug, debug" ;;
+	*) die "there is no kernel called $1; those there are: stock, bookworm, sid, uml, uml-debug, uml-newest, debug" ;;
 	esac
 	MAKE_VARS+=(RDMA_CORE_SRC="$RDMA_CORE")
 }

@@ -6,7 +6,8 @@ TREE=${SRNIC_TREE:-$(cd -- "$VM/../.." && pwd)}
 CACHE=${SRNIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/srnic}
 # The Debian release of most guests, and of QEMU. set_release changes it.
 RELEASE=trixie
-LINUX=6.12			# the series of RELEASE's kernel, as in the name of its source package
+LINUX=6.12			# the series of the kernel, as in the name of its source package
+NEWEST_LINUX=7.2		# the newest series that srnic is known to build for
 export LC_ALL=C
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
@@ -23,6 +24,7 @@ die() {
 set_release() {
 	case $1 in
 	bookworm | sid) RELEASE=$1 LINUX='' ;;	# siw is not built for these
+	uml-newest) RELEASE=trixie LINUX=$NEWEST_LINUX ;;
 	*) RELEASE=trixie LINUX=6.12 ;;
 	esac
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Builds the lab's own kernels in the cache, from the source of the guest root's kernel and configuration fragments.
+# Builds the lab's own kernels in the cache, from the source that linux.sh fetches and configuration fragments.
 # Sourced; kernel_ready is the entry.
 
 # shellcheck source=siw.sh
@@ -26,7 +26,7 @@ kernel_missing_options() {
 	done <"$dir/lab.config"
 }
 
-# User-mode Linux keeps a process's floating point state in an area of fixed size, 2696 bytes. PTRACE_SETREGSET needs
+# User-mode Linux 6.12 keeps a process's floating point state in an area of fixed size, 2696 bytes. PTRACE_SETREGSET needs
 # the processor's full state: 11008 bytes with AMX. With less, init dies at boot ("ptrace set fp regs failed"); more
 # does no harm. The area lies on the kernel's stack, once for each nested signal: uml.config enlarges that, too.
 mend_uml() {
@@ -40,7 +40,7 @@ build_kernel() { # DIRECTORY ARCH "TARGET..." FRAGMENT...
 	rm -rf "$dir" "$dir.new"
 	linux_source_unpack "$dir.new"
 	mend_siw "$dir.new/drivers/infiniband/sw/siw" || return
-	[ "$arch" != um ] || mend_uml "$dir.new/arch/x86/um" || return
+	[ "$arch $LINUX" != "um 6.12" ] || mend_uml "$dir.new/arch/x86/um" || return
 	kernel_config "$@" >"$dir.new/lab.config"
 	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
 		cd /run/linux
@@ -79,7 +79,7 @@ build_kernel_once() { # NAME DIRECTORY ...
 kernel_ready() { # NAME ARCH "TARGET..." FRAGMENT...
 	local fragments=("${@:4}")
 	fragments=("${fragments[@]/#/$VM/}")
-	KERNEL_SOURCE=$CACHE/$1-$RELEASE_KERNEL-$({ chroot "$ROOT" gcc --version; declare -f mend_uml; cat "${fragments[@]}"; } | key)
+	KERNEL_SOURCE=$CACHE/$1-$(linux_name)-$({ chroot "$ROOT" gcc --version; declare -f mend_uml; cat "${fragments[@]}"; } | key)
 	if [ ! -d "$KERNEL_SOURCE" ]; then
 		locked cache linux_source_ready
 		locked "$1" build_kernel_once "$1" "$KERNEL_SOURCE" "$2" "$3" "${fragments[@]}"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The kernel's source, of the version in the guest root, from Debian's linux-source package. Kept packed in the cache;
-# users unpack the parts they need. Sourced.
+# The kernel's source, from Debian's linux-source packages: of the version in the guest root, or the newest series, which
+# that release's backports have. Kept packed in the cache; users unpack the parts they need. Sourced.
 
 # shellcheck source=root.sh
 . "${BASH_SOURCE[0]%/*}/root.sh"
@@ -18,11 +18,37 @@ fetch_linux_source() {
 	mv "$out.new" "$out"
 }
 
+# Backports have one version of a series, and some months later none.
+fetch_newest_source() {
+	local out=$1 uri
+	uri=$(mirror)
+	in_root --writable --bind "$CACHE" /run/cache "$ROOT" bash -euc '
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $3 trixie-backports main" >/tmp/backports.list
+		cd /tmp
+		options=(-qq -o Dir::Etc::SourceList=/tmp/backports.list -o Dir::Etc::SourceParts=-)
+		apt-get update "${options[@]}"
+		apt-get download "${options[@]}" "$1"
+		dpkg --fsys-tarfile "$1"_*.deb | tar -xO "./usr/src/$1.tar.xz" >"/run/cache/$2.new"
+		rm -rf /var/lib/apt/lists/*
+	' bash "linux-source-$LINUX" "${out##*/}" "$uri"
+	mv "$out.new" "$out"
+}
+
+# Which kernel the source is of, as in names of the cache.
+linux_name() {
+	case $LINUX in
+	"$NEWEST_LINUX") echo "$LINUX" ;;
+	*) echo "$RELEASE_KERNEL" ;;
+	esac
+}
+
 # Sets LINUX_SOURCE, the tarball.
 linux_source_ready() {
-	LINUX_SOURCE=$CACHE/linux-source-$RELEASE_KERNEL.tar.xz
+	local fetch=fetch_linux_source
+	[ "$LINUX" != "$NEWEST_LINUX" ] || fetch=fetch_newest_source
+	LINUX_SOURCE=$CACHE/linux-source-$(linux_name).tar.xz
 	touch -c "$LINUX_SOURCE"
-	[ -e "$LINUX_SOURCE" ] || step "fetching the source of Linux $RELEASE_KERNEL" fetch_linux_source "$LINUX_SOURCE"
+	[ -e "$LINUX_SOURCE" ] || step "fetching the source of Linux $(linux_name)" $fetch "$LINUX_SOURCE"
 }
 
 # Unpacks the named paths of the source (default: all of it) into a directory.

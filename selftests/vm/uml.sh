@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# User-mode Linux with the RDMA stack: a kernel as a process, at native speed. Built in the cache from the source of the
-# guest root's kernel: uml is fast and has consumers of RDMA, uml-debug checks locking and memory. Sourced; uml_ready builds
+# User-mode Linux with the RDMA stack: a kernel as a process, at native speed. Built in the cache: uml is fast and has
+# consumers of RDMA, uml-debug checks locking and memory, uml-newest is uml of the newest series. Sourced; uml_ready builds
 # it, uml_start boots it.
 
 # shellcheck source=kernel.sh
@@ -9,6 +9,7 @@
 uml_ready() {
 	case $1 in
 	uml) kernel_ready uml um all guest.config networks.config consumers.config uml.config ;;
+	uml-newest) kernel_ready uml-newest um all guest.config networks.config consumers.config uml.config newest.config ;;
 	uml-debug) kernel_ready uml-debug um all guest.config checks.config uml.config uml-debug.config ;;
 	esac
 }
@@ -47,7 +48,7 @@ uml_start() {
 	set_in_root --bind "$KERNEL_SOURCE" /run/linux --bind "$CACHE" /run/cache --bind "$RUN" /run/vm "${share[@]}" "$ROOT" \
 		unshare --pid --fork --kill-child --mount-proc sh -c '"$@"; exit' sh /run/linux/linux mem=2G umid=vm uml_dir=/run/vm \
 		"ubd0=/run/vm/cow,/run/cache/${IMAGE##*/}" ubd1r=/run/vm/payload.tar "initrd=/run/cache/${INITRD##*/}" \
-		con=null con0=null,fd:1 ssl=null ssl1=null,fd:3 ssl2=null,fd:4 \
+		seccomp=auto con=null con0=null,fd:1 ssl=null ssl1=null,fd:3 ssl2=null,fd:4 \
 		console=tty0 loglevel=6 panic=-1 oops=panic sysrq_always_enabled
 	"${PINNED[@]}" "${IN_ROOT[@]}" </dev/null >>"$RUN/console.log" 2>"$RUN/kernel.log" 3>"$RUN/output" 4>>"$RUN/status" &
 	GUEST=$!
