@@ -7,7 +7,11 @@ namespace {
 struct PairByCm : Pair {
 	Joint joint;
 
-	PairByCm(const Place &here, const Place &there) : joint(there, here, reads_at_once) {}
+	PairByCm(const Place &here, const Place &there, int entries = cq_entries,
+		 const Joint *with_cqs_of = nullptr) :
+		joint(there, here, reads_at_once, entries, with_cqs_of)
+	{
+	}
 	static Side side(End &end) { return {end.id->qp, *end.sends, *end.receives}; }
 	Side client() override { return side(joint.client); }
 	Side server() override { return side(joint.server); }
@@ -121,4 +125,22 @@ std::unique_ptr<Pair> connected(const std::string &way, const std::string &here,
 	if (way == "cm")
 		return std::make_unique<PairByCm>(place_of(here), place_of(there));
 	return std::make_unique<PairByHand>(here, there);
+}
+
+std::vector<std::unique_ptr<Pair>> connected_together(const std::string &here,
+						      const std::string &there, unsigned pairs,
+						      unsigned entries)
+{
+	const Place from = place_of(here), to = place_of(there);
+	std::vector<std::unique_ptr<Pair>> all;
+	const Joint *first = nullptr;
+
+	for (unsigned i = 0; i < pairs; i++) {
+		auto pair = std::make_unique<PairByCm>(from, to, static_cast<int>(pairs * entries),
+						       first);
+
+		first = first ? first : &pair->joint;
+		all.push_back(std::move(pair));
+	}
+	return all;
 }

@@ -28,3 +28,9 @@ Place place_of(const std::string &name);
 // devices of these names, on one link.
 std::unique_ptr<Pair> connected(const std::string &way, const std::string &here,
 				const std::string &there);
+
+// So many of them by rdma_cm. Together they have four CQs, each with room for so many entries of
+// each pair.
+std::vector<std::unique_ptr<Pair>> connected_together(const std::string &here,
+						      const std::string &there, unsigned pairs,
+						      unsigned entries);

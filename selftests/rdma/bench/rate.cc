@@ -7,7 +7,8 @@
 // connect (a connection begins and ends). TCP has write, ping-pong and connect.
 // OPTION: count=N of all operations together; size=OCTETS; depth=N requests outstanding; list=N
 // requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
-// thread of its own; poll=1: does not sleep until a completion comes; zerocopy=1: TCP's Writes are
+// thread of its own; together=1: Sends of all connections in one thread, with CQs in common (cm
+// only); poll=1: does not sleep until a completion comes; zerocopy=1: TCP's Writes are
 // MSG_ZEROCOPY.
 //
 // RDMA Writes are over when a Read behind them is, Sends and Writes with Immediate Data when the
@@ -25,16 +26,21 @@
 
 namespace {
 
+using Pairs = std::vector<std::unique_ptr<Pair>>;
+
 // What to do, from the command line.
 struct Work {
 	std::string name;
-	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, poll = 0, zerocopy = 0;
+	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, together = 0, poll = 0,
+		 zerocopy = 0;
 
 	Work(const char *operation, char **options) : name(operation)
 	{
 		const std::map<std::string, unsigned *> known = {
-			{"count", &count}, {"size", &size}, {"depth", &depth},	    {"list", &list},
-			{"pairs", &pairs}, {"poll", &poll}, {"zerocopy", &zerocopy}};
+			{"count", &count}, {"size", &size},	    {"depth", &depth},
+			{"list", &list},   {"pairs", &pairs},	    {"together", &together},
+			{"poll", &poll},   {"zerocopy", &zerocopy},
+		};
 
 		for (; *options; options++) {
 			const std::string option = *options;
@@ -48,6 +54,8 @@ struct Work {
 		}
 		if (!pairs || !depth || count < pairs)
 			throw Broken("nothing to do");
+		if (together && name != "send")
+			throw Broken("together is for send");
 		count = count / pairs * pairs;
 	}
 };
@@ -108,16 +116,23 @@ void want_success(const ibv_wc &wc)
 		throw Broken(ibv_wc_status_str(wc.status));
 }
 
-// Waits until a completion comes; takes all that there are. Returns how many.
-unsigned take(Completions &completions, bool poll)
+// Waits until a completion comes.
+ibv_wc first(Completions &completions, bool poll)
 {
 	std::optional<ibv_wc> wc = completions.there();
-	unsigned n = 1;
 
 	while (!wc)
 		wc = poll ? completions.there() : completions.next(-1);
-	want_success(*wc);
-	for (; (wc = completions.there()); n++)
+	return *wc;
+}
+
+// Waits until a completion comes; takes all that there are. Returns how many.
+unsigned take(Completions &completions, bool poll)
+{
+	std::optional<ibv_wc> wc = first(completions, poll);
+	unsigned n = 0;
+
+	for (; wc; wc = completions.there(), n++)
 		want_success(*wc);
 	return n;
 }
@@ -226,6 +241,40 @@ void ping_pong(const Work &work, Pair &pair)
 	other.get();
 }
 
+// Sends of all pairs, each completing a receive. Each pair has its share of the work.
+void together(Work work, const Pairs &pairs)
+{
+	const Side client = pairs[0]->client(), server = pairs[0]->server();
+	Memory out(client, work.size), in(server, work.size);
+	ibv_sge sge = out.piece();
+	const ibv_send_wr wr = request(IBV_WR_SEND, &sge);
+	std::vector<unsigned> posted(pairs.size()), done(pairs.size());
+	std::map<uint32_t, size_t> pair_of; // by the number of its server's QP
+	unsigned left = work.count;
+
+	work.count /= work.pairs;
+	for (size_t i = 0; i < pairs.size(); i++) {
+		pair_of[pairs[i]->server().qp->qp_num] = i;
+		for (unsigned n = 0; n < work.depth; n++)
+			post_receive(pairs[i]->server(), in.piece());
+		posted[i] = fill_up(work, pairs[i]->client(), wr, 0, 0);
+	}
+	while (left) {
+		std::optional<ibv_wc> wc = first(server.receives, work.poll);
+
+		for (; wc; wc = server.receives.there(), left--) {
+			const size_t i = pair_of.at(wc->qp_num);
+
+			want_success(*wc);
+			post_receive(pairs[i]->server(), in.piece());
+			done[i]++;
+			posted[i] += fill_up(work, pairs[i]->client(), wr, posted[i], done[i]);
+		}
+		while ((wc = client.sends.there()))
+			want_success(*wc);
+	}
+}
+
 void over_verbs(const Work &work, Pair &pair)
 {
 	if (work.name == "fetch-add")
@@ -257,7 +306,7 @@ void over_tcp(const Work &work, const Place &here, const Place &there)
 }
 
 // Each pair in a thread of its own, with its share of the work.
-void over_all(Work work, const std::vector<std::unique_ptr<Pair>> &pairs)
+void over_all(Work work, const Pairs &pairs)
 {
 	std::vector<std::future<void>> threads;
 
@@ -271,9 +320,11 @@ void over_all(Work work, const std::vector<std::unique_ptr<Pair>> &pairs)
 std::chrono::nanoseconds took(const std::string &way, const char *here, const char *there,
 			      const Work &work)
 {
-	std::vector<std::unique_ptr<Pair>> pairs;
+	Pairs pairs;
 
-	if (way != "tcp" && work.name != "connect")
+	if (work.together)
+		pairs = connected_together(here, there, work.pairs, work.depth);
+	else if (way != "tcp" && work.name != "connect")
 		for (unsigned i = 0; i < work.pairs; i++)
 			pairs.push_back(connected(way, here, there));
 	const auto began = Clock::now();
@@ -283,6 +334,8 @@ std::chrono::nanoseconds took(const std::string &way, const char *here, const ch
 	else if (work.name == "connect")
 		for (unsigned i = 0; i < work.count; i++)
 			connected(way, here, there);
+	else if (work.together)
+		together(work, pairs);
 	else if (work.pairs == 1)
 		over_verbs(work, *pairs[0]);
 	else

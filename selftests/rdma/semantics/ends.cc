@@ -117,10 +117,10 @@ void expect(bool condition, const std::string &what)
 
 // ---- completions ----
 
-Completions::Completions(ibv_context *verbs)
+Completions::Completions(ibv_context *verbs, int entries)
 {
 	need((channel = ibv_create_comp_channel(verbs)), "ibv_create_comp_channel");
-	need((cq = ibv_create_cq(verbs, 512, nullptr, channel, 0)), "ibv_create_cq");
+	need((cq = ibv_create_cq(verbs, entries, nullptr, channel, 0)), "ibv_create_cq");
 }
 
 Completions::~Completions()
@@ -182,13 +182,21 @@ bool Completions::wakes(int within_ms)
 
 // ---- one end ----
 
-void End::adopt(rdma_cm_id *found)
+void End::share(const End &other)
+{
+	sends = other.sends;
+	receives = other.receives;
+}
+
+void End::adopt(rdma_cm_id *found, int entries)
 {
 	ibv_qp_init_attr attr{};
 
 	id = found;
-	sends.emplace(id->verbs);
-	receives.emplace(id->verbs);
+	if (!sends) {
+		sends = std::make_shared<Completions>(id->verbs, entries);
+		receives = std::make_shared<Completions>(id->verbs, entries);
+	}
 	attr.cap = {128, 128, 6, 6, inline_len};
 	attr.qp_type = IBV_QPT_RC;
 	attr.send_cq = sends->cq;
@@ -274,18 +282,24 @@ void End::await(rdma_cm_event_type type) const
 		;
 }
 
-Joint::Joint(const Place &to, const Place &from, uint8_t reads)
+Joint::Joint(const Place &to, const Place &from, uint8_t reads, int entries,
+	     const Joint *with_cqs_of)
 {
 	rdma_cm_id *listener = listen_at(to, server.events);
 	rdma_conn_param param{};
 
+	if (with_cqs_of) {
+		client.share(with_cqs_of->client);
+		server.share(with_cqs_of->server);
+	}
 	param.initiator_depth = param.responder_resources = reads;
 	{
 		const Visit visit(from.ns);
-		client.adopt(resolve(from, to, rdma_get_src_port(listener), client.events));
+		client.adopt(resolve(from, to, rdma_get_src_port(listener), client.events),
+			     entries);
 		need(!rdma_connect(client.id, &param), "rdma_connect");
 	}
-	server.adopt(next_of_type(server.events, RDMA_CM_EVENT_CONNECT_REQUEST).id);
+	server.adopt(next_of_type(server.events, RDMA_CM_EVENT_CONNECT_REQUEST).id, entries);
 	need(!rdma_accept(server.id, &param), "rdma_accept");
 	next_of_type(server.events, RDMA_CM_EVENT_ESTABLISHED);
 	next_of_type(client.events, RDMA_CM_EVENT_ESTABLISHED);

@@ -2,6 +2,7 @@
 // Both ends of one connection in one process, each in its own network namespace; registered memory;
 // completions. Throws as ../faults/link.hh does: Broken, Stalled, Wrong.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 
 constexpr int patience_ms = 60000;
 constexpr uint32_t inline_len = 80;
+constexpr int cq_entries = 512;
 constexpr int all_rights =
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
@@ -26,7 +28,7 @@ struct Place {
 // A CQ and its channel.
 class Completions {
 public:
-	explicit Completions(ibv_context *verbs);
+	explicit Completions(ibv_context *verbs, int entries = cq_entries);
 	~Completions();
 	Completions(const Completions &) = delete;
 
@@ -47,8 +49,10 @@ public:
 	End() = default;
 	End(const End &) = delete;
 	~End();
-	// Takes an id that has found its device, and makes the QP.
-	void adopt(rdma_cm_id *found);
+	// Uses the CQs of another end, which has adopted its id.
+	void share(const End &other);
+	// Takes an id that has found its device, and makes the QP, and CQs if it shares none.
+	void adopt(rdma_cm_id *found, int entries);
 
 	void post(uint64_t wr_id, ibv_wr_opcode opcode, std::vector<ibv_sge> list,
 		  unsigned flags = IBV_SEND_SIGNALED, Target remote = {});
@@ -63,14 +67,16 @@ public:
 
 	rdma_cm_id *id = nullptr;
 	rdma_event_channel *events = nullptr;
-	std::optional<Completions> sends, receives;
+	std::shared_ptr<Completions> sends, receives;
 };
 
-// Connected. Each end has as many reads outstanding as said (ORD and IRD).
+// Connected. Each end has as many reads outstanding as said (ORD and IRD), and CQs of so many
+// entries, or those of another connection's ends.
 struct Joint {
 	End server, client;
 
-	Joint(const Place &to, const Place &from, uint8_t reads = 8);
+	Joint(const Place &to, const Place &from, uint8_t reads = 8, int entries = cq_entries,
+	      const Joint *with_cqs_of = nullptr);
 };
 
 // Memory that is registered; not owned.
