@@ -232,6 +232,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
 
+	SRNIC_COMPAT_COUNTER
 	SRNIC_COMPAT_FILL_RES_SRQ(srnic_fill_res_srq)
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, base),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, base),
