@@ -36,8 +36,8 @@ cases() {
 		send-64-list send 100000 depth=64 size=64 list=16
 		send-64-16-QPs send 102400 pairs=16 depth=16 size=64
 		send-64-256-QPs send 102400 pairs=256 depth=16 size=64
-		send-64-16-QPs-together send 102400 pairs=16 depth=16 size=64 together=1
-		send-64-256-QPs-together send 102400 pairs=256 depth=16 size=64 together=1
+		send-64-16-QPs-together send 102400 pairs=16 depth=16 size=64 list=0 together=1
+		send-64-256-QPs-together send 102400 pairs=256 depth=16 size=64 list=0 together=1
 		read-1M read 300 depth=4 size=1048576
 		read-64K read 3000 depth=16 size=65536
 		read-4K read 10000 depth=16 size=4096

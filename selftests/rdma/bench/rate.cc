@@ -20,6 +20,7 @@
 #include <cstring>
 #include <future>
 #include <map>
+#include <set>
 
 #include "pair.hh"
 #include "tcp.hh"
@@ -241,7 +242,8 @@ void ping_pong(const Work &work, Pair &pair)
 	other.get();
 }
 
-// Sends of all pairs, each completing a receive. Each pair has its share of the work.
+// Sends of all pairs, each completing a receive. Each pair has its share of the work. Takes what
+// has come, and then posts what each pair may have outstanding besides.
 void together(Work work, const Pairs &pairs)
 {
 	const Side client = pairs[0]->client(), server = pairs[0]->server();
@@ -261,6 +263,7 @@ void together(Work work, const Pairs &pairs)
 	}
 	while (left) {
 		std::optional<ibv_wc> wc = first(server.receives, work.poll);
+		std::set<size_t> touched;
 
 		for (; wc; wc = server.receives.there(), left--) {
 			const size_t i = pair_of.at(wc->qp_num);
@@ -268,10 +271,12 @@ void together(Work work, const Pairs &pairs)
 			want_success(*wc);
 			post_receive(pairs[i]->server(), in.piece());
 			done[i]++;
-			posted[i] += fill_up(work, pairs[i]->client(), wr, posted[i], done[i]);
+			touched.insert(i);
 		}
 		while ((wc = client.sends.there()))
 			want_success(*wc);
+		for (size_t i : touched)
+			posted[i] += fill_up(work, pairs[i]->client(), wr, posted[i], done[i]);
 	}
 }
 
@@ -323,7 +328,7 @@ std::chrono::nanoseconds took(const std::string &way, const char *here, const ch
 	Pairs pairs;
 
 	if (work.together)
-		pairs = connected_together(here, there, work.pairs, work.depth);
+		pairs = connected_together(here, there, work.pairs, 2 * work.depth);
 	else if (way != "tcp" && work.name != "connect")
 		for (unsigned i = 0; i < work.pairs; i++)
 			pairs.push_back(connected(way, here, there));
