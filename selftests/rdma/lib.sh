@@ -194,7 +194,7 @@ perf() { # PROGRAM SIZE [OPTION...]
 	with_perftest sr1 "$run -d srnic1" sr0 "$run -d srnic0 $IP1"
 }
 
-# A counter of a device, without a process: a fork takes 12 ms in a guest without a processor of its own.
+# A counter of a device, without a process: a fork takes 12 ms in user-mode Linux.
 counter() { # DEVICE NAME
 	local value
 	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2" && echo "$value"

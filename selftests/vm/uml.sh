@@ -7,9 +7,10 @@
 . "${BASH_SOURCE[0]%/*}/kernel.sh"
 
 uml_ready() {
+	local fast=(guest.config networks.config consumers.config uml.config)
 	case $1 in
-	uml) kernel_ready uml um all guest.config networks.config consumers.config uml.config ;;
-	uml-newest) kernel_ready uml-newest um all guest.config networks.config consumers.config uml.config newest.config ;;
+	uml) kernel_ready uml um all "${fast[@]}" ;;
+	uml-newest) kernel_ready uml-newest um all "${fast[@]}" newest.config ;;
 	uml-debug) kernel_ready uml-debug um all guest.config checks.config uml.config uml-debug.config ;;
 	esac
 }

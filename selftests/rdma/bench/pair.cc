@@ -127,12 +127,11 @@ std::unique_ptr<Pair> connected(const std::string &way, const std::string &here,
 	return std::make_unique<PairByHand>(here, there);
 }
 
-std::vector<std::unique_ptr<Pair>> connected_together(const std::string &here,
-						      const std::string &there, unsigned pairs,
-						      unsigned entries)
+Pairs connected_together(const std::string &here, const std::string &there, unsigned pairs,
+			 unsigned entries)
 {
 	const Place from = place_of(here), to = place_of(there);
-	std::vector<std::unique_ptr<Pair>> all;
+	Pairs all;
 	const Joint *first = nullptr;
 
 	for (unsigned i = 0; i < pairs; i++) {

@@ -21,6 +21,8 @@ struct Pair {
 	virtual Side server() = 0;
 };
 
+using Pairs = std::vector<std::unique_ptr<Pair>>;
+
 // From NAMESPACE:ADDRESS. Throws Broken.
 Place place_of(const std::string &name);
 
@@ -31,6 +33,5 @@ std::unique_ptr<Pair> connected(const std::string &way, const std::string &here,
 
 // So many of them by rdma_cm. Together they have four CQs, each with room for so many entries of
 // each pair.
-std::vector<std::unique_ptr<Pair>> connected_together(const std::string &here,
-						      const std::string &there, unsigned pairs,
-						      unsigned entries);
+Pairs connected_together(const std::string &here, const std::string &there, unsigned pairs,
+			 unsigned entries);

@@ -27,8 +27,6 @@
 
 namespace {
 
-using Pairs = std::vector<std::unique_ptr<Pair>>;
-
 // What to do, from the command line.
 struct Work {
 	std::string name;

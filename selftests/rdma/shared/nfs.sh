@@ -51,13 +51,11 @@ stop_serving_nfs() {
 # ---- the client ----
 
 # Since 6.16 a device or route that is gone is an error for mounts in a network namespace, unless this is said.
-patience() {
-	[ "$(printf '%s\n' 6.16 "$(uname -r)" | sort -V | head -n 1)" != 6.16 ] || echo ,fatal_neterrors=none
-}
+WAITS=
+[ "$(printf '%s\n' 6.16 "$(uname -r)" | sort -V | head -n 1)" != 6.16 ] || WAITS=,fatal_neterrors=none
 
 mount_nfs() { # VERSION ADDRESS [,OPTION...]
-	local options path=/
-	options=vers=$1,port=$PORT$(patience)${3:-}
+	local options=vers=$1,port=$PORT$WAITS${3:-} path=/
 	case $2 in
 	*:*) options+=,proto=rdma6 ;;
 	*) options+=,proto=rdma ;;
