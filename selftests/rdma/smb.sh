@@ -63,7 +63,7 @@ fio_verifies() {
 }
 
 # The modules need rdma_cm if they were built with it.
-with_rdma() { modinfo -F depends "$1" | grep -q rdma_cm; }
+with_rdma() { modinfo -F depends "$1" | grep -qE "rdma_cm|smbdirect"; }	# the latter since 7.0
 
 possible() {
 	modprobe -aq ksmbd cifs && with_rdma ksmbd && with_rdma cifs && type ksmbd.mountd mount.cifs fio >/dev/null 2>&1
