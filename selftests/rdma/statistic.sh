@@ -28,6 +28,9 @@ grown() { # DEVICE EXPRESSION COMMAND...
 large_writes() { ITERS=100 perf ib_write_lat 1048576; }
 small_writes() { ITERS=163840 perf ib_write_bw 8 --post_list=8192 --tx-depth=8192; }
 
+# Sends of 64 octets, 64 outstanding.
+sends() { bench/build/rate cm "sr0:$IP0" "sr1:$IP1" send count=6400 size=64 depth=64 "$@"; }
+
 # ---- Terminates ----
 
 refused() { # a Write that srnic0 refuses, on a connection to itself
@@ -118,6 +121,8 @@ check "a Write of 1 MiB: the doorbell sends all of it, and leaves nothing to a w
 	grown srnic0 "tx_passes_doorbell >= 100 > 2 * tx_passes_worker" large_writes
 check "20 lists of 8192 small Writes: the doorbell leaves the rest of each to a worker" \
 	grown srnic0 "tx_passes_worker >= 20 and tx_socket_full == 0" small_writes
+check "Sends in lists of 16: a system call for ten at the most" grown srnic0 "0 < tx_doorbells <= 640" sends list=16
+check "Sends posted one by one: a system call for two at the most" grown srnic0 "0 < tx_doorbells <= 3200" sends
 check "reads are answered by thread or workers" \
 	grown srnic1 "tx_passes_thread + tx_passes_worker > 0 and tx_copied >= $ITERS * 65536" perf ib_read_bw 65536
 check "reads one at a time wait for each other" grown srnic0 "tx_ord_stalls >= $ITERS / 2" \
