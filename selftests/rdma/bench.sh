@@ -9,7 +9,7 @@
 # none. The kernel's consumers follow, each an environment of its own: bench/nfs.sh, nvme.sh, iser.sh.
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
-# many operations. READY: a file that gets the kernel's symbols when all devices are there.
+# many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
 cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
@@ -19,6 +19,7 @@ ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 CONSUMERS=${CONSUMERS-nfs nvme iser}
 ONLY=${ONLY:-}
 SCALE=${SCALE:-1}
+POLLED=${POLLED:-0}
 
 # NAME OPERATION COUNT OPTION... of rate.
 cases() {
@@ -34,10 +35,13 @@ cases() {
 		send-4K send 20000 depth=64 size=4096
 		send-64 send 40000 depth=64 size=64
 		send-64-list send 100000 depth=64 size=64 list=16
+		send-64-4-QPs send 102400 pairs=4 depth=64 size=64
 		send-64-16-QPs send 102400 pairs=16 depth=16 size=64
 		send-64-256-QPs send 102400 pairs=256 depth=16 size=64
 		send-64-16-QPs-together send 102400 pairs=16 depth=16 size=64 list=0 together=1
 		send-64-256-QPs-together send 102400 pairs=256 depth=16 size=64 list=0 together=1
+		write-4K-16-QPs write 32000 pairs=16 depth=16 size=4096
+		write-4K-16-QPs-shared write 32000 pairs=16 depth=16 size=4096 regions=4
 		read-1M read 300 depth=4 size=1048576
 		read-64K read 3000 depth=16 size=65536
 		read-4K read 10000 depth=16 size=4096
@@ -46,17 +50,19 @@ cases() {
 		fetch-add-1 fetch-add 10000 depth=1
 		fetch-add-16 fetch-add 40000 depth=16 list=0
 		ping-pong-64 ping-pong 20000 size=64
+		ping-pong-64-polled ping-pong 20000 size=64 poll=1
 		connect connect 200
 	END
 }
 
-# Has this peer this operation? None polls: who polls keeps a processor, and user-mode Linux has one; an emulator that
-# counts instructions gives its processors turns, so that each poll costs the other end's turn.
+# Has this peer this operation? None polls unless each end has a processor: who polls keeps one, and user-mode Linux has
+# no other; an emulator that counts instructions gives its processors turns, so that each poll costs the other end's turn.
 has() { # PEER NAME
+	[[ $2 != *-polled || $POLLED = 1 ]] || return
 	case $1:$2 in
 	*siw*:write-imm* | *siw*:fetch-add* | *-to-*:*connect | *-to-*:*QPs* | srnic-rdmatcp:fetch-add*) return 1 ;;
-	rxe:connect | rxe:*QPs*) return 1 ;;
-	tcp*:*list | tcp*:write-imm*) return 1 ;;
+	rxe:connect | rxe:*QPs* | siw:*-16-QPs* | siw:*-256-QPs*) return 1 ;;	# siw: 55 CQs at the most
+	tcp*:*list | tcp*:write-imm* | tcp*:*QPs* | tcp*:*-polled) return 1 ;;
 	tcp:write* | tcp:ping-pong* | tcp:connect | tcp-zerocopy:write-64K | tcp-zerocopy:write-1M) ;;
 	tcp*) return 1 ;;
 	esac

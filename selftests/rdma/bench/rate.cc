@@ -7,9 +7,9 @@
 // connect (a connection begins and ends). TCP has write, ping-pong and connect.
 // OPTION: count=N of all operations together; size=OCTETS; depth=N requests outstanding; list=N
 // requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
-// thread of its own; together=1: Sends of all connections in one thread, with CQs in common (cm
-// only); poll=1: does not sleep until a completion comes; zerocopy=1: TCP's Writes are
-// MSG_ZEROCOPY.
+// thread of its own; regions=N: at each end they share so many, else each has its own; together=1:
+// Sends of all connections in one thread, with CQs in common (cm only); poll=1: does not sleep
+// until a completion comes; zerocopy=1: TCP's Writes are MSG_ZEROCOPY.
 //
 // RDMA Writes are over when a Read behind them is, Sends and Writes with Immediate Data when the
 // receiver has its completion.
@@ -30,15 +30,15 @@ namespace {
 // What to do, from the command line.
 struct Work {
 	std::string name;
-	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, together = 0, poll = 0,
-		 zerocopy = 0;
+	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, regions = 0, together = 0,
+		 poll = 0, zerocopy = 0;
 
 	Work(const char *operation, char **options) : name(operation)
 	{
 		const std::map<std::string, unsigned *> known = {
 			{"count", &count}, {"size", &size},	    {"depth", &depth},
-			{"list", &list},   {"pairs", &pairs},	    {"together", &together},
-			{"poll", &poll},   {"zerocopy", &zerocopy},
+			{"list", &list},   {"pairs", &pairs},	    {"regions", &regions},
+			{"poll", &poll},   {"together", &together}, {"zerocopy", &zerocopy},
 		};
 
 		for (; *options; options++) {
@@ -74,6 +74,13 @@ struct Memory {
 		return {reinterpret_cast<uintptr_t>(octets.data()),
 			static_cast<uint32_t>(octets.size()), mr->lkey};
 	}
+};
+
+// What is sent from, and where it arrives.
+struct Both {
+	Memory ours, theirs;
+
+	Both(Pair &pair, uint32_t size) : ours(pair.client(), size), theirs(pair.server(), size) {}
 };
 
 ibv_send_wr request(ibv_wr_opcode opcode, ibv_sge *sge)
@@ -192,10 +199,10 @@ void fetch_add(const Work &work, Pair &pair)
 	expect(sum == work.count, "additions are lost");
 }
 
-void move(const Work &work, Pair &pair, ibv_wr_opcode opcode)
+void move(const Work &work, Pair &pair, const Both &memory, ibv_wr_opcode opcode)
 {
 	const Side client = pair.client(), server = pair.server();
-	Memory ours(client, work.size), theirs(server, work.size);
+	const auto &[ours, theirs] = memory;
 	ibv_sge sge = ours.piece(), last = {sge.addr, 1, sge.lkey};
 	ibv_send_wr wr = request(opcode, &sge), read = request(IBV_WR_RDMA_READ, &last);
 
@@ -278,22 +285,25 @@ void together(Work work, const Pairs &pairs)
 	}
 }
 
-void over_verbs(const Work &work, Pair &pair)
+void over_verbs(const Work &work, Pair &pair, const Both *shared = nullptr)
 {
+	const std::map<std::string, ibv_wr_opcode> moves = {
+		{"write", IBV_WR_RDMA_WRITE},
+		{"read", IBV_WR_RDMA_READ},
+		{"send", IBV_WR_SEND},
+		{"write-imm", IBV_WR_RDMA_WRITE_WITH_IMM},
+	};
+
 	if (work.name == "fetch-add")
 		fetch_add(work, pair);
 	else if (work.name == "ping-pong")
 		ping_pong(work, pair);
-	else if (work.name == "write")
-		move(work, pair, IBV_WR_RDMA_WRITE);
-	else if (work.name == "read")
-		move(work, pair, IBV_WR_RDMA_READ);
-	else if (work.name == "send")
-		move(work, pair, IBV_WR_SEND);
-	else if (work.name == "write-imm")
-		move(work, pair, IBV_WR_RDMA_WRITE_WITH_IMM);
-	else
+	else if (!moves.count(work.name))
 		throw Broken("no operation " + work.name);
+	else if (shared)
+		move(work, pair, *shared, moves.at(work.name));
+	else
+		move(work, pair, Both(pair, work.size), moves.at(work.name));
 }
 
 void over_tcp(const Work &work, const Place &here, const Place &there)
@@ -311,11 +321,17 @@ void over_tcp(const Work &work, const Place &here, const Place &there)
 // Each pair in a thread of its own, with its share of the work.
 void over_all(Work work, const Pairs &pairs)
 {
+	std::vector<std::unique_ptr<Both>> shared;
 	std::vector<std::future<void>> threads;
 
 	work.count /= work.pairs;
-	for (const auto &pair : pairs)
-		threads.push_back(std::async(std::launch::async, [&] { over_verbs(work, *pair); }));
+	for (unsigned i = 0; i < work.regions; i++)
+		shared.push_back(std::make_unique<Both>(*pairs[0], work.size));
+	for (size_t i = 0; i < pairs.size(); i++)
+		threads.push_back(std::async(std::launch::async, [&, i] {
+			over_verbs(work, *pairs[i],
+				   shared.empty() ? nullptr : shared[i % shared.size()].get());
+		}));
 	for (auto &thread : threads)
 		thread.get();
 }
