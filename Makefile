@@ -14,12 +14,14 @@
 #   make guest-tests         programs and a kernel module for tests in the guest; part of all if librdmacm-dev is
 #                            installed; guest-programs and guest-modules are its halves
 #
-# KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual.
+# KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual. TESTS: directories of selftests/rdma
+# whose programs guest-programs makes.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 # As modules have it in their vermagic. (Debian 12's headers answer something else to make kernelrelease.)
 KVER = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
+TESTS ?= *
 INCDIR = $(DESTDIR)/usr/include/rdma
 
 .PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace \
@@ -52,7 +54,7 @@ kunit:
 guest-tests: guest-programs guest-modules
 
 guest-programs: userspace
-	$(foreach dir,$(filter-out %/consumer/Makefile,$(wildcard selftests/rdma/*/Makefile)),$(MAKE) -C $(dir $(dir)) &&) true
+	$(foreach dir,$(filter-out %/consumer/Makefile,$(wildcard $(TESTS:%=selftests/rdma/%/Makefile))),$(MAKE) -C $(dir $(dir)) &&) true
 	$(MAKE) -C userspace/examples O=$(CURDIR)/selftests/rdma/examples/build
 
 guest-modules: $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)

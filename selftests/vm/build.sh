@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the project for one of the lab's kernels, inside the guest root, from copies of the tree in the cache: one for
 # the programs, which all kernels share, and one for each kernel's modules. The tree itself is never written to, and a
-# second build compiles only what changed.
+# second build compiles only what changed. TESTS: directories of selftests/rdma whose programs are wanted, if not all.
 # Run as a script it builds, shows the compiler's messages and exits with make's status:
 #	build.sh [stock | bookworm | sid | uml | uml-debug | uml-newest | debug]
 # Sourced, project_ready is the entry.
@@ -91,7 +91,7 @@ build_modules() { project_make module guest-modules; }
 
 build_programs() {
 	rm -rf "$PROGRAMS/stage" && mkdir -p "$PROGRAMS/stage"
-	programs_make guest-programs && programs_make install-userspace DESTDIR=/run/build/stage
+	programs_make guest-programs TESTS="${TESTS:-*}" && programs_make install-userspace DESTDIR=/run/build/stage
 }
 
 # The files for the guest, with /lib and the like in their places in a merged /usr.
@@ -136,7 +136,7 @@ shown() { shift && "$@" || exit; }
 # The keys are computed before the copies, so a file that changes in between is built again, not missed.
 project_update() { # KERNEL [STEP]
 	local want
-	want=$(tree_key)-${KERNEL_SOURCE##*/}
+	want="$(tree_key)-${KERNEL_SOURCE##*/} ${TESTS:-}"
 	copy_tree "$BUILD/srnic"
 	[ "$(cat "$BUILD/done" 2>/dev/null)" != "$want" ] || return 0
 	rm -f "$BUILD/done"
@@ -148,7 +148,7 @@ project_update() { # KERNEL [STEP]
 # Under the lock of the programs, so that no other kernel's build changes them meanwhile.
 add_programs() { # STEP
 	local want
-	want=$(tree_key)
+	want="$(tree_key) ${TESTS:-}"
 	copy_tree "$PROGRAMS/srnic"
 	if [ "$(cat "$PROGRAMS/done" 2>/dev/null)" != "$want" ]; then
 		rm -f "$PROGRAMS/done"

@@ -5,33 +5,40 @@
 # shellcheck source=root.sh
 . "${BASH_SOURCE[0]%/*}/root.sh"
 
+# Of shells in the root: unpacks the package of the name $1 that is in the current directory, to $2 in the cache.
+KEEP_SOURCE='
+	dpkg --fsys-tarfile "$1"_*.deb | tar -xO "./usr/src/$1.tar.xz" >"/run/cache/$2.new"
+	rm -rf /var/lib/apt/lists/*
+	mv "/run/cache/$2.new" "/run/cache/$2"
+'
+
 fetch_linux_source() {
-	local out=$1 package=linux-source-$LINUX
 	in_root --writable --bind "$CACHE" /run/cache "$ROOT" sh -euc '
 		version=$(dpkg-query -W -f "\${source:Version}" linux-kbuild-"${3%-*}")
 		apt-get update -qq
 		cd /tmp
 		apt-get download -qq "$1=$version"
-		dpkg --fsys-tarfile "$1"_*.deb | tar -xO "./usr/src/$1.tar.xz" >"/run/cache/$2.new"
-		rm -rf /var/lib/apt/lists/*
-	' sh "$package" "${out##*/}" "$RELEASE_KERNEL"
-	mv "$out.new" "$out"
+		'"$KEEP_SOURCE" sh "linux-source-$LINUX" "${1##*/}" "$RELEASE_KERNEL"
 }
 
-# Backports have one version of a series, and some months later none.
-fetch_newest_source() {
-	local out=$1 uri
-	uri=$(mirror)
+# A script in the root, where options are those for apt to know backports only.
+in_backports() { # SCRIPT ARGUMENT...
 	in_root --writable --bind "$CACHE" /run/cache "$ROOT" bash -euc '
-		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $3 trixie-backports main" >/tmp/backports.list
-		cd /tmp
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $0 trixie-backports main" >/tmp/backports.list
 		options=(-qq -o Dir::Etc::SourceList=/tmp/backports.list -o Dir::Etc::SourceParts=-)
+		cd /tmp
 		apt-get update "${options[@]}"
-		apt-get download "${options[@]}" "$1"
-		dpkg --fsys-tarfile "$1"_*.deb | tar -xO "./usr/src/$1.tar.xz" >"/run/cache/$2.new"
-		rm -rf /var/lib/apt/lists/*
-	' bash "linux-source-$LINUX" "${out##*/}" "$uri"
-	mv "$out.new" "$out"
+		'"$1" "$(mirror)" "${@:2}"
+}
+
+fetch_newest_source() {
+	in_backports 'apt-get download "${options[@]}" "$1"'"$KEEP_SOURCE" "linux-source-$LINUX" "${1##*/}"
+}
+
+# Can the newest series be had? Backports have one version of a series, and some months later none.
+newest_there() {
+	compgen -G "$CACHE/uml-newest-$NEWEST_LINUX-*" >/dev/null || [ -e "$CACHE/linux-source-$NEWEST_LINUX.tar.xz" ] ||
+		in_backports 'apt-cache "${options[@]}" show "$1"' "linux-source-$NEWEST_LINUX" >/dev/null 2>&1
 }
 
 # Which kernel the source is of, as in names of the cache.
