@@ -8,12 +8,12 @@
 # Of shells in the root: unpacks the package of the name $1 that is in the current directory, to $2 in the cache.
 KEEP_SOURCE='
 	dpkg --fsys-tarfile "$1"_*.deb | tar -xO "./usr/src/$1.tar.xz" >"/run/cache/$2.new"
-	rm -rf /var/lib/apt/lists/*
 	mv "/run/cache/$2.new" "/run/cache/$2"
 '
 
 fetch_linux_source() {
 	in_root --writable --bind "$CACHE" /run/cache "$ROOT" sh -euc '
+		trap "rm -rf /var/lib/apt/lists/*" EXIT
 		version=$(dpkg-query -W -f "\${source:Version}" linux-kbuild-"${3%-*}")
 		apt-get update -qq
 		cd /tmp
@@ -26,6 +26,7 @@ in_backports() { # SCRIPT ARGUMENT...
 	in_root --writable --bind "$CACHE" /run/cache "$ROOT" bash -euc '
 		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $0 trixie-backports main" >/tmp/backports.list
 		options=(-qq -o Dir::Etc::SourceList=/tmp/backports.list -o Dir::Etc::SourceParts=-)
+		trap "rm -rf /var/lib/apt/lists/*" EXIT
 		cd /tmp
 		apt-get update "${options[@]}"
 		'"$1" "$(mirror)" "${@:2}"
