@@ -3,7 +3,7 @@
 # Prefixes each output line with its part. Sourced by check; tested by parts-test.
 #
 #	part LANE NAME COMMAND...	declares a part
-#	run_parts PROFILE		shows the plan, runs them all, shows what failed and a table, and ends with
+#	run_parts PROFILE		shows the plan, runs them all, shows a table and what failed, and ends with
 #					"N passed, N failed"
 # shellcheck shell=bash
 
@@ -123,10 +123,10 @@ run_parts() { # PROFILE
 	lane 0 &
 	lane 1 &
 	wait
-	show failures "What failed:"
-	show names "By name:"
 	table >"$RESULTS/table"
 	cat "$RESULTS/table"
+	show failures "What failed:"	# last, for who sees the end of it only
+	show names "By name:"
 	echo "$(((SECONDS - began + 59) / 60)) minutes in all"
 	awk '{ passed += $1; failed += $3 }
 		END { print passed + 0 " passed, " failed + 0 " failed"; exit (failed || !passed) }' "$RESULTS/table"
