@@ -14,9 +14,12 @@
 void srnic_connect_dev_init(struct srnic_dev *dev);
 /* Allows new connections. Process context, like the next two. */
 void srnic_connect_dev_open(struct srnic_dev *dev);
-/* Ends all connections and refuses new ones. Does not wait. */
+/*
+ * Ends startups, refuses new ones, and lets nothing linger. An established connection is left to
+ * its consumers. Does not wait.
+ */
 void srnic_connect_dev_close(struct srnic_dev *dev);
-/* The same, ends all listeners, and waits until all of them are gone. */
+/* The same, ends all connections and listeners, and waits until all of them are gone. */
 void srnic_connect_dev_exit(struct srnic_dev *dev);
 
 /* iw_cm verbs */

@@ -86,12 +86,15 @@ static const struct srnic_qp_owner_ops owner_ops = {
 
 /* ---- creation and release ---- */
 
-/* Adds the ep to the device's list. -ENODEV: the device is going away. */
+/*
+ * Adds the ep to the device's list. -ECONNABORTED, as for a startup that the removal ended: the
+ * device is going away. Not -ENODEV, which an RPC client takes for an error of its own.
+ */
 static int enlist(struct srnic_ep *ep)
 {
 	struct srnic_dev_connections *conns = &ep->dev->connections;
 	unsigned long flags;
-	int ret = -ENODEV;
+	int ret = -ECONNABORTED;
 
 	spin_lock_irqsave(&conns->lock, flags);
 	if (!conns->dying) {
@@ -243,9 +246,18 @@ void srnic_connect_dev_close(struct srnic_dev *dev)
 	conns->dying = true;
 	list_for_each_entry(ep, &conns->eps, link) {
 		WRITE_ONCE(ep->killed, true);
-		srnic_ep_over(ep, SRNIC_OVER_ABORT);
-		srnic_ep_kick(ep);	/* srnic_ep_over() skips eps that are over already */
+		srnic_ep_kick(ep);
 	}
+	spin_unlock_irq(&conns->lock);
+}
+
+static void abort_all(struct srnic_dev_connections *conns)
+{
+	struct srnic_ep *ep;
+
+	spin_lock_irq(&conns->lock);
+	list_for_each_entry(ep, &conns->eps, link)
+		srnic_ep_over(ep, SRNIC_OVER_ABORT);
 	spin_unlock_irq(&conns->lock);
 }
 
@@ -265,6 +277,7 @@ void srnic_connect_dev_exit(struct srnic_dev *dev)
 	struct srnic_dev_connections *conns = &dev->connections;
 
 	srnic_connect_dev_close(dev);
+	abort_all(conns);
 	srnic_listen_dev_exit(dev);
 	wait_event(conns->idle, all_gone(conns));
 	xa_destroy(&conns->announced);

@@ -115,7 +115,7 @@ struct srnic_startup {
  * @over: 0, or 1 + enum srnic_over; the first reason stays; atomic
  * @hurry: an ABORT came: do not drain; never cleared
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
- * @killed: the device goes away: do not linger; never cleared
+ * @killed: the device goes away: a startup ends, and what ends does not linger; never cleared
  * @peer_closed: the QP was told that the peer has closed its half
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; unused in a state without a limit

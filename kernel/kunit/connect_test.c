@@ -697,6 +697,43 @@ static void a_device_goes_with_connections_in_every_state(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_create_listen(&listener->id, 1), -ENODEV);
 }
 
+static void a_device_that_goes_ends_a_startup_and_refuses_another(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *client, *next;
+	struct iw_cm_conn_param param;
+
+	expect_request(test, serve(test, c, &client));
+	srnic_connect_dev_close(c->set.dev);
+	expect_failure(test, c, client, -ECONNABORTED);
+	next = srnic_test_consumer(test, c->set.dev);
+	param = srnic_test_param(next, c->set.qp);
+	KUNIT_EXPECT_EQ(test, srnic_connect(&next->id, &param), -ECONNABORTED);
+	KUNIT_EXPECT_EQ(test, atomic_read(&next->refs), 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/*
+ * A consumer that was told of a disconnect would connect again while rdma_cm still knows the
+ * device: the end has to come with rdma_cm's own word that the device goes.
+ */
+static void a_device_that_goes_leaves_a_connection_to_its_consumers(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct srnic_test_conn *c = test->priv;
+	struct pair pair;
+
+	establish(test, c, &pair);
+	srnic_connect_dev_close(c->set.dev);
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, pair.client->num, 1);
+	KUNIT_EXPECT_EQ(test, c->server->num, 1);
+	KUNIT_EXPECT_EQ(test, pair.qp->state, SRNIC_QP_RTS);
+	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_RTS);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&pair.qp->base, &attr, IB_QP_STATE), 0);
+	expect_end(test, c, &pair);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(connecting_to_nobody_is_refused_and_told_once),
 	KUNIT_CASE(connecting_with_a_qp_that_is_not_there_fails_at_once),
@@ -721,6 +758,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_destroyed_qp_takes_its_connection_along),
 	KUNIT_CASE(a_qp_that_is_stopped_tells_the_connection_that_it_has_then),
 	KUNIT_CASE(a_device_goes_with_connections_in_every_state),
+	KUNIT_CASE(a_device_that_goes_ends_a_startup_and_refuses_another),
+	KUNIT_CASE(a_device_that_goes_leaves_a_connection_to_its_consumers),
 	{ }
 };
 
