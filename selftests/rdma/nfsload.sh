@@ -50,9 +50,10 @@ cable_away() {
 		ip -n sr1 addr replace "$IP61/64" dev veth1 nodad
 }
 
-# The client's device, 0, or the server's.
+# The client's device, 0, or the server's. Runs ahead of the kernel's workers: a client that connects anew while rdma_cm
+# removes the device gets an EINVAL of rdma_resolve_route()'s, which its users then get (rpcrdma, 6.12 to 7.2).
 device_away() { # NUMBER
-	rdma link delete srnic"$1" && sleep 3 && ns"$1" rdma link add srnic"$1" type srnic netdev veth"$1"
+	chrt -f 1 rdma link delete srnic"$1" && sleep 3 && ns"$1" rdma link add srnic"$1" type srnic netdev veth"$1"
 }
 
 # ---- what does not ----
