@@ -371,11 +371,16 @@ std::vector<Verb> connection_verbs(const Place &place)
 	};
 }
 
+Verb long_write(const Place &place)
+{
+	return transfer(place, "ibv_post_send, RDMA Write of 128 KiB", IBV_WR_RDMA_WRITE, piece);
+}
+
 std::vector<Verb> transfer_verbs(const Place &place)
 {
 	return {
 		transfer(place, "ibv_post_send, RDMA Write of 100 octets", IBV_WR_RDMA_WRITE, 100),
-		transfer(place, "ibv_post_send, RDMA Write of 128 KiB", IBV_WR_RDMA_WRITE, piece),
+		long_write(place),
 		transfer(place, "ibv_post_send, RDMA Read of 128 KiB", IBV_WR_RDMA_READ, piece),
 	};
 }

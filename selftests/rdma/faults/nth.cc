@@ -2,11 +2,12 @@
 // Every allocation of every call fails once: for n = 1, 2, ... the call runs with its n-th
 // allocation failing (/proc/self/fail-nth), until it makes fewer than n. The call must return an
 // errno or work, then work without a failure, and leave no object behind. One TAP line for each
-// call.
+// call. Last, all pages that a post allocates fail.
 //	nth ADDRESS NETDEV SPARE-NETDEV [STEP [PART-OF-A-NAME]]
 // STEP: from the 100th allocation on, only every STEP-th fails.
 // Runs in the namespace of srnic0, which is on NETDEV with ADDRESS; failslab and fail_page_alloc
-// must have ignore-gfp-wait = N.
+// must have ignore-gfp-wait = N and task-filter = Y, and fail_page_alloc probability = 100 and
+// times = -1. (All of failslab would stop the post itself: the provider rings again until it may.)
 #include "objects.hh"
 #include "verbs.hh"
 
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 #include <unistd.h>
@@ -23,7 +25,8 @@
 namespace {
 
 constexpr int most = 5000;
-int fail_nth = -1;
+constexpr int tries = 20;
+int fail_nth = -1, fail_all = -1;
 int step = 1;
 
 void arm(int n)
@@ -113,6 +116,65 @@ void one_verb(const Verb &verb, int number)
 	fflush(stdout);
 }
 
+// ---- no pages ----
+
+constexpr auto unused_pages_stay = std::chrono::seconds(3); // two of TRIM_DELAY, stream/engine.c
+
+void fail_pages(bool on)
+{
+	if (pwrite(fail_all, on ? "1" : "0", 1, 0) != 1)
+		throw std::runtime_error("make-it-fail takes no number");
+}
+
+int passes_without_pages()
+{
+	// the RDMA core keeps counters for a while
+	std::this_thread::sleep_for(std::chrono::milliseconds(100));
+	std::ifstream counter("/sys/class/infiniband/srnic0/ports/1/hw_counters/tx_no_memory");
+	int n = -1;
+
+	if (!(counter >> n))
+		throw std::runtime_error("tx_no_memory cannot be read");
+	return n;
+}
+
+// A first post, so that no page of the process or the rings is missing; then the QP's pages are
+// given back. True if a pass has stopped meanwhile; not so if a worker was first, which has memory.
+bool post_without_pages(const Verb &verb)
+{
+	verb.prepare();
+	must_work(verb, "with memory");
+	std::this_thread::sleep_for(unused_pages_stay);
+	const int before = passes_without_pages();
+	fail_pages(true);
+	const int error = verb.run();
+	fail_pages(false);
+	if (error)
+		throw std::runtime_error(std::string("the post: ") + strerror(error));
+	verb.undo();
+	const bool stopped = passes_without_pages() > before;
+	verb.clean();
+	return stopped;
+}
+
+void without_pages(const Verb &verb, int number)
+{
+	const char *name = "a post for whose segments there are no pages is done when there are";
+	int n = 1;
+
+	try {
+		while (!post_without_pages(verb))
+			if (++n > tries)
+				throw std::runtime_error("no pass has stopped");
+	} catch (const std::runtime_error &e) {
+		fail_pages(false);
+		printf("not ok %d %s\n# try %d: %s\n", number, name, n, e.what());
+		fflush(stdout);
+		_exit(1);
+	}
+	printf("ok %d %s\n", number, name);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -121,16 +183,19 @@ int main(int argc, char **argv)
 		fprintf(stderr, "nth ADDRESS NETDEV SPARE-NETDEV [STEP [PART-OF-A-NAME]]\n");
 		return 2;
 	}
-	if ((fail_nth = open("/proc/self/fail-nth", O_RDWR)) < 0) {
-		perror("/proc/self/fail-nth");
+	if ((fail_nth = open("/proc/self/fail-nth", O_RDWR)) < 0 ||
+	    (fail_all = open("/proc/self/make-it-fail", O_RDWR)) < 0) {
+		perror("/proc/self/fail-nth, /proc/self/make-it-fail");
 		return 2;
 	}
+	const Place place = {argv[1], argv[2], argv[3]};
 	if (argc > 4)
 		step = std::max(1, atoi(argv[4]));
 	int number = 0;
-	for (const Verb &verb : all_verbs({argv[1], argv[2], argv[3]}))
+	for (const Verb &verb : all_verbs(place))
 		if (argc < 6 || verb.name.find(argv[5]) != std::string::npos)
 			one_verb(verb, ++number);
+	without_pages(long_write(place), ++number);
 	printf("# all calls were tried\n");
 	return 0;
 }

@@ -20,3 +20,6 @@ struct Place {
 };
 
 std::vector<Verb> all_verbs(const Place &place);
+
+// ibv_post_send of an RDMA Write for which the QP has to allocate pages.
+Verb long_write(const Place &place);
