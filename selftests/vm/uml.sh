@@ -52,7 +52,7 @@ uml_start() {
 		seccomp=auto con=null con0=null,fd:1 ssl=null ssl1=null,fd:3 ssl2=null,fd:4 \
 		console=tty0 loglevel=6 panic=-1 oops=panic sysrq_always_enabled
 	"${PINNED[@]}" "${IN_ROOT[@]}" </dev/null >>"$RUN/console.log" 2>"$RUN/kernel.log" 3>"$RUN/output" 4>>"$RUN/status" &
-	GUEST=$!
+	GUEST=$! EMULATED=0
 }
 
 uml_traces() { "$VM/uml-stacks" "$RUN/vm/mconsole"; }
