@@ -84,10 +84,10 @@ static enum core_conn_input told(const struct srnic_ep *ep)
 	int over = atomic_read(&ep->over);
 	bool killed = READ_ONCE(ep->killed);
 
+	if (ep->state < CORE_CONN_OPERATION)
+		return over || killed ? CORE_CONN_ABORT : CORE_CONN_NOTHING;
 	if (ep->state == CORE_CONN_OPERATION)
 		return over ? input_of(over - 1) : CORE_CONN_NOTHING;
-	if (ep->state < CORE_CONN_OPERATION && (over || killed))
-		return CORE_CONN_ABORT;
 	if (killed)
 		return CORE_CONN_KILL;
 	if (READ_ONCE(ep->faulted) && ep->state == CORE_CONN_DRAINING)
