@@ -25,7 +25,6 @@
 namespace {
 
 constexpr int most = 5000;
-constexpr int tries = 20;
 int fail_nth = -1, fail_all = -1;
 int step = 1;
 
@@ -93,6 +92,14 @@ bool fail_once(const Verb &verb, int n, int &errors)
 	return fired;
 }
 
+// Leftovers of the call would disturb the others.
+[[noreturn]] void give_up(int number, const std::string &name, int n, const std::exception &why)
+{
+	printf("not ok %d %s\n# failure %d: %s\n", number, name.c_str(), n, why.what());
+	fflush(stdout);
+	_exit(1);
+}
+
 void one_verb(const Verb &verb, int number)
 {
 	int n = 1, errors = 0;
@@ -107,9 +114,7 @@ void one_verb(const Verb &verb, int number)
 		settled(before);
 	} catch (const std::runtime_error &e) {
 		arm(0);
-		printf("not ok %d %s\n# failure %d: %s\n", number, verb.name.c_str(), n, e.what());
-		fflush(stdout);
-		_exit(1); // leftovers of the call would disturb the others
+		give_up(number, verb.name, n, e);
 	}
 	printf("ok %d %s with each allocation failing\n# %d of about %d failures failed the call\n",
 	       number, verb.name.c_str(), errors, n - 1);
@@ -118,6 +123,7 @@ void one_verb(const Verb &verb, int number)
 
 // ---- no pages ----
 
+constexpr int tries = 20;
 constexpr auto unused_pages_stay = std::chrono::seconds(3); // two of TRIM_DELAY, stream/engine.c
 
 void fail_pages(bool on)
@@ -168,9 +174,7 @@ void without_pages(const Verb &verb, int number)
 				throw std::runtime_error("no pass has stopped");
 	} catch (const std::runtime_error &e) {
 		fail_pages(false);
-		printf("not ok %d %s\n# try %d: %s\n", number, name, n, e.what());
-		fflush(stdout);
-		_exit(1);
+		give_up(number, name, n, e);
 	}
 	printf("ok %d %s\n", number, name);
 }
