@@ -153,8 +153,9 @@ with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
 	wait_listening "$1" "$port" "$server"
 	in_ns "$3" "$4" || status=$?
 	[ "$status" = 0 ] || kill "$server" 2>/dev/null
+	[ "$status" != 124 ] || echo "the client was not done after ${LIMIT:-120} s"
 	wait "$server" || status=${status/#0/$?}
-	[ "$status" = 0 ] || sed 's/^/server: /' "$LOGS/server"
+	[ "$status" = 0 ] || sed 's/^/server: /' "$LOGS/server" | cut -c 1-200
 	return "$status"
 }
 
@@ -176,7 +177,7 @@ with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
 # rping, with every byte verified.
 rping_between() { # SERVER-NS CLIENT-NS ADDRESS COUNT SIZE
 	with_server "$1" "rping -s -a $3 -C $4 -S $5 -v -p 7174" \
-		"$2" "rping -c -a $3 -C $4 -S $5 -v -V -p 7174 | tail -n 1 | cut -c 1-100" 7174
+		"$2" "exec ./rping-client $3 7174 $4 -S $5" 7174
 }
 
 slow_link() { # COMMAND...: 100 Mbit/s from sr0

@@ -6,7 +6,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 COUNT=${COUNT:-1000}
 
 wildcard() { # SERVER-NS CLIENT-NS ADDRESS
-	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "rping -c -a $3 -C 10 -V -v -p 7175" 7175
+	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "exec ./rping-client $3 7175 10" 7175
 }
 
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
