@@ -121,7 +121,7 @@ rdma_core_source() {
 rdma_core_release() { # ROOT CACHE
 	in_root --writable --bind "${PREPARE%/*}" /run/userspace "$1" sh -euc '
 		apt-get update -qq
-		rm -rf /usr/src/srnic-*
+		rm -rf /usr/src/srnic-* /usr/src/prepared-*
 		source=$(SRNIC_CACHE=$1 /run/userspace/prepare-rdma-core)
 		ln -sfn "$source" /usr/src/rdma-core
 		rm -rf /var/lib/apt/lists/*
@@ -131,7 +131,7 @@ rdma_core_release() { # ROOT CACHE
 
 rdma_core_ready() { # ROOT
 	local cache
-	cache=/usr/src/srnic-$({ declare -f rdma_core_release; cat "$PREPARE"; } | key)
+	cache=/usr/src/prepared-$({ declare -f rdma_core_release; cat "$PREPARE"; } | key)
 	[ -e "$1$cache/done" ] || step "preparing rdma-core's source in the $RELEASE root" rdma_core_release "$1" "$cache"
 }
 
