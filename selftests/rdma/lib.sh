@@ -155,7 +155,7 @@ with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
 	[ "$status" = 0 ] || kill "$server" 2>/dev/null
 	[ "$status" != 124 ] || echo "the client was not done after ${LIMIT:-120} s"
 	wait "$server" || status=${status/#0/$?}
-	[ "$status" = 0 ] || sed 's/^/server: /' "$LOGS/server" | cut -c 1-200
+	[ "$status" = 0 ] || tail -n 15 "$LOGS/server" | sed 's/^/server: /' | cut -c 1-200 # check shows 30 lines of both
 	return "$status"
 }
 
