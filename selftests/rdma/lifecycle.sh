@@ -13,7 +13,7 @@ connects() {
 	local i before
 	before=$(objects)
 	for ((i = 0; i < CONNECTS; i++)); do
-		with_server sr1 "rping -s -a $IP1 -C 1 -p 7174" sr0 "rping -c -a $IP1 -C 1 -p 7174" 7174 || return
+		with_server sr1 "rping -s -a $IP1 -C 1 -p 7174" sr0 "exec ./rping-client $IP1 7174 1" 7174 || return
 	done
 	settled "$before" 100
 }
