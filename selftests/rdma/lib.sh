@@ -139,7 +139,10 @@ measured() {
 # A command, as a string for `bash -c` (with pipefail), in a namespace, for LIMIT seconds at most; some programs do not
 # end for a SIGTERM.
 in_ns() { # NS COMMAND-STRING
-	timeout -k 5 "${LIMIT:-120}" nsenter --net="/run/netns/$1" bash -o pipefail -c "$2"
+	local limit=${LIMIT:-120} status=0
+	timeout -k 5 "$limit" nsenter --net="/run/netns/$1" bash -o pipefail -c "$2" || status=$?
+	[ "$status" != 124 ] || echo "not done after $limit s: $2" >&2
+	return "$status"
 }
 
 # The same, for use last in a subshell with `&`: $! is then the command itself and can be killed.
@@ -147,14 +150,15 @@ become_in_ns() { exec timeout -k 5 "${LIMIT:-120}" nsenter --net="/run/netns/$1"
 
 # Runs both, the client as soon as the server listens (on PORT, if given). Fails if either fails.
 with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
-	local server status=0 port=${5:-}
+	local server status=0 ended=0 port=${5:-}
 	become_in_ns "$1" "exec $2" >"$LOGS/server" 2>&1 &
 	server=$!
 	wait_listening "$1" "$port" "$server"
 	in_ns "$3" "$4" || status=$?
 	[ "$status" = 0 ] || kill "$server" 2>/dev/null
-	[ "$status" != 124 ] || echo "the client was not done after ${LIMIT:-120} s"
-	wait "$server" || status=${status/#0/$?}
+	wait "$server" || ended=$?
+	[ "$ended" != 124 ] || echo "server: not done in time"
+	status=${status/#0/$ended}
 	[ "$status" = 0 ] || tail -n 15 "$LOGS/server" | sed 's/^/server: /' | cut -c 1-200 # check shows 30 lines of both
 	return "$status"
 }
