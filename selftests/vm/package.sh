@@ -5,6 +5,16 @@
 # shellcheck source=root.sh
 . "${BASH_SOURCE[0]%/*}/root.sh"
 
+apt_install() { # ROOT PACKAGE...: names, or files in the root
+	in_root --writable "$1" sh -euc '
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq
+		apt-get install -y --no-install-recommends "$@"
+		rm -rf /var/lib/apt/lists/*
+		apt-get clean
+	' sh "${@:2}"
+}
+
 make_package_root() {
 	local dir=$1 p names=()
 	shift
@@ -19,13 +29,7 @@ make_package_root() {
 			names+=("$p")
 		fi
 	done
-	in_root --writable "$dir.new" sh -euc '
-		export DEBIAN_FRONTEND=noninteractive
-		apt-get update -qq
-		apt-get install -y --no-install-recommends "$@"
-		rm -rf /var/lib/apt/lists/* /packages
-		apt-get clean
-	' sh "${names[@]}" || return
+	apt_install "$dir.new" "${names[@]}" && rm -rf "$dir.new/packages" || return
 	mv "$dir.new" "$dir"
 }
 

@@ -117,7 +117,8 @@ rdma_core_source() {
 	'
 }
 
-# The same as a user of that release does it: with prepare-rdma-core, anew if that changed.
+# The same as a user of that release does it: with prepare-rdma-core, anew if that changed. Older roots have it as
+# /usr/src/srnic-*, which looks like a part of the packages.
 rdma_core_release() { # ROOT CACHE
 	in_root --writable --bind "${PREPARE%/*}" /run/userspace "$1" sh -euc '
 		apt-get update -qq
