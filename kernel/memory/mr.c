@@ -53,13 +53,18 @@ void srnic_mr_dev_exit(struct srnic_dev *dev)
 	xa_destroy(&dev->mrs);
 }
 
-/* The region in this STag's slot, in any state, with @users incremented; or NULL. */
-static struct srnic_mr *mr_get(struct srnic_dev *dev, u32 stag)
+u32 srnic_mr_slot(const struct srnic_dev *dev, u32 stag)
+{
+	return core_stag_unscramble(stag >> KEY_BITS, dev->stag_key);
+}
+
+/* The region in this slot, in any state, with @users incremented; or NULL. */
+static struct srnic_mr *mr_get(struct srnic_dev *dev, u32 slot)
 {
 	struct srnic_mr *mr;
 
 	rcu_read_lock();
-	mr = xa_load(&dev->mrs, core_stag_unscramble(stag >> KEY_BITS, dev->stag_key));
+	mr = xa_load(&dev->mrs, slot);
 	if (mr && !refcount_inc_not_zero(&mr->users))
 		mr = NULL;
 	rcu_read_unlock();
@@ -73,12 +78,12 @@ static void mr_put(struct srnic_mr *mr)
 		complete(&mr->freed);
 }
 
-struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 stag)
+struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 slot, u32 stag)
 {
 	struct srnic_mr *mr;
 
 	local_bh_disable();
-	mr = mr_get(dev, stag);
+	mr = mr_get(dev, slot);
 	/* acquire: state before the other fields; pairs with enable() */
 	if (mr && smp_load_acquire(&mr->state) == SRNIC_MR_VALID && mr->stag == stag)
 		return mr;
@@ -513,7 +518,7 @@ enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 
 
 	local_bh_disable();
 	rcu_read_lock(); /* keeps mr allocated beyond mr_put() */
-	mr = mr_get(dev, stag);
+	mr = mr_get(dev, srnic_mr_slot(dev, stag));
 	if (mr) {
 		verdict = invalidate(mr, pd, stag, peer_qpn);
 		mr_put(mr);

@@ -75,6 +75,8 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *base)
  * @mr: the region, or NULL. Bottom halves are off meanwhile
  * @stag: the STag by which it was found
  * @left: bytes that may be copied before it has to be dropped
+ * @slot: of @slot_stag in srnic_dev.mrs, which takes longer to find out than to look there
+ * @slot_stag: the STag that was looked up last; 0, which no region has, before
  * @sum: what is copied is added to this CRC32C (core_host_crc32c()); NULL: to none. Set for the
  *	time of a copy
  *
@@ -86,6 +88,7 @@ struct srnic_held {
 	struct srnic_mr *mr;
 	u32 stag;
 	u32 left;
+	u32 slot, slot_stag;
 	u32 *sum;
 };
 

@@ -19,12 +19,14 @@ void srnic_mr_dev_init(struct srnic_dev *dev);
 int srnic_mr_dev_reserve(struct srnic_dev *dev);
 void srnic_mr_dev_exit(struct srnic_dev *dev);
 
+/* The slot of the STag in srnic_dev.mrs. */
+u32 srnic_mr_slot(const struct srnic_dev *dev, u32 stag);
 /*
- * The VALID region of this STag, or NULL. It stays unchanged and allocated until srnic_mr_drop();
- * until then bottom halves are off, and the caller must not sleep or invalidate a region. Not with
- * hard interrupts disabled.
+ * The VALID region of this STag in this slot, or NULL. It stays unchanged and allocated until
+ * srnic_mr_drop(); until then bottom halves are off, and the caller must not sleep or invalidate a
+ * region. Not with hard interrupts disabled.
  */
-struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 stag);
+struct srnic_mr *srnic_mr_hold(struct srnic_dev *dev, u32 slot, u32 stag);
 void srnic_mr_drop(struct srnic_mr *mr);
 
 #endif

@@ -38,7 +38,8 @@ enum core_take core_host_receive(void *ctx, u32 *room)
 	struct srnic_qp *qp = ctx;
 	enum core_take taken;
 
-	srnic_held_drop(&qp->rx.held);	/* an SRQ may raise its limit event */
+	if (!qp->user)	/* an SRQ may raise its limit event */
+		srnic_held_drop(&qp->rx.held);
 	qp->rx.cursor = (struct srnic_sge_cursor) { };
 	taken = srnic_rq_take(&qp->rq, &qp->rx.receive, room);
 	if (taken == CORE_TAKE_EMPTY)
@@ -328,9 +329,21 @@ static void deliver_error(struct srnic_qp *qp)
 	srnic_qp_terminate(qp, term);
 }
 
+/*
+ * May the region stay held for the next message? A user's completions only wake; the kernel's
+ * consumers may invalidate a region when they hear of one.
+ */
+static bool may_stay_held(const struct srnic_qp *qp, enum core_rx_event event)
+{
+	if (event == CORE_RX_SEND)
+		return qp->user && !core_rx_delivered(&qp->rx.core)->invalidate;
+	return event == CORE_RX_WRITE;
+}
+
 static void deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
-	srnic_held_drop(&qp->rx.held);
+	if (!may_stay_held(qp, event))
+		srnic_held_drop(&qp->rx.held);
 	trace_srnic_rx_message(qp, event);
 	if (event == CORE_RX_SEND)
 		event = deliver_send(qp);
