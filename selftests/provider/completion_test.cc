@@ -91,6 +91,20 @@ TEST(Completion, PollTakesNoMoreThanAskedAndWrapsAtTwoToThe32)
 	}
 }
 
+TEST(Completion, AnEmptyQueueIsPolledWithoutItsLock)
+{
+	fake::Cq c;
+	ibv_wc wc;
+
+	c.cq.lock.held = 1;
+	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 0);
+	EXPECT_EQ(c.cq.lock.held, 1);
+	c.cq.lock.held = 0;
+	c.produce(completion(1, SRNIC_OP_SEND));
+	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 1);
+	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 0);
+}
+
 TEST(Completion, ThoseOfADestroyedQpAreNeverSeen)
 {
 	fake::Cq c;

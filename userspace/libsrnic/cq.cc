@@ -23,13 +23,16 @@ bool empty(srnic_cq &cq)
 	return cq.cons == cq.prod_seen;
 }
 
+// Passes an entry. The lock is held, but nothing_there() reads the index without it.
+void pass(srnic_cq &cq) { store_relaxed(cq.cons, cq.cons + 1); }
+
 // Passes over forgotten completions. False if there is no other.
 bool skip_forgotten(srnic_cq &cq)
 {
 	while (!empty(cq)) {
 		if (slot(cq, cq.cons).opcode != forgotten)
 			return true;
-		cq.cons++;
+		pass(cq);
 	}
 	return false;
 }
@@ -39,7 +42,8 @@ bool take(srnic_cq &cq, srnic_cqe *out)
 {
 	if (!skip_forgotten(cq))
 		return false;
-	*out = slot(cq, cq.cons++);
+	*out = slot(cq, cq.cons);
+	pass(cq);
 	if (out->opcode == SRNIC_OP_RECV)
 		store_relaxed(cq.receives, cq.receives + 1);
 	return true;
@@ -49,6 +53,14 @@ bool take(srnic_cq &cq, srnic_cqe *out)
 u32 pending(const srnic_cq &cq)
 {
 	return ring_pending(load_acquire(cq.ring.hdr->prod), cq.cons, cq.ring.entries);
+}
+
+// Neither a completion nor a doorbell that was put off. Without the lock, because programs poll an
+// empty CQ all the time: what another thread is taking is that thread's.
+bool nothing_there(const srnic_cq &cq)
+{
+	return load_acquire(cq.ring.hdr->prod) == load_relaxed(cq.cons) &&
+	       !load_relaxed(cq.deferred);
 }
 
 void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
@@ -197,6 +209,10 @@ using namespace srnic;
 int srnic_poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	srnic_cq &cq = to_cq(ibcq);
+
+	if (nothing_there(cq))
+		return 0;
+
 	locked hold(cq.lock);
 	int n = take_all(cq, num_entries, wc);
 
@@ -230,7 +246,7 @@ void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 		if (cqe.opcode != forgotten && cqe.qp_num != qp_num)
 			slot(*cq, --kept) = cqe;
 	}
-	cq->cons = kept;
+	store_relaxed(cq->cons, kept);
 	cq->prod_seen = end;
 	release(*cq);
 }
