@@ -35,6 +35,13 @@ kvm_probe() {
 	if grep -q '^lab: ' "$log"; then echo yes; else echo no; fi
 }
 
+# Has QEMU count instructions.
+qemu_counts() {
+	g++ -std=c++20 -O2 -Wall -Wextra -shared -fPIC -o "$RUN/instructions.so" "$VM/instructions.cc" ||
+		die "the plugin of QEMU that counts instructions cannot be built"
+	QEMU+=(-plugin "$RUN/instructions.so,out=$COUNTS")
+}
+
 # Starts the guest in the background and sets GUEST, its process, and EMULATED. RUN is its directory, with its command in
 # payload.tar; the guest writes console.log, status and the pipe called output there.
 qemu_start() {
@@ -60,6 +67,7 @@ qemu_start() {
 		-device virtio-serial-pci
 		-chardev "file,id=output,path=$RUN/output" -device virtserialport,chardev=output,name=output
 		-chardev "file,id=status,path=$RUN/status" -device virtserialport,chardev=status,name=status)
+	[ -z "$COUNTS" ] || qemu_counts
 	[ -z "$SHARE" ] || QEMU+=(-virtfs "local,path=$SHARE,mount_tag=share,security_model=none")
 	TMPDIR=$RUN "${QEMU[@]}" </dev/null >"$RUN/kernel.log" 2>&1 &
 	GUEST=$!

@@ -18,10 +18,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <map>
 #include <set>
 
+#include "marks.hh"
 #include "pair.hh"
 #include "tcp.hh"
 
@@ -336,6 +338,13 @@ void over_all(Work work, const Pairs &pairs)
 		thread.get();
 }
 
+// MAP: a file that gets what is where in this process's memory.
+void keep_map()
+{
+	if (const char *file = getenv("MAP"))
+		std::ofstream(file) << std::ifstream("/proc/self/maps").rdbuf();
+}
+
 std::chrono::nanoseconds took(const std::string &way, const char *here, const char *there,
 			      const Work &work)
 {
@@ -346,6 +355,8 @@ std::chrono::nanoseconds took(const std::string &way, const char *here, const ch
 	else if (way != "tcp" && work.name != "connect")
 		for (unsigned i = 0; i < work.pairs; i++)
 			pairs.push_back(connected(way, here, there));
+	keep_map();
+	begin_mark();
 	const auto began = Clock::now();
 
 	if (way == "tcp")
@@ -359,7 +370,10 @@ std::chrono::nanoseconds took(const std::string &way, const char *here, const ch
 		over_verbs(work, *pairs[0]);
 	else
 		over_all(work, pairs);
-	return Clock::now() - began;
+	const auto time = Clock::now() - began;
+
+	end_mark();
+	return time;
 }
 
 } // namespace
