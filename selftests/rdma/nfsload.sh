@@ -50,10 +50,14 @@ cable_away() {
 		ip -n sr1 addr replace "$IP61/64" dev veth1 nodad
 }
 
-# The client's device, 0, or the server's. Runs ahead of the kernel's workers: a client that connects anew while rdma_cm
-# removes the device gets an EINVAL of rdma_resolve_route()'s, which its users then get (rpcrdma, 6.12 to 7.2).
+# The client's device, 0, or the server's. Meanwhile the client has no route: one that connects anew while rdma_cm removes
+# its device gets an EINVAL of rdma_resolve_route()'s, which its users then get (rpcrdma, 6.12 to 7.2).
 device_away() { # NUMBER
-	chrt -f 1 rdma link delete srnic"$1" && sleep 3 && ns"$1" rdma link add srnic"$1" type srnic netdev veth"$1"
+	local status=0
+	[ "$1" = 1 ] || ip -n sr0 route add unreachable "$IP1"
+	rdma link delete srnic"$1" && sleep 3 && ns"$1" rdma link add srnic"$1" type srnic netdev veth"$1" || status=1
+	[ "$1" = 1 ] || ip -n sr0 route del unreachable "$IP1" || status=1
+	return $status
 }
 
 # ---- what does not ----
