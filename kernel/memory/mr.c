@@ -41,21 +41,21 @@ void srnic_mr_dev_init(struct srnic_dev *dev)
 	get_random_bytes(dev->stag_key, sizeof(dev->stag_key));
 }
 
+u32 srnic_mr_slot(const struct srnic_dev *dev, u32 stag)
+{
+	return core_stag_unscramble(stag >> KEY_BITS, dev->stag_key);
+}
+
 int srnic_mr_dev_reserve(struct srnic_dev *dev)
 {
-	return xa_reserve(&dev->mrs, core_stag_unscramble(0, dev->stag_key), GFP_KERNEL);
+	return xa_reserve(&dev->mrs, srnic_mr_slot(dev, 0), GFP_KERNEL);
 }
 
 void srnic_mr_dev_exit(struct srnic_dev *dev)
 {
-	xa_release(&dev->mrs, core_stag_unscramble(0, dev->stag_key));
+	xa_release(&dev->mrs, srnic_mr_slot(dev, 0));
 	WARN_ON(!srnic_xa_vacant(&dev->mrs));
 	xa_destroy(&dev->mrs);
-}
-
-u32 srnic_mr_slot(const struct srnic_dev *dev, u32 stag)
-{
-	return core_stag_unscramble(stag >> KEY_BITS, dev->stag_key);
 }
 
 /* The region in this slot, in any state, with @users incremented; or NULL. */

@@ -73,22 +73,20 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *base)
  * struct srnic_held - a region that stays held from one copy to the next, which need not look it up
  * @dev: of its regions
  * @mr: the region, or NULL. Bottom halves are off meanwhile
- * @stag: the STag by which it was found
+ * @stag: the STag that was looked up last; 0, which no region has, before
+ * @slot: of @stag in srnic_dev.mrs, which takes longer to find out than to look there
  * @left: bytes that may be copied before it has to be dropped
- * @slot: of @slot_stag in srnic_dev.mrs, which takes longer to find out than to look there
- * @slot_stag: the STag that was looked up last; 0, which no region has, before
  * @sum: what is copied is added to this CRC32C (core_host_crc32c()); NULL: to none. Set for the
  *	time of a copy
  *
- * Who has one calls srnic_held_drop() before it sleeps, invalidates a region, calls a consumer or
- * does anything else that takes long.
+ * Who has one calls srnic_held_drop() before it sleeps, invalidates a region, calls a consumer in
+ * the kernel or does anything else that takes long.
  */
 struct srnic_held {
 	struct srnic_dev *dev;
 	struct srnic_mr *mr;
-	u32 stag;
+	u32 stag, slot;
 	u32 left;
-	u32 slot, slot_stag;
 	u32 *sum;
 };
 

@@ -131,22 +131,15 @@ void srnic_held_pause(struct srnic_held *held)
 		srnic_held_drop(held);
 }
 
-static struct srnic_mr *look_up(struct srnic_held *held, u32 stag)
-{
-	if (held->slot_stag != stag) {
-		held->slot = srnic_mr_slot(held->dev, stag);
-		held->slot_stag = stag;
-	}
-	return srnic_mr_hold(held->dev, held->slot, stag);
-}
-
 /* The region of this STag, held, for len bytes more (at most HELD_MAX); or NULL. */
 static struct srnic_mr *hold(struct srnic_held *held, u32 stag, u32 len)
 {
 	if (!still_holds(held, stag, len)) {
 		srnic_held_drop(held);
-		held->mr = look_up(held, stag);
+		if (held->stag != stag)
+			held->slot = srnic_mr_slot(held->dev, stag);
 		held->stag = stag;
+		held->mr = srnic_mr_hold(held->dev, held->slot, stag);
 		held->left = HELD_MAX;
 	}
 	charge(held, len);
