@@ -98,6 +98,7 @@ TEST(Completion, AnEmptyQueueIsPolledWithoutItsLock)
 
 	c.cq.lock.held = 1;
 	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 0);
+	EXPECT_EQ(ibv_start_poll(&c.cq.ex, nullptr), ENOENT);
 	EXPECT_EQ(c.cq.lock.held, 1);
 	c.cq.lock.held = 0;
 	c.produce(completion(1, SRNIC_OP_SEND));

@@ -159,6 +159,8 @@ int start_poll(ibv_cq_ex *ex, ibv_poll_cq_attr *attr)
 
 	if (attr && attr->comp_mask)
 		return EINVAL;
+	if (nothing_there(cq))
+		return ENOENT;
 	lock(cq.lock);
 	if (take_now(cq) || (ring_deferred(cq) && take_now(cq)))
 		return 0;
