@@ -28,9 +28,8 @@ void qemu_plugin_register_vcpu_tb_exec_cb(qemu_plugin_tb *block, Callback call, 
 void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *insn, Callback call, int flags,
 					    void *context);
 
-__attribute__((visibility("default"))) int qemu_plugin_version = 4;
-__attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, const void *about,
-							       int argc, char **argv);
+int qemu_plugin_version = 4;
+int qemu_plugin_install(uint64_t id, const void *about, int argc, char **argv);
 }
 
 namespace {
