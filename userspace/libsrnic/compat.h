@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Differences between versions of libibverbs' private interface, and nothing else. 34 is rdma-core
- * 44 to 56, 65 is rdma-core 65.
+ * up to 56; each later one has the number of the first rdma-core with it: 57, 59, 64, 65.
  */
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
@@ -12,7 +12,7 @@ static inline int srnic_cmd_get_context(struct verbs_context *ctx, struct ibv_ge
 					size_t cmd_size, struct ib_uverbs_get_context_resp *resp,
 					size_t resp_size)
 {
-#if IBVERBS_PABI_VERSION >= 65
+#if IBVERBS_PABI_VERSION >= 57	/* file descriptors of the device for new contexts */
 	return ibv_cmd_get_context(ctx, cmd, cmd_size, NULL, resp, resp_size);
 #else
 	return ibv_cmd_get_context(ctx, cmd, cmd_size, resp, resp_size);
@@ -24,7 +24,7 @@ static inline int srnic_cmd_create_cq(struct ibv_context *ctx,
 				      struct ibv_create_cq_ex *cmd, size_t cmd_size,
 				      struct ib_uverbs_ex_create_cq_resp *resp, size_t resp_size)
 {
-#if IBVERBS_PABI_VERSION >= 65
+#if IBVERBS_PABI_VERSION >= 59	/* buffers of a CQ that the program brings */
 	return ibv_cmd_create_cq_ex(ctx, attr, NULL, cq, cmd, cmd_size, resp, resp_size, 0);
 #else
 	return ibv_cmd_create_cq_ex(ctx, attr, cq, cmd, cmd_size, resp, resp_size, 0);
