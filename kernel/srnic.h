@@ -13,10 +13,6 @@
 #include "connection/ports.h"
 #include "core/core.h"
 
-#if !defined(CONFIG_64BIT) || defined(CONFIG_PREEMPT_RT)
-#error "srnic needs a 64-bit kernel without PREEMPT_RT"
-#endif
-
 /* Device limits, as query_device reports them. Limits of the ring formats are in srnic-abi.h. */
 #define SRNIC_MAX_QP		65536
 #define SRNIC_MAX_QP_WR		16384

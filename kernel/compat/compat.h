@@ -61,7 +61,7 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 #endif
 }
 
-/* Since 6.17 alloc_workqueue() has a flag for the kind that was its default; later it wants it. */
+/* Since 6.17 alloc_workqueue() has a flag for the kind that is its default; 7.2 warns without. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define SRNIC_COMPAT_PERCPU WQ_PERCPU
 #else
@@ -77,8 +77,8 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 
 /* ---- verbs ---- */
 
-/* The last argument of create_cq is the provider's data alone until 6.10, then all attributes. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+/* The last argument of create_cq is the provider's data alone before 6.11, then all attributes. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define srnic_compat_cq_attrs uverbs_attr_bundle
 #else
 #define srnic_compat_cq_attrs ib_udata
@@ -87,7 +87,7 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 /* NULL: a CQ of the kernel. */
 static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attrs *attrs)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 	return attrs ? &attrs->driver_udata : NULL;
 #else
 	return attrs;
