@@ -94,9 +94,9 @@ struct core_asked {
 struct core_tx_msg {
 	u8 opcode; /* enum core_msg_opcode; decides tagged or untagged and the queue number */
 	u8 done;	/* the segment with L set was built */
+	u8 solicited;	/* a WRITE that comes with Immediate Data: they are solicited */
 	u32 length;	/* octets of payload in the whole message, all from the host */
 	u32 sent;	/* octets already segmented */
-	u8 solicited;	/* a WRITE that comes with Immediate Data: they are solicited */
 	u32 stag;	/* tagged messages; the sink of a READ_RESPONSE, as the request names it */
 	u64 to;		/* tagged messages: TO of the first octet */
 	u32 msn;	/* untagged messages; RDMA/TCP: all but READ_RESPONSE */

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -58,8 +59,8 @@ static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
 	return false;
 }
 
-/* Fragments in the pools of all QPs, and their limit: 64 MiB with 4 KiB pages. */
-#define POOLED_MAX 2048
+/* Fragments in the pools of all QPs, and their limit: 64 MiB. */
+#define POOLED_MAX (SZ_64M / (PAGE_SIZE << FRAG_ORDER))
 static atomic_t pooled;
 
 static void frag_remember(struct srnic_batch *batch, const struct page_frag *frag)

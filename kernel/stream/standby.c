@@ -141,7 +141,7 @@ static bool rely(struct srnic_trust *trust)
 	trust->relied = false;
 	if (READ_ONCE(trust->late)) {
 		WRITE_ONCE(trust->late, false);
-		trust->distrust = min(2 * trust->distrust + 1, SRNIC_DISTRUST_MAX);
+		trust->distrust = min(2U * trust->distrust + 1, SRNIC_DISTRUST_MAX);
 		trust->left = trust->distrust;
 	} else if (relied) {
 		trust->distrust = 0;

@@ -31,7 +31,7 @@ struct srnic_qp;
 struct srnic_trust {
 	bool late;
 	bool relied;
-	u32 distrust, left;
+	u16 distrust, left;
 };
 
 /**
