@@ -614,6 +614,52 @@ static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- TCP that lacks memory ---- */
+
+static atomic_t asked;
+
+/* tcp_sendmsg() does so if its queues are empty and it can allocate nothing. */
+static int without_memory(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	atomic_inc(&asked);
+	sock->sk->sk_write_space(sock->sk);
+	return -EAGAIN;
+}
+
+/* Nothing else is asked of the socket meanwhile. */
+static const struct proto_ops starved = { .sendmsg = without_memory };
+
+/* From now on, with these operations. */
+static void set_ops(struct stream *s, const struct proto_ops *ops)
+{
+	mutex_lock(&s->qp->tx.mutex);
+	WRITE_ONCE(s->qp->sock->ops, ops);
+	srnic_tx_unlock(s->qp);
+}
+
+/* Twice at once, and then every 10 ms, or jiffy, at most. */
+static void tcp_that_lacks_memory_is_asked_again_after_a_while(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	const struct proto_ops *own = s.qp->sock->ops;
+	unsigned long begun;
+
+	atomic_set(&asked, 0);
+	set_ops(&s, &starved);
+	post(test, &s, IB_WR_SEND, octets_for(test));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(atomic_read(&asked) > 2));
+	atomic_set(&asked, 0);
+	begun = jiffies;
+	msleep(500);
+	KUNIT_EXPECT_LE(test, atomic_read(&asked),
+			(jiffies - begun) / msecs_to_jiffies(10) + 1);
+	set_ops(&s, own);
+	hear(test, &s, CORE_MSG_SEND);
+	expect_completion(test, IB_WC_SEND);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(what_goes_out_is_numbered_across_the_wrap),
 	KUNIT_CASE(what_comes_in_is_taken_across_the_wrap),
@@ -638,6 +684,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_shared_queue_receives_into_its_own_protection_domain),
 	KUNIT_CASE(a_region_is_for_no_stream_of_another_protection_domain),
 	KUNIT_CASE(bottom_halves_are_off_while_a_callback_holds_its_lock),
+	KUNIT_CASE(tcp_that_lacks_memory_is_asked_again_after_a_while),
 	{ }
 };
 

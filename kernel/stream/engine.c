@@ -142,18 +142,47 @@ static enum engine_result fill_batch(struct srnic_qp *qp)
 	return result;
 }
 
+/*
+ * TCP has taken nothing. If it holds nothing either, it lacks memory, and no acknowledgment will
+ * tell when it has some. It then calls write_space() from within sendmsg, which kicks the engine.
+ * So it is asked again at once, for that may have been an acknowledgment, and then only after a
+ * while.
+ */
+static void nothing_taken(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	if (READ_ONCE(qp->sock->sk->sk_wmem_queued)) {
+		tx->starved = 0;
+		srnic_tx_stalled(qp, SRNIC_TX_SOCKET_FULL);
+		return;
+	}
+	tx->starved = min(tx->starved + 1, 2);
+	tx->rest = jiffies + RETRY_DELAY;
+	srnic_tx_stalled(qp, SRNIC_TX_NO_MEMORY);
+}
+
+static bool resting(const struct srnic_tx *tx)
+{
+	return tx->starved > 1 && time_before(jiffies, tx->rest);
+}
+
 /* True when TCP has taken the whole batch; then completes the requests that were built. */
 static bool send_batch(struct srnic_qp *qp, bool more)
 {
 	struct srnic_tx *tx = &qp->tx;
 
 	while (tx->batch->len) {
-		int ret = srnic_batch_send(tx->batch, qp->sock, more);
+		int ret;
 
+		if (unlikely(resting(tx)))
+			return false;
+		ret = srnic_batch_send(tx->batch, qp->sock, more);
 		if (!ret) {
-			srnic_tx_stalled(qp, SRNIC_TX_SOCKET_FULL);
+			nothing_taken(qp);
 			return false;
 		}
+		tx->starved = 0;
 		if (ret < 0) {
 			srnic_qp_note_end(qp, SRNIC_END_TCP, -ret);
 			srnic_qp_fail(qp);
@@ -209,11 +238,11 @@ static enum engine_result send_all(struct srnic_qp *qp)
 	WRITE_ONCE(tx->read_stall, false);
 	do {
 		if (!send_batch(qp, false))
-			return ENGINE_IDLE;
+			return tx->starved ? ENGINE_RETRY : ENGINE_IDLE;
 		filled = fill_batch(qp);
 		tx->spent += tx->batch->len + tx->core.fpdus * FPDU_COST;
 		if (!send_batch(qp, filled == ENGINE_MORE))
-			return ENGINE_IDLE;
+			return tx->starved ? ENGINE_RETRY : ENGINE_IDLE;
 		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 			return ENGINE_MORE;
 		if (filled == ENGINE_RETRY)
@@ -518,6 +547,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->read_stall = false;
 	tx->term_pending = false;
 	tx->last_wqe = false;
+	tx->starved = 0;
 	tx->octets = 0;
 	tx->built = qp->sq.taken;
 	tx->completed = qp->sq.taken;
