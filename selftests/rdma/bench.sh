@@ -10,6 +10,7 @@
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
 # many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
+export NO_TAP=1
 cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
