@@ -113,6 +113,7 @@ moves_data_on_lo() {
 		wait $! && unit Stop lo
 }
 
+needs rping
 modprobe -a ib_uverbs rdma_ucm
 ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev dummy7 && ip link set dummy7 up ||
 	{ echo "Bail out! no interface"; exit 1; }

@@ -72,6 +72,7 @@ plain_frames() { # FILE
 	diff <(printf '%s\n' ${key_request}40010000 ${key_reply}40010000) "$1.frames"
 }
 
+needs rping tcpdump tshark
 hosts_up && devices_up && host_device_up srnic || { echo "Bail out! no devices"; exit 1; }
 for family in "IPv4 $IP1 1442 1342" "IPv6 $IP61 1422 1322"; do
 	read -r name address mulpdu changed <<<"$family"

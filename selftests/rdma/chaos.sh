@@ -142,6 +142,7 @@ netdev_deleted() {
 }
 
 built_or_skip "$CARRIER"
+needs rping ib_write_bw
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 # iw_cm drops a Request whose listener is being destroyed, as with a killed server: the client sees a timeout.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # The demonstration, in the guest: unmodified RDMA programs between two "hosts" (lib.sh has a drawing).
+NO_TAP=1
 cd "$(dirname "$0")" && . ./lib.sh
 
 SUMMARY=()

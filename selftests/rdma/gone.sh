@@ -74,6 +74,7 @@ set_timeout() { # SECONDS
 	done
 }
 
+needs rping
 hosts_up && devices_up && set_timeout $TIMEOUT || { echo "Bail out! no devices"; exit 1; }
 check "both ends of an idle connection hear of a cut cable within peer_timeout" gone idle
 check "both ends of a busy connection hear of a cut cable within peer_timeout" gone busy

@@ -296,7 +296,7 @@ wait_listening() {
 
 resources() { rdma resource show | grep srnic | cut -d ' ' -f 2-; }
 
-# Ends a test that cannot run here, and says why. kselftest takes 4 for a skip.
+# Ends a test that cannot run here, before it has made anything, and says why. kselftest takes 4 for a skip.
 skip() { # REASON
 	echo "1..0 # SKIP $*"
 	rm -rf "$LOGS"
@@ -312,8 +312,28 @@ built_or_skip() {
 	done
 }
 
+# needs PROGRAM...: skips the test if one of these is not installed.
+needs() {
+	local program package
+	for program; do
+		! command -v "$program" >/dev/null || continue
+		case $program in
+		rping | rcopy | rstream | ucmatose) package=rdmacm-utils ;;
+		ib_*) package=perftest ;;
+		srnicctl) package="make install" ;;
+		wg) package=wireguard-tools ;;
+		*) package=$program ;;
+		esac
+		skip "$program is not installed ($package)"
+	done
+}
+
 finish() {
 	echo "1..$TESTS"
 	everything_down
 	[ "$FAILED" = 0 ]
 }
+
+[ -n "${NO_TAP:-}" ] || echo "TAP version 13"
+[ $EUID = 0 ] || skip "only root may make devices and namespaces"
+[ -d /sys/module/srnic ] || modinfo srnic >/dev/null 2>&1 || skip "the module srnic is not installed (make install)"

@@ -110,6 +110,7 @@ on_bridge_port() {
 	return $status
 }
 
+needs rping python3
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 ip -n sr0 link add spare0 type dummy
 check "a name that is taken is refused, and the log says so" \

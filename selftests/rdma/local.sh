@@ -6,6 +6,7 @@
 # run prints its own.
 cd "$(dirname "$0")" && . ./lib.sh
 
+built_or_skip local/local
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 # iw_cm keeps a killed process until its Reply arrives; if both ends are in that process, none does.
 set_reply_timeout 10

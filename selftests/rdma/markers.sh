@@ -51,6 +51,8 @@ tshark_reads() {
 default_is() { [ "$(cat /sys/class/infiniband/srnic{0,1}/"$1" | tr '\n' ' ')" = "$2 $2 " ]; }
 refuses_nonsense() { ! echo maybe >"/sys/class/infiniband/srnic0/$1" && default_is "$@"; }
 
+needs rping ib_write_bw tcpdump tshark
+built_or_skip hostile/build/markers hostile/build/victim
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 check "markers are off by default" default_is mpa_markers 0
 check "mpa_markers takes a boolean and nothing else" refuses_nonsense mpa_markers 0

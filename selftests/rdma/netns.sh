@@ -108,6 +108,7 @@ in_mode() { # shared | exclusive
 
 set_mode() { rdma system set netns "$1" && rdma system show | grep "netns $1"; }
 
+needs rping
 modprobe -a ib_uverbs rdma_ucm sch_netem srnic
 if ! rdma system show | grep -q 'netns shared' || [ -n "$(ls /run/netns 2>/dev/null)" ]; then
 	skip "this machine has network namespaces, or is in exclusive mode"

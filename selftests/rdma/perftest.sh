@@ -12,6 +12,7 @@ atomics() { # PROGRAM TYPE [OPTION...]
 	with_perftest sr1 "$run -d srnic1" sr0 "$run -d srnic0 $IP1"
 }
 
+needs ib_write_bw
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 for program in ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat ib_send_lat; do
 	for size in $SIZES; do

@@ -56,6 +56,7 @@ one_end_only() { ! in_ns sr0 "timeout 20 rping -c -C 1 -a $IP1 -p $PORT"; }
 
 objects() { resources; }
 
+needs rping
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 become_in_ns sr1 "exec iperf3 -s -p $PORT" >"$LOGS/iperf3" 2>&1 &

@@ -21,6 +21,7 @@ copy() {
 
 same() { cmp "$LOGS/from" "$LOGS/to"; }
 
+needs rcopy
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 check "rcopy of $MIB MiB" copy
 check "the copy equals the original" same

@@ -21,6 +21,7 @@ ucmatose_runs() { # SERVER'S-ADDRESS CLIENT'S-ADDRESS OPTION...
 	[ "${PIPESTATUS[0]}" = 0 ] && grep -q 'data transfers complete' "$LOGS/said" && ! grep -q event "$LOGS/said"
 }
 
+needs ucmatose
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 check "ucmatose, 100 connections, 10 messages of 4096 bytes on each" ucmatose_runs "$IP1" "$IP0" -c 100 -C 10 -S 4096

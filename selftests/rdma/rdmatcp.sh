@@ -116,6 +116,7 @@ default_is() { # FRAMING: of new devices
 
 rejects_words() { ! echo iwarp >/sys/class/infiniband/srnic0/framing; }
 
+needs rping ib_write_bw tcpdump tshark
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 check "MPA is the default" grep -qx mpa /sys/class/infiniband/srnic0/framing
 check "both ends frame as RDMA/TCP does" framed rdmatcp rdmatcp

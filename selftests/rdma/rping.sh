@@ -9,6 +9,7 @@ wildcard() { # SERVER-NS CLIENT-NS ADDRESS
 	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "exec ./rping-client $3 7175 10" 7175
 }
 
+needs rping
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 check "rping, IPv4, server in sr1" rping_between sr1 sr0 "$IP1" "$COUNT" 65535
 check "rping, IPv4, server in sr0" rping_between sr0 sr1 "$IP0" "$COUNT" 65535

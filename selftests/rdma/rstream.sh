@@ -13,6 +13,7 @@ streams() { # ADDRESS SIZE OPTION...
 		sr0 "rstream -s $1 -p 7475 -S $2 -I $ITERS -C 1 -T v ${*:3}" 7475
 }
 
+needs rstream
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 for size in $SIZES; do
 	check "$size bytes" streams "$IP1" "$size"

@@ -136,6 +136,7 @@ variants() {
 if ! modinfo siw >/dev/null 2>&1; then
 	skip "this kernel has no siw"
 fi
+needs rping ib_write_bw tcpdump tshark
 built_or_skip "$OPERATIONS" "$CARRIER" "$STRANGER"
 siw_up || { echo "Bail out! no devices"; exit 1; }
 for crc in 1 0; do

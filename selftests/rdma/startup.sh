@@ -13,6 +13,7 @@ spare_up() { # NETDEV IPV4 IPV6
 		ip -n sr0 addr add "$3/64" dev "$1" nodad
 }
 
+built_or_skip shared/startup
 hosts_up && devices_up && spare_up d0 10.98.0.1 fd98::1 && spare_up d1 10.96.0.1 fd96::1 &&
 	ns0 rdma link add srnic2 type srnic netdev d0 || { echo "Bail out! no devices"; exit 1; }
 LIMIT=${LIMIT:-300} in_ns sr0 \

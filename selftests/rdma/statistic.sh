@@ -110,6 +110,8 @@ ended() {
 
 objects() { resources; }
 
+needs rping ib_write_bw python3
+built_or_skip bench/build/rate
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 check "Writes: several FPDUs in a batch, each byte is copied once" \

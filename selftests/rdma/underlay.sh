@@ -117,6 +117,7 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 	check "$1: the devices go" under_down
 }
 
+needs rping wg
 modprobe -a ib_uverbs rdma_ucm srnic && hosts_up || { echo "Bail out! no namespaces"; exit 1; }
 (umask 077 && wg genkey >"$LOGS/key0" && wg genkey >"$LOGS/key1")
 for KIND in vlan macvlan wireguard bridge bond; do
