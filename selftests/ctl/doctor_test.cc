@@ -228,7 +228,7 @@ TEST_F(Doctor, AProviderThatLibibverbsDoesNotFind)
 	       "FAIL\tprovider: /usr/lib/here-linux/libibverbs/libsrnic-rdmav34.so is missing, so "
 	       "programs find no srnic device\n\tdo: build the provider for the installed "
 	       "rdma-core: userspace/prepare-rdma-core, make, make install "
-	       "LIBDIR=/usr/lib/here-linux\n");
+	       "LIBDIR=/usr/lib/here-linux; or make deb, and install libsrnic1\n");
 	machine.write("/usr/lib/here-linux/libibverbs/libsrnic-rdmav34.so", "");
 	expect(0, "ok\tprovider: /usr/lib/here-linux/libibverbs/libsrnic-rdmav34.so\n");
 }

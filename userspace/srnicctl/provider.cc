@@ -90,7 +90,8 @@ Finding check_provider(System &system)
 			path + " is missing, so programs find no srnic device",
 			"build the provider for the installed rdma-core: "
 			"userspace/prepare-rdma-core, make, make install LIBDIR=" +
-				libibverbs->dir};
+				libibverbs->dir +
+				"; or make deb, and install libsrnic1"};
 	return {Level::ok, "provider", path};
 }
 
@@ -103,7 +104,7 @@ Finding check_driver_file(System &system)
 	return {Level::fail, "driver file",
 		std::string(driver_file) + (driver ? " does not name srnic" : " is missing") +
 			", so libibverbs does not load the provider",
-		"make -C userspace install"};
+		"make -C userspace install, or install libsrnic1"};
 }
 
 } // namespace srnicctl
