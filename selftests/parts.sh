@@ -2,18 +2,19 @@
 # Runs the parts of a test run in two parallel lanes, so that a processor is busy while a guest of the other lane waits.
 # Prefixes each output line with its part. Sourced by check; tested by parts-test.
 #
-#	part LANE NAME COMMAND...	declares a part
+#	part LANE NAME COMMAND...	declares a part. LATEST=MINUTES before it: left out, and said to be, if it would begin
+#					later than that
 #	run_parts PROFILE		shows the plan, runs them all, shows a table and what failed, and ends with
 #					"N passed, N failed"
 # shellcheck shell=bash
 
 CACHE=${SRNIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/srnic}
-NAMES=() LANES=() COMMANDS=()
+NAMES=() LANES=() COMMANDS=() LATESTS=()
 FAILED='^not ok|^\[  FAILED  \]'
 
 # LANE: 0 or 1: run in order of declaration; any: for a lane that has none left.
 part() { # LANE NAME COMMAND...
-	LANES+=("$1") NAMES+=("$2")
+	LANES+=("$1") NAMES+=("$2") LATESTS+=("${LATEST:-}")
 	shift 2
 	COMMANDS+=("${*@Q}")
 }
@@ -59,6 +60,16 @@ failures() { # LOG
 	grep -E -A 30 "$FAILED" "$1" | grep -E -v '^ok ' || tail -n 60 "$1"
 }
 
+too_late() { [ -n "${LATESTS[$1]}" ] && [ $((SECONDS - BEGAN)) -gt $((60 * LATESTS[$1])) ]; } # PART
+
+# Runs it, or notes that it is too late for that.
+begin_part() { # PART
+	too_late "$1" || { run_part "$1"; return; }
+	echo "left out: it would have begun after $(((SECONDS - BEGAN) / 60)) minutes, not ${LATESTS[$1]}" >"$RESULTS/$1.left"
+	echo "0 0 0" >"$RESULTS/$1.result"
+	say "${NAMES[$1]}: $(cat "$RESULTS/$1.left")"
+}
+
 # A failure without a failed test (a crash, a splat, a hang) counts as one.
 run_part() { # PART
 	local name=${NAMES[$1]} log=$RESULTS/$1 began=$SECONDS status passed failed why=
@@ -86,10 +97,10 @@ run_part() { # PART
 lane() { # 0 or 1
 	local i
 	for i in "${!NAMES[@]}"; do
-		[ "${LANES[i]}" != "$1" ] || run_part "$i"
+		[ "${LANES[i]}" != "$1" ] || begin_part "$i"
 	done
 	for i in "${!NAMES[@]}"; do
-		[ "${LANES[i]}" != any ] || ! mkdir "$RESULTS/$i.taken" 2>/dev/null || run_part "$i"
+		[ "${LANES[i]}" != any ] || ! mkdir "$RESULTS/$i.taken" 2>/dev/null || begin_part "$i"
 	done
 }
 
@@ -109,13 +120,14 @@ table() {
 	local i passed failed seconds
 	for i in "${!NAMES[@]}"; do
 		read -r passed failed seconds < <(cat "$RESULTS/$i.result" 2>/dev/null || echo "0 1 0")
-		printf '%6d passed %4d failed %6d s  %s\n' "$passed" "$failed" "$seconds" "${NAMES[i]}"
+		printf '%6d passed %4d failed %6d s  %s\n' "$passed" "$failed" "$seconds" \
+			"${NAMES[i]}$([ ! -e "$RESULTS/$i.left" ] || echo ", $(cat "$RESULTS/$i.left")")"
 	done
 }
 
 run_parts() { # PROFILE
-	local began=$SECONDS
 	PROFILE=$1
+	BEGAN=$SECONDS
 	RESULTS=$(mktemp -d)
 	trap 'rm -rf "$RESULTS"' EXIT
 	trap 'trap - TERM; kill 0' INT TERM	# both lanes, and the guests that they wait for
@@ -127,7 +139,7 @@ run_parts() { # PROFILE
 	cat "$RESULTS/table"
 	show failures "What failed:"	# last, for who sees the end of it only
 	show names "By name:"
-	echo "$(((SECONDS - began + 59) / 60)) minutes in all"
+	echo "$(((SECONDS - BEGAN + 59) / 60)) minutes in all"
 	awk '{ passed += $1; failed += $3 }
 		END { print passed + 0 " passed, " failed + 0 " failed"; exit (failed || !passed) }' "$RESULTS/table"
 }
