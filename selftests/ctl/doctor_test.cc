@@ -2,7 +2,11 @@
 // `srnicctl doctor`: a machine on which all is well, and each thing that may be wrong with it.
 #include "network.hh"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <rdma/rdma_netlink.h>
 #include <unistd.h>
 
@@ -63,7 +67,7 @@ const std::string well = "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
 			 "ok\tdriver file: /etc/here/libibverbs.d/srnic.driver\n"
 			 "ok\tnamespaces: shared: every network namespace has all devices\n"
 			 "ok\tmemlock: no limit\n"
-			 "ok\tfirewall: no packet filter is loaded\n"
+			 "ok\tfirewall: nothing filters what comes in\n"
 			 "ok\tsrnic0, ABI: version 1\n"
 			 "ok\tsrnic0, file: /dev/infiniband/uverbs3\n"
 			 "ok\tsrnic0, ports: nobody listens\n"
@@ -201,6 +205,47 @@ TEST_F(Doctor, APacketFilter)
 	machine.write("/sys/module/nf_tables/x", "");
 	machine.write("/sys/module/ip_tables/x", "");
 	expect(0, "ok\tfirewall: nf_tables and ip_tables may filter: RDMA ports are TCP ports");
+}
+
+// What nft calls `type filter hook HOOK; policy POLICY`.
+void put_chain(fake::Answer &answer, uint8_t family, const char *name, uint32_t hook,
+	       uint32_t policy)
+{
+	answer.message(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN, NLM_F_MULTI, sizeof(nfgenmsg));
+	answer.header<nfgenmsg>()->nfgen_family = family;
+	answer.text(NFTA_CHAIN_TABLE, "filter").text(NFTA_CHAIN_NAME, name);
+	answer.open(NFTA_CHAIN_HOOK).u32(NFTA_HOOK_HOOKNUM, htonl(hook)).close();
+	answer.u32(NFTA_CHAIN_POLICY, htonl(policy));
+}
+
+TEST_F(Doctor, ChainsOfNfTables)
+{
+	auto &chains = machine.kernel.netfilter[NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN];
+
+	machine.write("/sys/module/nf_tables/x", "");
+	chains = [](const nlmsghdr *, fake::Answer &answer) {
+		put_chain(answer, NFPROTO_INET, "forward", NF_INET_FORWARD, NF_DROP);
+		put_chain(answer, NFPROTO_BRIDGE, "input", NF_INET_LOCAL_IN, NF_DROP);
+		answer.message(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN, NLM_F_MULTI,
+			       sizeof(nfgenmsg)); // no base chain
+		answer.text(NFTA_CHAIN_TABLE, "filter").text(NFTA_CHAIN_NAME, "ssh");
+	};
+	expect(0, "ok\tfirewall: nothing filters what comes in\n");
+	chains = [](const nlmsghdr *, fake::Answer &answer) {
+		put_chain(answer, NFPROTO_IPV6, "input", NF_INET_LOCAL_IN, NF_ACCEPT);
+		put_chain(answer, NFPROTO_INET, "in\x1bput", NF_INET_LOCAL_IN, NF_DROP);
+	};
+	expect(0, "ok\tfirewall: nf_tables' \"inet filter in?put\" drops what no rule accepts, "
+		  "nf_tables' \"ip6 filter input\" may filter: RDMA ports are TCP ports, and must "
+		  "be open like any other\n");
+}
+
+TEST_F(Doctor, ChainsThatOnlyRootMayList)
+{
+	machine.write("/sys/module/nf_tables/x", "");
+	machine.kernel.netfilter[NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN] =
+		[](const nlmsghdr *, fake::Answer &answer) { answer.refuse(EPERM); };
+	expect(0, "ok\tfirewall: nf_tables may filter: RDMA ports are TCP ports");
 }
 
 // ---- the provider ----

@@ -129,7 +129,13 @@ std::vector<char> Answer::finish(const nlmsghdr *request)
 void Kernel::send(Bus bus, const nlmsghdr *request)
 {
 	uint16_t key = request->nlmsg_type;
-	auto *handlers = bus == Bus::rdma ? &rdma : bus == Bus::route ? &route : &generic;
+	std::map<Bus, std::map<uint16_t, Handler> *> all = {
+		{Bus::rdma, &rdma},
+		{Bus::route, &route},
+		{Bus::generic, &generic},
+		{Bus::netfilter, &netfilter},
+	};
+	auto *handlers = all.at(bus);
 	Answer result;
 
 	if (no_socket)

@@ -60,7 +60,7 @@ public:
 	int no_socket = 0;		     // errno of opening a socket
 	std::map<uint16_t, Handler> rdma;    // by command of RDMA_NL_NLDEV
 	std::map<uint16_t, Handler> route;   // by message type
-	std::map<uint16_t, Handler> generic; // likewise
+	std::map<uint16_t, Handler> generic, netfilter; // likewise
 	std::vector<std::pair<Bus, uint16_t>> asked;
 	int forgotten = 0;
 

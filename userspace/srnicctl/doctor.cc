@@ -84,6 +84,11 @@ Finding untold(const NetlinkError &error)
 		"try again"};
 }
 
+bool loaded(const System &system, const std::string &module)
+{
+	return exists(system, "/sys/module/" + module);
+}
+
 Finding judge_file(const System &system, const std::string &file, const std::string &well)
 {
 	if (!exists(system, file))

@@ -18,10 +18,11 @@ struct Finding {
 	std::string device = "";
 };
 
-// ---- parts of findings, which have no name yet ----
+// ---- for checks; findings here have no name yet ----
 
 // What the kernel fails to tell.
 Finding untold(const NetlinkError &error);
+bool loaded(const System &system, const std::string &module);
 // May this process open the file? well: what to say if so.
 Finding judge_file(const System &system, const std::string &file, const std::string &well);
 
@@ -33,6 +34,9 @@ Finding check_rdma_cm(System &system);
 Finding check_verbs_abi(System &system);
 Finding check_namespaces(System &system);
 Finding check_memlock(System &system);
+
+// ---- packet filters (firewall.cc) ----
+
 Finding check_firewall(System &system);
 
 // ---- the provider (provider.cc) ----

@@ -16,11 +16,6 @@ namespace {
 
 constexpr uint64_t enough_memlock = 1 << 30;
 
-bool loaded(const System &system, const std::string &module)
-{
-	return exists(system, "/sys/module/" + module);
-}
-
 Finding judge_rdma_cm(System &system)
 {
 	auto rdma_cm = Rdma(system.netlink).chardev("rdma_cm");
@@ -129,20 +124,6 @@ Finding check_memlock(System &system)
 	return {Level::warn, "memlock",
 		"programs of this user may register only " + limit + " of memory",
 		"raise memlock in /etc/security/limits.conf, or LimitMEMLOCK= of the service"};
-}
-
-Finding check_firewall(System &system)
-{
-	std::vector<std::string> filters;
-
-	for (const char *module : {"nf_tables", "ip_tables", "ip6_tables"})
-		if (loaded(system, module))
-			filters.push_back(module);
-	if (filters.empty())
-		return {Level::ok, "firewall", "no packet filter is loaded"};
-	return {Level::ok, "firewall",
-		joined(filters, " and ") +
-			" may filter: RDMA ports are TCP ports, and must be open like any other"};
 }
 
 } // namespace srnicctl

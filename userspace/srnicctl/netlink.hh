@@ -17,7 +17,12 @@
 
 namespace srnicctl {
 
-enum class Bus { rdma = NETLINK_RDMA, route = NETLINK_ROUTE, generic = NETLINK_GENERIC };
+enum class Bus {
+	rdma = NETLINK_RDMA,
+	route = NETLINK_ROUTE,
+	generic = NETLINK_GENERIC,
+	netfilter = NETLINK_NETFILTER,
+};
 
 // The kernel's refusal, or a failure of the socket.
 struct NetlinkError {
