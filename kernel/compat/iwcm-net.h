@@ -2,8 +2,7 @@
 /*
  * The network namespace, the QP and the timeout of an iw_cm consumer. An iw_cm id has none of them,
  * but its only user in the kernel is rdma_cm (cma_iw_listen(), cma_connect_iw()), whose own id is
- * in ->context; struct rdma_cm_id is the first member of its private one. True of 6.1, 6.12
- * and 7.2.
+ * in ->context; struct rdma_cm_id is the first member of its private one. True of 6.1 to 7.2.
  */
 #ifndef SRNIC_COMPAT_IWCM_NET_H
 #define SRNIC_COMPAT_IWCM_NET_H

@@ -42,7 +42,7 @@ keeps_its_turn() { # OPERATION COUNTER
 	end_flood && [ "$took" -le "$MOST" ] && [ $octets -ge $((1 << 20)) ]
 }
 
-objects() { resources | cut -d ' ' -f 2- | sort; }
+objects() { resources; }
 
 built_or_skip "$RATE"
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }

@@ -136,6 +136,19 @@ measured() {
 	return $status
 }
 
+# check, if what it needs is here.
+check_with_pyverbs() { # NAME COMMAND...
+	if python3 -c 'import pyverbs.cmid' 2>/dev/null; then
+		check "$@"
+	else
+		TESTS=$((TESTS + 1))
+		echo "ok $TESTS $1 # SKIP python3-pyverbs is not installed"
+	fi
+}
+
+# A connection of srnic0 to itself, which ends in this way (pyverbs/ends.py).
+end_by() { in_ns sr0 "exec python3 pyverbs/ends.py srnic0 $IP0 $1"; } # WAY
+
 # A command, as a string for `bash -c` (with pipefail), in a namespace, for LIMIT seconds at most; some programs do not
 # end for a SIGTERM.
 in_ns() { # NS COMMAND-STRING

@@ -168,17 +168,7 @@ other_settings() {
 defaults() { ctl 0 set srnic0 mpa_crc 1 mpa_markers 0 && ctl 1 set srnic1 mpa_crc 1; }
 
 tells_ends() { # WAY THE-CLIENTS THE-SERVERS
-	says "$2; $3" in_ns sr0 "exec python3 pyverbs/ends.py srnic0 $IP0 $1"
-}
-
-# check, if what it needs is here.
-check_with_pyverbs() { # NAME COMMAND...
-	if python3 -c 'import pyverbs.cmid' 2>/dev/null; then
-		check "$@"
-	else
-		TESTS=$((TESTS + 1))
-		echo "ok $TESTS $1 # SKIP python3-pyverbs is not installed"
-	fi
+	says "$2; $3" end_by "$1"
 }
 
 listens() {

@@ -33,9 +33,9 @@ sends() { bench/build/rate cm "sr0:$IP0" "sr1:$IP1" send count=6400 size=64 dept
 
 # ---- Terminates ----
 
-refused() { # a Write that srnic0 refuses, on a connection to itself
+refused() { # a Write
 	dmesg >"$LOGS/dmesg"
-	in_ns sr0 "exec python3 pyverbs/ends.py srnic0 $IP0 terminate"
+	end_by terminate
 }
 
 logged() { # REGEX: in the log, not before
@@ -132,12 +132,7 @@ check "reads one at a time wait for each other" grown srnic0 "tx_ord_stalls >= $
 check "receives: several FPDUs at a time" grown srnic1 "rx_fpdus > rx_batches > 0" perf ib_send_bw 65536
 check "a slow link fills the socket" slow_link grown srnic0 "tx_socket_full > 0" perf ib_write_bw 65536
 check "nothing else waits for it" grown srnic0 "tx_ord_stalls == 0 and tx_no_memory == 0" perf ib_write_lat 8
-if python3 -c 'import pyverbs.cmid' 2>/dev/null; then
-	check "a Terminate is counted at both ends, and in words in the kernel's log" terminates
-else
-	TESTS=$((TESTS + 1))
-	echo "ok $TESTS a Terminate # SKIP python3-pyverbs is not installed"
-fi
+check_with_pyverbs "a Terminate is counted at both ends, and in words in the kernel's log" terminates
 
 SUM=$(counter srnic0 tx_octets)
 check "counters for QPs by type" automatic type on

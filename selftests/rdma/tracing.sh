@@ -47,7 +47,11 @@ all_octets() {
 	[ "$(sum_of 'srnic0 qp [0-9]+: ([0-9]+) octets taken')" = "$(($(counter srnic0 tx_octets) - before))" ]
 }
 
-refused_write() { in_ns sr0 "exec python3 pyverbs/ends.py srnic0 $IP0 terminate"; } # on a connection to itself
+terminates() {
+	traced "srnic_terminate_sent srnic_terminate_received" end_by terminate && tells \
+		"srnic_terminate_sent: srnic0 qp [0-9]+: layer 1 type 1 code 0: tagged message: there is no such STag" \
+		"srnic_terminate_received: srnic0 qp [0-9]+: layer 1 type 1 code 0: tagged message: there is no such STag"
+}
 
 nothing_when_off() {
 	echo >$TRACE/trace
@@ -86,12 +90,7 @@ check "a slow link is traced" slow_link traced "srnic_tx_stall srnic_tx_kick" pe
 check "it fills the socket, and room in it wakes the engine" tells \
 	"srnic_tx_stall: srnic0 qp [0-9]+: socket full, [1-9][0-9]* octets to send" \
 	"srnic_tx_kick: srnic0 qp [0-9]+: worker, by write_space"
-if python3 -c 'import pyverbs.cmid' 2>/dev/null; then
-	check "a Terminate is traced" traced "srnic_terminate_sent srnic_terminate_received" refused_write
-	check "it is in words at both ends" tells \
-		"srnic_terminate_sent: srnic0 qp [0-9]+: layer 1 type 1 code 0: tagged message: there is no such STag" \
-		"srnic_terminate_received: srnic0 qp [0-9]+: layer 1 type 1 code 0: tagged message: there is no such STag"
-fi
+check_with_pyverbs "a Terminate is traced at both ends, in words" terminates
 check "nothing is traced when it is off" nothing_when_off
 rmdir $TRACE
 finish
