@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/sizes.h>
 
+#include "memory/copy.h"
 #include "memory/crc.h"
 #include "memory/place.h"
 
@@ -81,7 +82,7 @@ static void copy_octets(void *region, void *octets, u32 len, enum way way, u32 *
 
 	if (sum && srnic_crc32c_copy(sum, to, from, len))
 		return;
-	memcpy(to, from, len);
+	srnic_copy(to, from, len);
 	if (sum)
 		*sum = core_host_crc32c(*sum, octets, len);
 }

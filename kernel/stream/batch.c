@@ -16,6 +16,14 @@
 
 #define FRAG_ORDER 3
 
+/*
+ * Where in a cache line of 64 bytes fragments begin, and the first FPDU of a batch if it is long:
+ * payload that follows 16 bytes of headers (RFC 5044 4.1, RFC 5041 4.2) then begins the next line,
+ * so that it is copied fastest (memory/copy.c).
+ */
+#define FRAG_START	48U
+#define LONG_FPDU	SZ_4K
+
 struct srnic_batch srnic_no_batch __ro_after_init;
 
 void srnic_batch_init(struct srnic_batch *batch, struct mem_cgroup *payer)
@@ -107,7 +115,7 @@ static bool frag_alloc(struct page_frag *frag, gfp_t gfp)
 {
 	const gfp_t whole = SRNIC_BATCH_GFP_NOW | __GFP_COMP | __GFP_NORETRY;
 
-	frag->offset = 0;
+	frag->offset = FRAG_START;
 	frag->size = PAGE_SIZE << FRAG_ORDER;
 	frag->page = alloc_pages(whole, FRAG_ORDER);
 	if (frag->page)
@@ -137,9 +145,18 @@ bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len)
 	return batch_room(batch) >= len;
 }
 
+static void begin_at_start(struct page_frag *frag)
+{
+	u32 offset = round_down(frag->offset + 63 - FRAG_START, 64) + FRAG_START;
+
+	frag->offset = min(offset, frag->size);
+}
+
 int srnic_batch_reserve(struct srnic_batch *batch, u32 len, gfp_t gfp)
 {
 	batch->used = true;
+	if (!batch->len && len >= LONG_FPDU)
+		begin_at_start(&batch->frag);
 	while (!srnic_batch_has_room(batch, len)) {
 		if (batch->num_spare == SRNIC_BATCH_SPARES ||
 		    !frag_get(batch, &batch->spare[batch->num_spare], gfp))
