@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# srnic@.service under systemd, which boots in a container here, with all interfaces of the machine: the device of an
+# interface is there before who needs it, comes and goes with its interface, and is there again after the next boot.
+# boot.sh has what the unit's commands do.
+cd "$(dirname "$0")" && . ./lib.sh
+
+SYSTEMD=/usr/lib/systemd/systemd
+FILE=/etc/srnic/dummy7.conf
+LIST=/sys/class/infiniband
+NEEDS_IT=/run/systemd/system/needs-it.service	# what a mount of NFS over RDMA is: after remote-fs-pre.target
+WANTED=/etc/systemd/system/multi-user.target.wants
+
+interface_up() { ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev dummy7 && ip link set dummy7 up; }
+
+has_device() { [ -e $LIST/store0 ]; }
+has_no_device() { [ ! -e $LIST/store0 ]; }
+has() { [ "$(cat $LIST/store0/"$1")" = "$2" ]; } # SETTING VALUE
+
+# systemd answers only processes of its own namespace.
+inside() { nsenter --target "$INIT" --pid --mount "$@"; }
+
+is() { [ "$(inside systemctl show --value -p ActiveState "$2")" = "$1" ]; } # STATE UNIT
+
+# As PID 1 of a namespace of its own. The interfaces' units come from the udevd that systemd starts.
+boots() {
+	mkdir -p /run/systemd/system
+	cat >$NEEDS_IT <<-END
+		[Unit]
+		After=remote-fs-pre.target
+		[Service]
+		Type=oneshot
+		RemainAfterExit=yes
+		ExecStart=/usr/bin/test -e $LIST/store0
+	END
+	unshare --pid --fork --mount --mount-proc env container=lab $SYSTEMD --unit=multi-user.target >"$LOGS/systemd" 2>&1 &
+	CONTAINER=$!
+	within 50 has_init && within 600 is active multi-user.target && return
+	tail -n 50 "$LOGS/systemd"
+	inside systemctl list-jobs
+	return 1
+}
+
+has_init() {
+	INIT=$(pgrep -P "$CONTAINER")
+	[ -n "$INIT" ]
+}
+
+powers_off() {
+	inside systemctl poweroff
+	within 600 gone || { tail -n 50 "$LOGS/systemd"; return 1; }
+	rm -rf /run/systemd
+}
+
+gone() { ! kill -0 "$CONTAINER" 2>/dev/null; }
+
+enable() {
+	mkdir -p /etc/srnic $WANTED
+	printf '%s\n' "name = store0" "mpa_crc = 0" >$FILE
+	ln -sf $NEEDS_IT $WANTED/
+	systemctl --root=/ enable srnic@dummy7
+}
+
+is_there() { is active srnic@dummy7.service && has_device && has mpa_crc 0; }
+
+needed_it() { inside systemctl status needs-it.service; is active needs-it.service; }
+
+reloads() {
+	sed -i 's/mpa_crc = 0/mpa_crc = 1/' $FILE
+	inside systemctl reload srnic@dummy7 && has mpa_crc 1
+}
+
+goes_with_interface() {
+	ip link delete dummy7 && within 100 has_no_device && within 100 is inactive srnic@dummy7.service
+}
+
+comes_with_interface() { interface_up && within 300 has_device && within 100 is active srnic@dummy7.service; }
+
+refused() {
+	echo "mpa_crc = 2" >>$FILE
+	! inside systemctl restart srnic@dummy7 && is failed srnic@dummy7.service && has_no_device || return
+	inside journalctl --no-pager -u srnic@dummy7 | grep "settings of $FILE are refused"
+}
+
+mended() {
+	sed -i '$d' $FILE
+	inside systemctl restart srnic@dummy7 && has_device
+}
+
+power_off_deletes() { powers_off && has_no_device; }
+
+disable() { systemctl --root=/ disable srnic@dummy7 && rm $WANTED/needs-it.service $FILE; }
+
+[ ! -d /run/systemd/system ] || skip "systemd runs this machine already"
+[ -x $SYSTEMD ] || skip "systemd is not installed"
+[ -e /usr/lib/systemd/system/srnic@.service ] || skip "srnic@.service is not there: make install, on a machine with systemd"
+needs systemctl journalctl
+[ ! -e $LIST/store0 ] || skip "there is a device store0 already"
+interface_up || { echo "Bail out! no interface"; exit 1; }
+pkill -x systemd-udevd
+if check "systemctl enables the unit for an interface" enable && check "systemd boots" boots; then
+	check "the device is there, with the settings of its file" is_there
+	check "what comes after remote-fs-pre.target found it" needed_it
+	check "a reload sets what the file has now" reloads
+	check "the device goes with its interface" goes_with_interface
+	check "and comes with it" comes_with_interface
+	check "settings that are refused: the unit fails, and the journal says why" refused
+	check "with a file that is right again it starts" mended
+	check "power off deletes the device" power_off_deletes
+	check "after the next boot it is there again" boots && check "with what needs it" needed_it
+	check "and goes again" power_off_deletes
+fi
+check "systemctl disables the unit" disable
+ip link delete dummy7
+/usr/lib/systemd/systemd-udevd --daemon
+finish
