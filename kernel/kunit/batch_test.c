@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Batches: the pages that a QP keeps for use again, and gives back when it is idle.
+ * Batches: where FPDUs begin in their pages, which a QP keeps for use again, and gives back when it
+ * is idle.
  */
 #include "fixture.h"
 #include "stream/batch.h"
@@ -48,7 +49,27 @@ static void an_idle_qp_gives_its_pages_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, batch->len, 0);
 }
 
+/* RFC 5044 4.1, RFC 5041 4.2: 16 octets of headers. */
+static void payload_of_a_long_fpdu_in_an_empty_batch_begins_a_cache_line(struct kunit *test)
+{
+	static const u32 before[] = { 100, 20, 32 * 1024, 64 * 1024 + 20, 1, 4096 };
+	struct srnic_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	srnic_batch_init(batch, NULL);
+	for (i = 0; i < ARRAY_SIZE(before); i++) {
+		put(test, batch, before[i]);
+		srnic_batch_truncate(batch, 0);
+		put(test, batch, 64 * 1024);
+		KUNIT_EXPECT_EQ(test, (batch->vec[0].bv_offset + 16) % 64, 0);
+		srnic_batch_truncate(batch, 0);
+	}
+	srnic_batch_release(batch);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(payload_of_a_long_fpdu_in_an_empty_batch_begins_a_cache_line),
 	KUNIT_CASE(an_idle_qp_gives_its_pages_back),
 	{ }
 };

@@ -51,7 +51,8 @@ bool srnic_batch_takes(const struct srnic_batch *batch, u32 len)
 	if (!batch->len)
 		return true;
 	return batch->len + len <= SRNIC_BATCH_MAX &&
-	       batch->num + batch->num_spare + DIV_ROUND_UP(len, PAGE_SIZE) + 2 <= SRNIC_BATCH_VECS;
+	       batch->num + batch->num_spare + DIV_ROUND_UP(len, PAGE_SIZE - FRAG_START) + 2 <=
+		       SRNIC_BATCH_VECS;
 }
 
 /* A fragment of the pool with no other reference left. Takes a reference for the caller. */
