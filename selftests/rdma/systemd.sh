@@ -8,8 +8,8 @@ cd "$(dirname "$0")" && . ./lib.sh
 SYSTEMD=/usr/lib/systemd/systemd
 FILE=/etc/srnic/dummy7.conf
 LIST=/sys/class/infiniband
-NEEDS_IT=/run/systemd/system/needs-it.service	# what a mount of NFS over RDMA is: after remote-fs-pre.target
-WANTED=/etc/systemd/system/multi-user.target.wants
+NEEDS_IT=/etc/systemd/system/needs-it.service	# what a mount of NFS over RDMA is: after remote-fs-pre.target
+UNITS="srnic@dummy7.service needs-it.service"
 
 interface_up() { ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev dummy7 && ip link set dummy7 up; }
 
@@ -24,16 +24,8 @@ is() { [ "$(inside systemctl show --value -p ActiveState "$2")" = "$1" ]; } # ST
 
 # As PID 1 of a namespace of its own. The interfaces' units come from the udevd that systemd starts.
 boots() {
-	mkdir -p /run/systemd/system
-	cat >$NEEDS_IT <<-END
-		[Unit]
-		After=remote-fs-pre.target
-		[Service]
-		Type=oneshot
-		RemainAfterExit=yes
-		ExecStart=/usr/bin/test -e $LIST/store0
-	END
-	unshare --pid --fork --mount --mount-proc env container=lab $SYSTEMD --unit=multi-user.target >"$LOGS/systemd" 2>&1 &
+	unshare --pid --fork --mount --mount-proc \
+		env container=lab $SYSTEMD --unit=multi-user.target >"$LOGS/systemd" 2>&1 &
 	CONTAINER=$!
 	within 50 has_init && within 600 is active multi-user.target && return
 	tail -n 50 "$LOGS/systemd"
@@ -55,10 +47,20 @@ powers_off() {
 gone() { ! kill -0 "$CONTAINER" 2>/dev/null; }
 
 enable() {
-	mkdir -p /etc/srnic $WANTED
+	mkdir -p /etc/srnic
 	printf '%s\n' "name = store0" "mpa_crc = 0" >$FILE
-	ln -sf $NEEDS_IT $WANTED/
-	systemctl --root=/ enable srnic@dummy7
+	cat >$NEEDS_IT <<-END
+		[Unit]
+		After=remote-fs-pre.target
+		[Service]
+		Type=oneshot
+		RemainAfterExit=yes
+		ExecStart=/usr/bin/test -e $LIST/store0
+		[Install]
+		WantedBy=multi-user.target
+	END
+	# shellcheck disable=SC2086 # names
+	systemctl --root=/ enable $UNITS
 }
 
 is_there() { is active srnic@dummy7.service && has_device && has mpa_crc 0; }
@@ -89,11 +91,13 @@ mended() {
 
 power_off_deletes() { powers_off && has_no_device; }
 
-disable() { systemctl --root=/ disable srnic@dummy7 && rm $WANTED/needs-it.service $FILE; }
+# shellcheck disable=SC2086 # names
+disable() { systemctl --root=/ disable $UNITS && rm $NEEDS_IT $FILE; }
 
 [ ! -d /run/systemd/system ] || skip "systemd runs this machine already"
 [ -x $SYSTEMD ] || skip "systemd is not installed"
-[ -e /usr/lib/systemd/system/srnic@.service ] || skip "srnic@.service is not there: make install, on a machine with systemd"
+[ -e /usr/lib/systemd/system/srnic@.service ] ||
+	skip "srnic@.service is not there: make install, on a machine with systemd"
 needs systemctl journalctl
 [ ! -e $LIST/store0 ] || skip "there is a device store0 already"
 interface_up || { echo "Bail out! no interface"; exit 1; }
