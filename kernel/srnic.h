@@ -81,6 +81,8 @@ struct srnic_dev_connections {
  * @large_fpdus: sysfs mpa_large_fpdus: FPDUs need not fit TCP segments; read by connection setup
  * @swap: sysfs rdmap_swap: allow peers the Swap of draft-ietf-storm-rdmap-ext-01; read when a QP
  *	starts
+ * @shortcut: sysfs local_shortcut: a QP in the same namespace may get bytes without TCP; read when
+ *	a QP starts
  * @peer_timeout: sysfs peer_timeout: seconds until a peer that does not answer counts as gone; 0:
  *	TCP's own time. Read when a QP starts, and when modify_qp changes its timeout
  * @index: small number, unique among the module's devices
@@ -109,6 +111,7 @@ struct srnic_dev {
 	bool markers;
 	bool large_fpdus;
 	bool swap;
+	bool shortcut;
 	u32 peer_timeout;
 	int index;
 	struct srnic_dev_connections connections;

@@ -132,6 +132,7 @@ static int put_connection(struct sk_buff *msg, const struct srnic_qp *qp)
 		{ "tx_markers", READ_ONCE(tx->params.markers) },
 		{ "rx_markers", READ_ONCE(qp->markers) },
 		{ "large_fpdus", READ_ONCE(tx->params.long_segments) },
+		{ "shortcut", READ_ONCE(qp->shortcut_used) },
 		{ "mulpdu", READ_ONCE(tx->mulpdu) },
 		{ "ird", READ_ONCE(qp->ird) },
 		{ "ord", READ_ONCE(qp->ord) },

@@ -21,6 +21,7 @@ static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_RESETS] = { .name = "resets" },
 	[SRNIC_TX_DOORBELLS] = { .name = "tx_doorbells" },
 	[SRNIC_TX_BATCHES] = { .name = "tx_batches" },
+	[SRNIC_TX_SHORTCUT] = { .name = "tx_shortcut" },
 	[SRNIC_TX_COPIED] = { .name = "tx_copied" },
 	[SRNIC_TX_PASSES_DOORBELL] = { .name = "tx_passes_doorbell" },
 	[SRNIC_TX_PASSES_WORKER] = { .name = "tx_passes_worker" },

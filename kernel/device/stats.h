@@ -11,9 +11,9 @@
 
 /**
  * enum srnic_counter - counters of a device
- * @SRNIC_TX_OCTETS: bytes given to TCP by connections in full operation
+ * @SRNIC_TX_OCTETS: bytes given to TCP, or to a peer, by connections in full operation
  * @SRNIC_TX_FPDUS: FPDUs sent, or RDMA/TCP's segments
- * @SRNIC_RX_OCTETS: bytes taken from TCP by connections in full operation
+ * @SRNIC_RX_OCTETS: bytes taken from TCP, or from a peer, by connections in full operation
  * @SRNIC_RX_FPDUS: FPDUs or segments received whole and with a good CRC, if CRCs are on
  * @SRNIC_RX_CRC_ERRORS: streams that ended because an FPDU had a wrong CRC
  * @SRNIC_RX_ERRORS: streams that this end ended because the peer broke a rule, CRC errors included
@@ -24,6 +24,7 @@
  * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
  * @SRNIC_TX_DOORBELLS: system calls that told of a user's posted requests
  * @SRNIC_TX_BATCHES: times that TCP took bytes, at once as many as a batch has
+ * @SRNIC_TX_SHORTCUT: bytes given to a peer in this namespace without TCP (stream/shortcut.c)
  * @SRNIC_TX_COPIED: bytes of payload that were copied to be sent
  * @SRNIC_TX_PASSES_DOORBELL: passes of transmit engines in a user's doorbell
  * @SRNIC_TX_PASSES_WORKER: in a worker of the workqueue, or in a call that ends a connection
@@ -52,6 +53,7 @@ enum srnic_counter {
 	SRNIC_RESETS,
 	SRNIC_TX_DOORBELLS,
 	SRNIC_TX_BATCHES,
+	SRNIC_TX_SHORTCUT,
 	SRNIC_TX_COPIED,
 	SRNIC_TX_PASSES_DOORBELL,
 	SRNIC_TX_PASSES_WORKER,

@@ -16,6 +16,9 @@
  * rdmap_swap (default 0): 1 allows peers the Swap operation of draft-ietf-storm-rdmap-ext-01 5.2.1,
  * whose code is reserved in RFC 7306 5.2.1. Otherwise it is refused like any other reserved code.
  *
+ * local_shortcut (default 0): 1 lets bytes bypass TCP between two QPs of one network namespace, if
+ * both ends' devices do (stream/shortcut.c). What filters, shapes or records packets misses them.
+ *
  * peer_timeout (default 60): seconds after which a peer counts as gone that does not answer, or
  * that keeps its TCP window closed; 0: TCP's own time. A consumer may ask for another time.
  *
@@ -81,6 +84,11 @@ static struct flag_attr rdmap_swap = {
 	.offset = offsetof(struct srnic_dev, swap),
 };
 
+static struct flag_attr local_shortcut = {
+	.attr = __ATTR(local_shortcut, 0644, flag_show, flag_store),
+	.offset = offsetof(struct srnic_dev, shortcut),
+};
+
 static ssize_t peer_timeout_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(dev)->peer_timeout));
@@ -136,6 +144,7 @@ static struct attribute *attrs[] = {
 	&mpa_markers.attr.attr,
 	&mpa_large_fpdus.attr.attr,
 	&rdmap_swap.attr.attr,
+	&local_shortcut.attr.attr,
 	&dev_attr_peer_timeout.attr,
 	&dev_attr_port_map.attr,
 	NULL,

@@ -28,31 +28,6 @@ static const struct core_mpa_frame good_reply = {
 
 /* ---- connecting ---- */
 
-static void set_port(struct srnic_test_consumer *consumer, u16 port)
-{
-	((struct sockaddr_in *)&consumer->id.m_local_addr)->sin_port = htons(port);
-}
-
-/* The consumer of an active QP, which connects to the port from its own port; 0: from any. */
-static struct srnic_test_consumer *connect_from(struct kunit *test, struct srnic_test_conn *c,
-						struct srnic_qp *qp, u16 port)
-{
-	struct srnic_test_consumer *client = srnic_test_consumer(test, c->set.dev);
-	struct iw_cm_conn_param param = srnic_test_param(client, qp);
-
-	set_port(client, port);
-	param.private_data = "hello";
-	param.private_data_len = 5;
-	KUNIT_ASSERT_EQ(test, srnic_connect(&client->id, &param), 0);
-	return client;
-}
-
-static struct srnic_test_consumer *connect_qp(struct kunit *test, struct srnic_test_conn *c,
-					      struct srnic_qp *qp)
-{
-	return connect_from(test, c, qp, 0);
-}
-
 /* A hostile server: the accepted socket of a peer that has connected to a plain TCP listener. */
 static struct socket *serve_port(struct kunit *test, struct srnic_test_conn *c,
 				 struct srnic_test_consumer **client, u16 port)
@@ -65,7 +40,7 @@ static struct socket *serve_port(struct kunit *test, struct srnic_test_conn *c,
 	KUNIT_ASSERT_EQ(test, kernel_bind(listening, (void *)&addr,
 					  sizeof(struct sockaddr_in)), 0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(listening, 1), 0);
-	*client = connect_from(test, c, c->set.qp, port);
+	*client = srnic_test_connect_from(test, c, c->set.qp, port);
 	KUNIT_ASSERT_EQ(test, kernel_accept(listening, &sock, 0), 0);
 	srnic_test_add_peer(c, sock);
 	return sock;
@@ -102,7 +77,7 @@ static void connecting_to_nobody_is_refused_and_told_once(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 
-	expect_failure(test, c, connect_qp(test, c, c->set.qp), -ECONNREFUSED);
+	expect_failure(test, c, srnic_test_connect_from(test, c, c->set.qp, 0), -ECONNREFUSED);
 }
 
 static void connecting_with_a_qp_that_is_not_there_fails_at_once(struct kunit *test)
@@ -418,7 +393,7 @@ static void the_port_of_a_connection_can_be_listened_on(struct kunit *test)
 	struct srnic_test_consumer *client, *server = srnic_test_consumer(test, c->set.dev);
 	struct socket *sock = serve(test, c, &client);
 
-	set_port(server, port_of_peer(test, sock));
+	srnic_test_set_port(server, port_of_peer(test, sock));
 	KUNIT_EXPECT_EQ(test, srnic_create_listen(&server->id, 1), 0);
 	srnic_destroy_listen(&server->id);
 	expect_request(test, sock);
@@ -494,12 +469,12 @@ static bool reads_on(struct srnic_ep *ep, struct socket *sock, u8 *octets)
 {
 	int i;
 
-	for (i = 0; i < 16 && srnic_sock_progress(ep->sock) == ep->patience.progress; i++) {
+	for (i = 0; i < 16 && srnic_teardown_progress(ep) == ep->patience.progress; i++) {
 		if (srnic_test_recv(sock, octets, BULK_PIECE) != BULK_PIECE)
 			return false;
 		usleep_range(200, 1000);
 	}
-	return srnic_test_eventually(srnic_sock_progress(ep->sock) != ep->patience.progress);
+	return srnic_test_eventually(srnic_teardown_progress(ep) != ep->patience.progress);
 }
 
 /*
@@ -542,54 +517,6 @@ static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *te
 
 /* ---- two QPs ---- */
 
-struct pair {
-	struct srnic_qp *qp;	/* the connecting one; the other is c->set.qp */
-	struct srnic_test_consumer *client;
-};
-
-static void establish(struct kunit *test, struct srnic_test_conn *c, struct pair *pair)
-{
-	struct iw_cm_conn_param param;
-
-	srnic_test_listen(test, c, 2);
-	pair->qp = srnic_test_qp(test, c->set.pd, c->set.cq, NULL, IB_SIGNAL_REQ_WR);
-	pair->client = connect_qp(test, c, pair->qp);
-	c->server = srnic_test_consumer(test, c->set.dev);
-	c->server->id.provider_data =
-		srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0)
-			->provider_data;
-	param = srnic_test_param(c->server, c->set.qp);
-	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
-	srnic_test_expect_event(test, pair->client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
-	srnic_test_expect_event(test, c->server, 1, IW_CM_EVENT_ESTABLISHED, 0);
-	KUNIT_ASSERT_EQ(test, pair->qp->state, SRNIC_QP_RTS);
-	KUNIT_ASSERT_EQ(test, c->set.qp->state, SRNIC_QP_RTS);
-}
-
-/* Whichever end closed: one CLOSE, last, and at most one DISCONNECT before it. */
-static void expect_close(struct kunit *test, struct srnic_test_consumer *consumer)
-{
-	u32 last;
-
-	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!atomic_read(&consumer->refs)));
-	last = smp_load_acquire(&consumer->num); /* pairs with on_event() */
-	KUNIT_ASSERT_GE(test, last, 2);
-	KUNIT_ASSERT_LE(test, last, 3);
-	KUNIT_EXPECT_EQ(test, consumer->told[last - 1].type, IW_CM_EVENT_CLOSE);
-	if (last == 3)
-		KUNIT_EXPECT_EQ(test, consumer->told[1].type, IW_CM_EVENT_DISCONNECT);
-}
-
-static void expect_end(struct kunit *test, struct srnic_test_conn *c, struct pair *pair)
-{
-	expect_close(test, pair->client);
-	expect_close(test, c->server);
-	srnic_test_expect_nothing_left(test, c);
-	KUNIT_EXPECT_EQ(test, refcount_read(&pair->qp->users), 1);
-	KUNIT_EXPECT_EQ(test, pair->qp->state, SRNIC_QP_ERROR);
-	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_ERROR);
-}
-
 static struct ib_sge sge_of(struct srnic_test_conn *c, void *octets, u32 len)
 {
 	return (struct ib_sge) {
@@ -619,14 +546,14 @@ static void two_qps_connect_and_what_one_sends_the_other_receives(struct kunit *
 	};
 	struct ib_recv_wr recv_wr = { .wr_id = 2, .sg_list = &to, .num_sge = 1 };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
-	struct pair pair;
+	struct srnic_test_pair pair;
 	u32 seen = 0, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, octets);
 	get_random_bytes(octets, 5000);
 	from = sge_of(c, octets, 5000);
 	to = sge_of(c, into, 5000);
-	establish(test, c, &pair);
+	srnic_test_pair(test, c, &pair);
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&c->set.qp->base, &recv_wr, NULL), 0);
 	KUNIT_ASSERT_EQ(test, ib_post_send(&pair.qp->base, &send_wr, NULL), 0);
 	for (i = 0; i < 2; i++) {
@@ -638,30 +565,30 @@ static void two_qps_connect_and_what_one_sends_the_other_receives(struct kunit *
 	KUNIT_EXPECT_EQ(test, seen, 3);
 	KUNIT_EXPECT_MEMEQ(test, into, octets, 5000);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&pair.qp->base, &attr, IB_QP_STATE), 0);
-	expect_end(test, c, &pair);
+	srnic_test_expect_end(test, c, &pair);
 }
 
 static void both_consumers_hear_of_an_abort_once(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct srnic_test_conn *c = test->priv;
-	struct pair pair;
+	struct srnic_test_pair pair;
 
-	establish(test, c, &pair);
+	srnic_test_pair(test, c, &pair);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
-	expect_end(test, c, &pair);
+	srnic_test_expect_end(test, c, &pair);
 }
 
 static void a_destroyed_qp_takes_its_connection_along(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
-	struct pair pair;
+	struct srnic_test_pair pair;
 
-	establish(test, c, &pair);
+	srnic_test_pair(test, c, &pair);
 	srnic_test_destroy_qp(test, pair.qp);
-	expect_close(test, pair.client);
-	expect_close(test, c->server);
+	srnic_test_expect_close(test, pair.client);
+	srnic_test_expect_close(test, c->server);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -669,20 +596,20 @@ static void a_destroyed_qp_takes_its_connection_along(struct kunit *test)
 static void a_qp_that_is_stopped_tells_the_connection_that_it_has_then(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
-	struct pair pair;
+	struct srnic_test_pair pair;
 
-	establish(test, c, &pair);
+	srnic_test_pair(test, c, &pair);
 	srnic_qp_stop(c->set.qp, NULL);
-	expect_end(test, c, &pair);
+	srnic_test_expect_end(test, c, &pair);
 }
 
 static void a_device_goes_with_connections_in_every_state(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *announced, *listener;
-	struct pair pair;
+	struct srnic_test_pair pair;
 
-	establish(test, c, &pair);
+	srnic_test_pair(test, c, &pair);
 	srnic_test_destroy_qp(test, pair.qp);
 	announced = c->server;
 	srnic_test_announce(test, c);
@@ -721,9 +648,9 @@ static void a_device_that_goes_leaves_a_connection_to_its_consumers(struct kunit
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct srnic_test_conn *c = test->priv;
-	struct pair pair;
+	struct srnic_test_pair pair;
 
-	establish(test, c, &pair);
+	srnic_test_pair(test, c, &pair);
 	srnic_connect_dev_close(c->set.dev);
 	msleep(100);
 	KUNIT_EXPECT_EQ(test, pair.client->num, 1);
@@ -731,7 +658,7 @@ static void a_device_that_goes_leaves_a_connection_to_its_consumers(struct kunit
 	KUNIT_EXPECT_EQ(test, pair.qp->state, SRNIC_QP_RTS);
 	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_RTS);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&pair.qp->base, &attr, IB_QP_STATE), 0);
-	expect_end(test, c, &pair);
+	srnic_test_expect_end(test, c, &pair);
 }
 
 static struct kunit_case cases[] = {

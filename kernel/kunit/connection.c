@@ -222,6 +222,45 @@ struct socket *srnic_test_announce(struct kunit *test, struct srnic_test_conn *c
 	return srnic_test_announce_by(test, c, octets, srnic_test_request(octets, "hello", 5));
 }
 
+/* ---- QPs that connect ---- */
+
+void srnic_test_set_port(struct srnic_test_consumer *consumer, u16 port)
+{
+	((struct sockaddr_in *)&consumer->id.m_local_addr)->sin_port = htons(port);
+}
+
+struct srnic_test_consumer *srnic_test_connect_from(struct kunit *test, struct srnic_test_conn *c,
+						    struct srnic_qp *qp, u16 port)
+{
+	struct srnic_test_consumer *client = srnic_test_consumer(test, c->set.dev);
+	struct iw_cm_conn_param param = srnic_test_param(client, qp);
+
+	srnic_test_set_port(client, port);
+	param.private_data = "hello";
+	param.private_data_len = 5;
+	KUNIT_ASSERT_EQ(test, srnic_connect(&client->id, &param), 0);
+	return client;
+}
+
+void srnic_test_pair(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_pair *pair)
+{
+	struct iw_cm_conn_param param;
+
+	srnic_test_listen(test, c, 2);
+	pair->qp = srnic_test_qp(test, c->set.pd, c->set.cq, NULL, IB_SIGNAL_REQ_WR);
+	pair->client = srnic_test_connect_from(test, c, pair->qp, 0);
+	c->server = srnic_test_consumer(test, c->set.dev);
+	c->server->id.provider_data =
+		srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0)
+			->provider_data;
+	param = srnic_test_param(c->server, c->set.qp);
+	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
+	srnic_test_expect_event(test, pair->client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
+	srnic_test_expect_event(test, c->server, 1, IW_CM_EVENT_ESTABLISHED, 0);
+	KUNIT_ASSERT_EQ(test, pair->qp->state, SRNIC_QP_RTS);
+	KUNIT_ASSERT_EQ(test, c->set.qp->state, SRNIC_QP_RTS);
+}
+
 /* ---- the device ---- */
 
 u32 srnic_test_num_eps(struct srnic_test_conn *c)
@@ -267,6 +306,30 @@ void srnic_test_expect_nothing_left(struct kunit *test, struct srnic_test_conn *
 	if (c->server)
 		KUNIT_EXPECT_EQ(test, atomic_read(&c->server->refs), 0);
 	KUNIT_EXPECT_EQ(test, refcount_read(&c->set.qp->users), 1);
+}
+
+void srnic_test_expect_close(struct kunit *test, struct srnic_test_consumer *consumer)
+{
+	u32 last;
+
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!atomic_read(&consumer->refs)));
+	last = smp_load_acquire(&consumer->num); /* pairs with on_event() */
+	KUNIT_ASSERT_GE(test, last, 2);
+	KUNIT_ASSERT_LE(test, last, 3);
+	KUNIT_EXPECT_EQ(test, consumer->told[last - 1].type, IW_CM_EVENT_CLOSE);
+	if (last == 3)
+		KUNIT_EXPECT_EQ(test, consumer->told[1].type, IW_CM_EVENT_DISCONNECT);
+}
+
+void srnic_test_expect_end(struct kunit *test, struct srnic_test_conn *c,
+			   struct srnic_test_pair *pair)
+{
+	srnic_test_expect_close(test, pair->client);
+	srnic_test_expect_close(test, c->server);
+	srnic_test_expect_nothing_left(test, c);
+	KUNIT_EXPECT_EQ(test, refcount_read(&pair->qp->users), 1);
+	KUNIT_EXPECT_EQ(test, pair->qp->state, SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_ERROR);
 }
 
 int srnic_test_conn_init(struct kunit *test)

@@ -87,6 +87,20 @@ bool srnic_test_is_open(struct socket *sock);
 /* An MPA Request with this much private data of the ULP; returns its length. */
 u32 srnic_test_request(u8 *octets, const void *private, u32 len);
 
+/* The local port of what it does next. */
+void srnic_test_set_port(struct srnic_test_consumer *consumer, u16 port);
+/* The consumer of a QP, which connects to the listeners' port from this port; 0: from any. */
+struct srnic_test_consumer *srnic_test_connect_from(struct kunit *test, struct srnic_test_conn *c,
+						    struct srnic_qp *qp, u16 port);
+
+/* Two QPs that are connected. qp: the one that connected, and its consumer; the other is set.qp. */
+struct srnic_test_pair {
+	struct srnic_qp *qp;
+	struct srnic_test_consumer *client;
+};
+
+void srnic_test_pair(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_pair *pair);
+
 u32 srnic_test_num_eps(struct srnic_test_conn *c);
 /* Lets all deadlines expire. */
 void srnic_test_let_time_pass(struct srnic_test_conn *c);
@@ -95,5 +109,10 @@ void srnic_test_let_time_pass(struct srnic_test_conn *c);
  * or QP is referenced.
  */
 void srnic_test_expect_nothing_left(struct kunit *test, struct srnic_test_conn *c);
+/* Whichever end closed: one CLOSE, last, and at most one DISCONNECT before it. */
+void srnic_test_expect_close(struct kunit *test, struct srnic_test_consumer *consumer);
+/* Both ends have closed so, and nothing is left. */
+void srnic_test_expect_end(struct kunit *test, struct srnic_test_conn *c,
+			   struct srnic_test_pair *pair);
 
 #endif

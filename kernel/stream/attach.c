@@ -10,6 +10,7 @@
 
 #include "stream/attach.h"
 #include "stream/qp.h"
+#include "stream/shortcut.h"
 
 /* ---- the owner ---- */
 
@@ -113,6 +114,18 @@ static void data_ready(struct sock *sk)
 	if (qp)
 		srnic_rx_run(qp, sk);
 	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+bool srnic_qp_take(struct sock *sk, const struct bio_vec *vec, u32 num)
+{
+	struct srnic_qp *qp;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	qp = sk->sk_data_ready == data_ready ? sk->sk_user_data : NULL;
+	if (qp)
+		srnic_rx_take(qp, sk, vec, num);
+	read_unlock_bh(&sk->sk_callback_lock);
+	return qp;
 }
 
 static void write_space(struct sock *sk)
@@ -318,6 +331,7 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		else if (sk->sk_shutdown & RCV_SHUTDOWN)
 			srnic_qp_over(qp, SRNIC_OVER_PEER_CLOSED);
 		release_sock(sk);
+		srnic_shortcut_begin(qp);
 		srnic_tx_kick(qp);
 	}
 	srnic_tx_unlock(qp);
@@ -344,6 +358,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 	if (qp->sock) {
 		stop_receiving(qp, qp->sock->sk);
 		srnic_qp_note_end(qp, SRNIC_END_ABORTED, 0);
+		srnic_shortcut_end(qp);
 		qp->sock = NULL;
 		srnic_tx_release(qp);
 	}

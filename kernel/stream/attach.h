@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 
+struct bio_vec;
 struct srnic_qp;
 struct srnic_qp_owner;
 
@@ -112,6 +113,13 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 
 /* ---- for the QP's own files ---- */
+
+/*
+ * The other end of the connection has these bytes for the QP that receives from this socket, next
+ * in the stream. False, and nothing is taken, if no QP does. The socket's spinlock held, and no
+ * user has locked it.
+ */
+bool srnic_qp_take(struct sock *sk, const struct bio_vec *vec, u32 num);
 
 /*
  * Sets TCP's timers so that it notices a peer that is gone, on idle and busy connections, in the

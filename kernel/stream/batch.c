@@ -216,7 +216,7 @@ void srnic_batch_truncate(struct srnic_batch *batch, u32 keep)
 	}
 }
 
-static void batch_taken(struct srnic_batch *batch, u32 len)
+void srnic_batch_taken(struct srnic_batch *batch, u32 len)
 {
 	batch->len -= len;
 	while (len) {
@@ -251,7 +251,7 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 	if (ret == -EAGAIN)
 		return 0;
 	if (ret > 0)
-		batch_taken(batch, ret);
+		srnic_batch_taken(batch, ret);
 	return ret;
 }
 

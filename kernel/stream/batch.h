@@ -94,6 +94,8 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more);
  * if nothing is left, so that the batch may go, too; else call it again later.
  */
 bool srnic_batch_trim(struct srnic_batch *batch);
+/* The first len bytes are gone, to TCP or to the other end (shortcut.h). */
+void srnic_batch_taken(struct srnic_batch *batch, u32 len);
 /* Drops everything; the batch is then as after srnic_batch_init(). */
 void srnic_batch_release(struct srnic_batch *batch);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The transmit engine of a QP: builds FPDUs of the messages that the core's scheduler chooses
- * (core/send.cc, requests.c) in batches (build.c), and sends these through TCP.
+ * (core/send.cc, requests.c) in batches (build.c), and sends these through TCP, or hands them to a
+ * peer in this namespace (shortcut.c).
  *
  * One engine at a time (tx.mutex): in the doorbell's system call for users, else on the workqueue
  * or the device's thread (standby.c). A run is bounded; the rest is queued again. Payload is copied
@@ -17,6 +18,7 @@
 #include "tracing/trace.h"
 #include "stream/attach.h"
 #include "stream/engine.h"
+#include "stream/shortcut.h"
 
 /*
  * A run ends after so many bytes, where an FPDU costs as much as so many more: 1 MiB in segments of
@@ -177,7 +179,7 @@ static bool send_batch(struct srnic_qp *qp, bool more)
 
 		if (unlikely(resting(tx)))
 			return false;
-		ret = srnic_batch_send(tx->batch, qp->sock, more);
+		ret = srnic_shortcut_send(qp) ?: srnic_batch_send(tx->batch, qp->sock, more);
 		if (!ret) {
 			nothing_taken(qp);
 			return false;

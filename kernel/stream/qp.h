@@ -20,6 +20,7 @@
 
 struct srnic_qp_owner;
 struct srnic_qp_start;
+struct srnic_shortcut;
 
 /*
  * IDLE		no connection yet; receives may be posted
@@ -92,8 +93,8 @@ struct srnic_outbound_read {
  * @starved: times in a row that TCP lacked memory, up to 2
  * @term_deadline: jiffies after which an unsent Terminate is dropped
  * @rest: jiffies before which TCP is not asked again if @starved is 2
- * @octets: bytes of this connection given to TCP
- * @batch: bytes built and not yet taken by TCP; &srnic_no_batch while idle
+ * @octets: bytes of this connection given to TCP, or to the peer
+ * @batch: bytes built and not yet given away; &srnic_no_batch while idle
  * @core: the send scheduler's state
  * @held: a region that payload is read from; only while fill_batch() runs
  * @cursor: in the list of @wqe
@@ -136,7 +137,7 @@ struct srnic_tx {
  * @cursor: in the list of @receive
  * @refusal: the request that the peer's Terminate refuses
  * @held: a region that payload is placed in; only while rx_actor() runs
- * @octets: bytes of this connection taken from TCP
+ * @octets: bytes of this connection taken from TCP, or from the peer
  */
 struct srnic_rx_half {
 	struct core_rx core;
@@ -169,6 +170,8 @@ struct srnic_rx_half {
  * @event_raised: this connection has raised its async event
  * @user: user space posts and polls; else a kernel consumer
  * @markers: the peer of this connection sends markers
+ * @shortcut_used: bytes of this connection went to the peer without TCP (shortcut.h)
+ * @shortcut: what finds the peer for that, or NULL; under tx.mutex
  * @sq: the send queue; the holder of tx.mutex is its engine
  * @rq: the receive queue
  * @stats: where it counts: dev->stats, or the counter that it is bound to (device/counter.c). Read
@@ -213,6 +216,8 @@ struct srnic_qp {
 	bool event_raised;
 	bool user;
 	bool markers;
+	bool shortcut_used;
+	struct srnic_shortcut *shortcut;
 
 	struct srnic_sq sq;
 	struct srnic_rq rq;
@@ -253,6 +258,12 @@ static inline void srnic_qp_count(struct srnic_qp *qp, enum srnic_counter counte
 	preempt_disable();	/* srnic_counter_dealloc() waits for this */
 	this_cpu_add(READ_ONCE(qp->stats)->count[counter], n);
 	preempt_enable();
+}
+
+/* A number that changes when bytes of this connection go out or come in. Any context. */
+static inline u32 srnic_qp_octets(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->tx.octets) + READ_ONCE(qp->rx.octets);
 }
 
 /* A list of local memory, as this QP's work requests may name it. held: of the half that copies. */
@@ -362,6 +373,8 @@ void srnic_tx_release(struct srnic_qp *qp);
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /* Consumes the socket's receive queue. Socket lock held. */
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk);
+/* Consumes these bytes, which come next in the stream. Socket lock held, BHs off. */
+void srnic_rx_take(struct srnic_qp *qp, struct sock *sk, const struct bio_vec *vec, u32 num);
 /*
  * Sets the status of the Write that the peer's Terminate refused, if it is not complete, for the
  * flush that follows. tx.mutex held, the receive half stopped.

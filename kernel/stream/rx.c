@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receive half of a QP: pulls bytes out of the TCP socket and does with them what the core says.
+ * Receive half of a QP: pulls bytes out of the TCP socket, or takes them from the other end's
+ * engine (shortcut.c), and does with them what the core says.
  *
- * Runs from sk_data_ready, in softirq or from release_sock, possibly inside this QP's own sendmsg:
- * so it takes no lock that is held across sendmsg, never sleeps and never allocates. Other rules
- * for qp->rx are at struct srnic_rx_half. The transmit engine answers reads and sends Terminates.
+ * Runs from sk_data_ready, in softirq or from release_sock, possibly inside this QP's own sendmsg;
+ * or in the other engine, with BHs off. So it takes no lock that is held across sendmsg, never
+ * sleeps and never allocates. Other rules for qp->rx are at struct srnic_rx_half. The transmit
+ * engine answers reads and sends Terminates.
  */
 #include <net/tcp.h>
 
@@ -477,29 +479,51 @@ static void forget_urgent(struct sock *sk)
 		WRITE_ONCE(tcp_sk(sk)->urg_data, 0);
 }
 
-void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
+/*
+ * Returns the FPDUs so far. A QP in error processes no more bytes, but still takes them, so that
+ * closing sends FIN and not RST.
+ */
+static u64 begin_run(struct srnic_qp *qp, const struct sock *sk)
 {
-	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
-	u64 fpdus = core_rx_fpdus(&qp->rx.core);
-	int octets;
-
-	/*
-	 * A QP in error processes no more bytes, but still empties the queue, so that closing sends
-	 * FIN and not RST.
-	 */
+	lockdep_assert(lockdep_sock_is_held(sk));
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		core_rx_stop(&qp->rx.core);
-	lockdep_assert(lockdep_sock_is_held(sk));
-	forget_urgent(sk);
-	octets = tcp_read_sock(sk, &desc, rx_actor);
-	if (octets <= 0)
-		return;
+	return core_rx_fpdus(&qp->rx.core);
+}
+
+static void end_run(struct srnic_qp *qp, u64 fpdus, u32 octets)
+{
 	WRITE_ONCE(qp->rx.octets, qp->rx.octets + octets);
 	fpdus = core_rx_fpdus(&qp->rx.core) - fpdus;
 	trace_srnic_rx_batch(qp, octets, fpdus);
 	srnic_qp_count(qp, SRNIC_RX_BATCHES, 1);
 	srnic_qp_count(qp, SRNIC_RX_OCTETS, octets);
 	srnic_qp_count(qp, SRNIC_RX_FPDUS, fpdus);
+}
+
+void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
+{
+	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
+	u64 fpdus = begin_run(qp, sk);
+	int octets;
+
+	forget_urgent(sk);
+	octets = tcp_read_sock(sk, &desc, rx_actor);
+	if (octets > 0)
+		end_run(qp, fpdus, octets);
+}
+
+void srnic_rx_take(struct srnic_qp *qp, struct sock *sk, const struct bio_vec *vec, u32 num)
+{
+	u64 fpdus = begin_run(qp, sk);
+	u32 octets = 0;
+
+	for (u32 i = 0; i < num; i++) {
+		feed(qp, page_address(vec[i].bv_page) + vec[i].bv_offset, vec[i].bv_len);
+		octets += vec[i].bv_len;
+	}
+	srnic_held_drop(&qp->rx.held);
+	end_run(qp, fpdus, octets);
 }
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)

@@ -323,6 +323,7 @@ Qp connected_qp(uint32_t number, uint32_t pid)
 		 {"tx_markers", 0ul},
 		 {"rx_markers", 0ul},
 		 {"large_fpdus", 0ul},
+		 {"shortcut", 0ul},
 		 {"mulpdu", 1454ul},
 		 {"ird", 2ul},
 		 {"ord", 1ul},
@@ -412,7 +413,7 @@ void Machine::write_settings(const std::string &device)
 
 	write(dir + "framing", "mpa\n");
 	write(dir + "mpa_crc", "1\n");
-	for (const char *name : {"mpa_markers", "mpa_large_fpdus", "rdmap_swap"})
+	for (const char *name : {"mpa_markers", "mpa_large_fpdus", "rdmap_swap", "local_shortcut"})
 		write(dir + name, "0\n");
 	write(dir + "peer_timeout", "60\n");
 	write(dir + "port_map", "\n");

@@ -71,7 +71,8 @@ TEST_F(Set, NoSuchSetting)
 {
 	EXPECT_EQ(refused({"set", "srnic0", "mpa_crc", "0", "../x", "1"}, 2),
 		  "srnicctl: there is no setting ../x, but framing, mpa_crc, mpa_markers, "
-		  "mpa_large_fpdus, rdmap_swap, peer_timeout, port_map (srnicctl --help)\n");
+		  "mpa_large_fpdus, rdmap_swap, local_shortcut, peer_timeout, port_map "
+		  "(srnicctl --help)\n");
 	EXPECT_EQ(value("mpa_crc"), "1\n");
 }
 

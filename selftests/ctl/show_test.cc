@@ -30,7 +30,7 @@ protected:
 };
 
 const std::string settings = "  framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, "
-			     "rdmap_swap off, peer_timeout 60, port_map none\n";
+			     "rdmap_swap off, local_shortcut off, peer_timeout 60, port_map none\n";
 
 TEST_F(Show, ADeviceAlone) { EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings); }
 
@@ -80,7 +80,8 @@ TEST_F(Show, SettingsThatAreNotTheDefaults)
 	machine.write(dir + "port_map", "3260:13260 445:10445\n");
 	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n"
 			   "  framing any, mpa_crc off, mpa_markers on, mpa_large_fpdus off, "
-			   "rdmap_swap off, peer_timeout 60, port_map 3260:13260 445:10445\n");
+			   "rdmap_swap off, local_shortcut off, peer_timeout 60, "
+			   "port_map 3260:13260 445:10445\n");
 }
 
 TEST_F(Show, AnInitiatorOfAProgram)
@@ -117,6 +118,14 @@ TEST_F(Show, AResponderOfTheKernelWithASharedQueue)
 				   "bytes, IRD 2, ORD 1\n"
 				   "    3 of 64 sends and receives from a shared queue posted; "
 				   "1.23MB sent, 89B received\n");
+}
+
+TEST_F(Show, AConnectionWhoseBytesBypassTcp)
+{
+	device().qps = {fake::connected_qp(5, 77)};
+	device().qps[0].figures["shortcut"] = 1ul;
+	EXPECT_NE(shown().find("FPDUs with up to 1454 bytes, without TCP, IRD 2, ORD 1\n"),
+		  std::string::npos);
 }
 
 TEST_F(Show, RdmaTcpAndAProcessThatIsGone)
@@ -221,8 +230,8 @@ TEST_F(Show, JsonOfNothing)
 const std::string json_head =
 	"[{\"ifindex\":3,\"ifname\":\"srnic0\",\"state\":\"ACTIVE\",\"physical_state\":\"LINK_UP\","
 	"\"netdev\":\"eth0\",\"netdev_index\":2,\"settings\":{\"framing\":\"mpa\",\"mpa_crc\":true,"
-	"\"mpa_markers\":false,\"mpa_large_fpdus\":false,\"rdmap_swap\":false,\"peer_timeout\":60,"
-	"\"port_map\":\"\"},";
+	"\"mpa_markers\":false,\"mpa_large_fpdus\":false,\"rdmap_swap\":false,"
+	"\"local_shortcut\":false,\"peer_timeout\":60,\"port_map\":\"\"},";
 
 TEST_F(Show, JsonOfAConnection)
 {
@@ -235,9 +244,10 @@ TEST_F(Show, JsonOfAConnection)
 			      "\"pid\":77,\"comm\":\"rping\",\"src-addr\":\"10.0.0.1:40000\","
 			      "\"dst-addr\":\"10.0.0.2:7174\",\"role\":\"initiator\",\"framing\":"
 			      "\"mpa\",\"crc\":true,\"tx_markers\":false,\"rx_markers\":false,"
-			      "\"large_fpdus\":false,\"mulpdu\":1454,\"ird\":2,\"ord\":1,"
-			      "\"tx_octets\":1234567,\"rx_octets\":89,\"sq\":{\"entries\":64,"
-			      "\"posted\":3,\"completed\":4},\"srq\":false,\"rq\":{\"entries\":8,"
+			      "\"large_fpdus\":false,\"shortcut\":false,\"mulpdu\":1454,"
+			      "\"ird\":2,\"ord\":1,\"tx_octets\":1234567,\"rx_octets\":89,"
+			      "\"sq\":{\"entries\":64,\"posted\":3,\"completed\":4},\"srq\":false,"
+			      "\"rq\":{\"entries\":8,"
 			      "\"posted\":5,\"taken\":4}}]}]\n");
 }
 
@@ -257,9 +267,10 @@ TEST_F(Show, JsonOfEnds)
 		json_head +
 			"\"listening\":[],\"connections\":[{\"lqpn\":5,\"state\":\"RTS\",\"role\":"
 			"\"initiator\",\"framing\":\"rdmatcp\",\"crc\":true,\"tx_markers\":false,"
-			"\"rx_markers\":false,\"large_fpdus\":false,\"mulpdu\":1454,\"ird\":2,"
-			"\"ord\":1,\"tx_octets\":1234567,\"rx_octets\":89,\"sq\":{\"entries\":64,"
-			"\"posted\":3,\"completed\":4},\"srq\":true,\"end\":{\"reason\":\"check\","
+			"\"rx_markers\":false,\"large_fpdus\":false,\"shortcut\":false,"
+			"\"mulpdu\":1454,\"ird\":2,\"ord\":1,\"tx_octets\":1234567,"
+			"\"rx_octets\":89,\"sq\":{\"entries\":64,\"posted\":3,\"completed\":4},"
+			"\"srq\":true,\"end\":{\"reason\":\"check\","
 			"\"check\":\"crc\",\"text\":\"error found here: a segment of the "
 			"peer failed the check crc\"}},{\"lqpn\":6,\"state\":"
 			"\"RESET\",\"sq\":{\"entries\":64,"

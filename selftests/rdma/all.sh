@@ -3,7 +3,8 @@
 # Runs every test of this folder (or those named), one after the other, and prints a summary. A name is a test, a group of
 # them (programs, consumers, modes), or MODE:TEST, which runs TEST with other settings of the devices, in small: what a
 # message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare, without CRCs; large, without CRCs and
-# with FPDUs larger than TCP segments. OMIT: tests to leave out. Those of a group may be skipped, those named may not.
+# with FPDUs larger than TCP segments; shortcut, both ends on one host, without TCP. OMIT: tests to leave out. Those of a
+# group may be skipped, those named may not.
 cd "$(dirname "$0")" || exit
 status=0
 failed() { # NAME: 4 is a skip
@@ -11,11 +12,12 @@ failed() { # NAME: 4 is a skip
 }
 in_small() { LINKS=${LINKS:-good lossy} REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILES="1 1000003 8388608" MIB=16 "$@"; }
 programs="rping.sh perftest.sh statistic.sh fair.sh tracing.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh examples.sh srnicctl.sh
-	boot.sh systemd.sh markers.sh lifecycle.sh local.sh semantics.sh ports.sh startup.sh hostile.sh netem.sh gone.sh
+	boot.sh systemd.sh markers.sh lifecycle.sh local.sh semantics.sh shortcut.sh ports.sh startup.sh hostile.sh netem.sh gone.sh
 	netns.sh underlay.sh faults.sh outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh siw.sh rdmacm.sh preload.sh fio.sh libfabric.sh mpi.sh kunit.sh"
 consumers="consumer.sh crowd.sh nfs.sh nfsload.sh iser.sh nvme.sh rnbd.sh smb.sh"
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
-	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh"
+	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh
+	shortcut:rcopy.sh shortcut:rstream.sh shortcut:semantics.sh shortcut:consumer.sh shortcut:nfs.sh shortcut:chaos.sh"
 
 members() { # NAME...
 	local name
@@ -36,6 +38,7 @@ for name in $(members "$@"); do
 	case $name in
 	rdmatcp:*) FRAMING=rdmatcp in_small ./"${name#*:}" || failed "$name" ;;
 	bare:*) SETTINGS=mpa_crc=0 in_small ./"${name#*:}" || failed "$name" ;;
+	shortcut:*) ONE_HOST=1 LINKS=good SETTINGS="local_shortcut=1" in_small ./"${name#*:}" || failed "$name" ;;
 	large:*) SETTINGS="mpa_crc=0 mpa_large_fpdus=1" in_small ./"${name#*:}" || failed "$name" ;;
 	*) ./"$name" || failed "$name" ;;
 	esac

@@ -15,7 +15,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
-PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy}
+PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp srnic-shortcut siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 CONSUMERS=${CONSUMERS-nfs nvme iser}
 ONLY=${ONLY:-}
@@ -94,7 +94,7 @@ ends() { # ENVIRONMENT PEER
 	case $1:$2 in
 	veth:srnic-to-siw) echo cm sr0:10.95.0.1 sr1:10.95.0.2 && return ;;
 	veth:siw-to-srnic) echo cm sr1:10.95.0.2 sr0:10.95.0.1 && return ;;
-	*-to-*) return ;;
+	*-to-* | veth:srnic-shortcut) return ;;
 	esac
 	case $1:${2%%-*} in
 	lo:srnic) echo cm sr0:$HOST0 sr0:$HOST0 ;;
@@ -109,15 +109,17 @@ ends() { # ENVIRONMENT PEER
 
 # How srnic is to talk: without CRCs, and as the part of the peer's name behind the hyphen says.
 talk() { # PEER
-	local n crc=0 large=0 framing=mpa
+	local n crc=0 large=0 shortcut=0 framing=mpa
 	case $1 in
 	srnic-crc) crc=1 ;;
 	srnic-large) large=1 ;;
+	srnic-shortcut) shortcut=1 ;;
 	srnic-rdmatcp) framing=rdmatcp ;;
 	esac
 	for n in 0 1 2 3; do
 		echo $crc >/sys/class/infiniband/srnic$n/mpa_crc
 		echo $large >/sys/class/infiniband/srnic$n/mpa_large_fpdus
+		echo $shortcut >/sys/class/infiniband/srnic$n/local_shortcut
 		echo $framing >/sys/class/infiniband/srnic$n/framing
 	done
 }

@@ -61,8 +61,8 @@ says() { says_with 0 "$@"; } # TEXT COMMAND...
 
 shows_device() {
 	says "srnic0: on veth0, ACTIVE, 0 QPs" ctl 0 show srnic0 &&
-		says "framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, rdmap_swap off, peer_timeout 60," \
-			ctl 0 show srnic0 && says "srnic1: on an interface of another network namespace" ctl 0 show
+		says "framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, rdmap_swap off," \
+			ctl 0 show srnic0 && says "local_shortcut off, peer_timeout 60," ctl 0 show srnic0 && says "srnic1: on an interface of another network namespace" ctl 0 show
 }
 
 both_json() { # what is in one line is in several
@@ -260,12 +260,12 @@ OBJECTS=$(objects)
 check "show: a device, its interface, its settings" shows_device
 check "the same in JSON, on one line and on several" both_json
 for setting in "framing any any" "mpa_crc 0 False" "mpa_markers 1 True" "mpa_large_fpdus 1 True" "rdmap_swap 1 True" \
-	"peer_timeout 20 20" "port_map 3260:13260 3260:13260"; do
+	"local_shortcut 1 True" "peer_timeout 20 20" "port_map 3260:13260 3260:13260"; do
 	# shellcheck disable=SC2086 # three words
 	check "set: ${setting% *}" set_and_read $setting
 done
 for setting in "framing mpa mpa" "mpa_crc 1 True" "mpa_markers 0 False" "mpa_large_fpdus 0 False" "rdmap_swap 0 False" \
-	"peer_timeout 60 60"; do
+	"local_shortcut 0 False" "peer_timeout 60 60"; do
 	# shellcheck disable=SC2086
 	check "set: ${setting% *}" set_and_read $setting
 done

@@ -15,6 +15,7 @@ constexpr Setting settings[] = {
 	{"mpa_markers", Kind::flag, "0 or 1"},
 	{"mpa_large_fpdus", Kind::flag, "0 or 1"},
 	{"rdmap_swap", Kind::flag, "0 or 1"},
+	{"local_shortcut", Kind::flag, "0 or 1"},
 	{"peer_timeout", Kind::number, "0 to 86400 seconds"},
 	{"port_map", Kind::ports,
 	 "up to 16 pairs RDMA:TCP of different ports, as in \"3260:13260\", or an empty string"},

@@ -104,6 +104,8 @@ std::string agreement_text(const Connection &connection)
 		parts.push_back(markers_text(connection));
 	if (connection.figure("mulpdu"))
 		parts.push_back(size_text(connection));
+	if (connection.figure("shortcut"))
+		parts.push_back("without TCP");
 	parts.push_back("IRD " + std::to_string(connection.figure("ird")));
 	parts.push_back("ORD " + std::to_string(connection.figure("ord")));
 	return joined(parts, ", ");
@@ -201,7 +203,7 @@ void write_agreement(Json &json, const Connection &connection)
 {
 	json.text("role", connection.initiator() ? "initiator" : "responder");
 	json.text("framing", connection.mpa() ? "mpa" : "rdmatcp");
-	for (const char *name : {"crc", "tx_markers", "rx_markers", "large_fpdus"})
+	for (const char *name : {"crc", "tx_markers", "rx_markers", "large_fpdus", "shortcut"})
 		json.flag(name, connection.figure(name));
 	for (const char *name : {"mulpdu", "ird", "ord", "tx_octets", "rx_octets"})
 		json.number(name, connection.figure(name));

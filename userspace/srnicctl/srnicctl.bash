@@ -6,7 +6,7 @@
 _srnicctl_values() { # SETTING
 	case $1 in
 	framing) printf '%s\n' mpa rdmatcp any ;;
-	mpa_crc | mpa_markers | mpa_large_fpdus | rdmap_swap) printf '%s\n' 0 1 ;;
+	mpa_crc | mpa_markers | mpa_large_fpdus | rdmap_swap | local_shortcut) printf '%s\n' 0 1 ;;
 	peer_timeout) printf '%s\n' 0 60 ;;
 	esac
 }
@@ -29,7 +29,7 @@ _srnicctl_arguments() {
 
 # One a line.
 _srnicctl_choices() { # ARGUMENT...
-	local devices settings=(framing mpa_crc mpa_markers mpa_large_fpdus rdmap_swap peer_timeout port_map)
+	local devices settings=(framing mpa_crc mpa_markers mpa_large_fpdus rdmap_swap local_shortcut peer_timeout port_map)
 	devices=$(srnicctl show -j 2>/dev/null | grep -o '"ifname":"[^"\\]*"' | cut -d '"' -f 4)
 	case $#:$1 in
 	0:) printf '%s\n' show top set doctor ;;

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Shortcuts (stream/shortcut.h): when bytes go to the other end without TCP, and that they stay in
+ * the stream's order when they may not.
+ */
+#include <net/tcp.h>
+
+#include "connection.h"
+#include "stream/attach.h"
+#include "stream/shortcut.h"
+
+#define OCTETS 5000U
+
+/* Two QPs of one device; the one that connected sends, the other receives. */
+struct ends {
+	struct srnic_test_conn *c;
+	struct srnic_test_pair pair;
+	u8 *octets, *into;
+	u32 sent;
+};
+
+static struct ends connect_ends(struct kunit *test, bool shortcut)
+{
+	struct ends e = { .c = test->priv };
+
+	e.octets = kunit_kzalloc(test, 2 * OCTETS, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, e.octets);
+	e.into = e.octets + OCTETS;
+	e.c->set.dev->shortcut = shortcut;
+	srnic_test_pair(test, e.c, &e.pair);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(e.c->set.qp->tx.validated)));
+	return e;
+}
+
+static struct sock *sender(struct ends *e)
+{
+	return e->pair.qp->sock->sk;
+}
+
+static struct sock *receiver(struct ends *e)
+{
+	return e->c->set.qp->sock->sk;
+}
+
+static u64 counted(struct ends *e, enum srnic_counter counter)
+{
+	return srnic_counted(e->c->set.dev, counter);
+}
+
+static struct ib_sge sge_of(struct ends *e, u8 *octets)
+{
+	return (struct ib_sge) {
+		.addr = (uintptr_t)octets,
+		.length = OCTETS,
+		.lkey = e->c->set.dev->base.local_dma_lkey,
+	};
+}
+
+static void post_receive(struct kunit *test, struct ends *e)
+{
+	struct ib_sge sge = sge_of(e, e->into);
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	KUNIT_ASSERT_EQ(test, ib_post_recv(&e->c->set.qp->base, &wr, NULL), 0);
+}
+
+/* Its octets are others each time. */
+static void post_send(struct kunit *test, struct ends *e)
+{
+	struct ib_sge sge = sge_of(e, e->octets);
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	memset(e->octets, ++e->sent, OCTETS);
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->pair.qp->base, &wr, NULL), 0);
+}
+
+/* So many of each, in any order, and all good. */
+static void expect(struct kunit *test, struct ends *e, int sends, int receives)
+{
+	while (sends + receives) {
+		struct ib_cq *cq = e->c->set.cq->base;
+		struct ib_wc wc = { };
+
+		KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(cq, 1, &wc) == 1));
+		KUNIT_ASSERT_EQ(test, wc.status, IB_WC_SUCCESS);
+		if (wc.opcode == IB_WC_SEND)
+			sends--;
+		else
+			receives--;
+		KUNIT_ASSERT_GE(test, min(sends, receives), 0);
+	}
+}
+
+static void send_one(struct kunit *test, struct ends *e)
+{
+	post_receive(test, e);
+	post_send(test, e);
+	expect(test, e, 1, 1);
+	KUNIT_EXPECT_MEMEQ(test, e->into, e->octets, OCTETS);
+}
+
+static void disconnect(struct kunit *test, struct ends *e)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&e->pair.qp->base, &attr, IB_QP_STATE), 0);
+	srnic_test_expect_end(test, e->c, &e->pair);
+	KUNIT_EXPECT_NULL(test, e->pair.qp->shortcut);
+	KUNIT_EXPECT_NULL(test, e->c->set.qp->shortcut);
+}
+
+static void bytes_reach_a_qp_of_this_host_without_tcp(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	u32 before = tcp_sk(sender(&e))->write_seq;
+
+	send_one(test, &e);
+	send_one(test, &e);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sender(&e))->write_seq, before);
+	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_SHORTCUT), 2 * OCTETS);
+	KUNIT_EXPECT_TRUE(test, e.pair.qp->shortcut_used);
+	disconnect(test, &e);
+}
+
+static void unless_the_device_allows_it_all_bytes_go_through_tcp(struct kunit *test)
+{
+	struct ends e = connect_ends(test, false);
+	u32 before = tcp_sk(sender(&e))->write_seq;
+
+	send_one(test, &e);
+	KUNIT_EXPECT_GT(test, tcp_sk(sender(&e))->write_seq - before, OCTETS);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_SHORTCUT), 0);
+	KUNIT_EXPECT_FALSE(test, e.pair.qp->shortcut_used);
+	disconnect(test, &e);
+}
+
+static void begin_shortcut(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->tx.mutex);
+	srnic_shortcut_begin(qp);
+	srnic_tx_unlock(qp);
+}
+
+static void both_ends_have_to_allow_it(struct kunit *test)
+{
+	struct ends e = connect_ends(test, false);
+
+	e.c->set.dev->shortcut = true;
+	begin_shortcut(e.pair.qp);
+	send_one(test, &e);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_SHORTCUT), 0);
+	begin_shortcut(e.c->set.qp);
+	send_one(test, &e);
+	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_SHORTCUT), OCTETS);
+	disconnect(test, &e);
+}
+
+static void set_user_data(struct sock *sk, void *data)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = data;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* RFC 5041 5.3: messages are delivered in the order in which they were sent. */
+static void expect_last(struct kunit *test, struct ends *e, u64 before)
+{
+	KUNIT_EXPECT_EQ(test, counted(e, SRNIC_TX_SHORTCUT), before);
+	KUNIT_EXPECT_MEMEQ(test, e->into, e->octets, OCTETS);
+	send_one(test, e);
+	KUNIT_EXPECT_GT(test, counted(e, SRNIC_TX_SHORTCUT), before);
+}
+
+static void tcp_takes_what_comes_while_the_receiver_is_busy(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	u64 before = counted(&e, SRNIC_TX_SHORTCUT);
+
+	post_receive(test, &e);
+	post_receive(test, &e);
+	lock_sock(receiver(&e));
+	post_send(test, &e);
+	expect(test, &e, 1, 0);
+	post_send(test, &e);
+	expect(test, &e, 1, 0);
+	release_sock(receiver(&e));
+	expect(test, &e, 0, 2);
+	expect_last(test, &e, before);
+	disconnect(test, &e);
+}
+
+/* Nobody has locked the receiver's socket, but there are bytes in it that were not consumed. */
+static void tcp_takes_what_comes_behind_its_own(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	struct sock *sk = receiver(&e);
+	u64 before = counted(&e, SRNIC_TX_SHORTCUT);
+
+	post_receive(test, &e);
+	post_receive(test, &e);
+	lock_sock(sk);
+	post_send(test, &e);
+	expect(test, &e, 1, 0);
+	set_user_data(sk, NULL);	/* nobody hears of them */
+	release_sock(sk);
+	KUNIT_ASSERT_FALSE(test, skb_queue_empty(&sk->sk_receive_queue));
+	set_user_data(sk, e.c->set.qp);
+	post_send(test, &e);
+	expect(test, &e, 1, 2);
+	expect_last(test, &e, before);
+	disconnect(test, &e);
+}
+
+/* RFC 5041 7.2: a Send without a receive ends the stream, and its sender hears why. */
+static void a_terminate_takes_the_shortcut_as_well(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+
+	post_send(test, &e);
+	expect(test, &e, 1, 0);
+	srnic_test_expect_end(test, e.c, &e.pair);
+	KUNIT_EXPECT_EQ(test, srnic_end_of(e.c->set.qp->end), SRNIC_END_ERROR);
+	KUNIT_EXPECT_EQ(test, srnic_end_of(e.pair.qp->end), SRNIC_END_TERMINATE);
+	KUNIT_EXPECT_EQ(test, srnic_end_detail(e.pair.qp->end), 0x1202);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_RX_TERMINATES), 1);
+}
+
+/* What is sent then reaches TCP, or is flushed once TCP is reset. */
+static void a_receiver_that_has_stopped_takes_nothing(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	struct ib_wc wc = { };
+	u64 before;
+
+	send_one(test, &e);
+	before = counted(&e, SRNIC_TX_SHORTCUT);
+	srnic_qp_stop(e.c->set.qp, NULL);
+	post_send(test, &e);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(ib_poll_cq(e.c->set.cq->base, 1, &wc) == 1));
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_SHORTCUT), before);
+	srnic_test_expect_end(test, e.c, &e.pair);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(bytes_reach_a_qp_of_this_host_without_tcp),
+	KUNIT_CASE(unless_the_device_allows_it_all_bytes_go_through_tcp),
+	KUNIT_CASE(both_ends_have_to_allow_it),
+	KUNIT_CASE(tcp_takes_what_comes_while_the_receiver_is_busy),
+	KUNIT_CASE(tcp_takes_what_comes_behind_its_own),
+	KUNIT_CASE(a_terminate_takes_the_shortcut_as_well),
+	KUNIT_CASE(a_receiver_that_has_stopped_takes_nothing),
+	{ }
+};
+
+static struct kunit_suite suite = {
+	.name = "srnic_shortcut",
+	.init = srnic_test_conn_init,
+	.exit = srnic_test_conn_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
