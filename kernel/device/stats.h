@@ -23,7 +23,7 @@
  * @SRNIC_STARTUP_FAILURES: connections that failed before that; rejected ones do not count
  * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
  * @SRNIC_TX_DOORBELLS: system calls that told of a user's posted requests
- * @SRNIC_TX_BATCHES: times that TCP took bytes, at once as many as a batch has
+ * @SRNIC_TX_BATCHES: times that TCP, or a peer, took bytes, at once as many as a batch has
  * @SRNIC_TX_SHORTCUT: bytes given to a peer in this namespace without TCP (stream/shortcut.c)
  * @SRNIC_TX_COPIED: bytes of payload that were copied to be sent
  * @SRNIC_TX_PASSES_DOORBELL: passes of transmit engines in a user's doorbell

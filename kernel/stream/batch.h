@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Batches: bytes of the stream that are built and not yet taken by TCP, in our own pages, which TCP
+ * Batches: bytes of the stream that are built and not yet gone, in our own pages, which TCP
  * gets without another copy where the kernel can (compat/sock.h). One sendmsg carries as many FPDUs
  * as fit. All functions but srnic_batch_init() are for the engine of one QP: tx.mutex held, process
  * context.

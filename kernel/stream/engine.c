@@ -7,7 +7,8 @@
  * One engine at a time (tx.mutex): in the doorbell's system call for users, else on the workqueue
  * or the device's thread (standby.c). A run is bounded; the rest is queued again. Payload is copied
  * once, into the engine's own pages, so a request whose bytes are built no longer needs its
- * buffers; it completes when TCP has taken all its bytes (RFC 5040 5.5 rule 14, RFC 5041 5.4).
+ * buffers; it completes when TCP, or the peer, has taken all its bytes (RFC 5040 5.5 rule 14, RFC
+ * 5041 5.4).
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -169,17 +170,35 @@ static bool resting(const struct srnic_tx *tx)
 	return tx->starved > 1 && time_before(jiffies, tx->rest);
 }
 
-/* True when TCP has taken the whole batch; then completes the requests that were built. */
+/* What the batch costs its caller. */
+static void spend(struct srnic_tx *tx, u32 octets)
+{
+	tx->spent += octets + tx->core.fpdus * FPDU_COST;
+}
+
+/* Without TCP the peer's part of the work is this caller's as well. */
+static int send_by_shortcut(struct srnic_qp *qp)
+{
+	int ret = srnic_shortcut_send(qp);
+
+	if (ret)
+		spend(&qp->tx, ret);
+	return ret;
+}
+
+/* True when the whole batch is gone; then completes the requests that were built. */
 static bool send_batch(struct srnic_qp *qp, bool more)
 {
 	struct srnic_tx *tx = &qp->tx;
 
 	while (tx->batch->len) {
-		int ret;
+		int ret = send_by_shortcut(qp);
 
-		if (unlikely(resting(tx)))
-			return false;
-		ret = srnic_shortcut_send(qp) ?: srnic_batch_send(tx->batch, qp->sock, more);
+		if (!ret) {
+			if (unlikely(resting(tx)))
+				return false;
+			ret = srnic_batch_send(tx->batch, qp->sock, more);
+		}
 		if (!ret) {
 			nothing_taken(qp);
 			return false;
@@ -242,7 +261,7 @@ static enum engine_result send_all(struct srnic_qp *qp)
 		if (!send_batch(qp, false))
 			return tx->starved ? ENGINE_RETRY : ENGINE_IDLE;
 		filled = fill_batch(qp);
-		tx->spent += tx->batch->len + tx->core.fpdus * FPDU_COST;
+		spend(tx, tx->batch->len);
 		if (!send_batch(qp, filled == ENGINE_MORE))
 			return tx->starved ? ENGINE_RETRY : ENGINE_IDLE;
 		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)

@@ -129,14 +129,15 @@ struct srnic_tx {
 /**
  * struct srnic_rx_half - the receive half of a QP
  *
- * Accessed only with the socket's lock held (sk_data_ready, or lock_sock). After @core was stopped
- * under that lock only the engine changes anything: it flushes @receive and clears @refusal.
+ * Accessed only with the socket's lock held (sk_data_ready, lock_sock, or by the other end's
+ * engine). After @core was stopped under that lock only the engine changes anything: it flushes
+ * @receive and clears @refusal.
  *
  * @core: the protocol state of the received stream
  * @receive: the receive request in progress
  * @cursor: in the list of @receive
  * @refusal: the request that the peer's Terminate refuses
- * @held: a region that payload is placed in; only while rx_actor() runs
+ * @held: a region that payload is placed in; only while bytes are consumed
  * @octets: bytes of this connection taken from TCP, or from the peer
  */
 struct srnic_rx_half {
@@ -150,7 +151,7 @@ struct srnic_rx_half {
 
 /**
  * struct srnic_qp - a queue pair. Of more than 2,048 octets the RDMA core would allocate 4,096:
- * without debugging it has 2,040 on x86-64 in Linux 7.2, and less before
+ * without debugging it has 2,048 on x86-64 in Linux 7.2, and less before
  * @base: the core's part; its qp_num is the index in srnic_dev.qps
  * @dev: its device
  * @pd: number of its protection domain

@@ -5,9 +5,12 @@
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
+#include <linux/once.h>
+#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/inet_sock.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "stream/attach.h"
@@ -53,11 +56,34 @@ static bool in_one_place(const struct sock *a, const struct sock *b)
 	return net_eq(sock_net(a), sock_net(b)) && a->sk_bound_dev_if == b->sk_bound_dev_if;
 }
 
+/* Seeded, because users choose addresses and ports. */
 static u32 hash_of(const struct address *here, const struct address *there)
 {
+	static u32 seed;
+
+	get_random_once(&seed, sizeof(seed));
 	return jhash_3words((__force u32)here->addr.s6_addr32[3],
 			    (__force u32)there->addr.s6_addr32[3],
-			    (__force u32)here->port << 16 | (__force u32)there->port, 0);
+			    (__force u32)here->port << 16 | (__force u32)there->port, seed);
+}
+
+/* Has `to` received bytes that `from` sent, and no more than these? */
+static bool receives(const struct sock *to, const struct sock *from)
+{
+	u32 acked = READ_ONCE(tcp_sk(from)->snd_una), received;
+
+	/* in this order, because each only advances: else some moment would be told wrong */
+	smp_rmb();
+	received = READ_ONCE(tcp_sk(to)->rcv_nxt);
+	smp_rmb();	/* likewise */
+	return between(received, acked, READ_ONCE(tcp_sk(from)->write_seq));
+}
+
+/* Their addresses fit: are they of one connection, and not of two that somebody translates? */
+static bool are_connected(const struct sock *a, const struct sock *b)
+{
+	return READ_ONCE(a->sk_state) == TCP_ESTABLISHED &&
+	       READ_ONCE(b->sk_state) == TCP_ESTABLISHED && receives(a, b) && receives(b, a);
 }
 
 /* The end that is connected with this socket and has not been found yet, or NULL. */
@@ -72,7 +98,7 @@ static struct srnic_shortcut *find_other(const struct sock *sk)
 		const struct address its_other = address_of(end->sk, true);
 
 		if (!end->peer && in_one_place(end->sk, sk) && is_same(&its, &there) &&
-		    is_same(&its_other, &here))
+		    is_same(&its_other, &here) && are_connected(end->sk, sk))
 			return end;
 	}
 	return NULL;
@@ -82,8 +108,9 @@ static void join(struct srnic_shortcut *end, struct srnic_shortcut *other)
 {
 	sock_hold(other->sk);
 	sock_hold(end->sk);
-	WRITE_ONCE(end->peer, other->sk);
-	WRITE_ONCE(other->peer, end->sk);
+	end->peer = other->sk;
+	/* release: after the reference; read by the other's engine */
+	smp_store_release(&other->peer, end->sk);
 }
 
 static void enter(struct srnic_shortcut *end)
@@ -147,7 +174,7 @@ static bool caught_up(const struct sock *sk, const struct sock *peer)
 	       tcp_sk(peer)->copied_seq == READ_ONCE(tcp_sk(sk)->write_seq);
 }
 
-u32 srnic_shortcut_send(struct srnic_qp *qp)
+int srnic_shortcut_send(struct srnic_qp *qp)
 {
 	struct sock *peer = qp->shortcut ? READ_ONCE(qp->shortcut->peer) : NULL;
 	struct srnic_batch *batch = qp->tx.batch;
@@ -155,7 +182,7 @@ u32 srnic_shortcut_send(struct srnic_qp *qp)
 	bool taken;
 
 	lockdep_assert_held(&qp->tx.mutex);
-	/* trylock: a receive half may hold its socket's and want, through TCP, this one's */
+	/* does not wait: TCP can take the bytes */
 	if (!peer || !spin_trylock_bh(&peer->sk_lock.slock))
 		return 0;
 	taken = !sock_owned_by_user(peer) && caught_up(qp->sock->sk, peer) &&

@@ -19,8 +19,8 @@ struct srnic_qp;
  * @node: in the table of ends
  * @sk: this end's socket, which lives as long as this
  * @peer: the other end's socket, referenced, or NULL. Set once, under the table's lock, by the end
- *	that begins last; read by the engine. Which QP has it, if any, is known only with its lock
- *	held
+ *	that begins last; read by the engine. Which QP has it, if any, is known only with that
+ *	socket's spinlock held
  */
 struct srnic_shortcut {
 	struct hlist_node node;
@@ -39,6 +39,6 @@ void srnic_shortcut_end(struct srnic_qp *qp);
  * Hands the whole batch over, which must not be empty. Returns its length; 0: TCP has to take it.
  * tx.mutex held, no socket's lock.
  */
-u32 srnic_shortcut_send(struct srnic_qp *qp);
+int srnic_shortcut_send(struct srnic_qp *qp);
 
 #endif
