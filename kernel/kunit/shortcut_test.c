@@ -9,7 +9,8 @@
 #include "stream/attach.h"
 #include "stream/shortcut.h"
 
-#define OCTETS 5000U
+#define OCTETS 16384U
+#define REQUESTS 8		/* that fit a queue: more than one packet of TCP on lo */
 
 /* Two QPs of one device; the one that connected sends, the other receives. */
 struct ends {
@@ -64,7 +65,6 @@ static void post_receive(struct kunit *test, struct ends *e)
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&e->c->set.qp->base, &wr, NULL), 0);
 }
 
-/* Its octets are others each time. */
 static int try_send(struct ends *e)
 {
 	struct ib_sge sge = sge_of(e, e->octets);
@@ -75,12 +75,13 @@ static int try_send(struct ends *e)
 		.num_sge = 1,
 	};
 
-	memset(e->octets, ++e->sent, OCTETS);
 	return ib_post_send(&e->pair.qp->base, &wr, NULL);
 }
 
+/* Its octets are others each time. */
 static void post_send(struct kunit *test, struct ends *e)
 {
+	memset(e->octets, ++e->sent, OCTETS);
 	KUNIT_ASSERT_EQ(test, try_send(e), 0);
 }
 
@@ -89,6 +90,7 @@ static bool post_and_wait(struct ends *e)
 {
 	struct ib_wc wc = { };
 
+	memset(e->octets, ++e->sent, OCTETS);
 	return !try_send(e) && srnic_test_eventually(ib_poll_cq(e->c->set.cq->base, 1, &wc) == 1) &&
 	       wc.status == IB_WC_SUCCESS && wc.opcode == IB_WC_SEND;
 }
@@ -191,11 +193,13 @@ static void ends_whose_numbers_do_not_fit_are_not_of_one_connection(struct kunit
 	end_shortcut(e.c->set.qp);
 	before = counted(&e, SRNIC_TX_SHORTCUT);
 	begin_shortcut(e.pair.qp);
+	mutex_lock(&e.c->set.qp->tx.mutex);
 	lock_sock(receiver(&e));
 	tcp_sk(receiver(&e))->rcv_nxt += 1 << 30;
-	begin_shortcut(e.c->set.qp);
+	srnic_shortcut_begin(e.c->set.qp);
 	tcp_sk(receiver(&e))->rcv_nxt -= 1 << 30;
 	release_sock(receiver(&e));
+	srnic_tx_unlock(e.c->set.qp);
 	send_one(test, &e);
 	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_SHORTCUT), before);
 	disconnect(test, &e);
@@ -257,6 +261,50 @@ static void tcp_takes_what_comes_behind_its_own(struct kunit *test)
 	disconnect(test, &e);
 }
 
+/* What TCP has not taken follows what it has, though it begins in the middle of an FPDU. */
+static void the_rest_of_a_batch_may_go_the_other_way(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	u64 before = counted(&e, SRNIC_TX_SHORTCUT);
+	struct sock *sk = sender(&e);
+	int i, failed = 0;
+	bool full;
+
+	for (i = 0; i < REQUESTS; i++)
+		post_receive(test, &e);
+	lock_sock(receiver(&e));
+	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	WRITE_ONCE(sk->sk_sndbuf, SOCK_MIN_SNDBUF);	/* room for one packet */
+	for (i = 0; i < REQUESTS; i++)
+		failed += !!try_send(&e);
+	full = srnic_test_eventually(counted(&e, SRNIC_TX_SOCKET_FULL));
+	KUNIT_EXPECT_GT(test, READ_ONCE(e.pair.qp->tx.batch)->len, 0);
+	release_sock(receiver(&e));
+	KUNIT_ASSERT_TRUE(test, full && !failed);
+	expect(test, &e, REQUESTS, REQUESTS);
+	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_SHORTCUT), before);
+	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_OCTETS),
+			OCTETS + counted(&e, SRNIC_TX_SHORTCUT));
+	disconnect(test, &e);
+}
+
+/* It may be one of a startup or a teardown, which has other callbacks. */
+static void only_a_socket_that_a_qp_receives_from_takes_bytes(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	struct sock *sk = srnic_test_peer(test, e.c)->sk;
+	struct bio_vec none;
+	bool taken;
+
+	set_user_data(sk, e.c->set.qp);
+	spin_lock_bh(&sk->sk_lock.slock);
+	taken = srnic_qp_take(sk, &none, 0);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	set_user_data(sk, NULL);
+	KUNIT_EXPECT_FALSE(test, taken);
+	disconnect(test, &e);
+}
+
 /* RFC 5041 7.2: a Send without a receive ends the stream, and its sender hears why. */
 static void a_terminate_takes_the_shortcut_as_well(struct kunit *test)
 {
@@ -294,6 +342,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ends_whose_numbers_do_not_fit_are_not_of_one_connection),
 	KUNIT_CASE(tcp_takes_what_comes_while_the_receiver_is_busy),
 	KUNIT_CASE(tcp_takes_what_comes_behind_its_own),
+	KUNIT_CASE(the_rest_of_a_batch_may_go_the_other_way),
+	KUNIT_CASE(only_a_socket_that_a_qp_receives_from_takes_bytes),
 	KUNIT_CASE(a_terminate_takes_the_shortcut_as_well),
 	KUNIT_CASE(a_receiver_that_has_stopped_takes_nothing),
 	{ }
