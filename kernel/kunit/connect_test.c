@@ -448,12 +448,8 @@ static void post_bulk(struct kunit *test, struct srnic_test_conn *c)
 {
 	u8 *octets = kunit_kzalloc(test, BULK, GFP_KERNEL);
 	struct ib_sge sge[2] = {
-		{.addr = (uintptr_t)octets,
-		 .length = BULK,
-		 .lkey = c->set.dev->base.local_dma_lkey},
-		{.addr = (uintptr_t)octets,
-		 .length = BULK,
-		 .lkey = c->set.dev->base.local_dma_lkey},
+		srnic_test_sge(c, octets, BULK),
+		srnic_test_sge(c, octets, BULK),
 	};
 	struct ib_rdma_wr wr = {.wr = {.opcode = IB_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2},
 				.rkey = 1};
@@ -517,21 +513,6 @@ static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *te
 
 /* ---- two QPs ---- */
 
-static struct ib_sge sge_of(struct srnic_test_conn *c, void *octets, u32 len)
-{
-	return (struct ib_sge) {
-		.addr = (uintptr_t)octets, .length = len, .lkey = c->set.dev->base.local_dma_lkey,
-	};
-}
-
-static struct ib_wc next_wc(struct kunit *test, struct srnic_test_conn *c)
-{
-	struct ib_wc wc = { };
-
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(c->set.cq->base, 1, &wc) == 1));
-	return wc;
-}
-
 static void two_qps_connect_and_what_one_sends_the_other_receives(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -551,13 +532,13 @@ static void two_qps_connect_and_what_one_sends_the_other_receives(struct kunit *
 
 	KUNIT_ASSERT_NOT_NULL(test, octets);
 	get_random_bytes(octets, 5000);
-	from = sge_of(c, octets, 5000);
-	to = sge_of(c, into, 5000);
+	from = srnic_test_sge(c, octets, 5000);
+	to = srnic_test_sge(c, into, 5000);
 	srnic_test_pair(test, c, &pair);
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&c->set.qp->base, &recv_wr, NULL), 0);
 	KUNIT_ASSERT_EQ(test, ib_post_send(&pair.qp->base, &send_wr, NULL), 0);
 	for (i = 0; i < 2; i++) {
-		struct ib_wc wc = next_wc(test, c);
+		struct ib_wc wc = srnic_test_next_wc(test);
 
 		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 		seen |= wc.wr_id;

@@ -261,6 +261,22 @@ void srnic_test_pair(struct kunit *test, struct srnic_test_conn *c, struct srnic
 	KUNIT_ASSERT_EQ(test, c->set.qp->state, SRNIC_QP_RTS);
 }
 
+struct ib_sge srnic_test_sge(struct srnic_test_conn *c, const void *octets, u32 len)
+{
+	return (struct ib_sge) {
+		.addr = (uintptr_t)octets, .length = len, .lkey = c->set.dev->base.local_dma_lkey,
+	};
+}
+
+struct ib_wc srnic_test_next_wc(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct ib_wc wc = { };
+
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(c->set.cq->base, 1, &wc) == 1));
+	return wc;
+}
+
 /* ---- the device ---- */
 
 u32 srnic_test_num_eps(struct srnic_test_conn *c)

@@ -101,6 +101,11 @@ struct srnic_test_pair {
 
 void srnic_test_pair(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_pair *pair);
 
+/* Memory of the test's own, for requests of the set's QPs. */
+struct ib_sge srnic_test_sge(struct srnic_test_conn *c, const void *octets, u32 len);
+/* Waits for the next completion of the set's CQ. */
+struct ib_wc srnic_test_next_wc(struct kunit *test);
+
 u32 srnic_test_num_eps(struct srnic_test_conn *c);
 /* Lets all deadlines expire. */
 void srnic_test_let_time_pass(struct srnic_test_conn *c);

@@ -64,7 +64,7 @@ static void immediate_data_complete_a_receive(struct kunit *test)
 	say(test, &s, (struct core_tx_msg) {
 		.opcode = CORE_MSG_IMMEDIATE, .msn = s.send_msn++, .immediate = data,
 	}, NULL);
-	wc = next_completion(test);
+	wc = srnic_test_next_wc(test);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV_RDMA_WITH_IMM);
 	KUNIT_EXPECT_EQ(test, wc.wc_flags, IB_WC_WITH_IMM);
@@ -168,7 +168,7 @@ static void a_response_to_another_request_ends_the_stream(struct kunit *test)
 	id = hear_atomic(test, &s, CORE_ATOMIC_FETCH_ADD, operands);
 	say_original(test, &s, 1, id ^ 1, 5);
 	hear(test, &s, CORE_MSG_TERMINATE);
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, *into, before);
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -196,7 +196,7 @@ static void an_atomic_operation_that_the_peer_does_not_know_fails_with_that(stru
 		say(test, &s, (struct core_tx_msg) {
 			.opcode = CORE_MSG_TERMINATE, .msn = 1, .term = &terms[i],
 		}, NULL);
-		KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_REM_OP_ERR);
+		KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_REM_OP_ERR);
 	}
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -218,7 +218,7 @@ static void an_original_value_finds_its_buffer_gone(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), 0);
 	say_original(test, &s, 1, id, 0x1122334455667788);
 	hear(test, &s, CORE_MSG_TERMINATE);
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_NULL(test, memchr_inv(memory_of(mr), 0, OCTETS));
 	srnic_test_expect_nothing_left(test, c);
 }

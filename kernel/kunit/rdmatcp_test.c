@@ -139,7 +139,7 @@ static void immediate_data_come_in_the_segment_of_their_write(struct kunit *test
 		   sizeof(control));
 	memcpy(segment + BUFFER_HEADER, control, sizeof(control));
 	srnic_test_send(test, s.peer, segment, sizeof(segment));
-	wc = next_completion(test);
+	wc = srnic_test_next_wc(test);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV_RDMA_WITH_IMM);
 	KUNIT_EXPECT_EQ(test, wc.ex.imm_data, cpu_to_be32(0x01020304));
@@ -159,7 +159,7 @@ static void a_broken_rule_resets_the_connection_and_is_counted(struct kunit *tes
 	say_rdmatcp_send(test, &s, octets, 2);
 	expect_reset(test, &s);
 	expect_end(test, &s, SRNIC_END_CHECK, CORE_RDMATCP_VERSION);
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, counter), 1);
 	KUNIT_EXPECT_NULL(test, memchr_inv(octets + OCTETS, 0, OCTETS));
 	srnic_test_expect_nothing_left(test, c);
@@ -175,7 +175,7 @@ static void an_error_of_this_end_resets_the_connection(struct kunit *test)
 	post_list(test, &s, IB_WR_SEND, &sge, 1);
 	expect_reset(test, &s);
 	expect_end(test, &s, SRNIC_END_ERROR, 0);
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_LOC_PROT_ERR);
 	srnic_test_expect_nothing_left(test, c);
 }
 

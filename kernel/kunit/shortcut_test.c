@@ -48,18 +48,9 @@ static u64 counted(struct ends *e, enum srnic_counter counter)
 	return srnic_counted(e->c->set.dev, counter);
 }
 
-static struct ib_sge sge_of(struct ends *e, u8 *octets)
-{
-	return (struct ib_sge) {
-		.addr = (uintptr_t)octets,
-		.length = OCTETS,
-		.lkey = e->c->set.dev->base.local_dma_lkey,
-	};
-}
-
 static void post_receive(struct kunit *test, struct ends *e)
 {
-	struct ib_sge sge = sge_of(e, e->into);
+	struct ib_sge sge = srnic_test_sge(e->c, e->into, OCTETS);
 	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
 
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&e->c->set.qp->base, &wr, NULL), 0);
@@ -67,7 +58,7 @@ static void post_receive(struct kunit *test, struct ends *e)
 
 static int try_send(struct ends *e)
 {
-	struct ib_sge sge = sge_of(e, e->octets);
+	struct ib_sge sge = srnic_test_sge(e->c, e->octets, OCTETS);
 	struct ib_send_wr wr = {
 		.opcode = IB_WR_SEND,
 		.send_flags = IB_SEND_SIGNALED,
@@ -96,13 +87,11 @@ static bool post_and_wait(struct ends *e)
 }
 
 /* So many of each, in any order, and all good. */
-static void expect(struct kunit *test, struct ends *e, int sends, int receives)
+static void expect(struct kunit *test, int sends, int receives)
 {
 	while (sends + receives) {
-		struct ib_cq *cq = e->c->set.cq->base;
-		struct ib_wc wc = { };
+		struct ib_wc wc = srnic_test_next_wc(test);
 
-		KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(cq, 1, &wc) == 1));
 		KUNIT_ASSERT_EQ(test, wc.status, IB_WC_SUCCESS);
 		if (wc.opcode == IB_WC_SEND)
 			sends--;
@@ -116,7 +105,7 @@ static void send_one(struct kunit *test, struct ends *e)
 {
 	post_receive(test, e);
 	post_send(test, e);
-	expect(test, e, 1, 1);
+	expect(test, 1, 1);
 	KUNIT_EXPECT_MEMEQ(test, e->into, e->octets, OCTETS);
 }
 
@@ -233,7 +222,7 @@ static void tcp_takes_what_comes_while_the_receiver_is_busy(struct kunit *test)
 	sent = post_and_wait(&e) && post_and_wait(&e);
 	release_sock(receiver(&e));
 	KUNIT_ASSERT_TRUE(test, sent);
-	expect(test, &e, 0, 2);
+	expect(test, 0, 2);
 	expect_last(test, &e, before);
 	disconnect(test, &e);
 }
@@ -256,7 +245,7 @@ static void tcp_takes_what_comes_behind_its_own(struct kunit *test)
 	set_user_data(sk, e.c->set.qp);
 	KUNIT_ASSERT_TRUE(test, sent && waiting);
 	post_send(test, &e);
-	expect(test, &e, 1, 2);
+	expect(test, 1, 2);
 	expect_last(test, &e, before);
 	disconnect(test, &e);
 }
@@ -281,7 +270,7 @@ static void the_rest_of_a_batch_may_go_the_other_way(struct kunit *test)
 	KUNIT_EXPECT_GT(test, READ_ONCE(e.pair.qp->tx.batch)->len, 0);
 	release_sock(receiver(&e));
 	KUNIT_ASSERT_TRUE(test, full && !failed);
-	expect(test, &e, REQUESTS, REQUESTS);
+	expect(test, REQUESTS, REQUESTS);
 	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_SHORTCUT), before);
 	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_OCTETS),
 			OCTETS + counted(&e, SRNIC_TX_SHORTCUT));
@@ -311,7 +300,7 @@ static void a_terminate_takes_the_shortcut_as_well(struct kunit *test)
 	struct ends e = connect_ends(test, true);
 
 	post_send(test, &e);
-	expect(test, &e, 1, 0);
+	expect(test, 1, 0);
 	srnic_test_expect_end(test, e.c, &e.pair);
 	KUNIT_EXPECT_EQ(test, srnic_end_of(e.c->set.qp->end), SRNIC_END_ERROR);
 	KUNIT_EXPECT_EQ(test, srnic_end_of(e.pair.qp->end), SRNIC_END_TERMINATE);
@@ -323,14 +312,13 @@ static void a_terminate_takes_the_shortcut_as_well(struct kunit *test)
 static void a_receiver_that_has_stopped_takes_nothing(struct kunit *test)
 {
 	struct ends e = connect_ends(test, true);
-	struct ib_wc wc = { };
 	u64 before;
 
 	send_one(test, &e);
 	before = counted(&e, SRNIC_TX_SHORTCUT);
 	srnic_qp_stop(e.c->set.qp, NULL);
 	post_send(test, &e);
-	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(ib_poll_cq(e.c->set.cq->base, 1, &wc) == 1));
+	srnic_test_next_wc(test);
 	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_SHORTCUT), before);
 	srnic_test_expect_end(test, e.c, &e.pair);
 }

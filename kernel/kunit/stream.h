@@ -214,11 +214,7 @@ static inline void age(struct stream *s, u32 msn)
 
 static inline struct ib_sge sge_of(struct srnic_test_conn *c, const void *octets)
 {
-	return (struct ib_sge){
-		.addr = (uintptr_t)octets,
-		.length = OCTETS,
-		.lkey = c->set.dev->base.local_dma_lkey,
-	};
+	return srnic_test_sge(c, octets, OCTETS);
 }
 
 static inline void post_list(struct kunit *test, struct stream *s, enum ib_wr_opcode opcode,
@@ -251,18 +247,9 @@ static inline void post_receive(struct kunit *test, struct stream *s, void *octe
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&s->qp->base, &wr, NULL), 0);
 }
 
-static inline struct ib_wc next_completion(struct kunit *test)
-{
-	struct srnic_test_conn *c = test->priv;
-	struct ib_wc wc = { };
-
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(c->set.cq->base, 1, &wc) == 1));
-	return wc;
-}
-
 static inline void expect_completion(struct kunit *test, enum ib_wc_opcode opcode)
 {
-	struct ib_wc wc = next_completion(test);
+	struct ib_wc wc = srnic_test_next_wc(test);
 
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, wc.opcode, opcode);

@@ -174,7 +174,7 @@ static void a_peer_that_closes_and_owes_a_read_is_told_so(struct kunit *test)
 	kernel_sock_shutdown(s.peer, SHUT_WR);
 	hear_terminate(test, &s, CORE_LAYER_LLP, 0, 1);
 	expect_end(test, &s, SRNIC_END_ERROR, 0x2001);
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_WR_FLUSH_ERR);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -193,7 +193,7 @@ static void what_is_posted_after_a_disconnect_does_not_go_out(struct kunit *test
 	KUNIT_EXPECT_EQ(test, srnic_test_recv(s.peer, &octet, 1), 0);
 	kernel_sock_shutdown(s.peer, SHUT_WR);
 	expect_completion(test, IB_WC_SEND);
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_WR_FLUSH_ERR);
 	expect_end(test, &s, SRNIC_END_CLOSED, 0);
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -212,7 +212,7 @@ static void a_request_for_foreign_memory_sends_a_terminate_and_nothing_else(stru
 		post_half_bad(test, &s, opcodes[i], octets);
 		fpdu = hear_terminate(test, &s, CORE_LAYER_RDMAP, 0, 0);
 		KUNIT_EXPECT_EQ(test, fpdu->len, 18 + 4);	/* without a header to blame */
-		KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
+		KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_LOC_PROT_ERR);
 	}
 	srnic_test_expect_nothing_left(test, c);
 }
@@ -232,7 +232,7 @@ static void a_receive_into_foreign_memory_is_no_error_of_the_peers(struct kunit 
 	KUNIT_ASSERT_EQ(test, ib_post_recv(&s.qp->base, &wr, NULL), 0);
 	say_send(test, &s, octets);
 	hear_terminate(test, &s, CORE_LAYER_RDMAP, 0, 0);
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), 0);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), 1);
 	srnic_test_expect_nothing_left(test, c);
@@ -490,7 +490,7 @@ static void try_sink(struct kunit *test, struct ib_pd *pd)
 		KUNIT_EXPECT_NULL(test, memchr_inv(into, 0, OCTETS));
 	}
 	/* the other stream's own read */
-	KUNIT_EXPECT_EQ(test, next_completion(test).status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_RX_ERRORS), ARRAY_SIZE(attempts));
 	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_TX_TERMINATES), ARRAY_SIZE(attempts));
 	say_response(test, &s, sink, octets);

@@ -10,7 +10,6 @@
  * buffers; it completes when TCP, or the peer, has taken all its bytes (RFC 5040 5.5 rule 14, RFC
  * 5041 5.4).
  */
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -75,10 +74,8 @@ static void trim_work(struct work_struct *work)
 
 static int alloc_batch(struct srnic_qp *qp, gfp_t gfp)
 {
-	struct mem_cgroup *former = set_active_memcg(qp->payer);
-	struct srnic_own_batch *own = kzalloc(sizeof(*own), gfp);
+	struct srnic_own_batch *own = srnic_qp_zalloc(qp, sizeof(*own), gfp);
 
-	set_active_memcg(former);
 	if (!own)
 		return -ENOMEM;
 	srnic_batch_init(&own->batch, qp->payer);

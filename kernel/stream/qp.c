@@ -3,6 +3,7 @@
  * Queue pairs: references, states, creation, what modify_qp does to a connection, and destruction.
  */
 #include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/sock.h>
@@ -28,6 +29,15 @@ void srnic_qp_put(struct srnic_qp *qp)
 		smp_mb();	/* the count before the waiters; pairs with wait_var_event() */
 		wake_up_var(&qp->users);
 	}
+}
+
+void *srnic_qp_zalloc(const struct srnic_qp *qp, size_t size, gfp_t gfp)
+{
+	struct mem_cgroup *former = set_active_memcg(qp->payer);
+	void *memory = kzalloc(size, gfp);
+
+	set_active_memcg(former);
+	return memory;
 }
 
 static void wait_for_references(struct srnic_qp *qp)

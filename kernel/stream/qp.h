@@ -303,6 +303,11 @@ static inline u16 srnic_end_detail(u32 end)
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn);
 void srnic_qp_hold(struct srnic_qp *qp);
 void srnic_qp_put(struct srnic_qp *qp);
+/*
+ * Zeroed memory for kfree(), or NULL; charged to who created the QP if gfp says so. Process
+ * context.
+ */
+void *srnic_qp_zalloc(const struct srnic_qp *qp, size_t size, gfp_t gfp);
 
 /*
  * Moves to another state; false if the current state is not in the mask `from`. term: for

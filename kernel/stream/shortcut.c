@@ -7,7 +7,6 @@
 #include <linux/jhash.h>
 #include <linux/once.h>
 #include <linux/random.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
@@ -24,30 +23,48 @@
 static DEFINE_HASHTABLE(ends, TABLE_BITS);
 static DEFINE_SPINLOCK(ends_lock);	/* @ends, and srnic_shortcut.peer; process context */
 
-/* One end of a connection, as that end or the other one names it. */
-struct address {
-	struct in6_addr addr;
-	__be16 port;
+/* A connection, as one of its ends names it. No padding: it is hashed, and compared, as bytes. */
+struct name {
+	struct in6_addr here, there;
+	__be16 port, other_port;
 };
 
-static struct address address_of(const struct sock *sk, bool other)
+static struct in6_addr address_of(const struct sock *sk, bool other)
 {
-	const struct inet_sock *inet = inet_sk(sk);
-	struct address at = { .port = other ? inet->inet_dport : inet->inet_sport };
+	struct in6_addr mapped;
 
 #if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6) {
-		at.addr = other ? sk->sk_v6_daddr : sk->sk_v6_rcv_saddr;
-		return at;
-	}
+	if (sk->sk_family == AF_INET6)
+		return other ? sk->sk_v6_daddr : sk->sk_v6_rcv_saddr;
 #endif
-	ipv6_addr_set_v4mapped(other ? inet->inet_daddr : inet->inet_rcv_saddr, &at.addr);
-	return at;
+	ipv6_addr_set_v4mapped(other ? inet_sk(sk)->inet_daddr : inet_sk(sk)->inet_rcv_saddr,
+			       &mapped);
+	return mapped;
 }
 
-static bool is_same(const struct address *a, const struct address *b)
+static struct name own_name(const struct sock *sk)
 {
-	return ipv6_addr_equal(&a->addr, &b->addr) && a->port == b->port;
+	return (struct name) {
+		.here = address_of(sk, false),
+		.there = address_of(sk, true),
+		.port = inet_sk(sk)->inet_sport,
+		.other_port = inet_sk(sk)->inet_dport,
+	};
+}
+
+/* What the other end calls it. */
+static struct name others_name(const struct sock *sk)
+{
+	const struct name own = own_name(sk);
+
+	return (struct name) { own.there, own.here, own.other_port, own.port };
+}
+
+static bool is_called(const struct sock *sk, const struct name *name)
+{
+	const struct name own = own_name(sk);
+
+	return !memcmp(&own, name, sizeof(own));
 }
 
 /* Addresses mean the same for both: not for two links, or two VRFs. */
@@ -57,14 +74,12 @@ static bool in_one_place(const struct sock *a, const struct sock *b)
 }
 
 /* Seeded, because users choose addresses and ports. */
-static u32 hash_of(const struct address *here, const struct address *there)
+static u32 hash_of(const struct name *name)
 {
 	static u32 seed;
 
 	get_random_once(&seed, sizeof(seed));
-	return jhash_3words((__force u32)here->addr.s6_addr32[3],
-			    (__force u32)there->addr.s6_addr32[3],
-			    (__force u32)here->port << 16 | (__force u32)there->port, seed);
+	return jhash(name, sizeof(*name), seed);
 }
 
 /* Has `to` received bytes that `from` sent, and no more than these? */
@@ -89,18 +104,14 @@ static bool are_connected(const struct sock *a, const struct sock *b)
 /* The end that is connected with this socket and has not been found yet, or NULL. */
 static struct srnic_shortcut *find_other(const struct sock *sk)
 {
-	const struct address here = address_of(sk, false), there = address_of(sk, true);
+	const struct name name = others_name(sk);
 	struct srnic_shortcut *end;
 
 	lockdep_assert_held(&ends_lock);
-	hash_for_each_possible(ends, end, node, hash_of(&there, &here)) {
-		const struct address its = address_of(end->sk, false);
-		const struct address its_other = address_of(end->sk, true);
-
-		if (!end->peer && in_one_place(end->sk, sk) && is_same(&its, &there) &&
-		    is_same(&its_other, &here) && are_connected(end->sk, sk))
+	hash_for_each_possible(ends, end, node, hash_of(&name))
+		if (!end->peer && is_called(end->sk, &name) && in_one_place(end->sk, sk) &&
+		    are_connected(end->sk, sk))
 			return end;
-	}
 	return NULL;
 }
 
@@ -115,29 +126,26 @@ static void join(struct srnic_shortcut *end, struct srnic_shortcut *other)
 
 static void enter(struct srnic_shortcut *end)
 {
-	const struct address here = address_of(end->sk, false), there = address_of(end->sk, true);
+	const struct name name = own_name(end->sk);
 	struct srnic_shortcut *other;
 
 	spin_lock(&ends_lock);
 	other = find_other(end->sk);
 	if (other)
 		join(end, other);
-	hash_add(ends, &end->node, hash_of(&here, &there));
+	hash_add(ends, &end->node, hash_of(&name));
 	spin_unlock(&ends_lock);
 }
 
 void srnic_shortcut_begin(struct srnic_qp *qp)
 {
 	struct srnic_shortcut *end;
-	struct mem_cgroup *former;
 
 	lockdep_assert_held(&qp->tx.mutex);
 	WRITE_ONCE(qp->shortcut_used, false);
 	if (!READ_ONCE(qp->dev->shortcut))
 		return;
-	former = set_active_memcg(qp->payer);
-	end = kzalloc(sizeof(*end), GFP_KERNEL_ACCOUNT);
-	set_active_memcg(former);
+	end = srnic_qp_zalloc(qp, sizeof(*end), GFP_KERNEL_ACCOUNT);
 	if (!end)
 		return;
 	end->sk = qp->sock->sk;

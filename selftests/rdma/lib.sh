@@ -13,7 +13,8 @@ IP0=10.99.0.1 IP1=10.99.0.2
 IP60=fd99::1 IP61=fd99::2
 HOST0=10.98.0.1 HOST60=fd98::1
 # ONE_HOST: 1 makes sr1 another name of sr0, and both ends are on srnic0. Data then goes through lo, whatever the link is.
-[ "${ONE_HOST:-}" != 1 ] || IP1=$IP0 IP61=$IP60
+DEVICE1=srnic1
+[ "${ONE_HOST:-}" != 1 ] || IP1=$IP0 IP61=$IP60 DEVICE1=srnic0
 TESTS=0 FAILED=0
 LOGS=$(mktemp -d)
 
@@ -216,10 +217,10 @@ slow_link() { # COMMAND...: 100 Mbit/s from sr0
 	return $status
 }
 
-# A perftest program between srnic0 and srnic1, ITERS times.
+# A perftest program between srnic0 and the other end, ITERS times.
 perf() { # PROGRAM SIZE [OPTION...]
 	local run="$1 -R -s $2 -n $ITERS -F ${*:3}"
-	with_perftest sr1 "$run -d srnic1" sr0 "$run -d srnic0 $IP1"
+	with_perftest sr1 "$run -d $DEVICE1" sr0 "$run -d srnic0 $IP1"
 }
 
 # A counter of a device, without a process: a fork takes 12 ms in user-mode Linux.
@@ -237,6 +238,23 @@ grows() { # DEVICE COUNTER AT-LEAST COMMAND...
 	grown=$(($(counter "$1" "$2") - before))
 	echo "$2 of $1 has grown by $grown"
 	[ $grown -ge "$3" ]
+}
+
+# Runs the command, then checks the expression, in which each counter of the device is its growth meanwhile.
+grown() { # DEVICE EXPRESSION COMMAND...
+	local before after
+	before=$(rdma -j statistic show link "$1/1")
+	"${@:3}" || return
+	sleep 0.1 # the RDMA core keeps counters for a while
+	after=$(rdma -j statistic show link "$1/1")
+	python3 - "$before" "$after" "$2" <<-'END'
+		import json, sys
+		before, after = (json.loads(text)[0] for text in sys.argv[1:3])
+		grown = {k: after[k] - before[k] for k in before if isinstance(before[k], int)}
+		print({k: n for k, n in grown.items() if n})
+		print(sys.argv[3])
+		sys.exit(not eval(sys.argv[3], grown))
+	END
 }
 
 # Runs the command. True if it succeeds and the FPDUs that the device sent meanwhile have so many bytes on average.

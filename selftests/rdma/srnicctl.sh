@@ -62,7 +62,9 @@ says() { says_with 0 "$@"; } # TEXT COMMAND...
 shows_device() {
 	says "srnic0: on veth0, ACTIVE, 0 QPs" ctl 0 show srnic0 &&
 		says "framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, rdmap_swap off," \
-			ctl 0 show srnic0 && says "local_shortcut off, peer_timeout 60," ctl 0 show srnic0 && says "srnic1: on an interface of another network namespace" ctl 0 show
+			ctl 0 show srnic0 &&
+		says "local_shortcut off, peer_timeout 60," ctl 0 show srnic0 &&
+		says "srnic1: on an interface of another network namespace" ctl 0 show
 }
 
 both_json() { # what is in one line is in several

@@ -8,23 +8,6 @@ cd "$(dirname "$0")" && . ./lib.sh
 ITERS=${ITERS:-100}
 PORT=7174
 
-# Runs the command, then checks the expression, in which each counter of the device is its growth meanwhile.
-grown() { # DEVICE EXPRESSION COMMAND...
-	local before after
-	before=$(rdma -j statistic show link "$1/1")
-	"${@:3}" || return
-	sleep 0.1 # the RDMA core keeps counters for a while
-	after=$(rdma -j statistic show link "$1/1")
-	python3 - "$before" "$after" "$2" <<-'END'
-		import json, sys
-		before, after = (json.loads(text)[0] for text in sys.argv[1:3])
-		grown = {k: after[k] - before[k] for k in before if isinstance(before[k], int)}
-		print({k: n for k, n in grown.items() if n})
-		print(sys.argv[3])
-		sys.exit(not eval(sys.argv[3], grown))
-	END
-}
-
 large_writes() { ITERS=100 perf ib_write_lat 1048576; }
 small_writes() { ITERS=163840 perf ib_write_bw 8 --post_list=8192 --tx-depth=8192; }
 
