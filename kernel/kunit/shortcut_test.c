@@ -30,6 +30,9 @@ static struct ends connect_ends(struct kunit *test, bool shortcut)
 	e.c->set.dev->shortcut = shortcut;
 	srnic_test_pair(test, e.c, &e.pair);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(e.c->set.qp->tx.validated)));
+	/* the RTR may have come before the engine that handed it over has counted it */
+	mutex_lock(&e.pair.qp->tx.mutex);
+	srnic_tx_unlock(e.pair.qp);
 	return e;
 }
 
