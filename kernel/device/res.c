@@ -69,6 +69,8 @@ int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *base)
 		{ "id", cq->id },
 		{ "entries", cq->ring.entries },
 		{ "produced", READ_ONCE(cq->prod) },
+		{ "consumed", READ_ONCE(*(cq->user ? &cq->seen : &cq->cons)) },
+		{ "peak", READ_ONCE(cq->peak) },
 		{ "overrun", READ_ONCE(cq->overrun) },
 	};
 
@@ -81,6 +83,7 @@ int srnic_fill_res_srq(struct sk_buff *msg, struct ib_srq *base)
 	const struct figure figures[] = {
 		{ "id", srq->id },
 		{ "entries", srq->ring.entries },
+		{ "posted", READ_ONCE(*(srq->user ? &srq->seen : &srq->posted)) },
 		{ "taken", READ_ONCE(srq->taken) },
 		{ "limit", READ_ONCE(srq->limit) },
 	};

@@ -124,6 +124,24 @@ static void a_full_cq_keeps_what_it_has_and_raises_one_error(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_test_empty(c->cq));
 }
 
+static void it_knows_how_full_it_was(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_cq *cq = c->cq->cq;
+	u64 i;
+
+	for (i = 0; i < 3; i++)
+		push(c, i, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, cq->peak, 3);
+	expect_poll(test, c, 0, 2);
+	push(c, i++, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, cq->seen, 2);
+	KUNIT_EXPECT_EQ(test, cq->peak, 3);
+	for (; i < 3 * ENTRIES; i++)
+		push(c, i, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, cq->peak, ENTRIES);
+}
+
 static void order_is_kept_where_the_indices_wrap(struct kunit *test)
 {
 	struct context *c = test->priv;
@@ -188,6 +206,7 @@ static void a_users_false_index_loses_its_own_completions_and_nothing_else(struc
 		push(c, i, SRNIC_WC_SUCCESS, false);
 	}
 	KUNIT_EXPECT_LE(test, cq->prod, ARRAY_SIZE(claims));
+	KUNIT_EXPECT_LE(test, cq->peak, ENTRIES);
 	KUNIT_EXPECT_LE(test, atomic_read(&c->cq->errors), 1);
 	cq->ring.hdr->cons = cq->prod;
 	i = cq->prod;
@@ -318,6 +337,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(arming_for_solicited_does_not_weaken_what_is_armed_for_the_next),
 	KUNIT_CASE(arming_reports_what_came_before_if_asked_to),
 	KUNIT_CASE(a_full_cq_keeps_what_it_has_and_raises_one_error),
+	KUNIT_CASE(it_knows_how_full_it_was),
 	KUNIT_CASE(order_is_kept_where_the_indices_wrap),
 	KUNIT_CASE(completions_of_a_destroyed_qp_are_not_delivered),
 	KUNIT_CASE(what_a_completion_tells_reaches_the_consumer),

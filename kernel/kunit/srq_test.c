@@ -157,10 +157,12 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
 		srq->ring.hdr->prod = claims[i];
 		KUNIT_EXPECT_FALSE(test, take(c));
+		KUNIT_EXPECT_EQ(test, srq->seen, 0);
 	}
 	srq->ring.hdr->prod = 1;
 	KUNIT_EXPECT_TRUE(test, take(c));
 	KUNIT_EXPECT_EQ(test, srq->ring.hdr->cons, 1);
+	KUNIT_EXPECT_EQ(test, srq->seen, 1);
 	srq->user = false;
 }
 

@@ -129,12 +129,19 @@ void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
 	spin_lock(&cq->lock);
 }
 
-bool srnic_cq_room(const struct srnic_cq_batch *batch)
+/* More than there are if user space has moved its index beyond the kernel's. */
+static u32 entries_in_use(const struct srnic_cq *cq)
 {
-	const struct srnic_cq *cq = batch->cq;
-
 	lockdep_assert_held(&cq->lock);
-	return cq->prod - consumed(cq) < cq->ring.entries;
+	return cq->prod - cq->seen;
+}
+
+bool srnic_cq_room(struct srnic_cq_batch *batch)
+{
+	struct srnic_cq *cq = batch->cq;
+
+	WRITE_ONCE(cq->seen, consumed(cq));
+	return entries_in_use(cq) < cq->ring.entries;
 }
 
 void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited)
@@ -144,6 +151,7 @@ void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, boo
 		return;
 	}
 	publish(batch->cq, cqe);
+	WRITE_ONCE(batch->cq->peak, max(batch->cq->peak, entries_in_use(batch->cq)));
 	batch->any = true;
 	batch->solicited |= solicited || cqe->status != SRNIC_WC_SUCCESS;
 }

@@ -24,11 +24,14 @@ struct srnic_cq_user {
  * struct srnic_cq - a completion queue
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
- * @lock: irqsave; protects @prod, @cons, @overrun and the ring's producer side. Innermost.
+ * @lock: irqsave; protects @prod, @cons, @seen, @peak, @overrun and the ring's producer side.
+ *	Innermost.
  *	Completion handlers are called without it, possibly with a socket lock held or in an
  *	interrupt, never with a queue's lock: they may post, poll and arm, but not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
+ * @seen: the consumer's index as of the newest completion
+ * @peak: the most entries that were in use
  * @overrun: an entry found no room; IB_EVENT_CQ_ERR was raised once
  * @user: user space consumes; else srnic_poll_cq()
  * @users: struct srnic_cq_user, all that are attached
@@ -48,6 +51,7 @@ struct srnic_cq {
 	spinlock_t lock;
 	u32 prod;
 	u32 cons;
+	u32 seen, peak;
 	bool overrun;
 	bool user;
 	int id;
@@ -95,7 +99,7 @@ struct srnic_cq_batch {
 
 /* Takes cq->lock. Interrupts must be off. */
 void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq);
-bool srnic_cq_room(const struct srnic_cq_batch *batch);
+bool srnic_cq_room(struct srnic_cq_batch *batch);
 /* Without room the entry is lost. */
 void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited);
 /* An entry found no room, and the caller keeps it: the CQ overruns. */

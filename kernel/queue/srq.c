@@ -52,6 +52,7 @@ bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size)
 
 	spin_lock_irqsave(&srq->lock, flags);
 	left = pending(srq);
+	WRITE_ONCE(srq->seen, srq->taken + left);
 	if (left) {
 		memcpy(wqe, srnic_ring_slot(&srq->ring, srq->taken),
 		       min(size, srq->ring.slot_size));

@@ -12,9 +12,10 @@
  * struct srnic_srq - a receive queue shared by QPs
  * @base: the core's part
  * @ring: receive WQEs; the consumer (user space or kernel posts) produces
- * @lock: irqsave; protects @taken, @posted, @limit. Innermost
+ * @lock: irqsave; protects @taken, @posted, @seen, @limit. Innermost
  * @taken: WQEs taken so far (the kernel's own index)
  * @posted: kernel consumers' producer index
+ * @seen: a user's, as of when a WQE was wanted last
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not
  *	armed
  * @max_wr: most WQEs in the queue
@@ -29,6 +30,7 @@ struct srnic_srq {
 	spinlock_t lock;
 	u32 taken;
 	u32 posted;
+	u32 seen;
 	u32 limit;
 	u32 max_wr;
 	u32 max_sge;

@@ -215,14 +215,41 @@ void put_figure(Answer &answer, const std::string &name, const Figure &figure)
 		answer.u32(RDMA_NLDEV_ATTR_DRIVER_U32, uint32_t(std::get<uint64_t>(figure)));
 }
 
+void put_figures(Answer &answer, const std::map<std::string, Figure> &figures)
+{
+	if (figures.empty())
+		return;
+	answer.open(RDMA_NLDEV_ATTR_DRIVER);
+	for (const auto &[name, figure] : figures)
+		put_figure(answer, name, figure);
+	answer.close();
+}
+
 void put_qp(Answer &answer, const Qp &qp)
 {
 	answer.open(RDMA_NLDEV_ATTR_RES_QP_ENTRY).u32(RDMA_NLDEV_ATTR_RES_LQPN, qp.number);
 	put_owner(answer, qp.pid, qp.kernel);
-	answer.u8(RDMA_NLDEV_ATTR_RES_STATE, qp.state).open(RDMA_NLDEV_ATTR_DRIVER);
-	for (const auto &[name, figure] : qp.figures)
-		put_figure(answer, name, figure);
-	answer.close().close();
+	answer.u8(RDMA_NLDEV_ATTR_RES_STATE, qp.state);
+	put_figures(answer, qp.figures);
+	answer.close();
+}
+
+void put_queue(Answer &answer, const Queue &queue, uint16_t entry, uint16_t number)
+{
+	answer.open(entry).u32(number, queue.number);
+	put_owner(answer, queue.pid, queue.kernel);
+	put_figures(answer, queue.figures);
+	answer.close();
+}
+
+void put_cq(Answer &answer, const Queue &cq)
+{
+	put_queue(answer, cq, RDMA_NLDEV_ATTR_RES_CQ_ENTRY, RDMA_NLDEV_ATTR_RES_CQN);
+}
+
+void put_srq(Answer &answer, const Queue &srq)
+{
+	put_queue(answer, srq, RDMA_NLDEV_ATTR_RES_SRQ_ENTRY, RDMA_NLDEV_ATTR_RES_SRQN);
 }
 
 void put_cm_id(Answer &answer, const CmId &cm_id)
@@ -366,6 +393,14 @@ void serve(Kernel &kernel, std::vector<Device> *devices, Modules modules)
 	kernel.rdma[RDMA_NLDEV_CMD_RES_QP_GET] =
 		of_device(devices, [](Answer &answer, const Device &device) {
 			put_table(answer, RDMA_NLDEV_ATTR_RES_QP, device.qps, put_qp);
+		});
+	kernel.rdma[RDMA_NLDEV_CMD_RES_CQ_GET] =
+		of_device(devices, [](Answer &answer, const Device &device) {
+			put_table(answer, RDMA_NLDEV_ATTR_RES_CQ, device.cqs, put_cq);
+		});
+	kernel.rdma[RDMA_NLDEV_CMD_RES_SRQ_GET] =
+		of_device(devices, [](Answer &answer, const Device &device) {
+			put_table(answer, RDMA_NLDEV_ATTR_RES_SRQ, device.srqs, put_srq);
 		});
 	kernel.rdma[RDMA_NLDEV_CMD_RES_CM_ID_GET] =
 		of_device(devices, [](Answer &answer, const Device &device) {

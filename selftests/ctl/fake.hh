@@ -91,6 +91,14 @@ struct Qp {
 	std::map<std::string, srnicctl::Figure> figures = {};
 };
 
+// A CQ or an SRQ.
+struct Queue {
+	uint32_t number;
+	uint32_t pid = 0;
+	std::string kernel = "";
+	std::map<std::string, srnicctl::Figure> figures = {};
+};
+
 struct Device {
 	uint32_t index;
 	std::string name;
@@ -102,6 +110,7 @@ struct Device {
 	std::string netdev = "eth0";
 	std::vector<Qp> qps = {};
 	std::vector<CmId> cm_ids = {};
+	std::vector<Queue> cqs = {}, srqs = {};
 	std::map<std::string, uint64_t> counters = {};
 };
 

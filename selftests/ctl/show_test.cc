@@ -200,6 +200,49 @@ TEST_F(Show, IndicesThatDoNotMatch)
 	EXPECT_NE(shown().find("    0 of 64 sends and 3 of 8 receives posted;"), std::string::npos);
 }
 
+const fake::Queue busy_cq = {.number = 2,
+			     .pid = 77,
+			     .figures = {{"id", 1ul},
+					 {"entries", 256ul},
+					 {"produced", 2ul}, // the indices wrap
+					 {"consumed", 0xfffffffful},
+					 {"peak", 17ul},
+					 {"overrun", 0ul}}};
+const fake::Queue armed_srq = {
+	.number = 9,
+	.kernel = "nvmet_rdma",
+	.figures = {{"entries", 8ul}, {"posted", 105ul}, {"taken", 100ul}, {"limit", 2ul}}};
+
+TEST_F(Show, HowFullQueuesAre)
+{
+	fake::Queue lost = busy_cq, not_armed = armed_srq;
+
+	lost.number = 3;
+	lost.pid = 0;
+	lost.figures["overrun"] = 1ul;
+	not_armed.figures["limit"] = 0ul;
+	device().cqs = {busy_cq, lost};
+	device().srqs = {armed_srq, not_armed};
+	EXPECT_EQ(shown(),
+		  "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings +
+			  "  CQ 2: 3 of 256 completions waiting, 17 at most, rping (77)\n"
+			  "  CQ 3: 3 of 256 completions waiting, 17 at most, some were lost\n"
+			  "  SRQ 9: 5 of 8 receives posted, event below 2, [nvmet_rdma]\n"
+			  "  SRQ 9: 5 of 8 receives posted, [nvmet_rdma]\n");
+}
+
+// Before Linux 6.7 there are none of SRQs; an older module has some.
+TEST_F(Show, QueuesWithoutFiguresAreNotShown)
+{
+	fake::Queue cq = busy_cq, srq = armed_srq;
+
+	cq.figures.erase("consumed");
+	srq.figures.erase("posted");
+	device().cqs = {cq};
+	device().srqs = {srq, {.number = 9, .pid = 77}};
+	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+}
+
 TEST_F(Show, WhoListens)
 {
 	machine.write("/sys/class/infiniband/srnic0/port_map", "3260:13260\n");
@@ -248,7 +291,7 @@ TEST_F(Show, JsonOfAConnection)
 			      "\"ird\":2,\"ord\":1,\"tx_octets\":1234567,\"rx_octets\":89,"
 			      "\"sq\":{\"entries\":64,\"posted\":3,\"completed\":4},\"srq\":false,"
 			      "\"rq\":{\"entries\":8,"
-			      "\"posted\":5,\"taken\":4}}]}]\n");
+			      "\"posted\":5,\"taken\":4}}],\"cqs\":[],\"srqs\":[]}]\n");
 }
 
 TEST_F(Show, JsonOfEnds)
@@ -275,7 +318,19 @@ TEST_F(Show, JsonOfEnds)
 			"peer failed the check crc\"}},{\"lqpn\":6,\"state\":"
 			"\"RESET\",\"sq\":{\"entries\":64,"
 			"\"posted\":3,\"completed\":4},\"srq\":false,\"rq\":{\"entries\":8,"
-			"\"posted\":5,\"taken\":4}}]}]\n");
+			"\"posted\":5,\"taken\":4}}],\"cqs\":[],\"srqs\":[]}]\n");
+}
+
+TEST_F(Show, JsonOfQueues)
+{
+	device().cqs = {busy_cq};
+	device().srqs = {armed_srq};
+	EXPECT_EQ(shown({"show", "-j"}),
+		  json_head + "\"listening\":[],\"connections\":[],\"cqs\":[{\"cqn\":2,\"pid\":77,"
+			      "\"comm\":\"rping\",\"entries\":256,\"waiting\":3,\"peak\":17,"
+			      "\"produced\":2,\"overrun\":false}],\"srqs\":[{\"srqn\":9,\"comm\":"
+			      "\"nvmet_rdma\",\"entries\":8,\"posted\":5,\"taken\":100,"
+			      "\"limit\":2}]}]\n");
 }
 
 TEST_F(Show, JsonWithLineBreaks)
@@ -287,8 +342,9 @@ TEST_F(Show, JsonWithLineBreaks)
 
 TEST_F(Show, ADeviceThatGoesMeanwhileIsLeftOut)
 {
-	for (uint16_t command : {RDMA_NLDEV_CMD_PORT_GET, RDMA_NLDEV_CMD_STAT_GET,
-				 RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_CMD_RES_QP_GET}) {
+	for (uint16_t command :
+	     {RDMA_NLDEV_CMD_PORT_GET, RDMA_NLDEV_CMD_STAT_GET, RDMA_NLDEV_CMD_RES_CM_ID_GET,
+	      RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_CMD_RES_CQ_GET, RDMA_NLDEV_CMD_RES_SRQ_GET}) {
 		auto answer = machine.kernel.rdma[command];
 
 		machine.out.str("");

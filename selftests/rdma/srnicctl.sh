@@ -145,8 +145,15 @@ one_segment() { is_true 0 "not c['large_fpdus'] and 1400 < c['mulpdu'] <= 1454";
 # The rdma tool breaks its lines.
 rdma_reads_them_too() {
 	ns0 rdma resource show qp link srnic0 -dd | tr -s '\n \t' ' ' >"$LOGS/dd"
+	ns0 rdma resource show cq dev srnic0 -dd | tr -s '\n \t' ' ' >>"$LOGS/dd"
 	cat "$LOGS/dd"
-	grep -q "initiator 1 .*end none" "$LOGS/dd"
+	grep -q "initiator 1 .*end none" "$LOGS/dd" &&
+		grep -q "_produced [1-9][0-9]* drv_consumed [0-9]* drv_peak [1-9]" "$LOGS/dd"
+}
+
+queues() {
+	says " at most, rping (" ctl 0 show srnic0 && is_true 0 "len(d['cqs']) == 1 and d['cqs'][0]['produced'] > 2" &&
+		is_true 0 "d['cqs'][0]['waiting'] <= d['cqs'][0]['peak'] <= d['cqs'][0]['entries']"
 }
 
 rates() {
@@ -197,6 +204,9 @@ at_rest() {
 		for connection in devices[0]['connections']:
 			for moves in 'sq', 'rq', 'tx_octets', 'rx_octets':
 				connection.pop(moves, None)
+			for cq in devices[0]['cqs']:
+				for moves in 'waiting', 'peak', 'produced':
+					cq.pop(moves)
 		print(devices)"
 }
 
@@ -296,6 +306,7 @@ check "show: the program" ends_say "c['comm']" rping rping
 check "show: bytes both ways" is_true 0 "c['tx_octets'] > 1000 and c['rx_octets'] > 1000"
 check "show: the same as text" texts
 check "rdma resource shows these attributes" rdma_reads_them_too
+check "srnicctl show says how full completion queues are" queues
 check "top: rates of the device and the connection" rates
 check "top: as text" batch_top
 check "nobody sees as much" nobody_sees_as_much

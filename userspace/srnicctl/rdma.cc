@@ -105,14 +105,13 @@ std::map<std::string, Figure> driver_figures(const Attributes &table)
 	return figures;
 }
 
-std::optional<RdmaQp> qp_of(const Attributes &entry)
+std::optional<RdmaQueue> queue_of(const Attributes &entry, uint16_t number)
 {
-	std::optional<uint32_t> number = entry.u32(RDMA_NLDEV_ATTR_RES_LQPN);
+	std::optional<uint32_t> its = entry.u32(number);
 
-	if (!number)
+	if (!its)
 		return std::nullopt;
-	return RdmaQp{*number, name_of(qp_states, entry.u8(RDMA_NLDEV_ATTR_RES_STATE)),
-		      owner_of(entry), driver_figures(entry.nest(RDMA_NLDEV_ATTR_DRIVER))};
+	return RdmaQueue{*its, owner_of(entry), driver_figures(entry.nest(RDMA_NLDEV_ATTR_DRIVER))};
 }
 
 RdmaCmId cm_id_of(const Attributes &entry)
@@ -134,6 +133,18 @@ std::vector<Attributes> entries_of(const std::vector<Message> &messages, uint16_
 	return entries;
 }
 
+// number: the attribute that has the queue's number.
+std::vector<RdmaQueue> queues_of(const std::vector<Message> &messages, uint16_t table,
+				 uint16_t number)
+{
+	std::vector<RdmaQueue> queues;
+
+	for (const Attributes &entry : entries_of(messages, table))
+		if (auto queue = queue_of(entry, number))
+			queues.push_back(std::move(*queue));
+	return queues;
+}
+
 Attributes only(const std::vector<Message> &messages)
 {
 	return messages.empty() ? Attributes() : messages.front().attributes();
@@ -152,7 +163,7 @@ Chardev chardev_of(const std::vector<Message> &messages)
 
 } // namespace
 
-std::optional<uint64_t> RdmaQp::figure(const std::string &name) const
+std::optional<uint64_t> RdmaQueue::figure(const std::string &name) const
 {
 	auto found = driver.find(name);
 
@@ -161,13 +172,21 @@ std::optional<uint64_t> RdmaQp::figure(const std::string &name) const
 	return std::get<uint64_t>(found->second);
 }
 
-std::string RdmaQp::word(const std::string &name) const
+std::string RdmaQueue::word(const std::string &name) const
 {
 	auto found = driver.find(name);
 
 	if (found == driver.end() || !std::holds_alternative<std::string>(found->second))
 		return "";
 	return std::get<std::string>(found->second);
+}
+
+std::vector<Message> Rdma::dump(uint16_t command, uint32_t device)
+{
+	Request all = request(command, NLM_F_DUMP);
+
+	all.u32(RDMA_NLDEV_ATTR_DEV_INDEX, device);
+	return ask(all);
 }
 
 std::vector<RdmaDevice> Rdma::devices()
@@ -219,24 +238,33 @@ std::optional<Chardev> Rdma::chardev(const std::string &type, std::optional<uint
 
 std::vector<RdmaQp> Rdma::qps(uint32_t device)
 {
-	Request all = request(RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP);
+	auto messages = dump(RDMA_NLDEV_CMD_RES_QP_GET, device);
 	std::vector<RdmaQp> qps;
 
-	all.u32(RDMA_NLDEV_ATTR_DEV_INDEX, device);
-	auto messages = ask(all);
 	for (const Attributes &entry : entries_of(messages, RDMA_NLDEV_ATTR_RES_QP))
-		if (auto qp = qp_of(entry))
-			qps.push_back(std::move(*qp));
+		if (auto queue = queue_of(entry, RDMA_NLDEV_ATTR_RES_LQPN))
+			qps.push_back({std::move(*queue),
+				       name_of(qp_states, entry.u8(RDMA_NLDEV_ATTR_RES_STATE))});
 	return qps;
+}
+
+std::vector<RdmaQueue> Rdma::cqs(uint32_t device)
+{
+	return queues_of(dump(RDMA_NLDEV_CMD_RES_CQ_GET, device), RDMA_NLDEV_ATTR_RES_CQ,
+			 RDMA_NLDEV_ATTR_RES_CQN);
+}
+
+std::vector<RdmaQueue> Rdma::srqs(uint32_t device)
+{
+	return queues_of(dump(RDMA_NLDEV_CMD_RES_SRQ_GET, device), RDMA_NLDEV_ATTR_RES_SRQ,
+			 RDMA_NLDEV_ATTR_RES_SRQN);
 }
 
 std::vector<RdmaCmId> Rdma::cm_ids(uint32_t device)
 {
-	Request all = request(RDMA_NLDEV_CMD_RES_CM_ID_GET, NLM_F_DUMP);
+	auto messages = dump(RDMA_NLDEV_CMD_RES_CM_ID_GET, device);
 	std::vector<RdmaCmId> cm_ids;
 
-	all.u32(RDMA_NLDEV_ATTR_DEV_INDEX, device);
-	auto messages = ask(all);
 	for (const Attributes &entry : entries_of(messages, RDMA_NLDEV_ATTR_RES_CM_ID))
 		cm_ids.push_back(cm_id_of(entry));
 	return cm_ids;

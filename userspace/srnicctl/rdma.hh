@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// RDMA netlink (<rdma/rdma_netlink.h>): devices, ports, character devices, QPs, cm_ids, counters.
+// RDMA netlink (<rdma/rdma_netlink.h>): devices, ports, character devices, queues, cm_ids and
+// counters.
 #pragma once
 
 #include "address.hh"
@@ -38,14 +39,18 @@ struct Owner {
 
 using Figure = std::variant<uint64_t, std::string>;
 
-struct RdmaQp {
+// A CQ or an SRQ.
+struct RdmaQueue {
 	uint32_t number;
-	std::string state; // "RTS"
 	Owner owner;
 	std::map<std::string, Figure> driver; // the driver's attributes
 
 	std::optional<uint64_t> figure(const std::string &name) const;
 	std::string word(const std::string &name) const; // or ""
+};
+
+struct RdmaQp : RdmaQueue {
+	std::string state; // "RTS"
 };
 
 struct RdmaCmId {
@@ -67,6 +72,8 @@ public:
 	std::optional<Chardev> chardev(const std::string &type,
 				       std::optional<uint32_t> device = {});
 	std::vector<RdmaQp> qps(uint32_t device);
+	std::vector<RdmaQueue> cqs(uint32_t device);
+	std::vector<RdmaQueue> srqs(uint32_t device);
 	std::vector<RdmaCmId> cm_ids(uint32_t device);
 	std::map<std::string, uint64_t> counters(uint32_t device);
 	// Does each device belong to all network namespaces?
@@ -74,6 +81,7 @@ public:
 
 private:
 	std::vector<Message> ask(Request &request) { return netlink.ask(Bus::rdma, request); }
+	std::vector<Message> dump(uint16_t command, uint32_t device);
 
 	Netlink &netlink;
 };

@@ -128,6 +128,31 @@ std::string queues_text(const Connection &connection)
 	       "B sent, " + quantity(double(connection.figure("rx_octets"))) + "B received";
 }
 
+std::string cq_text(const Queue &cq)
+{
+	std::string text = fill_text(cq.fill(), cq.figure("entries"), "completion") + " waiting, " +
+			   std::to_string(cq.figure("peak")) + " at most";
+
+	return cq.figure("overrun") ? text + ", some were lost" : text;
+}
+
+std::string srq_text(const Queue &srq)
+{
+	std::string text = fill_text(srq.fill(), srq.figure("entries"), "receive") + " posted";
+
+	if (!srq.figure("limit"))
+		return text;
+	return text + ", event below " + std::to_string(srq.figure("limit"));
+}
+
+void write_queue(std::ostream &out, const char *kind, const Queue &queue, const std::string &text)
+{
+	std::string owner = owner_text(queue.queue.owner, queue.program);
+
+	out << "  " << kind << " " << queue.queue.number << ": " << text
+	    << (owner.empty() ? "" : ", ") << owner << "\n";
+}
+
 Ending ending_of(const Connection &connection)
 {
 	return {connection.qp.word("end"), connection.figure("end_detail"),
@@ -160,6 +185,10 @@ void write_device(std::ostream &out, const Device &device)
 		out << "  " << listening_text(listening, port_map) << "\n";
 	for (const Connection &connection : device.connections)
 		write_connection(out, connection);
+	for (const Queue &cq : device.cqs)
+		write_queue(out, "CQ", cq, cq_text(cq));
+	for (const Queue &srq : device.srqs)
+		write_queue(out, "SRQ", srq, srq_text(srq));
 }
 
 // ---- JSON ----
@@ -226,6 +255,41 @@ void write_queues(Json &json, const Connection &connection)
 	json.close();
 }
 
+void open_queue(Json &json, const char *number, const Queue &queue)
+{
+	json.open_object();
+	json.number(number, queue.queue.number);
+	write_owner(json, queue.queue.owner, queue.program);
+	json.number("entries", queue.figure("entries"));
+}
+
+void write_cqs(Json &json, const Device &device)
+{
+	json.open_array("cqs");
+	for (const Queue &cq : device.cqs) {
+		open_queue(json, "cqn", cq);
+		json.number("waiting", cq.fill());
+		for (const char *name : {"peak", "produced"})
+			json.number(name, cq.figure(name));
+		json.flag("overrun", cq.figure("overrun"));
+		json.close();
+	}
+	json.close();
+}
+
+void write_srqs(Json &json, const Device &device)
+{
+	json.open_array("srqs");
+	for (const Queue &srq : device.srqs) {
+		open_queue(json, "srqn", srq);
+		json.number("posted", srq.fill());
+		for (const char *name : {"taken", "limit"})
+			json.number(name, srq.figure(name));
+		json.close();
+	}
+	json.close();
+}
+
 void write_end(Json &json, const Connection &connection)
 {
 	Ending ending = ending_of(connection);
@@ -272,6 +336,8 @@ void write_device(Json &json, const Device &device)
 	for (const Connection &connection : device.connections)
 		write_connection(json, connection);
 	json.close();
+	write_cqs(json, device);
+	write_srqs(json, device);
 	json.close();
 }
 

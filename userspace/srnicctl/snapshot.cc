@@ -74,13 +74,34 @@ std::vector<Listening> listening_of(const System &system, const std::vector<Rdma
 	return listening;
 }
 
+// Older modules and kernels tell less.
+std::vector<Queue> with_figure(const char *name, const System &system,
+			       std::vector<RdmaQueue> queues)
+{
+	std::vector<Queue> known;
+
+	for (RdmaQueue &queue : queues)
+		if (queue.figure(name)) {
+			std::string program = program_of(system, queue.owner);
+
+			known.push_back({std::move(queue), program});
+		}
+	return known;
+}
+
 Device describe(System &system, const RdmaDevice &rdma)
 {
 	Rdma netlink(system.netlink);
 	auto cm_ids = netlink.cm_ids(rdma.index);
 	ByQp of_qps = by_qp(cm_ids);
-	Device device{rdma, netlink.port(rdma.index),	  read_settings(system, rdma.name),
-		      {},   listening_of(system, cm_ids), netlink.counters(rdma.index)};
+	Device device{.rdma = rdma,
+		      .port = netlink.port(rdma.index),
+		      .settings = read_settings(system, rdma.name),
+		      .connections = {},
+		      .cqs = with_figure("consumed", system, netlink.cqs(rdma.index)),
+		      .srqs = with_figure("posted", system, netlink.srqs(rdma.index)),
+		      .listening = listening_of(system, cm_ids),
+		      .counters = netlink.counters(rdma.index)};
 
 	for (RdmaQp &qp : netlink.qps(rdma.index))
 		device.connections.push_back(join(system, std::move(qp), of_qps));
@@ -139,6 +160,13 @@ bool Connection::connected() const
 uint32_t Connection::sends() const { return distance(figure("sq_posted"), figure("sq_done")); }
 
 uint32_t Connection::receives() const { return distance(figure("rq_posted"), figure("rq_taken")); }
+
+uint32_t Queue::fill() const
+{
+	if (queue.figure("produced"))
+		return distance(figure("produced"), figure("consumed"));
+	return distance(figure("posted"), figure("taken"));
+}
 
 std::vector<RdmaDevice> find_devices(System &system, const std::string &name)
 {

@@ -23,6 +23,16 @@ struct Connection {
 	uint32_t receives() const;
 };
 
+// A CQ or an SRQ.
+struct Queue {
+	RdmaQueue queue;
+	std::string program;
+
+	uint64_t figure(const char *name) const { return queue.figure(name).value_or(0); }
+	// Of a CQ: entries that were not polled; of an SRQ: receives posted that no message took.
+	uint32_t fill() const;
+};
+
 struct Listening {
 	Address address;
 	Owner owner;
@@ -34,6 +44,7 @@ struct Device {
 	RdmaPort port;
 	Settings settings;
 	std::vector<Connection> connections;
+	std::vector<Queue> cqs, srqs; // of which the kernel tells how full they are
 	std::vector<Listening> listening;
 	std::map<std::string, uint64_t> counters;
 };
