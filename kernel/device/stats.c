@@ -26,6 +26,7 @@ static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_TX_PASSES_DOORBELL] = { .name = "tx_passes_doorbell" },
 	[SRNIC_TX_PASSES_WORKER] = { .name = "tx_passes_worker" },
 	[SRNIC_TX_PASSES_THREAD] = { .name = "tx_passes_thread" },
+	[SRNIC_TX_PASSES_ASKER] = { .name = "tx_passes_asker" },
 	[SRNIC_TX_ORD_STALLS] = { .name = "tx_ord_stalls" },
 	[SRNIC_TX_SOCKET_FULL] = { .name = "tx_socket_full" },
 	[SRNIC_TX_NO_MEMORY] = { .name = "tx_no_memory" },

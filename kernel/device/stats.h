@@ -29,6 +29,7 @@
  * @SRNIC_TX_PASSES_DOORBELL: passes of transmit engines in a user's doorbell
  * @SRNIC_TX_PASSES_WORKER: in a worker of the workqueue, or in a call that ends a connection
  * @SRNIC_TX_PASSES_THREAD: in the device's thread (stream/standby.c)
+ * @SRNIC_TX_PASSES_ASKER: by an engine that has asked this one for something (stream/asker.c)
  * @SRNIC_TX_ORD_STALLS: passes that stopped at a request that waits for reads: ORD, or a fence
  * @SRNIC_TX_SOCKET_FULL: passes that stopped because the socket had no room
  * @SRNIC_TX_NO_MEMORY: passes that stopped for want of memory; repeated after a while
@@ -58,6 +59,7 @@ enum srnic_counter {
 	SRNIC_TX_PASSES_DOORBELL,
 	SRNIC_TX_PASSES_WORKER,
 	SRNIC_TX_PASSES_THREAD,
+	SRNIC_TX_PASSES_ASKER,
 	SRNIC_TX_ORD_STALLS,
 	SRNIC_TX_SOCKET_FULL,
 	SRNIC_TX_NO_MEMORY,

@@ -4,11 +4,10 @@
  * (core/send.cc, requests.c) in batches (build.c), and sends these through TCP, or hands them to a
  * peer in this namespace (shortcut.c).
  *
- * One engine at a time (tx.mutex): in the doorbell's system call for users, else on the workqueue
- * or the device's thread (standby.c). A run is bounded; the rest is queued again. Payload is copied
- * once, into the engine's own pages, so a request whose bytes are built no longer needs its
- * buffers; it completes when TCP, or the peer, has taken all its bytes (RFC 5040 5.5 rule 14, RFC
- * 5041 5.4).
+ * One caller at a time is the engine (run.c). A run is bounded; the rest is queued again. Payload
+ * is copied once, into the engine's own pages, so a request whose bytes are built no longer needs
+ * its buffers; it completes when TCP, or the peer, has taken all its bytes (RFC 5040 5.5 rule 14,
+ * RFC 5041 5.4).
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -16,6 +15,7 @@
 #include "device/stats.h"
 #include "device/terminate.h"
 #include "tracing/trace.h"
+#include "stream/asker.h"
 #include "stream/attach.h"
 #include "stream/engine.h"
 #include "stream/shortcut.h"
@@ -27,9 +27,10 @@
  */
 #define RUN_COST	(1408 * 1024)
 #define FPDU_COST	384
-#define MAX_ROUNDS	8	/* runs in one caller before the workqueue takes over */
-#define RETRY_DELAY	msecs_to_jiffies(10)	/* after a lack of memory or room in a CQ */
-#define WAIT_DELAY	msecs_to_jiffies(500)
+#define ANSWER_COST	(64 * 1024)	/* the same for an engine that another one's caller runs */
+/* More than a few Read Requests or atomic operations need: what is longer is no question. */
+#define QUESTION_MAX	1024
+#define REST_DELAY	msecs_to_jiffies(10)	/* after a lack of TCP's memory */
 #define TRIM_DELAY	HZ	/* unused for this long, pages are given back */
 
 void srnic_tx_stalled(struct srnic_qp *qp, enum srnic_counter why)
@@ -86,11 +87,11 @@ static int alloc_batch(struct srnic_qp *qp, gfp_t gfp)
 	return 0;
 }
 
-/* 0 or -ENOMEM. May sleep, but where one thread serves all QPs. */
+/* 0 or -ENOMEM. May sleep if srnic_engine_may_wait(). */
 static int try_reserve(struct srnic_qp *qp, u32 len)
 {
 	struct srnic_tx *tx = &qp->tx;
-	gfp_t gfp = tx->where == SRNIC_TX_PASSES_THREAD ? SRNIC_BATCH_GFP_NOW : SRNIC_BATCH_GFP;
+	gfp_t gfp = srnic_engine_may_wait(tx) ? SRNIC_BATCH_GFP : SRNIC_BATCH_GFP_NOW;
 
 	if (tx->batch == &srnic_no_batch && alloc_batch(qp, gfp))
 		return -ENOMEM;
@@ -102,7 +103,7 @@ static int reserve(struct srnic_qp *qp, u32 len)
 {
 	int ret = try_reserve(qp, len);
 
-	if (unlikely(ret) && qp->tx.where != SRNIC_TX_PASSES_THREAD)
+	if (unlikely(ret) && srnic_engine_may_wait(&qp->tx))
 		srnic_tx_stalled(qp, SRNIC_TX_NO_MEMORY);
 	return ret;
 }
@@ -136,8 +137,10 @@ static enum engine_result build_all(struct srnic_qp *qp)
 
 static enum engine_result fill_batch(struct srnic_qp *qp)
 {
-	enum engine_result result = build_all(qp);
+	enum engine_result result;
 
+	srnic_engine_asked_wait(&qp->tx);
+	result = build_all(qp);
 	srnic_held_drop(&qp->tx.held);
 	return result;
 }
@@ -158,13 +161,18 @@ static void nothing_taken(struct srnic_qp *qp)
 		return;
 	}
 	tx->starved = min(tx->starved + 1, 2);
-	tx->rest = jiffies + RETRY_DELAY;
+	tx->rest = jiffies + REST_DELAY;
 	srnic_tx_stalled(qp, SRNIC_TX_NO_MEMORY);
 }
 
 static bool resting(const struct srnic_tx *tx)
 {
 	return tx->starved > 1 && time_before(jiffies, tx->rest);
+}
+
+static u32 may_spend(const struct srnic_tx *tx)
+{
+	return tx->where == SRNIC_TX_PASSES_ASKER ? ANSWER_COST : RUN_COST;
 }
 
 /* What the batch costs its caller. */
@@ -183,23 +191,53 @@ static int send_by_shortcut(struct srnic_qp *qp)
 	return ret;
 }
 
+/* Returns the bytes taken; 0: none now; or -errno. */
+static int try_to_send(struct srnic_qp *qp, bool more)
+{
+	struct srnic_tx *tx = &qp->tx;
+	int ret = send_by_shortcut(qp);
+
+	if (ret || unlikely(resting(tx)))
+		return ret;
+	ret = srnic_batch_send(tx->batch, qp->sock, more);
+	if (!ret)
+		nothing_taken(qp);
+	return ret;
+}
+
+/* May the caller answer whom it asks? Not if it is to send more, or is answering itself. */
+static bool may_answer(const struct srnic_qp *qp, bool more)
+{
+	const struct srnic_tx *tx = &qp->tx;
+
+	return !more && tx->batch->len <= QUESTION_MAX && tx->where != SRNIC_TX_PASSES_ASKER &&
+	       !srnic_own_batch(tx)->asked && READ_ONCE(qp->state) == SRNIC_QP_RTS;
+}
+
+/* The same; may set `asked`. */
+static int send_some(struct srnic_qp *qp, bool more)
+{
+	struct srnic_asker *asker = NULL;
+	int ret;
+
+	if (may_answer(qp, more))
+		asker = srnic_asker_begin(qp->sock->sk);
+	ret = try_to_send(qp, more);
+	if (asker)
+		srnic_own_batch(&qp->tx)->asked = srnic_asker_end(asker);
+	return ret;
+}
+
 /* True when the whole batch is gone; then completes the requests that were built. */
 static bool send_batch(struct srnic_qp *qp, bool more)
 {
 	struct srnic_tx *tx = &qp->tx;
 
 	while (tx->batch->len) {
-		int ret = send_by_shortcut(qp);
+		int ret = send_some(qp, more);
 
-		if (!ret) {
-			if (unlikely(resting(tx)))
-				return false;
-			ret = srnic_batch_send(tx->batch, qp->sock, more);
-		}
-		if (!ret) {
-			nothing_taken(qp);
+		if (!ret)
 			return false;
-		}
 		tx->starved = 0;
 		if (ret < 0) {
 			srnic_qp_note_end(qp, SRNIC_END_TCP, -ret);
@@ -246,6 +284,12 @@ static bool go_idle(struct srnic_qp *qp)
 	return true;
 }
 
+/* If TCP lacks memory, no kick will tell when it has some. */
+static enum engine_result not_sent(const struct srnic_tx *tx)
+{
+	return tx->starved ? ENGINE_RETRY : ENGINE_IDLE;
+}
+
 /* RTS: sends everything that can be sent. */
 static enum engine_result send_all(struct srnic_qp *qp)
 {
@@ -256,18 +300,18 @@ static enum engine_result send_all(struct srnic_qp *qp)
 	WRITE_ONCE(tx->read_stall, false);
 	do {
 		if (!send_batch(qp, false))
-			return tx->starved ? ENGINE_RETRY : ENGINE_IDLE;
+			return not_sent(tx);
 		filled = fill_batch(qp);
 		spend(tx, tx->batch->len);
 		if (!send_batch(qp, filled == ENGINE_MORE))
-			return tx->starved ? ENGINE_RETRY : ENGINE_IDLE;
+			return not_sent(tx);
 		if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 			return ENGINE_MORE;
 		if (filled == ENGINE_RETRY)
 			return ENGINE_RETRY;
 		if (filled == ENGINE_IDLE && go_idle(qp))
 			return ENGINE_IDLE;
-	} while (tx->spent < RUN_COST);
+	} while (tx->spent < may_spend(tx));
 	return ENGINE_MORE;
 }
 
@@ -370,7 +414,7 @@ static enum srnic_flush flush_of(const struct srnic_qp *qp)
 	return qp->user ? SRNIC_FLUSH_LOSE : SRNIC_FLUSH_WAIT;
 }
 
-static enum engine_result run_state(struct srnic_qp *qp)
+enum engine_result srnic_engine_pass(struct srnic_qp *qp)
 {
 	enum engine_result result = ENGINE_IDLE;
 	bool flushed;
@@ -396,134 +440,8 @@ void srnic_tx_last_terminate(struct srnic_qp *qp)
 	qp->tx.where = SRNIC_TX_PASSES_WORKER;
 	/* acquire: state before term; pairs with srnic_qp_move() */
 	if (smp_load_acquire(&qp->state) == SRNIC_QP_TERMINATING)
-		run_state(qp);
+		srnic_engine_pass(qp);
 	srnic_tx_unlock(qp);
-}
-
-/* ---- who is the engine ---- */
-
-static void queue_now(struct srnic_tx *tx)
-{
-	mod_delayed_work(srnic_wq, &tx->work, 0);
-}
-
-static void queue_rest(struct srnic_tx *tx, enum engine_result result)
-{
-	set_bit(0, &tx->again);
-	if (result == ENGINE_MORE)
-		queue_now(tx);
-	else	/* keeps the earlier time of a kick that is queued */
-		queue_delayed_work(srnic_wq, &tx->work,
-				   result == ENGINE_RETRY ? RETRY_DELAY : WAIT_DELAY);
-}
-
-/* The thread leaves what lacks memory to a worker, which may wait for it. */
-static enum engine_result run_once(struct srnic_qp *qp, enum srnic_counter where, int round)
-{
-	struct srnic_tx *tx = &qp->tx;
-	enum engine_result result;
-
-	lockdep_assert_held(&tx->mutex);
-	tx->where = where;
-	if (!round)
-		tx->spent = 0;
-	else
-		srnic_standby_retract(&tx->standby);
-	srnic_qp_count(qp, where, 1);
-	result = run_state(qp);
-	if (where == SRNIC_TX_PASSES_THREAD && result == ENGINE_RETRY)
-		result = ENGINE_MORE;
-	trace_srnic_tx_pass(qp, where, result);
-	return result;
-}
-
-/*
- * A caller sets `again` before it tries the mutex; the engine reads `again` after it has dropped
- * the mutex. So the caller gets the mutex, or the engine sees the flag. where: counts the passes.
- */
-static void run_engine(struct srnic_qp *qp, enum srnic_counter where)
-{
-	struct srnic_tx *tx = &qp->tx;
-	enum engine_result result = ENGINE_IDLE;
-	int rounds = 0;
-
-	while (result == ENGINE_IDLE && test_bit(0, &tx->again) && mutex_trylock(&tx->mutex)) {
-		srnic_standby_runs(&tx->standby);
-		clear_bit(0, &tx->again);
-		/* `again` before the work; pairs with ask_again() */
-		smp_mb__after_atomic();
-		result = run_once(qp, where, rounds++);
-		mutex_unlock(&tx->mutex);
-		smp_mb();	/* the mutex before `again`; pairs with ask_again() */
-		if (result == ENGINE_IDLE && rounds == MAX_ROUNDS && test_bit(0, &tx->again))
-			result = ENGINE_MORE;
-	}
-	if (result != ENGINE_IDLE)
-		queue_rest(tx, result);
-}
-
-/*
- * The caller's work must be visible before the flag: the engine clears the flag, then looks for
- * work.
- */
-static void ask_again(struct srnic_tx *tx)
-{
-	smp_mb__before_atomic();	/* pairs with run_engine(), after its clear_bit() */
-	set_bit(0, &tx->again);
-	smp_mb__after_atomic();		/* pairs with run_engine(), after its mutex_unlock() */
-}
-
-void srnic_tx_run(struct srnic_qp *qp)
-{
-	ask_again(&qp->tx);
-	run_engine(qp, SRNIC_TX_PASSES_WORKER);
-}
-
-void srnic_tx_run_thread(struct srnic_qp *qp)
-{
-	ask_again(&qp->tx);
-	run_engine(qp, SRNIC_TX_PASSES_THREAD);
-}
-
-void srnic_tx_doorbell(struct srnic_qp *qp)
-{
-	trace_srnic_tx_post(qp);
-	srnic_qp_count(qp, SRNIC_TX_DOORBELLS, 1);
-	ask_again(&qp->tx);
-	run_engine(qp, SRNIC_TX_PASSES_DOORBELL);
-}
-
-void srnic_tx_kick_by(struct srnic_qp *qp, const char *by)
-{
-	trace_srnic_tx_kick(qp, SRNIC_TX_PASSES_WORKER, by);
-	ask_again(&qp->tx);
-	queue_now(&qp->tx);
-}
-
-/* `again` before `asked`: a true `asked` says that the engine has yet to look; then it will see. */
-void srnic_tx_soon_by(struct srnic_qp *qp, const char *by)
-{
-	bool thread;
-
-	ask_again(&qp->tx);
-	thread = srnic_standby_ask(qp);
-	if (!thread)
-		queue_now(&qp->tx);
-	trace_srnic_tx_kick(qp, thread ? SRNIC_TX_PASSES_THREAD : SRNIC_TX_PASSES_WORKER, by);
-}
-
-void srnic_tx_unlock(struct srnic_qp *qp)
-{
-	mutex_unlock(&qp->tx.mutex);
-	smp_mb();	/* the mutex before `again`; pairs with ask_again() */
-	if (test_bit(0, &qp->tx.again))
-		srnic_tx_kick(qp);
-}
-
-static void tx_work(struct work_struct *work)
-{
-	run_engine(container_of(to_delayed_work(work), struct srnic_qp, tx.work),
-		   SRNIC_TX_PASSES_WORKER);
 }
 
 /* ---- its life ---- */
@@ -532,7 +450,7 @@ void srnic_tx_init(struct srnic_qp *qp)
 {
 	mutex_init(&qp->tx.mutex);
 	qp->tx.batch = &srnic_no_batch;
-	INIT_DELAYED_WORK(&qp->tx.work, tx_work);
+	INIT_DELAYED_WORK(&qp->tx.work, srnic_tx_work);
 	srnic_standby_init(qp);
 	qp->tx.held.dev = qp->dev;
 	qp->rx.held.dev = qp->dev;

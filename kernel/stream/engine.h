@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The transmit engine, for its own files: engine.c, requests.c, build.c. tx.mutex held for all.
+ * The transmit engine, for its own files: engine.c, run.c, requests.c, build.c. tx.mutex held for
+ * all but srnic_tx_work().
  */
 #ifndef SRNIC_ENGINE_H
 #define SRNIC_ENGINE_H
@@ -41,17 +42,37 @@ static inline const struct srnic_sge *srnic_tx_sges(const struct srnic_tx *tx)
  * @batch: srnic_tx.batch
  * @trim: frees this when it was not used for a second
  * @qp: referenced
+ * @asked: the QP that heard from this one in the last sendmsg and is to be answered by its caller
+ *	(asker.h), referenced, or NULL. Always NULL when tx.mutex is dropped
  */
 struct srnic_own_batch {
 	struct srnic_batch batch;
 	struct delayed_work trim;
 	struct srnic_qp *qp;
+	struct srnic_qp *asked;
 };
 
 /* Not while tx->batch is &srnic_no_batch. */
 static inline struct srnic_own_batch *srnic_own_batch(const struct srnic_tx *tx)
 {
 	return container_of(tx->batch, struct srnic_own_batch, batch);
+}
+
+/* ---- engine.c ---- */
+
+/* What the QP's state asks for. */
+enum engine_result srnic_engine_pass(struct srnic_qp *qp);
+
+/* ---- run.c ---- */
+
+void srnic_tx_work(struct work_struct *work);
+/* A worker answers who was asked: the caller goes on with its own work, and may have to wait. */
+void srnic_engine_asked_wait(struct srnic_tx *tx);
+
+/* May it wait for the memory of the QP's user? Not who also works for others. */
+static inline bool srnic_engine_may_wait(const struct srnic_tx *tx)
+{
+	return tx->where == SRNIC_TX_PASSES_DOORBELL || tx->where == SRNIC_TX_PASSES_WORKER;
 }
 
 /* ---- requests.c: callbacks of the core ---- */

@@ -151,7 +151,8 @@ bool srnic_qp_move(struct srnic_qp *qp, u32 from, enum srnic_qp_state to,
 		}
 		if (to == SRNIC_QP_RTS)
 			WRITE_ONCE(qp->end, srnic_end_word(SRNIC_END_NONE, 0));
-		smp_store_release(&qp->state, to);	/* after term; pairs with run_state() */
+		/* release: after term; pairs with srnic_engine_pass() */
+		smp_store_release(&qp->state, to);
 	}
 	spin_unlock_irqrestore(&qp->state_lock, flags);
 	return moved;

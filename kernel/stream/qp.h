@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Queue pairs: the object, its life, and the interfaces between its parts: transmit (engine.c),
- * receive (rx.c) and the connection (attach.c).
+ * Queue pairs: the object, its life, and the interfaces between its parts: transmit (engine.c,
+ * run.c), receive (rx.c) and the connection (attach.c).
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -82,7 +82,7 @@ struct srnic_outbound_read {
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
  *	half then kicks the engine
- * @where: who runs the engine: SRNIC_TX_PASSES_DOORBELL, _WORKER or _THREAD
+ * @where: who runs the engine: SRNIC_TX_PASSES_DOORBELL, _WORKER, _THREAD or _ASKER
  * @spent: what its caller has sent, in bytes and FPDU_COST
  * @term_pending: @term is to be sent
  * @last_wqe: LAST_WQE_REACHED was raised for this connection
@@ -334,7 +334,7 @@ void srnic_qp_event(struct srnic_qp *qp, enum ib_event_type type);
  */
 void srnic_qp_last_wqe(struct srnic_qp *qp);
 
-/* ---- engine.c: the transmit engine ---- */
+/* ---- engine.c, run.c: the transmit engine ---- */
 
 void srnic_tx_init(struct srnic_qp *qp);
 /* Resets the engine for a new connection (tx.mutex held). */
@@ -354,7 +354,10 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how);
 /* Queues the engine. Any context. by: the caller's name, for the trace. */
 void srnic_tx_kick_by(struct srnic_qp *qp, const char *by);
 #define srnic_tx_kick(qp) srnic_tx_kick_by(qp, __func__)
-/* The same for what more of its kind may follow. The socket's lock held. */
+/*
+ * The same for what more of its kind may follow. The socket's lock held, and BHs off unless
+ * tx.mutex is held.
+ */
 void srnic_tx_soon_by(struct srnic_qp *qp, const char *by);
 #define srnic_tx_soon(qp) srnic_tx_soon_by(qp, __func__)
 /*

@@ -67,6 +67,13 @@ static bool is_called(const struct sock *sk, const struct name *name)
 	return !memcmp(&own, name, sizeof(own));
 }
 
+bool srnic_is_other_end(const struct sock *a, const struct sock *b)
+{
+	const struct name name = others_name(a);
+
+	return is_called(b, &name);
+}
+
 /* Addresses mean the same for both: not for two links, or two VRFs. */
 static bool in_one_place(const struct sock *a, const struct sock *b)
 {

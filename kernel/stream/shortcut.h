@@ -28,6 +28,8 @@ struct srnic_shortcut {
 	struct sock *peer;
 };
 
+/* Do two sockets name each other? By chance, too: in two namespaces, or behind a translator. */
+bool srnic_is_other_end(const struct sock *a, const struct sock *b);
 /*
  * Allows the QP's connection a shortcut, if its device does; without memory there is none. tx.mutex
  * held, qp->sock set. Sleeps.

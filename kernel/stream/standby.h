@@ -15,8 +15,9 @@ struct srnic_qp;
 /* The most occasions in a row on which the device's thread is not relied on. */
 #define SRNIC_DISTRUST_MAX	1023U
 /*
- * After so many requests that came alone, a worker answers: it is sooner, and the thread would find
- * no more. But every so many the thread is tried, because a worker leaves no request to be joined.
+ * After so many requests that came alone, a worker answers, or who asks (asker.h): it is sooner,
+ * and the thread would find no more. But every so many the thread is tried, because these leave no
+ * request to be joined.
  */
 #define SRNIC_ALONE		4U
 #define SRNIC_ALONE_TRY		16U

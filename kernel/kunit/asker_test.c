@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Who asks answers (stream/asker.h): an engine whose peer is on this machine runs the peer's, too,
+ * if it has asked it for something, and for how long.
+ */
+#include <linux/workqueue.h>
+
+#include "stream.h"
+#include "stream/asker.h"
+
+/* Two QPs of one device: the one that connected reads from a region of the other. */
+struct ends {
+	struct srnic_test_conn *c;
+	struct srnic_test_pair pair;
+	struct srnic_test_mr *mr;
+	u8 *into;
+};
+
+static u64 counted(struct ends *e, enum srnic_counter counter)
+{
+	return srnic_counted(e->c->set.dev, counter);
+}
+
+/* No engine runs, and none will until it has something to do. */
+static void calm(struct srnic_qp *qp)
+{
+	flush_delayed_work(&qp->tx.work);
+	kthread_flush_work(&qp->tx.standby.look);
+	mutex_lock(&qp->tx.mutex);
+	srnic_tx_unlock(qp);
+}
+
+static struct ends connect_ends(struct kunit *test, bool shortcut)
+{
+	struct ends e = { .c = test->priv };
+	struct stream peer = { .qp = e.c->set.qp };
+
+	e.into = kunit_kzalloc(test, SRNIC_TEST_PAGES * PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, e.into);
+	e.mr = region_of(test, e.c->set.pd, &peer);
+	for (u32 i = 0; i < SRNIC_TEST_PAGES; i++)
+		memset(e.mr->page[i], i + 1, PAGE_SIZE);
+	e.c->set.dev->shortcut = shortcut;
+	srnic_test_pair(test, e.c, &e.pair);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(peer.qp->tx.validated)));
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(!READ_ONCE(peer.qp->tx.standby.asked)));
+	calm(peer.qp);
+	calm(e.pair.qp);
+	return e;
+}
+
+static void read(struct kunit *test, struct ends *e, u32 octets)
+{
+	struct ib_sge sge = srnic_test_sge(e->c, e->into, octets);
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode = IB_WR_RDMA_READ,
+			.send_flags = IB_SEND_SIGNALED,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.remote_addr = e->mr->base->iova,
+		.rkey = e->mr->base->rkey,
+	};
+
+	memset(e->into, 0, octets);
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->pair.qp->base, &wr.wr, NULL), 0);
+	KUNIT_ASSERT_EQ(test, srnic_test_next_wc(test).status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, e->into[0], 1);
+	KUNIT_EXPECT_EQ(test, e->into[octets - 1],
+			(octets - 1 + SRNIC_TEST_OFFSET) / PAGE_SIZE + 1);
+}
+
+/* Its requests have come alone for so long that no thread is asked. */
+static void ask_alone(struct ends *e)
+{
+	WRITE_ONCE(e->c->set.qp->tx.standby.alone, SRNIC_ALONE);
+}
+
+static void disconnect(struct kunit *test, struct ends *e)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&e->pair.qp->base, &attr, IB_QP_STATE), 0);
+	srnic_test_expect_end(test, e->c, &e->pair);
+}
+
+static void who_asks_for_one_thing_at_a_time_answers(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	u64 before = counted(&e, SRNIC_TX_PASSES_ASKER);
+	u32 reads = SRNIC_ALONE_TRY - SRNIC_ALONE - 1;
+
+	ask_alone(&e);
+	for (u32 i = 0; i < reads; i++)
+		read(test, &e, OCTETS);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER) - before, reads);
+	disconnect(test, &e);
+}
+
+/* TCP's softirq comes before its sendmsg has returned. */
+static void through_tcp_as_well(struct kunit *test)
+{
+	struct ends e = connect_ends(test, false);
+	u64 before = counted(&e, SRNIC_TX_PASSES_ASKER);
+	u32 i;
+
+	for (i = 0; i < 200 && counted(&e, SRNIC_TX_PASSES_ASKER) == before; i++)
+		read(test, &e, OCTETS);
+	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_PASSES_ASKER), before);
+	disconnect(test, &e);
+}
+
+static void a_worker_finishes_a_long_answer(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	u64 asker = counted(&e, SRNIC_TX_PASSES_ASKER);
+	u64 worker = counted(&e, SRNIC_TX_PASSES_WORKER);
+
+	ask_alone(&e);
+	read(test, &e, SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER) - asker, 1);
+	/* the request, and the rest of the answer */
+	KUNIT_EXPECT_GE(test, counted(&e, SRNIC_TX_PASSES_WORKER) - worker, 2);
+	disconnect(test, &e);
+}
+
+/* ---- the two calls ---- */
+
+static bool takes(struct srnic_qp *qp)
+{
+	bool taken;
+
+	local_bh_disable();
+	taken = srnic_asker_takes(qp, qp->sock->sk);
+	local_bh_enable();
+	return taken;
+}
+
+struct other_task {
+	struct work_struct work;
+	struct ends *ends;
+	bool begun, taken;
+};
+
+static void try_both(struct work_struct *work)
+{
+	struct other_task *task = container_of(work, struct other_task, work);
+
+	task->begun = srnic_asker_begin(task->ends->pair.qp->sock->sk);
+	task->taken = takes(task->ends->c->set.qp);
+}
+
+static void stay_here(struct kunit *test)
+{
+	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
+
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, here), 0);
+}
+
+static void only_the_peer_of_who_sends_is_taken(struct kunit *test)
+{
+	struct ends e = connect_ends(test, false);
+	struct srnic_qp *peer = e.c->set.qp, *asked;
+	bool own, first, second;
+	struct srnic_asker *asker;
+	u32 users = refcount_read(&peer->users);
+
+	stay_here(test);
+	KUNIT_EXPECT_FALSE(test, takes(peer));
+	asker = srnic_asker_begin(e.pair.qp->sock->sk);
+	KUNIT_ASSERT_NOT_NULL(test, asker);
+	own = takes(e.pair.qp);
+	first = takes(peer);
+	second = takes(peer);
+	asked = srnic_asker_end(asker);
+	KUNIT_EXPECT_FALSE(test, own);
+	KUNIT_EXPECT_TRUE(test, first);
+	KUNIT_EXPECT_TRUE(test, second);
+	KUNIT_ASSERT_PTR_EQ(test, asked, peer);
+	KUNIT_EXPECT_EQ(test, refcount_read(&peer->users), users + 1);
+	srnic_qp_put(asked);
+	KUNIT_EXPECT_FALSE(test, takes(peer));
+	disconnect(test, &e);
+}
+
+/* Who sends was preempted: what others ask for meanwhile does not wait for it. */
+static void another_task_of_its_processor_takes_nothing(struct kunit *test)
+{
+	struct ends e = connect_ends(test, false);
+	struct other_task other = { .ends = &e };
+	struct srnic_asker *asker;
+
+	stay_here(test);
+	asker = srnic_asker_begin(e.pair.qp->sock->sk);
+	KUNIT_ASSERT_NOT_NULL(test, asker);
+	INIT_WORK_ONSTACK(&other.work, try_both);
+	schedule_work_on(raw_smp_processor_id(), &other.work);
+	flush_work(&other.work);
+	destroy_work_on_stack(&other.work);
+	KUNIT_EXPECT_NULL(test, srnic_asker_end(asker));
+	KUNIT_EXPECT_FALSE(test, other.begun);
+	KUNIT_EXPECT_FALSE(test, other.taken);
+	disconnect(test, &e);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(who_asks_for_one_thing_at_a_time_answers),
+	KUNIT_CASE(through_tcp_as_well),
+	KUNIT_CASE(a_worker_finishes_a_long_answer),
+	KUNIT_CASE(only_the_peer_of_who_sends_is_taken),
+	KUNIT_CASE(another_task_of_its_processor_takes_nothing),
+	{ }
+};
+
+static struct kunit_suite suite = {
+	.name = "srnic_asker",
+	.init = srnic_test_conn_init,
+	.exit = srnic_test_conn_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

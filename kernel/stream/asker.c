@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Who sends on each processor, and what it was asked for meanwhile.
+ */
+#include <linux/bottom_half.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+
+#include "stream/asker.h"
+#include "stream/shortcut.h"
+#include "stream/qp.h"
+
+/**
+ * struct srnic_asker - a processor on which somebody sends
+ * @task: who does, or NULL; it may have moved to another processor since
+ * @sk: by this socket, which @task keeps; written and read by it, and by softirqs that interrupt it
+ * @asked: a QP to be answered, referenced, or NULL. Written by @task with BHs off, and by softirqs
+ *	that interrupt it here: not at the same time, because once it has moved none does
+ */
+struct srnic_asker {
+	struct task_struct *task;
+	const struct sock *sk;
+	struct srnic_qp *asked;
+};
+
+static DEFINE_PER_CPU(struct srnic_asker, askers);
+
+struct srnic_asker *srnic_asker_begin(const struct sock *sk)
+{
+	struct srnic_asker *asker = raw_cpu_ptr(&askers);
+
+	if (cmpxchg(&asker->task, NULL, current))
+		return NULL;
+	WRITE_ONCE(asker->sk, sk);
+	return asker;
+}
+
+struct srnic_qp *srnic_asker_end(struct srnic_asker *asker)
+{
+	struct srnic_qp *asked;
+
+	local_bh_disable();	/* none is taken after this look */
+	asked = asker->asked;
+	asker->asked = NULL;
+	asker->sk = NULL;
+	/* release: `asked` before the next task's; pairs with cmpxchg() */
+	smp_store_release(&asker->task, NULL);
+	local_bh_enable();
+	return asked;
+}
+
+/* Not before @sk is set. */
+static bool sends_to(const struct srnic_asker *asker, const struct sock *sk)
+{
+	const struct sock *from;
+
+	if (READ_ONCE(asker->task) != current)
+		return false;
+	from = READ_ONCE(asker->sk);
+	return from && srnic_is_other_end(from, sk);
+}
+
+bool srnic_asker_takes(struct srnic_qp *qp, const struct sock *sk)
+{
+	struct srnic_asker *asker = this_cpu_ptr(&askers);
+
+	lockdep_assert(in_softirq());
+	if (!sends_to(asker, sk))
+		return false;
+	if (asker->asked)
+		return asker->asked == qp;
+	srnic_qp_hold(qp);
+	asker->asked = qp;
+	return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who asks answers. What an engine sends to a QP of this host arrives while it sends: the receive
+ * half of that QP runs in the caller's own sendmsg. So the caller can run that QP's engine, too,
+ * when it is done with its own, and no worker has to be waked for the answer. Only its own peer's:
+ * if the caller then gets no processor, nobody else waits for it.
+ */
+#ifndef SRNIC_ASKER_H
+#define SRNIC_ASKER_H
+
+#include <linux/types.h>
+
+struct sock;
+struct srnic_asker;
+struct srnic_qp;
+
+/*
+ * The caller is about to send by this socket. Returns what srnic_asker_end() wants, or NULL if a
+ * task that was preempted here, or has moved away, still sends. Process context.
+ */
+struct srnic_asker *srnic_asker_begin(const struct sock *sk);
+/* Returns the QP that was asked meanwhile, with its reference, or NULL. */
+struct srnic_qp *srnic_asker_end(struct srnic_asker *asker);
+/*
+ * The peer of this QP, which has this socket, has asked it for something. True if the peer is what
+ * sends on this processor, and its caller will run this QP's engine. The socket's lock held, BHs
+ * off.
+ */
+bool srnic_asker_takes(struct srnic_qp *qp, const struct sock *sk);
+
+#endif
