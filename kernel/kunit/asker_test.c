@@ -77,14 +77,6 @@ static void ask_alone(struct ends *e)
 	WRITE_ONCE(e->c->set.qp->tx.standby.alone, SRNIC_ALONE);
 }
 
-static void disconnect(struct kunit *test, struct ends *e)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
-
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(&e->pair.qp->base, &attr, IB_QP_STATE), 0);
-	srnic_test_expect_end(test, e->c, &e->pair);
-}
-
 static void who_asks_for_one_thing_at_a_time_answers(struct kunit *test)
 {
 	struct ends e = connect_ends(test, true);
@@ -95,7 +87,7 @@ static void who_asks_for_one_thing_at_a_time_answers(struct kunit *test)
 	for (u32 i = 0; i < reads; i++)
 		read(test, &e, OCTETS);
 	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER) - before, reads);
-	disconnect(test, &e);
+	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
 /* TCP's softirq comes before its sendmsg has returned. */
@@ -108,7 +100,7 @@ static void through_tcp_as_well(struct kunit *test)
 	for (i = 0; i < 200 && counted(&e, SRNIC_TX_PASSES_ASKER) == before; i++)
 		read(test, &e, OCTETS);
 	KUNIT_EXPECT_GT(test, counted(&e, SRNIC_TX_PASSES_ASKER), before);
-	disconnect(test, &e);
+	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
 static void a_worker_finishes_a_long_answer(struct kunit *test)
@@ -122,7 +114,7 @@ static void a_worker_finishes_a_long_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER) - asker, 1);
 	/* the request, and the rest of the answer */
 	KUNIT_EXPECT_GE(test, counted(&e, SRNIC_TX_PASSES_WORKER) - worker, 2);
-	disconnect(test, &e);
+	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
 /* ---- the two calls ---- */
@@ -181,7 +173,7 @@ static void only_the_peer_of_who_sends_is_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refcount_read(&peer->users), users + 1);
 	srnic_qp_put(asked);
 	KUNIT_EXPECT_FALSE(test, takes(peer));
-	disconnect(test, &e);
+	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
 /* Who sends was preempted: what others ask for meanwhile does not wait for it. */
@@ -201,7 +193,7 @@ static void another_task_of_its_processor_takes_nothing(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, srnic_asker_end(asker));
 	KUNIT_EXPECT_FALSE(test, other.begun);
 	KUNIT_EXPECT_FALSE(test, other.taken);
-	disconnect(test, &e);
+	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
 static struct kunit_case cases[] = {

@@ -348,6 +348,15 @@ void srnic_test_expect_end(struct kunit *test, struct srnic_test_conn *c,
 	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_ERROR);
 }
 
+void srnic_test_disconnect(struct kunit *test, struct srnic_test_conn *c,
+			   struct srnic_test_pair *pair)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(&pair->qp->base, &attr, IB_QP_STATE), 0);
+	srnic_test_expect_end(test, c, pair);
+}
+
 int srnic_test_conn_init(struct kunit *test)
 {
 	struct srnic_test_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);

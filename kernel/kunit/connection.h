@@ -101,6 +101,10 @@ struct srnic_test_pair {
 
 void srnic_test_pair(struct kunit *test, struct srnic_test_conn *c, struct srnic_test_pair *pair);
 
+/* The end that connected disconnects, and nothing is left. */
+void srnic_test_disconnect(struct kunit *test, struct srnic_test_conn *c,
+			   struct srnic_test_pair *pair);
+
 /* Memory of the test's own, for requests of the set's QPs. */
 struct ib_sge srnic_test_sge(struct srnic_test_conn *c, const void *octets, u32 len);
 /* Waits for the next completion of the set's CQ. */

@@ -114,10 +114,7 @@ static void send_one(struct kunit *test, struct ends *e)
 
 static void disconnect(struct kunit *test, struct ends *e)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
-
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(&e->pair.qp->base, &attr, IB_QP_STATE), 0);
-	srnic_test_expect_end(test, e->c, &e->pair);
+	srnic_test_disconnect(test, e->c, &e->pair);
 	KUNIT_EXPECT_NULL(test, e->pair.qp->shortcut);
 	KUNIT_EXPECT_NULL(test, e->c->set.qp->shortcut);
 }

@@ -39,7 +39,7 @@ struct Owner {
 
 using Figure = std::variant<uint64_t, std::string>;
 
-// A CQ or an SRQ.
+// A QP, a CQ or an SRQ.
 struct RdmaQueue {
 	uint32_t number;
 	Owner owner;

@@ -213,19 +213,24 @@ void write_settings(Json &json, const Settings &settings)
 	json.close();
 }
 
-void write_listening(Json &json, const Device &device)
+// An object of each, whose content `write` writes.
+template <class Entry, class Write>
+void write_array(Json &json, const char *name, const std::vector<Entry> &entries, Write write)
 {
-	std::string port_map = value_of(device.settings, "port_map");
-
-	json.open_array("listening");
-	for (const Listening &listening : device.listening) {
+	json.open_array(name);
+	for (const Entry &entry : entries) {
 		json.open_object();
-		json.text("src-addr", listening.address.text());
-		json.number("tcp-port", tcp_port(port_map, listening.address.port));
-		write_owner(json, listening.owner, listening.program);
+		write(json, entry);
 		json.close();
 	}
 	json.close();
+}
+
+void write_listening(Json &json, const Listening &listening, const std::string &port_map)
+{
+	json.text("src-addr", listening.address.text());
+	json.number("tcp-port", tcp_port(port_map, listening.address.port));
+	write_owner(json, listening.owner, listening.program);
 }
 
 void write_agreement(Json &json, const Connection &connection)
@@ -255,39 +260,28 @@ void write_queues(Json &json, const Connection &connection)
 	json.close();
 }
 
-void open_queue(Json &json, const char *number, const Queue &queue)
+void write_queue(Json &json, const char *number, const Queue &queue)
 {
-	json.open_object();
 	json.number(number, queue.queue.number);
 	write_owner(json, queue.queue.owner, queue.program);
 	json.number("entries", queue.figure("entries"));
 }
 
-void write_cqs(Json &json, const Device &device)
+void write_cq(Json &json, const Queue &cq)
 {
-	json.open_array("cqs");
-	for (const Queue &cq : device.cqs) {
-		open_queue(json, "cqn", cq);
-		json.number("waiting", cq.fill());
-		for (const char *name : {"peak", "produced"})
-			json.number(name, cq.figure(name));
-		json.flag("overrun", cq.figure("overrun"));
-		json.close();
-	}
-	json.close();
+	write_queue(json, "cqn", cq);
+	json.number("waiting", cq.fill());
+	for (const char *name : {"peak", "produced"})
+		json.number(name, cq.figure(name));
+	json.flag("overrun", cq.figure("overrun"));
 }
 
-void write_srqs(Json &json, const Device &device)
+void write_srq(Json &json, const Queue &srq)
 {
-	json.open_array("srqs");
-	for (const Queue &srq : device.srqs) {
-		open_queue(json, "srqn", srq);
-		json.number("posted", srq.fill());
-		for (const char *name : {"taken", "limit"})
-			json.number(name, srq.figure(name));
-		json.close();
-	}
-	json.close();
+	write_queue(json, "srqn", srq);
+	json.number("posted", srq.fill());
+	for (const char *name : {"taken", "limit"})
+		json.number(name, srq.figure(name));
 }
 
 void write_end(Json &json, const Connection &connection)
@@ -304,9 +298,8 @@ void write_end(Json &json, const Connection &connection)
 	json.close();
 }
 
-void write_connection(Json &json, const Connection &connection)
+void write_qp(Json &json, const Connection &connection)
 {
-	json.open_object();
 	json.number("lqpn", connection.qp.number);
 	json.text("state", connection.qp.state);
 	write_owner(json, connection.qp.owner, connection.program);
@@ -316,11 +309,12 @@ void write_connection(Json &json, const Connection &connection)
 	write_queues(json, connection);
 	if (ended(connection))
 		write_end(json, connection);
-	json.close();
 }
 
 void write_device(Json &json, const Device &device)
 {
+	std::string port_map = value_of(device.settings, "port_map");
+
 	json.open_object();
 	json.number("ifindex", device.rdma.index);
 	json.text("ifname", device.rdma.name);
@@ -331,13 +325,13 @@ void write_device(Json &json, const Device &device)
 		json.number("netdev_index", *device.port.netdev_index);
 	}
 	write_settings(json, device.settings);
-	write_listening(json, device);
-	json.open_array("connections");
-	for (const Connection &connection : device.connections)
-		write_connection(json, connection);
-	json.close();
-	write_cqs(json, device);
-	write_srqs(json, device);
+	write_array(json, "listening", device.listening,
+		    [&](Json &out, const Listening &listening) {
+			    write_listening(out, listening, port_map);
+		    });
+	write_array(json, "connections", device.connections, write_qp);
+	write_array(json, "cqs", device.cqs, write_cq);
+	write_array(json, "srqs", device.srqs, write_srq);
 	json.close();
 }
 
