@@ -22,10 +22,11 @@ inside() { nsenter --target "$INIT" --pid --mount "$@"; }
 
 is() { [ "$(inside systemctl show --value -p ActiveState "$2")" = "$1" ]; } # STATE UNIT
 
-# As PID 1 of a namespace of its own. The interfaces' units come from the udevd that systemd starts.
+# As PID 1 of a namespace of its own, with a /tmp of its own: bookworm's systemd empties it. The interfaces' units come
+# from the udevd that systemd starts.
 boots() {
-	unshare --pid --fork --mount --mount-proc \
-		env container=lab $SYSTEMD --unit=multi-user.target >"$LOGS/systemd" 2>&1 &
+	unshare --pid --fork --mount --mount-proc sh -c 'mount -t tmpfs tmpfs /tmp && exec env container=lab "$@"' boots \
+		$SYSTEMD --unit=multi-user.target >"$LOGS/systemd" 2>&1 &
 	CONTAINER=$!
 	within 50 has_init && within 600 is active multi-user.target && return
 	tail -n 50 "$LOGS/systemd"
