@@ -7,6 +7,7 @@
 
 #include "stream.h"
 #include "stream/asker.h"
+#include "stream/engine.h"
 
 /* Two QPs of one device: the one that connected reads from a region of the other. */
 struct ends {
@@ -21,13 +22,15 @@ static u64 counted(struct ends *e, enum srnic_counter counter)
 	return srnic_counted(e->c->set.dev, counter);
 }
 
-/* No engine runs, and none will until it has something to do. */
 static void calm(struct srnic_qp *qp)
 {
-	flush_delayed_work(&qp->tx.work);
 	kthread_flush_work(&qp->tx.standby.look);
-	mutex_lock(&qp->tx.mutex);
-	srnic_tx_unlock(qp);
+	srnic_test_calm(qp);
+}
+
+static bool has_batch(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->tx.batch) != &srnic_no_batch;
 }
 
 static struct ends connect_ends(struct kunit *test, bool shortcut)
@@ -117,6 +120,92 @@ static void a_worker_finishes_a_long_answer(struct kunit *test)
 	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
+/* ---- who cannot answer at once ---- */
+
+/* Both ends have a batch, and keep it until they use it. */
+static void keep_batches(struct kunit *test, struct ends *e)
+{
+	struct srnic_qp *qp = e->pair.qp, *peer = e->c->set.qp;
+	int i;
+
+	for (i = 0; i < 10 && !(has_batch(qp) && has_batch(peer)); i++) {
+		read(test, e, OCTETS);
+		calm(peer);
+		calm(qp);
+	}
+	KUNIT_ASSERT_TRUE(test, has_batch(qp) && has_batch(peer));
+}
+
+/* What sendmsg leaves behind if the peer was asked by it. tx.mutex held. */
+static void ask(struct srnic_qp *qp, struct srnic_qp *peer)
+{
+	set_bit(0, &peer->tx.again);
+	srnic_qp_hold(peer);
+	srnic_own_batch(&qp->tx)->asked = peer;
+}
+
+static void a_worker_answers_for_who_has_more_to_send(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	struct srnic_qp *qp = e.pair.qp, *peer = e.c->set.qp;
+	u64 asker, worker;
+	u32 users;
+
+	keep_batches(test, &e);
+	users = refcount_read(&peer->users);
+	asker = counted(&e, SRNIC_TX_PASSES_ASKER);
+	worker = counted(&e, SRNIC_TX_PASSES_WORKER);
+	mutex_lock(&qp->tx.mutex);
+	ask(qp, peer);
+	srnic_engine_asked_wait(&qp->tx);
+	KUNIT_EXPECT_NULL(test, srnic_own_batch(&qp->tx)->asked);
+	srnic_tx_unlock(qp);
+	flush_delayed_work(&peer->tx.work);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER), asker);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_WORKER), worker + 1);
+	KUNIT_EXPECT_EQ(test, refcount_read(&peer->users), users);
+	srnic_test_disconnect(test, e.c, &e.pair);
+}
+
+struct destroyer {
+	struct work_struct work;
+	struct kunit *test;
+	struct srnic_qp *qp;
+	bool done;
+};
+
+static void destroy(struct work_struct *work)
+{
+	struct destroyer *destroyer = container_of(work, struct destroyer, work);
+
+	srnic_test_destroy_qp(destroyer->test, destroyer->qp);
+	WRITE_ONCE(destroyer->done, true);
+}
+
+static void a_qp_that_was_asked_is_not_destroyed_before_it_is_left_to_a_worker(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	struct srnic_qp *qp = e.c->set.qp;
+	struct destroyer peer = { .test = test, .qp = e.pair.qp };
+
+	keep_batches(test, &e);
+	INIT_WORK_ONSTACK(&peer.work, destroy);
+	mutex_lock(&qp->tx.mutex);
+	ask(qp, peer.qp);
+	schedule_work(&peer.work);
+	/* the last reference */
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(refcount_read(&peer.qp->users) == 1));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(peer.done));
+	srnic_engine_asked_wait(&qp->tx);
+	srnic_tx_unlock(qp);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(peer.done)));
+	flush_work(&peer.work);
+	destroy_work_on_stack(&peer.work);
+	srnic_test_expect_close(test, e.pair.client);
+	srnic_test_expect_close(test, e.c->server);
+	srnic_test_expect_nothing_left(test, e.c);
+}
+
 /* ---- the two calls ---- */
 
 static bool takes(struct srnic_qp *qp)
@@ -143,13 +232,6 @@ static void try_both(struct work_struct *work)
 	task->taken = takes(task->ends->c->set.qp);
 }
 
-static void stay_here(struct kunit *test)
-{
-	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
-
-	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, here), 0);
-}
-
 static void only_the_peer_of_who_sends_is_taken(struct kunit *test)
 {
 	struct ends e = connect_ends(test, false);
@@ -158,7 +240,7 @@ static void only_the_peer_of_who_sends_is_taken(struct kunit *test)
 	struct srnic_asker *asker;
 	u32 users = refcount_read(&peer->users);
 
-	stay_here(test);
+	srnic_test_stay_here(test, current);
 	KUNIT_EXPECT_FALSE(test, takes(peer));
 	asker = srnic_asker_begin(e.pair.qp->sock->sk);
 	KUNIT_ASSERT_NOT_NULL(test, asker);
@@ -183,7 +265,7 @@ static void another_task_of_its_processor_takes_nothing(struct kunit *test)
 	struct other_task other = { .ends = &e };
 	struct srnic_asker *asker;
 
-	stay_here(test);
+	srnic_test_stay_here(test, current);
 	asker = srnic_asker_begin(e.pair.qp->sock->sk);
 	KUNIT_ASSERT_NOT_NULL(test, asker);
 	INIT_WORK_ONSTACK(&other.work, try_both);
@@ -200,6 +282,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(who_asks_for_one_thing_at_a_time_answers),
 	KUNIT_CASE(through_tcp_as_well),
 	KUNIT_CASE(a_worker_finishes_a_long_answer),
+	KUNIT_CASE(a_worker_answers_for_who_has_more_to_send),
+	KUNIT_CASE(a_qp_that_was_asked_is_not_destroyed_before_it_is_left_to_a_worker),
 	KUNIT_CASE(only_the_peer_of_who_sends_is_taken),
 	KUNIT_CASE(another_task_of_its_processor_takes_nothing),
 	{ }

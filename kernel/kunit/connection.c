@@ -8,6 +8,7 @@
 
 #include "connection.h"
 #include "connection/ep.h"
+#include "stream/engine.h"
 
 #define PORT 17471
 
@@ -275,6 +276,26 @@ struct ib_wc srnic_test_next_wc(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(c->set.cq->base, 1, &wc) == 1));
 	return wc;
+}
+
+/* ---- who runs what ---- */
+
+void srnic_test_calm(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	mutex_lock(&tx->mutex);
+	if (tx->batch != &srnic_no_batch)
+		cancel_delayed_work_sync(&srnic_own_batch(tx)->trim);
+	srnic_tx_unlock(qp);
+	flush_delayed_work(&tx->work);
+}
+
+void srnic_test_stay_here(struct kunit *test, struct task_struct *task)
+{
+	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
+
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(task, here), 0);
 }
 
 /* ---- the device ---- */

@@ -110,6 +110,11 @@ struct ib_sge srnic_test_sge(struct srnic_test_conn *c, const void *octets, u32 
 /* Waits for the next completion of the set's CQ. */
 struct ib_wc srnic_test_next_wc(struct kunit *test);
 
+/* The QP's engine does not run, and nobody runs it unless asked to. It keeps its batch. */
+void srnic_test_calm(struct srnic_qp *qp);
+/* This task runs on the caller's processor only, from now on. */
+void srnic_test_stay_here(struct kunit *test, struct task_struct *task);
+
 u32 srnic_test_num_eps(struct srnic_test_conn *c);
 /* Lets all deadlines expire. */
 void srnic_test_let_time_pass(struct srnic_test_conn *c);

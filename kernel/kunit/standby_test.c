@@ -28,24 +28,12 @@ static void ring(struct stream *s, bool burst)
 	srnic_tx_doorbell(s->qp);
 }
 
-/* The engine does not run, and nobody runs it unless asked to. */
-static void calm(struct stream *s)
-{
-	struct srnic_tx *tx = &s->qp->tx;
-
-	mutex_lock(&tx->mutex);
-	if (tx->batch != &srnic_no_batch)
-		cancel_delayed_work_sync(&srnic_own_batch(tx)->trim);
-	srnic_tx_unlock(s->qp);
-	flush_delayed_work(&tx->work);
-}
-
 static void without_a_burst_the_engine_goes_idle_after_a_doorbell(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
 
-	calm(&s);	/* else a worker may still run, for the connection */
+	srnic_test_calm(s.qp);	/* else a worker may still run, for the connection */
 	publish(test, &s, octets_for(test));
 	ring(&s, false);
 	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
@@ -90,7 +78,7 @@ static struct occupied *occupy_thread(struct kunit *test, struct stream *s)
 	kthread_queue_work(s->qp->dev->standby, &thread->work);
 	wait_for_completion(&thread->begun);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, release, thread), 0);
-	calm(s);
+	srnic_test_calm(s->qp);
 	return thread;
 }
 
@@ -136,10 +124,8 @@ static void an_engine_that_stands_by_goes_idle(struct kunit *test)
 /* From now on this processor is all that this process and the thread have. */
 static void share_processor(struct kunit *test, struct stream *s)
 {
-	const struct cpumask *here = cpumask_of(raw_smp_processor_id());
-
-	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, here), 0);
-	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(s->qp->dev->standby->task, here), 0);
+	srnic_test_stay_here(test, current);
+	srnic_test_stay_here(test, s->qp->dev->standby->task);
 }
 
 static enum srnic_stage stage(const struct stream *s)
@@ -235,7 +221,7 @@ static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
 
 	/* by the timer; without the thread; by the timer; three times without the thread */
 	for (i = 0; i < 6; i++) {
-		calm(&s);
+		srnic_test_calm(s.qp);
 		WRITE_ONCE(s.qp->tx.standby.alone, 0);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		hear(test, &s, CORE_MSG_READ_RESPONSE);
@@ -245,14 +231,14 @@ static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)
 
 	/* two by the thread; so it is relied on again */
 	c->set.dev->patience = U32_MAX;
-	calm(&s);
+	srnic_test_calm(s.qp);
 	for (i = 0; i < 2; i++)
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));
 	complete(&thread->released);
 	for (i = 0; i < 2; i++)
 		hear(test, &s, CORE_MSG_READ_RESPONSE);
-	calm(&s);
+	srnic_test_calm(s.qp);
 	say_read(test, &s, mr->base->rkey, mr->base->iova);
 	hear(test, &s, CORE_MSG_READ_RESPONSE);
 	KUNIT_EXPECT_EQ(test, trust->distrust, 0);
@@ -271,13 +257,13 @@ static void a_worker_answers_requests_that_come_alone(struct kunit *test)
 	for (i = 0; i < SRNIC_ALONE_TRY - 1; i++) {
 		if (i == SRNIC_ALONE)
 			thread = nobody_looks(test, &s);
-		calm(&s);
+		srnic_test_calm(s.qp);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		hear(test, &s, CORE_MSG_READ_RESPONSE);
 	}
 
 	/* now the thread is tried, and another joins */
-	calm(&s);
+	srnic_test_calm(s.qp);
 	for (i = 0; i < 2; i++)
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));

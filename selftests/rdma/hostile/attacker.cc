@@ -16,6 +16,22 @@ namespace {
 struct Options {
 	const char *own = nullptr, *victim = nullptr, *only = "";
 	unsigned octets_every = 1; // send every n-th row octet by octet as well; 0: none
+
+	// False if there is no such option.
+	bool set(const std::string &option, const char *value)
+	{
+		if (option == "--octets-every")
+			octets_every = static_cast<unsigned>(std::atoi(value));
+		else if (option == "--only")
+			only = value;
+		else if (option == "--crc")
+			terms.crc = std::atoi(value);
+		else if (option == "--large-fpdus")
+			terms.large = std::atoi(value);
+		else
+			return false;
+		return true;
+	}
 };
 
 class Attacker {
@@ -48,7 +64,7 @@ private:
 	{
 		std::string full = one.name + " (" + one.role + ")";
 
-		if (full.find(options.only) == std::string::npos)
+		if (full.find(options.only) == std::string::npos || (one.checks_crc && !terms.crc))
 			return;
 		number++;
 		bool octets =
@@ -88,9 +104,10 @@ private:
 
 int usage()
 {
-	std::fprintf(stderr, "usage: attacker [--octets-every N] [--only TEXT] OWN-ADDRESS "
-			     "VICTIM-ADDRESS COMMAND...\n"
-			     "COMMAND starts the victim's program.\n");
+	std::fprintf(stderr, "usage: attacker [--octets-every N] [--only TEXT] [--crc 0] "
+			     "[--large-fpdus 1]\n\tOWN-ADDRESS VICTIM-ADDRESS COMMAND...\n"
+			     "COMMAND starts the victim's program. Both ends want CRCs, and no "
+			     "large FPDUs, if nothing else is said.\n");
 	return 2;
 }
 
@@ -102,14 +119,9 @@ int main(int argc, char **argv)
 	hostile::Options options;
 	int i = 1;
 
-	for (; i + 1 < argc && !std::strncmp(argv[i], "--", 2); i += 2) {
-		if (!std::strcmp(argv[i], "--octets-every"))
-			options.octets_every = static_cast<unsigned>(std::atoi(argv[i + 1]));
-		else if (!std::strcmp(argv[i], "--only"))
-			options.only = argv[i + 1];
-		else
+	for (; i + 1 < argc && !std::strncmp(argv[i], "--", 2); i += 2)
+		if (!options.set(argv[i], argv[i + 1]))
 			return hostile::usage();
-	}
 	if (argc - i < 3)
 		return hostile::usage();
 	options.own = argv[i];

@@ -300,10 +300,14 @@ std::vector<Case> segment_cases(const Stage &stage)
 	Attacks attacks(stage);
 
 	for (const Row &row : segment_rows()) {
+		bool crc = row.cause == bad_crc;
+
 		cases.push_back({"listener", row.name,
-				 [=](Pace pace) mutable { attacks.attack_listener(row, pace); }});
+				 [=](Pace pace) mutable { attacks.attack_listener(row, pace); },
+				 false, crc});
 		cases.push_back({"client", row.name,
-				 [=](Pace pace) mutable { attacks.attack_client(row, pace); }});
+				 [=](Pace pace) mutable { attacks.attack_client(row, pace); },
+				 false, crc});
 	}
 	return cases;
 }

@@ -52,6 +52,7 @@ struct Case {
 	std::string name;
 	std::function<void(Pace)> play;
 	bool once = false; // not also octet by octet
+	bool checks_crc = false; // nothing to test where there are none
 };
 
 std::vector<Case> startup_cases(const Stage &stage);  // rows.cc

@@ -71,6 +71,14 @@ Octets marked(const Octets &fpdu)
 	return out + crc_of(out);
 }
 
+// A Terminate before anything is agreed on has a CRC, which its receiver may ignore.
+Octets early(const Octets &fpdu)
+{
+	Octets body = fpdu.slice(0, fpdu.size() - 4);
+
+	return body + crc32c_of(body);
+}
+
 } // namespace
 
 std::vector<Startup> request_rows()
@@ -95,11 +103,12 @@ std::vector<Startup> request_rows()
 		  Frame{.key = reply_key}.octets(), hex(most)},
 		 unenhanced("RFC 6581 10: a plain Request has a plain Reply", 0x40, 1, 0x40),
 		 unenhanced("RFC 5044 7.1.1: R and the reserved bits of a Request are not checked",
-			    0x7f, 1, 0x40),
+			    0x7f, 1, 0x40 | (terms.flags(0) & 0x08)),
 		 unenhanced(
 			 "RFC 6581 6: without S there is no enhanced data, whatever the revision",
 			 0x40, 2, 0x40),
-		 unenhanced("RFC 5044 7.1.1: CRCs are on if either end wants them", 0x00, 1, 0x40),
+		 unenhanced("RFC 5044 7.1.1: CRCs are on if either end wants them", 0x00, 1,
+			    terms.flags(0) & 0x40),
 		 enhanced("RFC 6581 9.1: the responder's IRD covers our ORD, its ORD is not above "
 			  "our IRD",
 			  plain_enhanced(0, 0, 2, 6), plain_enhanced(0, 0, 6, 2)),
@@ -115,7 +124,8 @@ std::vector<Startup> request_rows()
 		 enhanced("RFC 6581 9.2: who asks for none is offered one", plain_enhanced(a, 0),
 			  plain_enhanced(a | b, c | d)),
 		 {"RFC 5044 7.1.1: markers that we require are not asked of us",
-		  Frame{.flags = 0xd0}.octets(), Then::replies, Frame{.key = reply_key}.octets()}});
+		  Frame{.flags = terms.flags(0x90)}.octets(), Then::replies,
+		  Frame{.key = reply_key}.octets()}});
 	return rows;
 }
 
@@ -132,23 +142,27 @@ std::vector<Startup> reply_rows()
 		{reply("RFC 6581 9.2: a zero-length Send, if that is what the responder can take",
 		       plain_enhanced(a | b, 0), Then::replies, fpdu(Untagged{})),
 		 reply("RFC 6581 9.1: a responder's ORD that needs too much is refused",
-		       plain_enhanced(a, c | 0x3f, 4, 0xfe), Then::terminates, terminate(mpa(6))),
+		       plain_enhanced(a, c | 0x3f, 4, 0xfe), Then::terminates,
+		       early(terminate(mpa(6)))),
 		 reply("RFC 6581 9.2: without a common RTR type there is no connection",
-		       plain_enhanced(a, 0), Then::terminates, terminate(mpa(7))),
+		       plain_enhanced(a, 0), Then::terminates, early(terminate(mpa(7)))),
 		 reply("RFC 6581 9.2: A is answered by A", plain_enhanced(0, 0), Then::terminates,
-		       terminate(mpa(7))),
+		       early(terminate(mpa(7)))),
 		 {"RFC 5044 7.1.2, 3: a rejected connection is no connection",
-		  Frame{.key = reply_key, .flags = 0x70, .data = good.data + Octets{0x6e, 0x6f}}
+		  Frame{.key = reply_key,
+			.flags = terms.flags(0x30),
+			.data = good.data + Octets{0x6e, 0x6f}}
 			  .octets(),
 		  Then::rejected,
 		  {},
 		  "6e6f"},
 		 {"RFC 5044 7.1.2, 7: the first octets are a marker, if we require them",
-		  Frame{.key = reply_key, .flags = 0xd0, .data = good.data}.octets(), Then::replies,
-		  marked(fpdu(Tagged{.stag = 1}))},
+		  Frame{.key = reply_key, .flags = terms.flags(0x90), .data = good.data}.octets(),
+		  Then::replies, marked(fpdu(Tagged{.stag = 1}))},
 		 {"RFC 5044 7.1.2, 7: so they are if there is no connection",
-		  Frame{.key = reply_key, .flags = 0xd0, .data = plain_enhanced(a, 0)}.octets(),
-		  Then::terminates, marked(terminate(mpa(7)))}});
+		  Frame{.key = reply_key, .flags = terms.flags(0x90), .data = plain_enhanced(a, 0)}
+			  .octets(),
+		  Then::terminates, early(marked(terminate(mpa(7))))}});
 	return rows;
 }
 

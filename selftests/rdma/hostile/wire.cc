@@ -17,7 +17,7 @@ std::string hex(const Octets &octets)
 	return out;
 }
 
-Octets crc_of(const Octets &octets)
+Octets crc32c_of(const Octets &octets)
 {
 	u32 crc = 0xffffffff;
 
@@ -30,6 +30,8 @@ Octets crc_of(const Octets &octets)
 	return {static_cast<u8>(crc), static_cast<u8>(crc >> 8), static_cast<u8>(crc >> 16),
 		static_cast<u8>(crc >> 24)};
 }
+
+Octets crc_of(const Octets &octets) { return terms.crc ? crc32c_of(octets) : be32(0); }
 
 static Octets framed(u16 length, const Octets &ulpdu, u8 pad)
 {

@@ -67,7 +67,21 @@ std::string hex(const Octets &octets);
 
 // ---- MPA (RFC 5044) ----
 
+// What the administrators of both ends wish: CRCs, and FPDUs larger than TCP segments. The first
+// is startup's flag C, the second a reserved bit.
+struct Terms {
+	bool crc = true, large = false;
+
+	u8 flags(u8 others) const
+	{
+		return static_cast<u8>(others | (crc ? 0x40 : 0) | (large ? 0x08 : 0));
+	}
+};
+inline Terms terms;
+
 // 4.4: CRC32C bit by bit, complemented, least significant octet first, as in iSCSI.
+Octets crc32c_of(const Octets &octets);
+// Zeros if there are no CRCs: what a receiver that checks them would refuse.
 Octets crc_of(const Octets &octets);
 
 // 4.1. The pad may be nonzero.
@@ -91,7 +105,7 @@ inline constexpr char reply_key[] = "MPA ID Rep Frame";
 
 struct Frame {
 	const char *key = request_key;
-	u8 flags = 0x50; // C, S
+	u8 flags = terms.flags(0x10); // S
 	u8 rev = 2;
 	Octets data = {0x00, 0x04, 0x00, 0x04}; // enhanced data: A to D zero, IRD 4, ORD 4
 	int pd_length = -1;			// -1: the real one
@@ -205,6 +219,8 @@ enum class Includes { nothing, ddp_header, read_request }; // figure 10: M and D
 struct Cause {
 	u8 layer, type, code;
 	Includes includes;
+
+	bool operator==(const Cause &) const = default;
 };
 
 inline constexpr Cause lost = {2, 0, 1, Includes::nothing};    // RFC 5044 8
