@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # Runs every test of this folder (or those named), one after the other, and prints a summary. A name is a test, a group of
-# them (programs, consumers, modes), or MODE:TEST, which runs TEST with other settings of the devices, in small: what a
-# message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare, without CRCs; large, without CRCs and
-# with FPDUs larger than TCP segments; shortcut, both ends on one host, without TCP. OMIT: tests to leave out. Those of a
-# group may be skipped, those named may not.
+# them (programs, consumers, modes, more_modes), or MODE:TEST, which runs TEST with other settings of the devices, in
+# small: what a message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare, without CRCs; large, without
+# CRCs and with FPDUs larger than TCP segments; shortcut, both ends on one host, without TCP. OMIT: tests to leave out.
+# Those of a group may be skipped, those named may not.
 cd "$(dirname "$0")" || exit
 status=0
 failed() { # NAME: 4 is a skip
@@ -16,21 +16,24 @@ programs="rping.sh perftest.sh statistic.sh fair.sh tracing.sh qperf.sh rcopy.sh
 	boot.sh systemd.sh markers.sh lifecycle.sh local.sh semantics.sh shortcut.sh ports.sh startup.sh hostile.sh netem.sh gone.sh
 	netns.sh underlay.sh faults.sh outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh siw.sh rdmacm.sh preload.sh fio.sh libfabric.sh mpi.sh kunit.sh"
 consumers="consumer.sh crowd.sh nfs.sh nfsload.sh iser.sh nvme.sh rnbd.sh smb.sh"
-modes="bare:hostile.sh large:hostile.sh rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
+modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
 	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh
-	shortcut:rcopy.sh shortcut:rstream.sh shortcut:semantics.sh shortcut:consumer.sh shortcut:nfs.sh shortcut:chaos.sh"
+	large:hostile.sh shortcut:rcopy.sh shortcut:rstream.sh shortcut:semantics.sh shortcut:consumer.sh shortcut:nfs.sh
+	shortcut:chaos.sh"
+more_modes="rdmatcp:chaos.sh bare:hostile.sh bare:local.sh large:local.sh large:startup.sh large:faults.sh large:outage.sh
+	large:chaos.sh large:lifecycle.sh shortcut:local.sh shortcut:startup.sh shortcut:faults.sh shortcut:lifecycle.sh"
 
 members() { # NAME...
 	local name
 	for name; do
 		case $name in
-		programs | consumers | modes) echo "${!name}" ;;
+		programs | consumers | modes | more_modes) echo "${!name}" ;;
 		*) echo "$name" ;;
 		esac
 	done
 }
 
-[ $# -gt 0 ] || set -- programs consumers modes
+[ $# -gt 0 ] || set -- programs consumers modes more_modes
 named="$*"
 for name in $(members "$@"); do
 	[[ " ${OMIT:-} " != *" $name "* ]] || continue
