@@ -124,6 +124,6 @@ check "$CONNECTS connects and disconnects leave nothing behind" connects
 check "$RELOADS module reloads" reloads
 check "link delete with a connection open" delete_under_traffic
 check "modprobe -r with a connection open" unload_under_traffic
-check "an open uverbs fd does not pin the module, its owner gets DEVICE_FATAL" open_fd_does_not_pin
+check_with_pyverbs "an open uverbs fd does not pin the module, its owner gets DEVICE_FATAL" open_fd_does_not_pin
 check "the netdev is deleted with a connection open" netdev_removed_under_traffic
 finish
