@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <latch>
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -181,13 +182,14 @@ void charge_rings(const Group &group)
 }
 
 // Connections about to be established: both ends have QPs, and the kernel's workers allocate the
-// rest.
+// rest. Its threads stay until its end: their stacks are charged as well.
 struct Crowd {
 	std::vector<rdma_cm_id *> clients, servers;
 	std::vector<std::thread> connecting;
+	std::latch connected, over{1};
 	rdma_cm_id *listener;
 
-	explicit Crowd(size_t size)
+	explicit Crowd(size_t size) : connected(static_cast<std::ptrdiff_t>(size))
 	{
 		const ibv_qp_cap cap{1, 1, 16, 1, 0};
 		listener = create_ep(address, RAI_PASSIVE, "7191", cap);
@@ -195,7 +197,11 @@ struct Crowd {
 		while (clients.size() < size)
 			clients.push_back(create_ep(address, 0, "7191", cap));
 		for (rdma_cm_id *id : clients)
-			connecting.emplace_back([id] { rdma_connect(id, nullptr); });
+			connecting.emplace_back([this, id] {
+				rdma_connect(id, nullptr);
+				connected.count_down();
+				over.wait();
+			});
 		for (rdma_cm_id *id; servers.size() < size; servers.push_back(id))
 			require(!rdma_get_request(listener, &id), "rdma_get_request");
 	}
@@ -203,15 +209,18 @@ struct Crowd {
 	{
 		for (rdma_cm_id *id : servers)
 			require(!rdma_accept(id, nullptr), "rdma_accept");
-		for (std::thread &each : connecting)
-			each.join();
+		connected.wait();
 	}
 	~Crowd()
 	{
-		for (const auto *ids : {&clients, &servers})
-			for (rdma_cm_id *id : *ids)
-				rdma_destroy_ep(id);
+		over.count_down();
+		for (rdma_cm_id *id : servers)
+			rdma_destroy_ep(id);
 		rdma_destroy_ep(listener);
+		for (std::thread &each : connecting)
+			each.join();
+		for (rdma_cm_id *id : clients)
+			rdma_destroy_ep(id);
 	}
 };
 
