@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // A plugin of QEMU: counts the instructions that a guest executes between two marks
-// (rdma/bench/marks.hh). For one thread that emulates all processors (--clock instructions).
+// (rdma/bench/marks.hh). One thread may emulate all processors, or each has one. Only then it is
+// known which executes a block: QEMU else tells the one for which the block was translated first.
 //	-plugin instructions.so,out=FILE
 // At each end mark FILE is written anew, with a line for each block of instructions so far:
-// address, how many they are, how often it was executed.
+// address, how many they are, how often it was executed by the first processor, and by others.
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <string>
 
 #include "../rdma/bench/marks.hh"
@@ -37,17 +40,20 @@ namespace {
 struct Block {
 	uint64_t address;
 	size_t instructions;
-	uint64_t times;
+	uint64_t times_first, times_others;
 };
 
+std::mutex translating;	  // blocks
 std::deque<Block> blocks; // never moved: QEMU has their addresses
 std::string out;
-bool counting;
+std::atomic<bool> counting;
 
-void executed(unsigned, void *block)
+void executed(unsigned processor, void *of)
 {
-	if (counting)
-		static_cast<Block *>(block)->times++;
+	Block &block = *static_cast<Block *>(of);
+
+	if (counting.load(std::memory_order_relaxed))
+		++(processor ? block.times_others : block.times_first);
 }
 
 void begin(unsigned, void *) { counting = true; }
@@ -55,14 +61,15 @@ void begin(unsigned, void *) { counting = true; }
 void end(unsigned, void *)
 {
 	counting = false;
+	const std::lock_guard guard(translating);
 	FILE *file = fopen(out.c_str(), "w");
 
 	if (!file)
 		return perror(out.c_str());
 	for (const Block &block : blocks)
-		if (block.times)
-			fprintf(file, "%#lx %zu %lu\n", block.address, block.instructions,
-				block.times);
+		if (block.times_first || block.times_others)
+			fprintf(file, "%#lx %zu %lu %lu\n", block.address, block.instructions,
+				block.times_first, block.times_others);
 	fclose(file);
 }
 
@@ -81,8 +88,9 @@ void look_for_marks(qemu_plugin_insn *insn)
 void translated(uint64_t, qemu_plugin_tb *tb)
 {
 	const size_t instructions = qemu_plugin_tb_n_insns(tb);
+	const std::lock_guard guard(translating);
 
-	blocks.push_back({qemu_plugin_tb_vaddr(tb), instructions, 0});
+	blocks.push_back({qemu_plugin_tb_vaddr(tb), instructions, 0, 0});
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, 0, &blocks.back());
 	for (size_t i = 0; i < instructions; i++)
 		look_for_marks(qemu_plugin_tb_get_insn(tb, i));

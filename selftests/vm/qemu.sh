@@ -46,6 +46,14 @@ qemu_counts() {
 	QEMU+=(-plugin "$RUN/instructions.so,out=$COUNTS")
 }
 
+# Two Intel 82574 on one hub: what one sends is with the other at once. (A socket between them blocks both when it is full.)
+qemu_wire() {
+	local n
+	for n in 0 1; do
+		QEMU+=(-netdev "hubport,id=wire$n,hubid=0" -device "e1000e,netdev=wire$n,mac=52:54:00:00:00:0$n,romfile=")
+	done
+}
+
 # Starts the guest in the background and sets GUEST, its process, and EMULATED. RUN is its directory, with its command in
 # payload.tar; the guest writes console.log, status and the pipe called output there.
 qemu_start() {
@@ -71,6 +79,7 @@ qemu_start() {
 		-chardev "file,id=output,path=$RUN/output" -device virtserialport,chardev=output,name=output
 		-chardev "file,id=status,path=$RUN/status" -device virtserialport,chardev=status,name=status)
 	[ -z "$COUNTS" ] || qemu_counts
+	[ -z "$WIRE" ] || qemu_wire
 	[ -z "$SHARE" ] || QEMU+=(-virtfs "local,path=$SHARE,mount_tag=share,security_model=none")
 	TMPDIR=$RUN "${QEMU[@]}" </dev/null >"$RUN/kernel.log" 2>&1 &
 	GUEST=$!

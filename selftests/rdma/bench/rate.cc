@@ -9,7 +9,8 @@
 // requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
 // thread of its own; regions=N: at each end they share so many, else each has its own; together=1:
 // Sends of all connections in one thread, with CQs in common (cm only); poll=1: does not sleep
-// until a completion comes; zerocopy=1: TCP's Writes are MSG_ZEROCOPY.
+// until a completion comes; zerocopy=1: TCP's Writes are MSG_ZEROCOPY; apart=1: all is on the first
+// processor, but who answers, or reads from TCP, on the second.
 //
 // RDMA Writes are over when a Read behind them is, Sends and Writes with Immediate Data when the
 // receiver has its completion.
@@ -33,7 +34,7 @@ namespace {
 struct Work {
 	std::string name;
 	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, regions = 0, together = 0,
-		 poll = 0, zerocopy = 0;
+		 poll = 0, zerocopy = 0, apart = 0;
 
 	Work(const char *operation, char **options) : name(operation)
 	{
@@ -41,6 +42,7 @@ struct Work {
 			{"count", &count}, {"size", &size},	    {"depth", &depth},
 			{"list", &list},   {"pairs", &pairs},	    {"regions", &regions},
 			{"poll", &poll},   {"together", &together}, {"zerocopy", &zerocopy},
+			{"apart", &apart},
 		};
 
 		for (; *options; options++) {
@@ -244,7 +246,11 @@ void ping_pong(const Work &work, Pair &pair)
 
 	post_receive(client, first.piece());
 	post_receive(server, second.piece());
-	auto other = std::async(std::launch::async, [&] { play(work, server, false); });
+	auto other = std::async(std::launch::async, [&] {
+		if (work.apart)
+			stay_on_processor(1);
+		play(work, server, false);
+	});
 	play(work, client, true);
 	other.get();
 }
@@ -311,11 +317,11 @@ void over_verbs(const Work &work, Pair &pair, const Both *shared = nullptr)
 void over_tcp(const Work &work, const Place &here, const Place &there)
 {
 	if (work.name == "ping-pong")
-		tcp_ping_pong(here, there, work.count, work.size);
+		tcp_ping_pong(here, there, work.count, work.size, work.apart);
 	else if (work.name == "connect")
 		tcp_connect(here, there, work.count);
 	else if (work.name == "write")
-		tcp_write(here, there, work.count, work.size, work.zerocopy);
+		tcp_write(here, there, work.count, work.size, work.zerocopy, work.apart);
 	else
 		throw Broken("TCP has no operation " + work.name);
 }
@@ -383,6 +389,8 @@ try {
 	if (argc < 5)
 		throw Broken("rate cm|hand|tcp HERE THERE OPERATION [OPTION...]");
 	const Work work(argv[4], argv + 5);
+	if (work.apart)
+		stay_on_processor(0);
 	const std::chrono::nanoseconds time = took(argv[1], argv[2], argv[3], work);
 
 	printf("%ld\n", static_cast<long>(time.count() / work.count));

@@ -138,13 +138,25 @@ private:
 
 } // namespace
 
-void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy)
+void stay_on_processor(unsigned number)
+{
+	cpu_set_t only;
+
+	CPU_ZERO(&only);
+	CPU_SET(number, &only);
+	need(!sched_setaffinity(0, sizeof(only), &only), "sched_setaffinity");
+}
+
+void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy,
+	       bool apart)
 {
 	const Wire wire(from, to);
 	const std::vector<uint8_t> data(size);
 	std::thread reader([&] {
 		std::vector<uint8_t> all(size);
 
+		if (apart)
+			stay_on_processor(1);
 		for (unsigned i = 0; i < count; i++)
 			wire.to.read(all);
 	});
@@ -165,13 +177,15 @@ void tcp_connect(const Place &from, const Place &to, unsigned count)
 		Wire(from, to);
 }
 
-void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size)
+void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size, bool apart)
 {
 	const Wire wire(from, to);
 	std::vector<uint8_t> data(size);
 	std::thread echo([&] {
 		std::vector<uint8_t> all(size);
 
+		if (apart)
+			stay_on_processor(1);
 		for (unsigned i = 0; i < count / 2; i++) {
 			wire.to.read(all);
 			wire.to.write(all);

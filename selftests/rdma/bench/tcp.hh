@@ -5,10 +5,13 @@
 
 #include "../semantics/ends.hh"
 
-// write(2) of so many bytes, so many times; the reader reads all of it. zerocopy: by MSG_ZEROCOPY,
-// with at most 16 buffers that TCP has not given back.
-void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy);
-// So many bytes go, and come back, count / 2 times.
-void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size);
+// The calling thread, and those that it begins later.
+void stay_on_processor(unsigned number);
+// write(2) of so many bytes, so many times; the reader reads all of it, on the second processor if
+// apart. zerocopy: by MSG_ZEROCOPY, with at most 16 buffers that TCP has not given back.
+void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy,
+	       bool apart);
+// So many bytes go, and come back, count / 2 times; apart: from there.
+void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size, bool apart);
 // So many connections, one after the other.
 void tcp_connect(const Place &from, const Place &to, unsigned count);
