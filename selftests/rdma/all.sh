@@ -3,8 +3,8 @@
 # Runs every test of this folder (or those named), one after the other, and prints a summary. A name is a test, a group of
 # them (programs, consumers, modes, more_modes), or MODE:TEST, which runs TEST with other settings of the devices, in
 # small: what a message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare, without CRCs; large, without
-# CRCs and with FPDUs larger than TCP segments; shortcut, both ends on one host, without TCP. OMIT: tests to leave out.
-# Those of a group may be skipped, those named may not.
+# CRCs and with FPDUs larger than TCP segments; shortcut, both ends on one host, without TCP; wire, on interfaces with DMA,
+# where vm/run --wire has made some. OMIT: tests to leave out. Those of a group may be skipped, those named may not.
 cd "$(dirname "$0")" || exit
 status=0
 failed() { # NAME: 4 is a skip
@@ -44,6 +44,7 @@ for name in $(members "$@"); do
 	bare:*) SETTINGS=mpa_crc=0 in_small ./"${name#*:}" || failed "$name" ;;
 	shortcut:*) ONE_HOST=1 LINKS=good SETTINGS="local_shortcut=1" in_small ./"${name#*:}" || failed "$name" ;;
 	large:*) SETTINGS="mpa_crc=0 mpa_large_fpdus=1" in_small ./"${name#*:}" || failed "$name" ;;
+	wire:*) CABLE=wire in_small ./"${name#*:}" || failed "$name" ;;
 	*) ./"$name" || failed "$name" ;;
 	esac
 	echo "# $name took $((SECONDS - began)) s"

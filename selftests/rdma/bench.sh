@@ -6,8 +6,8 @@
 # Environments: lo, both ends on one interface of one host; veth, between namespaces with an MTU of 1500. Each driver has
 # an interface or a cable of its own, and srnic and siw share one; TCP has srnic's. rxe works in the first namespace only,
 # where it is connected by hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default
-# none. wire, only if asked for: srnic and TCP on the interfaces of vm/run --wire, a processor for each end. The kernel's
-# consumers follow, each an environment of its own: bench/nfs.sh, nvme.sh, iser.sh.
+# none. wire, by itself: srnic and TCP as on veth, but on the interfaces of vm/run --wire, with a processor for each end.
+# The kernel's consumers follow, each an environment of its own: bench/nfs.sh, nvme.sh, iser.sh.
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
 # many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
@@ -90,20 +90,15 @@ rxe_up() {
 		rdma link add rxe_b type rxe netdev rxe_b && sleep 2
 }
 
-# An interface of the wire, for srnicNUMBER: in NAMESPACE, its interrupts on PROCESSOR. It has them once it is up.
-wire_end_up() { # NUMBER NAMESPACE PROCESSOR
-	local link device irq
-	link=$(grep -lx "52:54:00:00:00:0$3" /sys/class/net/*/address) && link=$(basename "${link%/address}") &&
-		device=$(realpath "/sys/class/net/$link/device") && ip link set "$link" netns "$2" name wire &&
-		ip -n "$2" addr add 10.94.0.$((1 + $3))/24 dev wire && ip -n "$2" link set wire up || return
-	for irq in "$device"/msi_irqs/*; do
-		echo "$3" >/proc/irq/"${irq##*/}"/smp_affinity_list || return
-	done
-	nsenter --net="/run/netns/$2" rdma link add "srnic$1" type srnic netdev wire
-}
-
+# Gives each end of the wire a processor for its interrupts.
 wire_up() {
-	modprobe e1000e && udevadm settle && wire_end_up 4 sr0 0 && wire_end_up 5 sr1 1 && reach sr0 10.94.0.2
+	local device irq n=0
+	for device in /sys/bus/pci/drivers/e1000e/0*; do
+		for irq in "$device"/msi_irqs/*; do
+			echo $n >/proc/irq/"${irq##*/}"/smp_affinity_list || return
+		done
+		n=$((n + 1))
+	done
 }
 
 # How rate is told the ends; nothing where there are none.
@@ -111,18 +106,16 @@ ends() { # ENVIRONMENT PEER
 	case $1:$2 in
 	veth:srnic-to-siw) echo cm sr0:10.95.0.1 sr1:10.95.0.2 && return ;;
 	veth:siw-to-srnic) echo cm sr1:10.95.0.2 sr0:10.95.0.1 && return ;;
-	*-to-* | veth:srnic-shortcut) return ;;
+	*-to-* | veth:srnic-shortcut | wire:srnic-shortcut) return ;;
 	esac
 	case $1:${2%%-*} in
 	lo:srnic) echo cm sr0:$HOST0 sr0:$HOST0 ;;
 	lo:siw) echo cm sr0:10.96.0.1 sr0:10.96.0.1 ;;
 	lo:tcp) echo tcp sr0:$HOST0 sr0:$HOST0 ;;
-	veth:srnic) echo cm sr0:$IP0 sr1:$IP1 ;;
+	veth:srnic | wire:srnic) echo cm sr0:$IP0 sr1:$IP1 ;;
 	veth:siw) echo cm sr0:10.97.0.1 sr1:10.97.0.2 ;;
-	veth:tcp) echo tcp sr0:$IP0 sr1:$IP1 ;;
+	veth:tcp | wire:tcp) echo tcp sr0:$IP0 sr1:$IP1 ;;
 	veth:rxe) echo hand rxe_a rxe_b ;;
-	wire:srnic) echo cm sr0:10.94.0.1 sr1:10.94.0.2 ;;
-	wire:tcp) echo tcp sr0:10.94.0.1 sr1:10.94.0.2 ;;
 	esac
 }
 
@@ -135,7 +128,7 @@ talk() { # PEER
 	srnic-shortcut) shortcut=1 ;;
 	srnic-rdmatcp) framing=rdmatcp ;;
 	esac
-	for n in $DEVICES; do
+	for n in 0 1 2 3; do
 		echo $crc >/sys/class/infiniband/srnic$n/mpa_crc
 		echo $large >/sys/class/infiniband/srnic$n/mpa_large_fpdus
 		echo $shortcut >/sys/class/infiniband/srnic$n/local_shortcut
@@ -168,10 +161,10 @@ round() {
 	done < <(cases)
 }
 
-DEVICES="0 1 2 3"
 ulimit -n 16384
+[ "$ENVIRONMENTS" != wire ] || CABLE=wire
 hosts_up && devices_up && host_device_up srnic && siw_up && mixed_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
-[[ " $ENVIRONMENTS " != *" wire "* ]] || { wire_up && DEVICES+=" 4 5"; } || { echo "Bail out! no wire"; exit 1; }
+[ "$ENVIRONMENTS" != wire ] || wire_up || { echo "Bail out! no wire"; exit 1; }
 # The whole file at once: who waits for it finds all of it.
 [ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }
 for ((run = 0; run < ROUNDS; run++)); do

@@ -70,9 +70,14 @@ another_host() {
 	fi
 }
 
+# CABLE: veth, or wire: the interfaces of vm/run --wire, with the names of the others.
 cable_up() {
-	ip link add veth0 netns sr0 type veth peer name veth1 netns sr1 || return
 	local n
+	if [ "${CABLE:-veth}" = wire ]; then
+		wire_end sr0 0 && wire_end sr1 1 || return
+	else
+		ip link add veth0 netns sr0 type veth peer name veth1 netns sr1 || return
+	fi
 	for n in 0 1; do
 		ip -n sr$n link set lo up
 		ip -n sr$n addr add 10.99.0.$((n + 1))/24 dev veth$n
@@ -80,6 +85,17 @@ cable_up() {
 		ip -n sr$n link set veth$n up
 	done
 	reach sr0 "$IP1" && reach sr0 "$IP61" && reach sr1 "$IP60"
+}
+
+# An interface of the wire. It returns here a while after the namespace has gone in which it was.
+wire_end() { # NAMESPACE NUMBER
+	local link try
+	modprobe e1000e && udevadm settle || return # udev gives them other names
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		link=$(grep -lx "52:54:00:00:00:0$2" /sys/class/net/*/address) && break
+		sleep 0.5
+	done
+	link=$(basename "${link%/address}") && ip link set "$link" down && ip link set "$link" netns "$1" name "veth$2"
 }
 
 # After link up IPv6 needs longer than rdma_cm waits for a neighbour.
