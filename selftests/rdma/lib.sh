@@ -87,15 +87,19 @@ cable_up() {
 	reach sr0 "$IP1" && reach sr0 "$IP61" && reach sr1 "$IP60"
 }
 
-# An interface of the wire. It returns here a while after the namespace has gone in which it was.
+# An interface of the wire. udev gives it another name first.
 wire_end() { # NAMESPACE NUMBER
-	local link try
-	modprobe e1000e && udevadm settle || return # udev gives them other names
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		link=$(grep -lx "52:54:00:00:00:0$2" /sys/class/net/*/address) && break
-		sleep 0.5
+	local link
+	modprobe e1000e && udevadm settle && link=$(grep -lx "52:54:00:00:00:0$2" /sys/class/net/*/address) &&
+		link=$(basename "${link%/address}") && ip link set "$link" down && ip link set "$link" netns "$1" name "veth$2"
+}
+
+# Back here, under a name that no cable has. A namespace that goes would return it by and by, and as it is called there.
+wire_down() {
+	local n
+	for n in 0 1; do
+		ip -n sr$n link set veth$n down && ip -n sr$n link set veth$n netns $$ name wire$n
 	done
-	link=$(basename "${link%/address}") && ip link set "$link" down && ip link set "$link" netns "$1" name "veth$2"
 }
 
 # After link up IPv6 needs longer than rdma_cm waits for a neighbour.
@@ -130,6 +134,7 @@ everything_down() {
 	for n in 0 1 2; do
 		rdma link delete srnic$n 2>/dev/null
 	done
+	[ "${CABLE:-veth}" != wire ] || wire_down 2>/dev/null
 	ip netns del sr0 2>/dev/null
 	ip netns del sr1 2>/dev/null
 	rm -rf "$LOGS"
