@@ -24,6 +24,7 @@
 #include <map>
 #include <set>
 
+#include "../shared/processor.hh"
 #include "marks.hh"
 #include "pair.hh"
 #include "tcp.hh"
@@ -248,7 +249,7 @@ void ping_pong(const Work &work, Pair &pair)
 	post_receive(server, second.piece());
 	auto other = std::async(std::launch::async, [&] {
 		if (work.apart)
-			stay_on_processor(1);
+			need(stay_on(1), "sched_setaffinity");
 		play(work, server, false);
 	});
 	play(work, client, true);
@@ -390,7 +391,7 @@ try {
 		throw Broken("rate cm|hand|tcp HERE THERE OPERATION [OPTION...]");
 	const Work work(argv[4], argv + 5);
 	if (work.apart)
-		stay_on_processor(0);
+		need(stay_on(0), "sched_setaffinity");
 	const std::chrono::nanoseconds time = took(argv[1], argv[2], argv[3], work);
 
 	printf("%ld\n", static_cast<long>(time.count() / work.count));

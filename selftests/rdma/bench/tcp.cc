@@ -9,6 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "../shared/processor.hh"
 #include "tcp.hh"
 
 namespace {
@@ -138,15 +139,6 @@ private:
 
 } // namespace
 
-void stay_on_processor(unsigned number)
-{
-	cpu_set_t only;
-
-	CPU_ZERO(&only);
-	CPU_SET(number, &only);
-	need(!sched_setaffinity(0, sizeof(only), &only), "sched_setaffinity");
-}
-
 void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy,
 	       bool apart)
 {
@@ -156,7 +148,7 @@ void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size
 		std::vector<uint8_t> all(size);
 
 		if (apart)
-			stay_on_processor(1);
+			need(stay_on(1), "sched_setaffinity");
 		for (unsigned i = 0; i < count; i++)
 			wire.to.read(all);
 	});
@@ -185,7 +177,7 @@ void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t 
 		std::vector<uint8_t> all(size);
 
 		if (apart)
-			stay_on_processor(1);
+			need(stay_on(1), "sched_setaffinity");
 		for (unsigned i = 0; i < count / 2; i++) {
 			wire.to.read(all);
 			wire.to.write(all);

@@ -5,8 +5,6 @@
 
 #include "../semantics/ends.hh"
 
-// The calling thread, and those that it begins later.
-void stay_on_processor(unsigned number);
 // write(2) of so many bytes, so many times; the reader reads all of it, on the second processor if
 // apart. zerocopy: by MSG_ZEROCOPY, with at most 16 buffers that TCP has not given back.
 void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy,

@@ -5,24 +5,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <sched.h>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "processor.hh"
 
 class Pulse {
 	static constexpr std::chrono::milliseconds beat{20}, too_long{300};
 	std::atomic<bool> stop = false, stood_still = false;
 	std::vector<std::thread> threads; // one on each processor
-
-	static void stay_on(unsigned cpu)
-	{
-		cpu_set_t only;
-
-		CPU_ZERO(&only);
-		CPU_SET(cpu, &only);
-		sched_setaffinity(0, sizeof(only), &only);
-	}
 
 	void watch(unsigned cpu)
 	{
