@@ -20,7 +20,8 @@ u32 core_crc32c_table(u32 crc, const void *data, u64 len)
 
 // The instruction takes three cycles, but one can start in each. So three lanes side by side are
 // summed at a time. The lanes' sums are then joined: each but the last is passed over the octets
-// behind it as if these were zero, which is linear.
+// behind it as if these were zero, which is linear. What is copied most often is nearly all lanes:
+// of a page 4080 octets, of an FPDU's payload in a segment of an Ethernet 1392.
 
 namespace srnic {
 namespace {
@@ -128,7 +129,8 @@ template <u32 lane, bool copies> u64 add_lanes(u64 crc, Octets<copies> &octets)
 
 template <bool copies> u32 add(u64 sum, Octets<copies> octets)
 {
-	sum = add_lanes<1024>(sum, octets);
+	sum = add_lanes<1360>(sum, octets); // pages
+	sum = add_lanes<464>(sum, octets);  // segments of an Ethernet
 	sum = add_lanes<128>(sum, octets);
 	for (; octets.len >= sizeof(u64); octets.pass(sizeof(u64)))
 		sum = add_word(sum, octets.word(0));
