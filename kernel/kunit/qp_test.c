@@ -565,6 +565,61 @@ static void a_cq_that_overruns_ends_its_qps(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp[i]->base), 0);
 }
 
+/* Its event handler waits; meanwhile another task destroys the QP. */
+struct told {
+	struct work_struct work;
+	struct srnic_qp *qp;
+	struct completion begun, go_on;
+	int err;
+};
+
+static void wait_in_handler(struct ib_event *event, void *context)
+{
+	struct told *told = context;
+
+	complete(&told->begun);
+	wait_for_completion(&told->go_on);
+}
+
+static void destroy(struct work_struct *work)
+{
+	struct told *told = container_of(work, struct told, work);
+
+	told->err = ib_destroy_qp(&told->qp->base);
+}
+
+/* What telling it kicks would else run when the QP is gone. */
+static void a_qp_that_is_told_of_an_overrun_is_not_destroyed_meanwhile(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 1);
+	struct srnic_qp *qp = long_qp(test, c, cq, ENTRIES);
+	struct told told = { .qp = qp };
+	u32 i;
+
+	init_completion(&told.begun);
+	init_completion(&told.go_on);
+	INIT_WORK_ONSTACK(&told.work, destroy);
+	c->qp = qp;
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, post_to(qp, i, IB_WR_SEND, 0), 0);
+		take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
+	}
+	qp->base.event_handler = wait_in_handler;
+	qp->base.qp_context = &told;
+	KUNIT_ASSERT_TRUE(test, srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_RTS, NULL));
+	srnic_sq_complete_sent(&qp->sq, 0, 2);
+	wait_for_completion(&told.begun);
+	schedule_work(&told.work);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!xa_load(&c->dev->qps, qp->base.qp_num)));
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, refcount_read(&qp->users), 1);
+	complete(&told.go_on);
+	flush_work(&told.work);
+	destroy_work_on_stack(&told.work);
+	KUNIT_EXPECT_EQ(test, told.err, 0);
+}
+
 /* ---- references ---- */
 
 static void iw_cm_looks_a_qp_up_and_takes_one_reference(struct kunit *test)
@@ -643,6 +698,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_receive_in_progress_waits_for_room_in_the_cq),
 	KUNIT_CASE(entries_of_qps_that_are_gone_are_passed_over),
 	KUNIT_CASE(a_cq_that_overruns_ends_its_qps),
+	KUNIT_CASE(a_qp_that_is_told_of_an_overrun_is_not_destroyed_meanwhile),
 	KUNIT_CASE(iw_cm_looks_a_qp_up_and_takes_one_reference),
 #ifndef CONFIG_TINY_RCU
 	KUNIT_CASE(a_user_who_destroys_qps_interrupts_nobody),

@@ -215,15 +215,27 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 	qp->base.event_handler(&event, qp->base.qp_context);
 }
 
-/* The CQ has lost a completion, so later ones would leave a gap: end the stream. */
+/*
+ * The CQ has lost a completion, so later ones would leave a gap: end the stream. Until the QP is
+ * detached only its memory is safe. The reference has destroy_qp wait before it cancels the work
+ * that this kicks; where none is left, the QP has failed already.
+ */
+static void overrun(struct srnic_qp *qp)
+{
+	if (!refcount_inc_not_zero(&qp->users))
+		return;
+	srnic_qp_host_error(qp, CORE_HOST_LOCAL);
+	srnic_qp_put(qp);
+}
+
 static void sends_overrun(struct srnic_cq_user *user)
 {
-	srnic_qp_host_error(container_of(user, struct srnic_qp, sends), CORE_HOST_LOCAL);
+	overrun(container_of(user, struct srnic_qp, sends));
 }
 
 static void receives_overrun(struct srnic_cq_user *user)
 {
-	srnic_qp_host_error(container_of(user, struct srnic_qp, receives), CORE_HOST_LOCAL);
+	overrun(container_of(user, struct srnic_qp, receives));
 }
 
 static void attach_cqs(struct srnic_qp *qp)

@@ -155,8 +155,8 @@ struct srnic_rx_half {
  * @base: the core's part; its qp_num is the index in srnic_dev.qps
  * @dev: its device
  * @pd: number of its protection domain
- * @users: references of the verbs object, iw_cm, the connection, the batch and lookups; destroy_qp
- *	waits until it is 0
+ * @users: references of the verbs object, iw_cm, the connection, the batch, lookups and a CQ's
+ *	overrun; destroy_qp waits until it is 0
  * @state: enum srnic_qp_state. Only a reset moves it back. Written under @state_lock
  * @state_lock: irqsave spinlock; protects @state, @owner, @end. Innermost
  * @end: why the last connection ended: srnic_end_of() and srnic_end_detail()
