@@ -3,7 +3,7 @@
  * Who asks answers. What an engine sends to a QP of this host arrives while it sends: the receive
  * half of that QP runs in the caller's own sendmsg. So the caller can run that QP's engine, too,
  * when it is done with its own, and no worker has to be waked for the answer. Only its own peer's:
- * if the caller then gets no processor, nobody else waits for it.
+ * if the caller then gets no processor, only that QP, and who resets or destroys it, wait for it.
  */
 #ifndef SRNIC_ASKER_H
 #define SRNIC_ASKER_H
