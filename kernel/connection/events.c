@@ -21,7 +21,8 @@ static u8 clamp_depth(u16 depth, u16 max)
 /*
  * RFC 6581 9.1: the consumer learns the peer's IRD and ORD. rdma_cm reports the event's ird as the
  * consumer's initiator depth, which the peer's IRD bounds, and its ord as the consumer's responder
- * resources.
+ * resources. iw_cm copies private data only if there are any, and consumers look at the pointer
+ * when the startup may be gone: so it is NULL if there are none.
  */
 static void tell(struct iw_cm_event *event, const struct srnic_startup *startup, bool reply)
 {
@@ -30,7 +31,7 @@ static void tell(struct iw_cm_event *event, const struct srnic_startup *startup,
 	srnic_frame_said(startup, reply, &said);
 	event->ird = clamp_depth(said.ird, SRNIC_MAX_ORD);
 	event->ord = clamp_depth(said.ord, SRNIC_MAX_IRD);
-	event->private_data = (void *)said.private_data;
+	event->private_data = said.private_len ? (void *)said.private_data : NULL;
 	event->private_data_len = said.private_len;
 }
 

@@ -25,6 +25,7 @@ static int on_event(struct iw_cm_id *id, struct iw_cm_event *event)
 		told->status = event->status;
 		told->provider_data = event->provider_data;
 		told->private_len = event->private_data_len;
+		told->points = event->private_data;
 		memcpy(told->private_data, event->private_data, event->private_data_len);
 	}
 	/* pairs with smp_load_acquire() where events are read */

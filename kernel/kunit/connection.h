@@ -21,6 +21,7 @@ struct srnic_test_told {
 	void *provider_data;
 	u8 private_data[256];
 	u32 private_len;
+	bool points;	/* to private data, even if there are none */
 };
 
 /*

@@ -250,6 +250,23 @@ static void a_request_in_single_octets_is_announced_with_its_private_data(struct
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* Consumers look at the pointer alone, when what it points to is gone. */
+static void a_request_without_private_data_is_announced_without_a_pointer(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_told *told;
+	struct socket *sock;
+	u8 octets[64];
+
+	srnic_test_listen(test, c, 1);
+	sock = srnic_test_connect_peer(test, c);
+	srnic_test_send(test, sock, octets, srnic_test_request(octets, "", 0));
+	told = srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0);
+	KUNIT_EXPECT_EQ(test, told->private_len, 0);
+	KUNIT_EXPECT_FALSE(test, told->points);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void when_the_listener_goes_unannounced_peers_are_reset(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -426,6 +443,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_silent_peer_is_reset_when_its_time_is_over),
 	KUNIT_CASE(what_is_no_mpa_frame_is_reset_and_announced_to_nobody),
 	KUNIT_CASE(a_request_in_single_octets_is_announced_with_its_private_data),
+	KUNIT_CASE(a_request_without_private_data_is_announced_without_a_pointer),
 	KUNIT_CASE(when_the_listener_goes_unannounced_peers_are_reset),
 	KUNIT_CASE(a_rejection_takes_its_private_data_to_the_peer),
 	KUNIT_CASE(a_consumer_whose_backlog_is_full_refuses),
