@@ -7,11 +7,13 @@
  * the kernel first, so that a refusal (EBUSY) changes nothing.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <infiniband/driver.h>
@@ -304,6 +306,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return fail(ENOMEM);
+	attr->attr.srq_limit = 0; /* ibv_create_srq(3): irrelevant, so it may be anything */
 	err = ibv_cmd_create_srq(pd, &srq->base, attr, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
 	if (err)
 		goto free_srq;
@@ -468,9 +471,22 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	return 0;
 }
 
+/* The same as a command of libibverbs, which may be a cancellation point. */
+static int ring_by_command(struct srnic_qp *qp)
+{
+	struct ibv_send_wr *none;
+	int state, err;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	err = ibv_cmd_post_send(&qp->base, NULL, &none);
+	pthread_setcancelstate(state, NULL);
+	return err;
+}
+
 /*
- * A plain write() is cheapest. uverbs refuses it if the process's credentials have changed since it
- * opened the device; ibv_cmd_post_send() works even then.
+ * A plain system call is cheapest. Not write(), a cancellation point: callers have published
+ * requests, and may hold a CQ's lock. uverbs refuses it if the process's credentials have changed
+ * since it opened the device; libibverbs' own command works even then.
  */
 static int ring_doorbell(struct srnic_qp *qp)
 {
@@ -487,11 +503,10 @@ static int ring_doorbell(struct srnic_qp *qp)
 			.wqe_size = sizeof(struct ib_uverbs_send_wr),
 		},
 	};
-	struct ibv_send_wr *none;
 
-	if (write(qp->base.context->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd))
+	if (syscall(SYS_write, qp->base.context->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd))
 		return 0;
-	return errno == EACCES ? ibv_cmd_post_send(&qp->base, NULL, &none) : errno;
+	return errno == EACCES ? ring_by_command(qp) : errno;
 }
 
 /*

@@ -2,6 +2,7 @@
 // Every operation in its forms: zero-length, of many pieces, inline, unsignaled, solicited; with
 // the completions at both ends (RFC 5040 5.1 to 5.3).
 #include <cstring>
+#include <pthread.h>
 
 #include "case.hh"
 
@@ -255,6 +256,42 @@ void reads_beyond_ord(uint8_t reads)
 	expect(ours.octets == theirs.octets, "the octets that were read");
 }
 
+// ---- threads that are cancelled ----
+
+struct Cancelled {
+	Joint &joint;
+	uint64_t completed = 0;
+};
+
+constexpr uint64_t posted_when_cancelled = 100;
+
+void *post_and_poll(void *context)
+{
+	Cancelled &thread = *static_cast<Cancelled *>(context);
+
+	pthread_cancel(pthread_self());
+	for (uint64_t i = 0; i < posted_when_cancelled; i++)
+		thread.joint.client.post(i, IBV_WR_RDMA_WRITE, {});
+	while (thread.completed < posted_when_cancelled)
+		thread.completed += thread.joint.client.sends->there().has_value();
+	pthread_testcancel();
+	return nullptr;
+}
+
+// Else a request would be posted that nobody has told of, or a CQ stay locked.
+void cancelled_between_calls()
+{
+	Joint joint = connected();
+	Cancelled thread{joint};
+	pthread_t id;
+	void *result;
+
+	need(!pthread_create(&id, nullptr, post_and_poll, &thread), "pthread_create");
+	need(!pthread_join(id, &result), "pthread_join");
+	expect(result == PTHREAD_CANCELED, "the thread was not cancelled");
+	expect(thread.completed == posted_when_cancelled, "it was cancelled within a call");
+}
+
 } // namespace
 
 Cases operation_cases()
@@ -278,5 +315,6 @@ Cases operation_cases()
 		 [] { reads_beyond_ord(1); }},
 		{"RFC 5040 5.2: 100 Reads where the peer allows 3 at a time",
 		 [] { reads_beyond_ord(3); }},
+		{"a thread is not cancelled while it posts or polls", cancelled_between_calls},
 	};
 }
