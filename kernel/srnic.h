@@ -86,6 +86,7 @@ struct srnic_dev_connections {
  * @peer_timeout: sysfs peer_timeout: seconds until a peer that does not answer counts as gone; 0:
  *	TCP's own time. Read when a QP starts, and when modify_qp changes its timeout
  * @index: small number, unique among the module's devices
+ * @port_told: the last event of its port, enum ib_event_type; 0: none. Under rtnl
  * @connections: its connections
  */
 struct srnic_dev {
@@ -114,6 +115,7 @@ struct srnic_dev {
 	bool shortcut;
 	u32 peer_timeout;
 	int index;
+	int port_told;
 	struct srnic_dev_connections connections;
 };
 

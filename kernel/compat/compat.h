@@ -130,6 +130,24 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 }
 
 /*
+ * Since 6.14 the RDMA core tells of ports that go up and down, too, but not for bonds; its function
+ * says once what both find.
+ */
+static inline void srnic_compat_port_event(struct ib_device *base, struct net_device *netdev,
+					   enum ib_event_type type)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+	ib_dispatch_port_state_event(base, netdev);
+#else
+	ib_dispatch_event(&(struct ib_event){
+		.device = base,
+		.event = type,
+		.element.port_num = 1,
+	});
+#endif
+}
+
+/*
  * Call between ib_alloc_device() and ib_register_device(). A new ib_device starts in the initial
  * namespace. If each device belongs to one namespace ("exclusive"), it must be the interface's
  * namespace; later kernels may do this themselves.

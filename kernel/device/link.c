@@ -243,15 +243,17 @@ static int newlink(const char *name, struct net_device *netdev)
 	return err;
 }
 
-static void port_event(struct ib_device *base, const struct net_device *netdev)
+/* Each change once: several events of the interface may tell of it. */
+static void port_event(struct srnic_dev *dev)
 {
-	struct ib_event event = {
-		.device = base,
-		.event = srnic_port_up(netdev) ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
-		.element.port_num = 1,
-	};
+	enum ib_event_type type = srnic_port_up(dev->netdev) ? IB_EVENT_PORT_ACTIVE :
+							       IB_EVENT_PORT_ERR;
 
-	ib_dispatch_event(&event);
+	ASSERT_RTNL();
+	if (dev->port_told == type)
+		return;
+	dev->port_told = type;
+	srnic_compat_port_event(&dev->base, dev->netdev, type);
 }
 
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
@@ -265,7 +267,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *ar
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		port_event(base, netdev);
+		port_event(to_srnic_dev(base));
 		break;
 	case NETDEV_CHANGENAME:
 		strscpy(base->iw_ifname, netdev->name, sizeof(base->iw_ifname));

@@ -98,6 +98,25 @@ address_away() {
 	ip -n sr0 addr del $A/24 dev u0 && ! in_ns sr0 "rping -c -a $B -I $A -C 1 -p $PORT" && ip -n sr0 addr add $A/24 dev u0
 }
 
+goes_down_and_up() {
+	ns0 sysctl -q net.ipv6.conf.u0.keep_addr_on_down=1 && ip -n sr0 link set u0 down && within 50 port_is DOWN &&
+		ip -n sr0 link set u0 up && within 50 port_is ACTIVE
+}
+
+port_is() { ns0 rdma link show srnic2/1 | grep -q "state $1"; }
+
+# By the interface's events, of which several may tell of a change, and by those of the RDMA core.
+port_events_come_once() {
+	local watch
+	become_in_ns sr0 "exec stdbuf -oL ibv_asyncwatch -d srnic2" >"$LOGS/asyncwatch" 2>&1 &
+	watch=$!
+	within 50 grep -qs "async event FD" "$LOGS/asyncwatch" && goes_down_and_up && pause 0.5
+	kill $watch
+	wait $watch 2>/dev/null
+	cat "$LOGS/asyncwatch"
+	[ "$(grep -c PORT_ERR "$LOGS/asyncwatch") $(grep -c PORT_ACTIVE "$LOGS/asyncwatch")" = "1 1" ]
+}
+
 # What has a master has no addresses of its own.
 below_a_master_is_refused() { # KIND
 	dmesg -C
@@ -110,6 +129,7 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 	[[ $1 != b* ]] || check "$1: a device on its port is refused" below_a_master_is_refused
 	[ "$1" != bond ] || check "$1: it fails over in mid-transfer" goes_on fails_over
 	if [ "$1" = vlan ]; then
+		check "$1: programs are told once that its port goes down, and up" port_events_come_once
 		check "$1: its MTU changes in mid-transfer" goes_on other_mtu
 		check "$1: its address goes in mid-transfer, and comes back" goes_on address_away
 		check "$1: it gets another name in mid-transfer" goes_on renamed
