@@ -20,17 +20,15 @@
 #endif
 
 /*
- * Any task may write to our sockets, so TCP must not use the page fragment of the running task. 6.2
- * has a flag for that; before, only an allocation mask without direct reclaim prevents it.
+ * Any task may write to our sockets, so TCP must not use the page fragment of the running task.
+ * Since 6.2 a flag says so; before, an allocation mask without __GFP_FS does.
  */
 static inline void srnic_compat_own_frag(struct sock *sk)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 	sk->sk_use_task_frag = false;
-	sk->sk_allocation = GFP_NOIO;
-#else
-	sk->sk_allocation = GFP_ATOMIC;
 #endif
+	sk->sk_allocation = GFP_NOIO;
 }
 
 #endif

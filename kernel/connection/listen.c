@@ -11,6 +11,7 @@
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
@@ -201,11 +202,18 @@ static bool serves_addr(struct net_device *netdev, const struct sockaddr_storage
 
 /* ---- startups in progress ---- */
 
+/* A delay does not put off what was kicked meanwhile. */
 static void kick(struct srnic_listener *listener, unsigned long delay)
 {
+	bool pending;
+
 	kref_get(&listener->ref);
-	if (mod_delayed_work(srnic_wq, &listener->work, delay))
-		kref_put(&listener->ref, free_listener);	/* it was pending and has one */
+	if (delay)
+		pending = !queue_delayed_work(srnic_wq, &listener->work, delay);
+	else
+		pending = mod_delayed_work(srnic_wq, &listener->work, 0);
+	if (pending)
+		kref_put(&listener->ref, free_listener);	/* it has one */
 }
 
 /* Removes this ep from @startups and ends it. startups_lock held. */
@@ -386,6 +394,7 @@ static void listener_work(struct work_struct *work)
 {
 	struct srnic_listener *listener =
 		container_of(to_delayed_work(work), struct srnic_listener, work);
+	unsigned int noio = memalloc_noio_save(); /* storage may wait for works behind this one */
 	unsigned long delay;
 
 	mutex_lock(&listener->lock);
@@ -393,6 +402,7 @@ static void listener_work(struct work_struct *work)
 		kick(listener, delay);
 	mutex_unlock(&listener->lock);
 	kref_put(&listener->ref, free_listener);
+	memalloc_noio_restore(noio);
 }
 
 int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event)

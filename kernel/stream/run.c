@@ -4,6 +4,8 @@
  * call, a worker, the device's thread (standby.c), or who has asked this end for something
  * (asker.c). Whoever finds it running has it look again.
  */
+#include <linux/sched/mm.h>
+
 #include "device/stats.h"
 #include "tracing/trace.h"
 #include "stream/asker.h"
@@ -134,8 +136,11 @@ void srnic_tx_run(struct srnic_qp *qp)
 
 void srnic_tx_run_thread(struct srnic_qp *qp)
 {
+	unsigned int noio = memalloc_noio_save();	/* as in srnic_tx_work() */
+
 	ask_again(&qp->tx);
 	run_engine(qp, SRNIC_TX_PASSES_THREAD);
+	memalloc_noio_restore(noio);
 }
 
 void srnic_tx_doorbell(struct srnic_qp *qp)
@@ -181,6 +186,10 @@ void srnic_tx_unlock(struct srnic_qp *qp)
 
 void srnic_tx_work(struct work_struct *work)
 {
+	/* Storage may wait for this connection, and TCP's accounting ignores sk_allocation. */
+	unsigned int noio = memalloc_noio_save();
+
 	run_engine(container_of(to_delayed_work(work), struct srnic_qp, tx.work),
 		   SRNIC_TX_PASSES_WORKER);
+	memalloc_noio_restore(noio);
 }
