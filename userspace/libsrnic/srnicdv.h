@@ -184,9 +184,9 @@ int srnicdv_wc_read_imm64(struct ibv_cq_ex *cq, uint8_t imm_data[8]);
  * 0: it does. All other results but the last three mean that the connection is over. EOPNOTSUPP:
  * the peer does not. EACCES: it does, but not with this rkey and address. EFAULT: it does, but the
  * word is not aligned. EPERM: this end cannot ask: the QP has no outbound reads (ORD 0), the
- * connection is RDMA/TCP, or sink's lkey does not allow it. ENOTCONN: the connection ended otherwise. ETIMEDOUT: no answer in
- * timeout_ms; sink must stay as it is until the completion comes, with SRNICDV_PROBE_WR_ID. EINVAL,
- * ENOMEM: nothing was sent.
+ * connection is RDMA/TCP, or sink's lkey does not allow it. ENOTCONN: the connection ended
+ * otherwise. ETIMEDOUT: no answer in timeout_ms; sink must stay as it is until the completion
+ * comes, with SRNICDV_PROBE_WR_ID. EINVAL, ENOMEM: nothing was sent.
  *
  * No other thread may poll the QP's send CQ meanwhile, and this one must not be within a batch of
  * the QP or a poll of the CQ (ibv_wr_start(), ibv_start_poll()).
