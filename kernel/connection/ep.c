@@ -203,6 +203,7 @@ void srnic_ep_release(struct srnic_ep *ep)
 	ep->startup = NULL;
 	spin_lock_irq(&ep->dev->connections.lock);
 	list_del_init(&ep->link);
+	ep->dev->connections.refused -= ep->refused;
 	spin_unlock_irq(&ep->dev->connections.lock);
 	srnic_ep_put(ep);
 }

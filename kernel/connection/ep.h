@@ -113,6 +113,7 @@ struct srnic_startup {
  * @sock: released by RELEASE
  * @state: the core's; changes in machine.c, and in srnic_ep_discard()
  * @over: 0, or 1 + enum srnic_over; the first reason stays; atomic
+ * @refused: counted in srnic_dev_connections.refused
  * @hurry: an ABORT came: do not drain; never cleared
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
  * @killed: the device goes away: a startup ends, and what ends does not linger; never cleared
@@ -140,6 +141,7 @@ struct srnic_ep {
 	struct socket *sock;
 	enum core_conn_state state;
 	atomic_t over;
+	bool refused;
 	bool hurry;
 	bool faulted;
 	bool killed;

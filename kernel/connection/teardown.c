@@ -35,12 +35,34 @@ u32 srnic_teardown_progress(const struct srnic_ep *ep)
 	}
 }
 
+static void note_refused(struct srnic_ep *ep)
+{
+	struct srnic_dev_connections *conns = &ep->dev->connections;
+
+	spin_lock_irq(&conns->lock);
+	conns->refused++;
+	spin_unlock_irq(&conns->lock);
+	ep->refused = true;
+}
+
 void srnic_teardown_shut(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 	srnic_sock_unwatch(ep->sock, &ep->watch);
 	srnic_sock_watch(ep->sock, &ep->watch);
 	kernel_sock_shutdown(ep->sock, SHUT_WR);
+	if (ep->startup && !ep->refused)
+		note_refused(ep);
+}
+
+/*
+ * A peer is no longer one of its listener's startups when it is refused, and may then stay silent.
+ * So that these do not add up, TCP alone sends the refusal of those beyond a limit.
+ */
+static bool too_many_refused(const struct srnic_ep *ep)
+{
+	return ep->refused && READ_ONCE(ep->dev->connections.refused) >
+				      max(READ_ONCE(srnic_max_startups), 1U);
 }
 
 static enum core_conn_input look_draining(struct srnic_ep *ep)
@@ -57,6 +79,8 @@ static enum core_conn_input look_draining(struct srnic_ep *ep)
 
 static enum core_conn_input look_linger(struct srnic_ep *ep)
 {
+	if (too_many_refused(ep))
+		return CORE_CONN_KILL;
 	if (srnic_sock_discard(ep->sock))
 		srnic_ep_kick(ep);
 	return srnic_sock_closed(ep->sock) ? CORE_CONN_TCP_CLOSED : CORE_CONN_NOTHING;

@@ -319,6 +319,27 @@ static void a_rejection_takes_its_private_data_to_the_peer(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* The second one's refusal is left to TCP at once, the first one's when its time is over. */
+static void of_many_refused_peers_that_stay_silent_few_are_waited_for(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	unsigned long begin = jiffies;
+	struct socket *sock;
+	int i;
+
+	srnic_max_startups = 1;
+	srnic_test_listen(test, c, 1);
+	for (i = 0; i < 2; i++) {
+		sock = srnic_test_announce(test, c);
+		KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, "go away", 7), 0);
+		expect_refusal(test, sock, "go away", 7);
+	}
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + 4 * HZ));
+	srnic_test_expect_nothing_left(test, c);
+	KUNIT_EXPECT_EQ(test, c->set.dev->connections.refused, 0);
+}
+
 static void a_consumer_whose_backlog_is_full_refuses(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
@@ -446,6 +467,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_request_without_private_data_is_announced_without_a_pointer),
 	KUNIT_CASE(when_the_listener_goes_unannounced_peers_are_reset),
 	KUNIT_CASE(a_rejection_takes_its_private_data_to_the_peer),
+	KUNIT_CASE(of_many_refused_peers_that_stay_silent_few_are_waited_for),
 	KUNIT_CASE(a_consumer_whose_backlog_is_full_refuses),
 	KUNIT_CASE(an_accept_that_does_not_come_in_time_comes_too_late),
 	KUNIT_CASE(a_peer_that_has_left_cannot_be_accepted),
