@@ -620,6 +620,23 @@ static void a_qp_that_is_told_of_an_overrun_is_not_destroyed_meanwhile(struct ku
 	KUNIT_EXPECT_EQ(test, told.err, 0);
 }
 
+/* A request keeps the pointer to its region, which the consumer may have deregistered since. */
+static void a_region_that_is_gone_is_not_registered(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_mr *mr = srnic_test_mr(test, c->pd);
+	struct srnic_send_wqe wqe = {
+		.arg = { (uintptr_t)mr->base,
+			 (u64)mr->base->rkey << 32 | IB_ACCESS_LOCAL_WRITE },
+	};
+
+	mutex_lock(&c->qp->tx.mutex);
+	KUNIT_EXPECT_TRUE(test, core_host_register(c->qp, &wqe));
+	srnic_test_dereg(test, mr);
+	KUNIT_EXPECT_FALSE(test, core_host_register(c->qp, &wqe));
+	mutex_unlock(&c->qp->tx.mutex);
+}
+
 /* ---- references ---- */
 
 static void iw_cm_looks_a_qp_up_and_takes_one_reference(struct kunit *test)
@@ -699,6 +716,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(entries_of_qps_that_are_gone_are_passed_over),
 	KUNIT_CASE(a_cq_that_overruns_ends_its_qps),
 	KUNIT_CASE(a_qp_that_is_told_of_an_overrun_is_not_destroyed_meanwhile),
+	KUNIT_CASE(a_region_that_is_gone_is_not_registered),
 	KUNIT_CASE(iw_cm_looks_a_qp_up_and_takes_one_reference),
 #ifndef CONFIG_TINY_RCU
 	KUNIT_CASE(a_user_who_destroys_qps_interrupts_nobody),

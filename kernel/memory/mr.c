@@ -486,6 +486,19 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 	return 0;
 }
 
+/* Until it is found in its slot, the pointer is only a number. */
+int srnic_mr_register_posted(struct srnic_dev *dev, struct srnic_mr *mr, u32 pd, u32 qpn, u32 key,
+			     u32 access)
+{
+	int err = -EINVAL;
+
+	rcu_read_lock();	/* keeps its memory, even if it is deregistered meanwhile */
+	if (xa_load(&dev->mrs, srnic_mr_slot(dev, key)) == mr)
+		err = srnic_mr_register(mr, pd, qpn, key, access);
+	rcu_read_unlock();
+	return err;
+}
+
 /*
  * The caller has incremented @users. srnic_mr_register() writes the new STag before it waits for
  * holders: if we see the old STag, it waits for us, and we see the state from before.
