@@ -18,9 +18,10 @@
 # whose programs guest-programs makes.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-# As modules have it in their vermagic. (Debian 12's headers answer something else to make kernelrelease.)
-KVER = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
+# The kernel that the module was built for, by its vermagic.
+KVER = $(shell grep -s -a -o -m 1 'vermagic=[^ ]*' kernel/srnic.ko | sed 's/.*=//')
 MODDIR = $(DESTDIR)/lib/modules/$(KVER)/updates
+INSTALLED = $(wildcard $(DESTDIR)/lib/modules/*/updates/srnic.ko)
 TESTS ?= *
 INCDIR = $(DESTDIR)/usr/include/rdma
 
@@ -34,8 +35,11 @@ module:
 		"package (Debian: apt install linux-headers-amd64) or set KDIR." >&2; exit 1; }
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel $(if $(ARCH),ARCH=$(ARCH)) modules
 
+# Relative ones are so from here.
+paths = $(foreach name,DESTDIR RDMA_CORE_SRC,$(if $($(name)),$(name)=$(abspath $($(name)))))
+
 userspace:
-	$(MAKE) -C userspace
+	$(MAKE) -C userspace $(paths)
 
 # The module with its KUnit suites is built from a copy of the sources, so that the installed one stays without them.
 KUNIT = build/kunit
@@ -63,17 +67,18 @@ guest-modules: $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto
 install: install-module install-userspace
 
 install-module:
+	@test -n "$(KVER)" || { echo "srnic: there is no kernel/srnic.ko to install: run make first" >&2; exit 1; }
 	install -D -m 0644 kernel/srnic.ko $(MODDIR)/srnic.ko
 	install -D -m 0644 include/uapi/rdma/srnic-abi.h $(INCDIR)/srnic-abi.h
 	$(if $(DESTDIR),,depmod $(KVER))
 
 install-userspace:
-	$(MAKE) -C userspace install
+	$(MAKE) -C userspace install $(paths)
 
 uninstall:
-	rm -f $(MODDIR)/srnic.ko $(INCDIR)/srnic-abi.h
-	$(MAKE) -C userspace uninstall
-	$(if $(DESTDIR),,depmod $(KVER))
+	$(MAKE) -C userspace uninstall $(paths)
+	rm -f $(INSTALLED) $(INCDIR)/srnic-abi.h
+	$(if $(DESTDIR),,$(foreach ko,$(INSTALLED),depmod $(ko:/lib/modules/%/updates/srnic.ko=%) &&) true)
 
 deb:
 	@packaging/make-deb
