@@ -296,7 +296,8 @@ static void an_atomic_operation_needs_its_own_right(struct kunit *test)
 
 	ib_update_fast_reg_key(mr->base, mr->base->rkey + 1);
 	KUNIT_ASSERT_EQ(test,
-			srnic_mr_register(mr->mr, s.qp->pd, s.qp->base.qp_num, mr->base->rkey,
+			srnic_mr_register(s.qp->dev, mr->mr, s.qp->pd, s.qp->base.qp_num,
+					  mr->base->rkey,
 					  CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
 						  CORE_ACCESS_REMOTE_READ),
 			0);

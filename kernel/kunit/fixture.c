@@ -308,7 +308,8 @@ void srnic_test_map(struct kunit *test, struct srnic_test_mr *mr, u32 octets)
 
 int srnic_test_try_reg(struct srnic_test_mr *mr, u32 pd, u32 key, u32 access)
 {
-	return srnic_mr_register(mr->mr, pd, SRNIC_TEST_QPN, key, access);
+	return srnic_mr_register(to_srnic_dev(mr->base->device), mr->mr, pd, SRNIC_TEST_QPN, key,
+				 access);
 }
 
 u32 srnic_test_reg(struct kunit *test, struct srnic_test_mr *mr, u32 access)

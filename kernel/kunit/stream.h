@@ -273,7 +273,8 @@ static inline struct srnic_test_mr *region_of(struct kunit *test, struct ib_pd *
 
 	ib_update_fast_reg_key(mr->base, mr->base->rkey + 1);
 	KUNIT_ASSERT_EQ(test,
-			srnic_mr_register(mr->mr, s->qp->pd, s->qp->base.qp_num, mr->base->rkey,
+			srnic_mr_register(s->qp->dev, mr->mr, s->qp->pd, s->qp->base.qp_num,
+					  mr->base->rkey,
 					  CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
 						  CORE_ACCESS_REMOTE_READ |
 						  CORE_ACCESS_REMOTE_ATOMIC),

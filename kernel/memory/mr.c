@@ -464,7 +464,7 @@ int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsig
 /*
  * Reads base.iova here, because the consumer may have changed its upper part after mapping (NFS).
  */
-int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_access)
+static int register_region(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_access)
 {
 	u32 access;
 
@@ -487,20 +487,20 @@ int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_acce
 }
 
 /* Until it is found in its slot, the pointer is only a number. */
-int srnic_mr_register_posted(struct srnic_dev *dev, struct srnic_mr *mr, u32 pd, u32 qpn, u32 key,
-			     u32 access)
+int srnic_mr_register(struct srnic_dev *dev, struct srnic_mr *mr, u32 pd, u32 qpn, u32 key,
+		      u32 access)
 {
 	int err = -EINVAL;
 
 	rcu_read_lock();	/* keeps its memory, even if it is deregistered meanwhile */
 	if (xa_load(&dev->mrs, srnic_mr_slot(dev, key)) == mr)
-		err = srnic_mr_register(mr, pd, qpn, key, access);
+		err = register_region(mr, pd, qpn, key, access);
 	rcu_read_unlock();
 	return err;
 }
 
 /*
- * The caller has incremented @users. srnic_mr_register() writes the new STag before it waits for
+ * The caller has incremented @users. register_region() writes the new STag before it waits for
  * holders: if we see the old STag, it waits for us, and we see the state from before.
  */
 static enum core_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)

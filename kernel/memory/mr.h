@@ -125,10 +125,9 @@ bool srnic_region_snapshot(struct srnic_held *held, u32 stag, struct core_region
  * core_may_invalidate() decides.
  */
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);
-int srnic_mr_register(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 access);
-/* The same for the pointer of a request; the consumer may have deregistered the region since. */
-int srnic_mr_register_posted(struct srnic_dev *dev, struct srnic_mr *mr, u32 pd, u32 qpn, u32 key,
-			     u32 access);
+/* mr: of a request; the consumer may have deregistered the region since. */
+int srnic_mr_register(struct srnic_dev *dev, struct srnic_mr *mr, u32 pd, u32 qpn, u32 key,
+		      u32 access);
 
 /* verbs */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access);

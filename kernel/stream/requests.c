@@ -96,8 +96,8 @@ bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
 	struct srnic_qp *qp = ctx;
 
 	srnic_held_drop(&qp->tx.held);
-	return !srnic_mr_register_posted(qp->dev, mr, qp->pd, qp->base.qp_num, wqe->arg[1] >> 32,
-					 (u32)wqe->arg[1]);
+	return !srnic_mr_register(qp->dev, mr, qp->pd, qp->base.qp_num, wqe->arg[1] >> 32,
+				  (u32)wqe->arg[1]);
 }
 
 /* ---- reads that this end issues ---- */
