@@ -35,16 +35,8 @@ device_away() {
 	done
 }
 
-# nvme-rdma gives up the controllers of a device that goes, and fio gets errors; but not one that had just lost its
-# connection to the target, which goes first: that one comes back with the device.
-device_removed() {
-	local status
-	in_mid_io device_away
-	status=$?
-	[ -e "$TARGET/ports/2/subsystems/$NQN" ] || return
-	if disk; then return $status; fi
-	[ $status != 0 ] && connected $ADDRESS
-}
+# nvme-rdma gives up the controllers of a device that goes, and fio gets errors.
+device_removed() { ends_in_mid_io device_away && ! disk && connected $ADDRESS; }
 
 # nvme-rdma's register_always=N wants a key to all memory, for all peers.
 unregistered_memory_is_refused() {
@@ -66,7 +58,9 @@ each_family() { # NUMBER ADDRESS
 	check "NVMe, $2: disconnect" disconnected
 }
 
-if ! modprobe -aq nvme_rdma nvmet_rdma || ! type nvme fio >/dev/null 2>&1; then
+# What came last leaves a device first. With the target gone first, nvme-rdma would give up controllers that had lost it
+# just before: their requests time out after 30 s.
+if ! modprobe -aq nvmet_rdma nvme_rdma || ! type nvme fio >/dev/null 2>&1; then
 	skip "no NVMe over RDMA here, kernel or programs (nvme-cli, fio)"
 fi
 modprobe -a ib_uverbs srnic && disk_device_up nvme0 $ADDRESS $ADDRESS6 || { echo "Bail out! no device"; exit 1; }
