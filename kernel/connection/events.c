@@ -4,6 +4,7 @@
  */
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "stream/qp.h"
 
 int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
 {
@@ -48,7 +49,11 @@ void srnic_report_failure(struct srnic_ep *ep, int status)
 	ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
-/* The peer's answer to connect(). -ENOMEM: not delivered. */
+/*
+ * The peer's answer to connect(). -ENOMEM: not delivered. SMB Direct, alone among the kernel's
+ * consumers, looks at the depths: since 7.0 it wants iWARP's the other way round, as siw and irdma
+ * report them, and would have one or two regions in flight.
+ */
 static int report_reply(struct srnic_ep *ep, int status)
 {
 	struct iw_cm_event event = {
@@ -59,6 +64,8 @@ static int report_reply(struct srnic_ep *ep, int status)
 	};
 
 	tell(&event, ep->startup, true);
+	if (!status && !ep->qp->user)
+		swap(event.ird, event.ord);
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 

@@ -203,6 +203,25 @@ static void a_servers_rejection_is_told_with_its_private_data(struct kunit *test
 	expect_failure(test, c, client, -ECONNREFUSED);
 }
 
+/* RFC 6581 9.1; in the peer's view, as SMB Direct expects. User space: rdma/hostile. */
+static void the_kernels_consumer_hears_the_depths_as_the_server_said_them(struct kunit *test)
+{
+	struct core_mpa_frame frame = good_reply;
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_consumer *client;
+	struct socket *sock = serve(test, c, &client);
+	u8 octets[HEADER + CORE_MPA_ENHANCED];
+	struct srnic_test_told *told;
+
+	expect_request(test, sock);
+	frame.ird = 7;
+	srnic_test_send(test, sock, octets, core_mpa_build(&frame, octets));
+	told = srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, told->ird, 1);
+	KUNIT_EXPECT_EQ(test, told->ord, 7);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void a_qp_that_fails_while_it_connects_ends_the_attempt(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -651,6 +670,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_server_that_never_replies_is_given_up),
 	KUNIT_CASE(a_server_that_replies_nonsense_is_left),
 	KUNIT_CASE(a_servers_rejection_is_told_with_its_private_data),
+	KUNIT_CASE(the_kernels_consumer_hears_the_depths_as_the_server_said_them),
 	KUNIT_CASE(a_qp_that_fails_while_it_connects_ends_the_attempt),
 	KUNIT_CASE(a_qp_that_is_reset_while_it_connects_stays_reset),
 	KUNIT_CASE(an_ep_that_lost_its_qp_neither_starts_nor_fails_it),

@@ -23,6 +23,8 @@ static int on_event(struct iw_cm_id *id, struct iw_cm_event *event)
 		told = &consumer->told[consumer->num];
 		told->type = event->event;
 		told->status = event->status;
+		told->ird = event->ird;
+		told->ord = event->ord;
 		told->provider_data = event->provider_data;
 		told->private_len = event->private_data_len;
 		told->points = event->private_data;

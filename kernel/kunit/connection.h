@@ -18,6 +18,7 @@
 struct srnic_test_told {
 	enum iw_cm_event_type type;
 	int status;
+	u8 ird, ord;
 	void *provider_data;
 	u8 private_data[256];
 	u32 private_len;

@@ -62,6 +62,14 @@ fio_verifies() {
 		--numjobs=3 --bsrange=4k-1m --size=$((MIB / 4))M --verify=crc32c --verify_fatal=1 && rm "$MOUNT"/verify.*
 }
 
+# Two for each read that it lets the server have in flight; with fewer its writes and reads queue up.
+has_regions() {
+	local regions
+	regions=$(rdma resource show mr | grep -c '^dev srnic0 ')
+	echo "$regions regions"
+	[ "$regions" -ge 16 ]
+}
+
 # The modules need rdma_cm if they were built with it.
 with_rdma() { modinfo -F depends "$1" | grep -qE "rdma_cm|smbdirect"; }	# the latter since 7.0
 
@@ -77,6 +85,7 @@ modprobe -a ib_uverbs srnic && disk_device_up smb0 $ADDRESS $ADDRESS6 || { echo 
 OBJECTS=$(objects)
 check "a server" server_up
 check "the share is mounted over RDMA" mounted
+check "the client has memory regions for eight requests" has_regions
 for bytes in 1 4096 1000003 $((MIB << 20)); do
 	check "a file of $bytes bytes is written, and read back unchanged" \
 		grows srnic0 tx_octets $((2 * bytes)) copied $bytes
