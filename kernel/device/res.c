@@ -64,12 +64,12 @@ int srnic_fill_res_mr(struct sk_buff *msg, struct ib_mr *base)
 
 int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *base)
 {
-	const struct srnic_cq *cq = to_srnic_cq(base);
+	struct srnic_cq *cq = to_srnic_cq(base);
 	const struct figure figures[] = {
 		{ "id", cq->id },
 		{ "entries", cq->ring.entries },
 		{ "produced", READ_ONCE(cq->prod) },
-		{ "consumed", READ_ONCE(*(cq->user ? &cq->seen : &cq->cons)) },
+		{ "consumed", srnic_cq_consumed(cq) },
 		{ "peak", READ_ONCE(cq->peak) },
 		{ "overrun", READ_ONCE(cq->overrun) },
 	};

@@ -216,6 +216,22 @@ static void a_users_false_index_loses_its_own_completions_and_nothing_else(struc
 	cq->user = false;
 }
 
+static void a_report_says_what_a_user_has_polled_by_now(struct kunit *test)
+{
+	struct context *c = test->priv;
+	struct srnic_cq *cq = c->cq->cq;
+
+	cq->user = true;
+	push(c, 0, SRNIC_WC_SUCCESS, false);
+	push(c, 1, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, srnic_cq_consumed(cq), 0);
+	cq->ring.hdr->cons = cq->prod;
+	KUNIT_EXPECT_EQ(test, srnic_cq_consumed(cq), cq->prod);
+	cq->ring.hdr->cons = cq->prod + 1;	/* never published */
+	KUNIT_EXPECT_EQ(test, srnic_cq_consumed(cq), cq->prod - ENTRIES);
+	cq->user = false;
+}
+
 static void the_kernel_does_not_read_back_its_own_index(struct kunit *test)
 {
 	struct context *c = test->priv;
@@ -342,6 +358,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completions_of_a_destroyed_qp_are_not_delivered),
 	KUNIT_CASE(what_a_completion_tells_reaches_the_consumer),
 	KUNIT_CASE(a_users_false_index_loses_its_own_completions_and_nothing_else),
+	KUNIT_CASE(a_report_says_what_a_user_has_polled_by_now),
 	KUNIT_CASE(the_kernel_does_not_read_back_its_own_index),
 	KUNIT_CASE(a_handler_runs_on_the_processor_of_its_vector),
 	KUNIT_CASE(no_handler_is_on_its_way_once_the_queues_are_detached),

@@ -136,6 +136,19 @@ static u32 entries_in_use(const struct srnic_cq *cq)
 	return cq->prod - cq->seen;
 }
 
+u32 srnic_cq_consumed(struct srnic_cq *cq)
+{
+	unsigned long flags;
+	u32 cons;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cons = cq->ring.hdr ? consumed(cq) : cq->prod;
+	if (cq->prod - cons > cq->ring.entries)
+		cons = cq->prod - cq->ring.entries;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return cons;
+}
+
 bool srnic_cq_room(struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
@@ -324,10 +337,22 @@ static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 }
 
+/* A report of the CQ may be under way: the core removes it from its lists only afterwards. */
+static void free_ring(struct srnic_cq *cq)
+{
+	struct srnic_ring ring = cq->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->ring.hdr = NULL;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_ring_free(&ring);
+}
+
 static void release_cq(struct srnic_cq *cq)
 {
 	cancel_work_sync(&cq->overrun_work);
-	srnic_ring_free(&cq->ring);
+	free_ring(cq);
 	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
 }
 

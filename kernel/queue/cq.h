@@ -109,6 +109,12 @@ void srnic_cq_end(struct srnic_cq_batch *batch);
 /* Calls the handlers. No queue's lock held. */
 void srnic_cq_tell(const struct srnic_cq_batch *batch);
 
+/*
+ * For reports: the consumer's index as it is now, of a user that claims nonsense at most a ring's
+ * length from @prod. Process context; the CQ may be in destruction.
+ */
+u32 srnic_cq_consumed(struct srnic_cq *cq);
+
 /* verbs */
 int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		    struct srnic_compat_cq_attrs *attrs);

@@ -11,6 +11,27 @@ pingpong() { # SIZE PROVIDER ENDPOINT-TYPE [OPTION...]
 	with_server sr1 "fi_pingpong $options -d srnic1" sr0 "fi_pingpong $options -d srnic0 $IP1" 47592
 }
 
+all_arrived() { [ "$(counter srnic0 tx_fpdus)" = "$(counter srnic1 rx_fpdus)" ]; }
+
+# Two races of libfabric (2.6), with any device. As soon as ofi_rxm sees that the client has left it destroys the QP, and
+# the completions with it that it has not read: a server that was not scheduled meanwhile waits for the client's last
+# message for ever. And it listens on a port that rdma_cm chose, which may be that of a TCP connection.
+raced() { # OUTPUT
+	[[ ! $1 =~ 'not done after' ]] && [[ $1 =~ 'server: not done in time'|'Address already in use' ]] && all_arrived
+}
+
+datagrams() { # SIZE [OPTION...]
+	local try said status
+	for try in 1 2 3; do
+		said=$(LIMIT=$((${LIMIT:-120} / 4)) pingpong "$1" 'verbs;ofi_rxm' rdm "${@:2}" 2>&1)
+		status=$?
+		[ $status != 0 ] && raced "$said" || break
+		echo "${BASH_REMATCH[0]}, try $try"
+	done
+	echo "$said"
+	return $status
+}
+
 if ! command -v fi_pingpong >/dev/null; then
 	skip "fi_pingpong is not installed (libfabric-bin)"
 fi
@@ -18,7 +39,7 @@ hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 for size in 1 1000 65536 1048576; do
 	check "fi_pingpong, messages of $size bytes" pingpong $size verbs msg
 done
-check "fi_pingpong, reliable datagrams of 1000 bytes" pingpong 1000 'verbs;ofi_rxm' rdm
-check "fi_pingpong, reliable datagrams of 1 MiB" pingpong 1048576 'verbs;ofi_rxm' rdm
-check "fi_pingpong, reliable datagrams with tags" pingpong 65536 'verbs;ofi_rxm' rdm -m tagged
+check "fi_pingpong, reliable datagrams of 1000 bytes" datagrams 1000
+check "fi_pingpong, reliable datagrams of 1 MiB" datagrams 1048576
+check "fi_pingpong, reliable datagrams with tags" datagrams 65536 -m tagged
 finish
