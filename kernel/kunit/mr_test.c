@@ -273,6 +273,7 @@ static void registration_refuses_what_it_cannot_grant(struct kunit *test)
 	c->mr->base->iova = -PAGE_SIZE + SRNIC_TEST_OFFSET;
 	KUNIT_EXPECT_EQ(test, srnic_test_try_reg(mr, c->id, key, ALL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, verify(c, key, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, srnic_mr_register(c->dev, NULL, c->id, 0, 0, ALL), -EINVAL);
 }
 
 static void a_valid_region_is_not_registered_twice(struct kunit *test)

@@ -319,6 +319,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 		return ERR_CAST(mr);
 	}
 	swap_backing(mr, &backing);
+	mr->zero_based = ib_access & IB_ZERO_BASED;
 	mr->iova = iova;
 	mr->length = length;
 	mr->access = access;
@@ -332,6 +333,7 @@ struct rereg {
 	bool translate;
 	u64 iova, length;
 	u32 access, pd;
+	bool zero_based;
 };
 
 /*
@@ -368,6 +370,7 @@ static void rereg_apply(struct srnic_mr *mr, struct rereg *new)
 	mr->length = new->length;
 	mr->access = new->access;
 	mr->pd = new->pd;
+	mr->zero_based = new->zero_based;
 	enable(mr);
 	put_backing(&new->backing);
 }
@@ -381,7 +384,13 @@ struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 
 {
 	struct srnic_mr *mr = to_srnic_mr(base);
 	struct rereg new = {
-		.iova = mr->iova, .length = mr->length, .access = mr->access, .pd = mr->pd};
+		.iova = mr->iova,
+		.length = mr->length,
+		.access = mr->access,
+		.pd = mr->pd,
+		.zero_based = flags & IB_MR_REREG_ACCESS ? ib_access & IB_ZERO_BASED
+							 : mr->zero_based,
+	};
 	int err = 0;
 
 	if (flags & IB_MR_REREG_ACCESS)
@@ -391,7 +400,7 @@ struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 
 	if (flags & IB_MR_REREG_PD)
 		new.pd = to_srnic_pd(pd)->id;
 	if (flags & IB_MR_REREG_TRANS) {
-		new.iova = flags & IB_MR_REREG_ACCESS && ib_access & IB_ZERO_BASED ? 0 : iova;
+		new.iova = new.zero_based ? 0 : iova;
 		new.length = length;
 		if (range_wraps(new.iova, length))
 			return ERR_PTR(-EINVAL);
@@ -493,7 +502,7 @@ int srnic_mr_register(struct srnic_dev *dev, struct srnic_mr *mr, u32 pd, u32 qp
 	int err = -EINVAL;
 
 	rcu_read_lock();	/* keeps its memory, even if it is deregistered meanwhile */
-	if (xa_load(&dev->mrs, srnic_mr_slot(dev, key)) == mr)
+	if (mr && xa_load(&dev->mrs, srnic_mr_slot(dev, key)) == mr)
 		err = register_region(mr, pd, qpn, key, access);
 	rcu_read_unlock();
 	return err;

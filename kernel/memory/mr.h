@@ -31,6 +31,7 @@ enum srnic_mr_state {
  * @stag: its current STag; changes only while INVALID, before the wait for holders
  * @qpn: the QP that registered it (fast registration); changes like @pd
  * @dma: all of kernel memory: TOs are kernel virtual addresses, @pieces is unused
+ * @zero_based: TOs begin at 0, also when other memory is registered again
  * @fast_reg: made by alloc_mr: REG_MR and LOCAL_INV apply
  * @iova: first valid TO; changes like @pd
  * @length: bytes granted; changes like @pd
@@ -53,6 +54,7 @@ struct srnic_mr {
 	u32 access;
 	u32 qpn;
 	bool dma;
+	bool zero_based;
 	bool fast_reg;
 	u64 iova;
 	u64 length;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # ibv_rereg_mr() in all its forms, checked by Reads of the peer: a Read that is refused (RFC 5040 7.1) does not succeed,
 # and the region's side gets an event with the reason.
+import ctypes
+
 import pyverbs.enums as e
 from pyverbs.mr import MR
 from pyverbs.mem_alloc import free, posix_memalign
@@ -75,14 +77,21 @@ class Rereg(RDMATestCase):
         self.mr.rereg(PD_, pd=self.other_pd)
         self.refused()
 
+    def reads(self, letter, **kwargs):
+        self.granted(**kwargs)
+        self.assertEqual(self.sink.read(SIZE, 0), letter * SIZE)
+
+    def new_memory(self):
+        ctypes.memset(self.memory, ord('b'), SIZE)
+        ctypes.memset(self.memory + SIZE, ord('c'), SIZE)
+
     def test_translation_leads_to_the_new_memory(self):
         self.region(GRANT)
-        self.granted()
-        self.assertEqual(self.sink.read(SIZE, 0), b'a' * SIZE)
+        self.reads(b'a')
+        self.new_memory()
         self.mr.rereg(TRANSLATION, addr=self.memory, length=2 * SIZE)
-        self.mr.write('b' * SIZE, SIZE)
-        self.granted(addr=self.memory)
-        self.granted(addr=self.memory + SIZE)
+        self.reads(b'b', addr=self.memory)
+        self.reads(b'c', addr=self.memory + SIZE)
 
     def test_translation_leaves_the_old_memory(self):
         self.region(GRANT)
@@ -95,7 +104,14 @@ class Rereg(RDMATestCase):
         self.mr.rereg(TRANSLATION, addr=self.memory, length=SIZE)
         self.refused(addr=self.memory + 1)
 
+    def test_translation_keeps_a_region_zero_based(self):
+        self.region(GRANT | e.IBV_ACCESS_ZERO_BASED)
+        self.granted(addr=1, length=SIZE - 1)
+        self.mr.rereg(TRANSLATION, addr=self.memory, length=SIZE)
+        self.granted(addr=1, length=SIZE - 1)
+
     def test_all_at_once(self):
         self.region(0, self.other_pd)
+        self.new_memory()
         self.mr.rereg(ACCESS | PD_ | TRANSLATION, pd=self.pd, addr=self.memory, length=2 * SIZE, access=GRANT)
-        self.granted(addr=self.memory + SIZE)
+        self.reads(b'c', addr=self.memory + SIZE)
