@@ -129,6 +129,20 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 #endif
 }
 
+/* The interface has another hardware address: the RDMA core is to ask for GID 0 again. */
+static inline void srnic_compat_gid_changed(struct ib_device *base)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	struct ib_event event = {
+		.device = base,
+		.event = IB_EVENT_GID_CHANGE,
+		.element.port_num = 1,
+	};
+
+	ib_dispatch_event(&event);
+#endif
+}
+
 /*
  * Since 6.14 the RDMA core tells of ports that go up and down, too, but not for bonds; its function
  * says once what both find.

@@ -269,6 +269,9 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *ar
 	case NETDEV_CHANGE:
 		port_event(to_srnic_dev(base));
 		break;
+	case NETDEV_CHANGEADDR:
+		srnic_compat_gid_changed(base);
+		break;
 	case NETDEV_CHANGENAME:
 		strscpy(base->iw_ifname, netdev->name, sizeof(base->iw_ifname));
 		break;

@@ -9,6 +9,13 @@ wildcard() { # SERVER-NS CLIENT-NS ADDRESS
 	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "exec ./rping-client $3 7175 10" 7175
 }
 
+another_mac() {
+	ip -n sr0 link set veth0 address 02:00:00:00:0a:01 && ip -n sr1 link set veth1 address 02:00:00:00:0a:02 &&
+		reach sr0 "$IP1" && reach sr0 "$IP61" && reach sr1 "$IP60" || return
+	pause 0.2 # the RDMA core looks at it by and by
+	rping_between sr1 sr0 "$IP1" 10 64 && rping_between sr0 sr1 "$IP60" 10 64
+}
+
 needs rping
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 check "rping, IPv4, server in sr1" rping_between sr1 sr0 "$IP1" "$COUNT" 65535
@@ -17,4 +24,5 @@ check "rping, IPv6, server in sr1" rping_between sr1 sr0 "$IP61" "$COUNT" 65535
 check "rping, IPv6, server in sr0" rping_between sr0 sr1 "$IP60" "$COUNT" 65535
 check "rping, server on the wildcard address in sr1" wildcard sr1 sr0 "$IP1"
 check "rping, server on the wildcard address in sr0" wildcard sr0 sr1 "$IP0"
+check "rping, the interfaces have other hardware addresses" another_mac
 finish
