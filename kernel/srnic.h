@@ -33,10 +33,11 @@ struct srnic_stats;
 
 /**
  * struct srnic_dev_connections - the connections of a device (ep.c)
- * @lock: irqsave; protects @eps, @num, @refused, @dying. Innermost
+ * @lock: irqsave; protects @eps, @num, @refused, @open, @dying. Innermost
  * @eps: eps that have not ended yet; an ep leaves the list before it drops its own reference
  * @num: eps not freed yet
  * @refused: eps that linger before they have reached full operation: rejected, or rejecting
+ * @open: all clients have the device: rdma_cm is neither adding nor removing it
  * @dying: new connections are refused
  * @idle: woken when @num becomes 0
  * @announced: incoming connections that the consumer may still accept or reject, by the number that
@@ -49,6 +50,7 @@ struct srnic_dev_connections {
 	struct list_head eps;
 	u32 num;
 	u32 refused;
+	bool open;
 	bool dying;
 	wait_queue_head_t idle;
 	struct xarray announced;

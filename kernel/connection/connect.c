@@ -95,15 +95,16 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct srnic_dev *dev = to_srnic_dev(id->device);
 	int family = id->m_remote_addr.ss_family;
+	struct net *net = srnic_iwcm_net(id);	/* the interface may move; the id holds this one */
 	struct srnic_ep *ep;
 	int ret;
 
 	if ((family != AF_INET && family != AF_INET6) || family != id->m_local_addr.ss_family)
 		return -EAFNOSUPPORT;
 	/* Before 6.6 rdma_cm takes a GID for proof that the device is in the id's namespace. */
-	if (!net_eq(srnic_iwcm_net(id), dev_net(dev->netdev)))
+	if (!net_eq(net, dev_net(dev->netdev)))
 		return -EADDRNOTAVAIL;
-	ep = srnic_ep_create(dev, dev_net(dev->netdev));
+	ep = srnic_ep_create(dev, net);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ret = connect_locked(ep, id, param);

@@ -234,6 +234,7 @@ void srnic_connect_dev_open(struct srnic_dev *dev)
 	struct srnic_dev_connections *conns = &dev->connections;
 
 	spin_lock_irq(&conns->lock);
+	conns->open = true;
 	conns->dying = false;
 	spin_unlock_irq(&conns->lock);
 }
@@ -244,6 +245,7 @@ void srnic_connect_dev_close(struct srnic_dev *dev)
 	struct srnic_ep *ep;
 
 	spin_lock_irq(&conns->lock);
+	conns->open = false;
 	conns->dying = true;
 	list_for_each_entry(ep, &conns->eps, link) {
 		WRITE_ONCE(ep->killed, true);

@@ -590,6 +590,17 @@ static struct srnic_listen *alloc_listen(struct iw_cm_id *id, int backlog)
 	return listen;
 }
 
+/*
+ * May this id listen in vain? rdma_cm opens the wildcard listeners that there are on a device that
+ * it adds, and gives the device up for good if one fails; on one that goes, a failure would fail a
+ * consumer's wildcard listen on all devices.
+ */
+static bool may_be_deaf(const struct iw_cm_id *id)
+{
+	return is_wildcard(&id->m_local_addr) &&
+	       !READ_ONCE(to_srnic_dev(id->device)->connections.open);
+}
+
 int srnic_create_listen(struct iw_cm_id *id, int backlog)
 {
 	const struct sockaddr_storage *addr = &id->m_local_addr;
@@ -617,7 +628,7 @@ int srnic_create_listen(struct iw_cm_id *id, int backlog)
 		id->provider_data = NULL;
 		kref_put(&listen->ref, free_listen);
 	}
-	return ret;
+	return may_be_deaf(id) ? 0 : ret;
 }
 
 int srnic_destroy_listen(struct iw_cm_id *id)

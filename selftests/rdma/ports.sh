@@ -52,7 +52,35 @@ new_device_has() { # MAP
 		ns1 rdma link add srnic1 type srnic netdev veth1 && [ "$(cat /sys/class/infiniband/srnic1/port_map)" = "$1" ]
 }
 
-one_end_only() { ! in_ns sr0 "timeout 20 rping -c -C 1 -a $IP1 -p $PORT"; }
+# A server waits on the other TCP port; the client gets to iperf3.
+one_end_only() {
+	local server before status
+	become_in_ns sr1 "exec rping -s -C 1 -a $IP1 -p $PORT" &
+	server=$!
+	wait_listening sr1 $CARRIER $server || return
+	before=$(counter srnic0 startup_failures)
+	in_ns sr0 "timeout 20 rping -c -C 1 -a $IP1 -p $PORT"
+	status=$?
+	kill $server && wait $server
+	[ $status != 0 ] && [ $status != 124 ] && [ "$(counter srnic0 startup_failures)" -gt "$before" ]
+}
+
+# A service listens on all addresses before there is a device, and TCP has its port there: the device serves all others.
+service_is_there_first() {
+	local server status=0
+	map "" "" && ns1 rdma link delete srnic1 || return
+	become_in_ns sr1 "exec rping -s -P -p $PORT" &
+	server=$!
+	pause 1
+	kill -0 $server && dmesg -C && ns1 rdma link add srnic1 type srnic netdev veth1 || status=1
+	dmesg | grep "srnic1: TCP port $PORT is in use" || status=1
+	rping_between sr1 sr0 "$IP1" 5 64 && wildcard_serves || status=1
+	kill $server
+	wait $server
+	return $status
+}
+
+wildcard_serves() { with_server sr1 "rping -s -C 5 -p 7175" sr0 "exec ./rping-client $IP1 7175 5" 7175; }
 
 objects() { resources; }
 
@@ -77,6 +105,7 @@ done
 check "no maps" map "" ""
 check "a new device has the module's map" new_device_has "1:2 3:4"
 check "or none" new_device_has ""
+check "a service that cannot listen on a new device takes nothing else from it" service_is_there_first
 kill $iperf3
 wait $iperf3 2>/dev/null
 check "nothing is left behind" settled "$OBJECTS"
