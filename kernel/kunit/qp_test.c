@@ -565,6 +565,26 @@ static void a_cq_that_overruns_ends_its_qps(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp[i]->base), 0);
 }
 
+/* Others may need all of the CQ. */
+static void a_qp_that_its_user_destroys_fills_no_cq(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 4);
+	struct srnic_qp *qp = long_qp(test, c, cq, ENTRIES);
+	u32 i;
+
+	for (i = 0; i < ENTRIES; i++) {
+		KUNIT_ASSERT_EQ(test, post_to(qp, i, IB_WR_SEND, IB_SEND_SIGNALED), 0);
+		KUNIT_ASSERT_EQ(test, post_recv_to(qp, i), 0);
+	}
+	qp->user = true;
+	KUNIT_ASSERT_EQ(test, ib_req_notify_cq(cq->base, IB_CQ_NEXT_COMP), 0);
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
+	KUNIT_EXPECT_EQ(test, cq->cq->prod, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->errors), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->completions), 0);
+}
+
 /* Its event handler waits; meanwhile another task destroys the QP. */
 struct told {
 	struct work_struct work;
@@ -715,6 +735,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_receive_in_progress_waits_for_room_in_the_cq),
 	KUNIT_CASE(entries_of_qps_that_are_gone_are_passed_over),
 	KUNIT_CASE(a_cq_that_overruns_ends_its_qps),
+	KUNIT_CASE(a_qp_that_its_user_destroys_fills_no_cq),
 	KUNIT_CASE(a_qp_that_is_told_of_an_overrun_is_not_destroyed_meanwhile),
 	KUNIT_CASE(a_region_that_is_gone_is_not_registered),
 	KUNIT_CASE(iw_cm_looks_a_qp_up_and_takes_one_reference),

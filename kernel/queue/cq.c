@@ -225,7 +225,7 @@ void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solici
 
 bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic_flush how)
 {
-	return push(cq, cqe, false, how);
+	return how == SRNIC_FLUSH_DROP || push(cq, cqe, false, how);
 }
 
 /*

@@ -73,10 +73,11 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *base)
 void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user);
 void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user);
 
-/* How to flush requests when the CQ has no room for their completions. */
+/* How to flush requests: what becomes of their completions if the CQ has no room. */
 enum srnic_flush {
 	SRNIC_FLUSH_WAIT,	/* they stay queued until the CQ was polled */
 	SRNIC_FLUSH_LOSE,	/* the CQ overruns */
+	SRNIC_FLUSH_DROP,	/* nobody is to see them, be there room or not */
 };
 
 /*

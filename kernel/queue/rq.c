@@ -168,7 +168,8 @@ static u32 flush_chunk(struct srnic_rq *rq, struct srnic_cq_batch *batch, u32 ma
 		if (*full)
 			break;
 		give_back(rq);
-		srnic_cq_add(batch, &cqe, false);
+		if (how != SRNIC_FLUSH_DROP)
+			srnic_cq_add(batch, &cqe, false);
 	}
 	srnic_cq_end(batch);
 	return n;

@@ -47,8 +47,20 @@ void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe 
 /* Requests completed with interrupts off at a time; then handlers are called. */
 #define CHUNK 64
 
-/* How to proceed when the CQ has no room. */
-enum full { FULL_OVERRUNS, FULL_WAITS, FULL_LOSES };
+/* How to proceed when the CQ has no room; the last: without it. */
+enum full { FULL_OVERRUNS, FULL_WAITS, FULL_LOSES, FULL_DROPS };
+
+static enum full full_of(enum srnic_flush how)
+{
+	switch (how) {
+	case SRNIC_FLUSH_WAIT:
+		return FULL_WAITS;
+	case SRNIC_FLUSH_DROP:
+		return FULL_DROPS;
+	default:
+		return FULL_LOSES;
+	}
+}
 
 /*
  * Completes the oldest request; false if it has to wait for room in the CQ. Frees its slot before
@@ -60,7 +72,7 @@ static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch, e
 	/* A copy: once the slot is freed, the engine may reuse it. */
 	const struct srnic_sq_track track = *slot;
 	bool good = track.status == SRNIC_WC_SUCCESS;
-	bool shows = (track.flags & SRNIC_WQE_SIGNALED) || !good;
+	bool shows = full != FULL_DROPS && ((track.flags & SRNIC_WQE_SIGNALED) || !good);
 
 	lockdep_assert_held(&sq->done_lock);
 	if (unlikely(shows && full != FULL_LOSES && !srnic_cq_room(batch))) {
@@ -237,7 +249,6 @@ static u32 flush_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch, u32 *p
 
 bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how)
 {
-	enum full when_full = how == SRNIC_FLUSH_WAIT ? FULL_WAITS : FULL_LOSES;
 	u32 pending = srnic_sq_pending(sq), n;
 	struct srnic_cq_batch batch;
 	unsigned long flags;
@@ -245,7 +256,7 @@ bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how)
 
 	do {
 		spin_lock_irqsave(&sq->done_lock, flags);
-		n = flush_chunk(sq, &batch, &pending, when_full, &full);
+		n = flush_chunk(sq, &batch, &pending, full_of(how), &full);
 		spin_unlock_irqrestore(&sq->done_lock, flags);
 		srnic_cq_tell(&batch);
 		cond_resched();

@@ -386,7 +386,7 @@ static bool flush_receive(struct srnic_qp *qp, enum srnic_flush how)
 
 bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 {
-	bool all;
+	bool received, all;
 
 	lockdep_assert_held(&qp->tx.mutex);
 	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
@@ -394,12 +394,13 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
 	/* state before prod; pairs with the user's barrier between prod and state (srnic-abi.h) */
 	smp_mb();
-	if (!flush_receive(qp, how))
-		return false;
+	received = flush_receive(qp, how);
 	srnic_rx_blame_write(qp);
 	all = srnic_sq_flush(&qp->sq, how);
 	qp->tx.built = qp->sq.taken;
 	qp->tx.completed = qp->sq.taken;
+	if (!received)	/* the others come after it */
+		return false;
 	all = srnic_rq_flush(&qp->rq, how) && all;
 	srnic_qp_last_wqe(qp);
 	return all;
@@ -407,11 +408,13 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 
 /*
  * Kernel consumers drain: no flush completion may be lost, so it waits until they poll. If a user's
- * CQ has no room, they are lost.
+ * CQ has no room, they are lost; of a QP that its user destroys, all are.
  */
 static enum srnic_flush flush_of(const struct srnic_qp *qp)
 {
-	return qp->user ? SRNIC_FLUSH_LOSE : SRNIC_FLUSH_WAIT;
+	if (!qp->user)
+		return SRNIC_FLUSH_WAIT;
+	return READ_ONCE(qp->silent) ? SRNIC_FLUSH_DROP : SRNIC_FLUSH_LOSE;
 }
 
 enum engine_result srnic_engine_pass(struct srnic_qp *qp)

@@ -209,7 +209,7 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 				  .event = IB_EVENT_QP_LAST_WQE_REACHED };
 
 	lockdep_assert_held(&qp->tx.mutex);
-	if (!qp->rq.srq || !qp->base.event_handler || qp->tx.last_wqe)
+	if (!qp->rq.srq || !qp->base.event_handler || qp->tx.last_wqe || qp->silent)
 		return;
 	qp->tx.last_wqe = true;
 	qp->base.event_handler(&event, qp->base.qp_context);
@@ -399,6 +399,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
 
+	WRITE_ONCE(qp->silent, qp->user);
 	srnic_tx_last_terminate(qp);
 	srnic_qp_fail(qp);
 	srnic_qp_stop(qp, NULL);
@@ -544,7 +545,8 @@ static enum ib_qp_state ib_state_of(struct srnic_qp *qp)
 	case SRNIC_QP_ERROR:
 		return IB_QPS_ERR;
 	default:
-		return qp->ib_state == IB_QPS_INIT ? IB_QPS_INIT : IB_QPS_RESET;
+		return qp->ib_state == IB_QPS_INIT || qp->ib_state == IB_QPS_RTR ?
+			       qp->ib_state : IB_QPS_RESET;
 	}
 }
 

@@ -170,6 +170,8 @@ struct srnic_rx_half {
  * @retry_cnt: the retries that the consumer asked for; 7 by default
  * @event_raised: this connection has raised its async event
  * @user: user space posts and polls; else a kernel consumer
+ * @silent: the user is destroying it: no more completions, nor LAST_WQE_REACHED, for a CQ that
+ *	others may need all of
  * @markers: the peer of this connection sends markers
  * @shortcut_used: bytes of this connection went to the peer without TCP (shortcut.h)
  * @shortcut: what finds the peer for that, or NULL; under tx.mutex
@@ -216,6 +218,7 @@ struct srnic_qp {
 	u8 ack_timeout, retry_cnt;
 	bool event_raised;
 	bool user;
+	bool silent;
 	bool markers;
 	bool shortcut_used;
 	struct srnic_shortcut *shortcut;
