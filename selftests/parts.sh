@@ -47,13 +47,15 @@ plan() {
 
 # ---- one part ----
 
-# How many tests passed or failed in a log of TAP or GoogleTest.
+# How many tests passed or failed in a log of TAP or GoogleTest. One that was skipped did neither.
 count() { # LOG WHICH: "ok" or "not ok"; GoogleTest's word
 	local tap gtest
-	tap=$(grep -c "^$2 [0-9]" "$1")
+	tap=$(grep -E "^$2 [0-9]" "$1" | grep -cv '# SKIP')
 	gtest=$(sed -n "s/^\[  $3  \] \([0-9]*\) tests\?[.,].*/\1/p" "$1" | awk '{n += $1} END {print n + 0}')
 	echo $((tap + gtest))
 }
+
+skips() { grep -cE '^(ok [0-9]|1\.\.0).*# SKIP' "$1"; } # LOG
 
 # The failures in a log: each failed test with its output, or the last lines if no test failed.
 failures() { # LOG
@@ -66,7 +68,7 @@ too_late() { [ -n "${LATESTS[$1]}" ] && [ $((SECONDS - BEGAN)) -gt $((60 * LATES
 begin_part() { # PART
 	too_late "$1" || { run_part "$1"; return; }
 	echo "left out: it would have begun after $(((SECONDS - BEGAN) / 60)) minutes, not ${LATESTS[$1]}" >"$RESULTS/$1.left"
-	echo "0 0 0" >"$RESULTS/$1.result"
+	echo "0 0 0 0" >"$RESULTS/$1.result"
 	say "${NAMES[$1]}: $(cat "$RESULTS/$1.left")"
 }
 
@@ -89,7 +91,7 @@ run_part() { # PART
 	else
 		keep_time "$1" $((SECONDS - began))
 	fi
-	echo "$passed $failed $((SECONDS - began))" >"$log.result"
+	echo "$passed $failed $((SECONDS - began)) $(skips "$log.log")" >"$log.result"
 }
 
 # ---- all of them ----
@@ -117,11 +119,11 @@ show() { # KIND WHAT
 
 # A part without a result did not come to its end: that is a failure, too.
 table() {
-	local i passed failed seconds
+	local i passed failed seconds skipped
 	for i in "${!NAMES[@]}"; do
-		read -r passed failed seconds < <(cat "$RESULTS/$i.result" 2>/dev/null || echo "0 1 0")
+		read -r passed failed seconds skipped < <(cat "$RESULTS/$i.result" 2>/dev/null || echo "0 1 0 0")
 		printf '%6d passed %4d failed %6d s  %s\n' "$passed" "$failed" "$seconds" \
-			"${NAMES[i]}$([ ! -e "$RESULTS/$i.left" ] || echo ", $(cat "$RESULTS/$i.left")")"
+			"${NAMES[i]}$([ "$skipped" = 0 ] || echo ", $skipped skipped")$([ ! -e "$RESULTS/$i.left" ] || echo ", $(cat "$RESULTS/$i.left")")"
 	done
 }
 

@@ -32,14 +32,17 @@ connecting_takes() {
 # dies, the client gets an event.
 kill_one() { # WHICH
 	local life=$((RANDOM % (CONNECTING + (CONNECTING < 400 ? CONNECTING : 400))))
-	kill -0 "$SERVER" 2>/dev/null || serve || return
+	[ -n "$SERVER" ] || serve || return
 	carrier sr0 send send "$IP1" -c 2 -w 20000 -f 20000
 	SENDER=$!
 	sleep "$(printf '%d.%03d' $((life / 1000)) $((life % 1000)))"
 	if [ "$1" = client ]; then
 		die_at_once $SENDER
+		kill -0 "$SERVER" || { cat "$LOGS/serve"; return 1; }
+		! grep octet "$LOGS/send"
 	else
 		die_at_once "$SERVER"
+		SERVER=
 		ended $SENDER 30
 		[ $? = 1 ] || { tail -n 3 "$LOGS/send"; return 1; }
 	fi
@@ -53,7 +56,7 @@ kills() {
 		kill_one "$( ((i % 2)) && echo client || echo server)" || return
 	done
 	NOTE="$(($(counter srnic0 connects) - before)) connections were open when one end was killed, others were on their way"
-	die_at_once "$SERVER"
+	[ -z "$SERVER" ] || stop_serving || return
 	[ "$(($(counter srnic0 connects) - before))" -ge $((KILLS / 4)) ] && settled "$OBJECTS"
 }
 

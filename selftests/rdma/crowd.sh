@@ -21,9 +21,12 @@ crowd() { # rdma|tcp
 of() { sed -n "s/^$2 //p" "$LOGS/$1"; } # rdma|tcp NAME
 
 frugal() {
-	local beyond=$(($(of rdma octets) - $(of tcp octets)))
-	NOTE="an end takes $beyond octets beyond $(of tcp octets) of a TCP socket, and $(of rdma rings) of rings"
-	[ $beyond -le "$MOST" ] || [ "$TYPE" != srnic ]
+	local rdma tcp beyond
+	rdma=$(of rdma octets)
+	tcp=$(of tcp octets)
+	beyond=$((rdma - tcp))
+	NOTE="an end takes $beyond octets beyond $tcp of a TCP socket, and $(of rdma rings) of rings"
+	[ -n "$rdma" ] && [ -n "$tcp" ] && [ $beyond -le "$MOST" ] || [ "$TYPE" != srnic ]
 }
 
 # A timer a second for each end would be thousands.

@@ -146,13 +146,14 @@ check() {
 	local name=$1 log began=$SECONDS
 	shift
 	TESTS=$((TESTS + 1))
+	FAILED=$((FAILED + 1)) # until it has passed: an error in arithmetic ends all functions at once
 	log=$LOGS/$TESTS
 	if "$@" >"$log" 2>&1; then
+		FAILED=$((FAILED - 1))
 		echo "ok $TESTS $name"
 		[ $((SECONDS - began)) -lt 5 ] || echo "# $((SECONDS - began)) s"
 		return 0
 	fi
-	FAILED=$((FAILED + 1))
 	echo "not ok $TESTS $name"
 	tail -n 30 "$log" | sed 's/^/# /'
 	return 1
@@ -285,7 +286,10 @@ fpdus_are() { # DEVICE -gt|-le BYTES COMMAND...
 	fpdus=$(counter "$1" tx_fpdus)
 	"${@:4}" || return
 	pause 0.1 # the RDMA core keeps counters for a while
-	mean=$((($(counter "$1" tx_octets) - octets) / ($(counter "$1" tx_fpdus) - fpdus)))
+	octets=$(($(counter "$1" tx_octets) - octets))
+	fpdus=$(($(counter "$1" tx_fpdus) - fpdus))
+	[ $fpdus -gt 0 ] || { echo "no FPDU"; return 1; }
+	mean=$((octets / fpdus))
 	echo "$mean bytes, want $2 $3"
 	[ "$mean" "$2" "$3" ]
 }

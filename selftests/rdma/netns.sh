@@ -44,6 +44,25 @@ file_of() { # DEVICE, of sr0
 	name=$(inside sr0 sh -c "grep -lx $1 /sys/class/infiniband_verbs/*/ibdev") && echo "/dev/infiniband/$(basename "${name%/*}")"
 }
 
+# Runs the command while a server in sr1 serves whoever comes.
+with_a_server() { # COMMAND...
+	local server status=0
+	become_in_ns sr1 "exec ip netns exec sr1 rping -s -P -a $IP1 -p $PORT" & server=$!
+	wait_listening sr1 $PORT $server && "$@" || status=1
+	kill $server
+	wait $server
+	return $status
+}
+
+reaches() { inside "$1" rping -c -a "$IP1" -C 1 -p $PORT "${@:2}"; } # NS RPING'S-OPTION...
+
+# At once: a device or address is not there.
+does_not_reach() { # NS RPING'S-OPTION...
+	local status=0
+	LIMIT=5 reaches "$@" || status=$?
+	[ $status != 0 ] && [ $status != 124 ]
+}
+
 # No program of sr1's uses srnic0: not by name, not from its address, and not by its file, which is there.
 stranger_is_refused() {
 	local file
@@ -51,15 +70,18 @@ stranger_is_refused() {
 	[ -c "$file" ] || { echo "no file of srnic0"; return 1; }
 	inside sr0 sh -c "exec 3<>$file" || return
 	! inside sr1 sh -c "exec 3<>$file" && ! inside sr1 ibv_devinfo -d srnic0 &&
-		! inside sr1 rping -c -a "$IP1" -I "$IP0" -C 1 -p $PORT
+		with_a_server strangers_address_is_refused
 }
+
+strangers_address_is_refused() { reaches sr0 && does_not_reach sr1 -I "$IP0"; }
 
 # A device whose netdev stays behind is of no use, and harms nobody.
 moved_and_back() {
-	inside sr0 rdma dev set srnic0 netns sr1 && sees sr0 && sees sr1 srnic0 srnic1 &&
-		! inside sr0 rping -c -a "$IP1" -C 1 -p $PORT && ! inside sr1 rping -c -a "$IP1" -I "$IP0" -C 1 -p $PORT &&
+	inside sr0 rdma dev set srnic0 netns sr1 && sees sr0 && sees sr1 srnic0 srnic1 && with_a_server of_no_use &&
 		inside sr1 rdma dev set srnic0 netns sr0 && sees sr0 srnic0 && pings sr1 sr0 "$IP1" && pings sr0 sr1 "$IP0"
 }
+
+of_no_use() { does_not_reach sr0 && does_not_reach sr1 -I "$IP0"; }
 
 # A container gets a netdev, and makes its own device there.
 netdev_moves() {

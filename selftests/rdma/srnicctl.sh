@@ -151,7 +151,7 @@ rdma_reads_them_too() {
 		grep -q "_produced [1-9][0-9]* drv_consumed [0-9]* drv_peak [1-9]" "$LOGS/dd"
 }
 
-queues() {
+completion_queues() {
 	says " at most, rping (" ctl 0 show srnic0 && is_true 0 "len(d['cqs']) == 1 and d['cqs'][0]['produced'] > 2" &&
 		is_true 0 "d['cqs'][0]['waiting'] <= d['cqs'][0]['peak'] <= d['cqs'][0]['entries']"
 }
@@ -306,7 +306,7 @@ check "show: the program" ends_say "c['comm']" rping rping
 check "show: bytes both ways" is_true 0 "c['tx_octets'] > 1000 and c['rx_octets'] > 1000"
 check "show: the same as text" texts
 check "rdma resource shows these attributes" rdma_reads_them_too
-check "srnicctl show says how full completion queues are" queues
+check "srnicctl show says how full completion queues are" completion_queues
 check "top: rates of the device and the connection" rates
 check "top: as text" batch_top
 check "nobody sees as much" nobody_sees_as_much

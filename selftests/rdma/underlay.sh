@@ -95,8 +95,17 @@ renamed() {
 
 # New connections fail at once; the one that is there goes on.
 address_away() {
-	ip -n sr0 addr del $A/24 dev u0 && ! in_ns sr0 "rping -c -a $B -I $A -C 1 -p $PORT" && ip -n sr0 addr add $A/24 dev u0
+	local server status=0
+	become_in_ns sr1 "exec rping -s -P -a $B -p $((PORT + 1))" & server=$!
+	wait_listening sr1 $((PORT + 1)) $server && new_connection && ip -n sr0 addr del $A/24 dev u0 || status=1
+	LIMIT=5 new_connection
+	[[ $? != @(0|124) ]] && ip -n sr0 addr add $A/24 dev u0 && new_connection || status=1
+	kill $server
+	wait $server
+	return $status
 }
+
+new_connection() { in_ns sr0 "rping -c -a $B -I $A -C 1 -p $((PORT + 1))"; }
 
 goes_down_and_up() {
 	ns0 sysctl -q net.ipv6.conf.u0.keep_addr_on_down=1 && ip -n sr0 link set u0 down && within 50 port_is DOWN &&
@@ -149,7 +158,8 @@ for KIND in vlan macvlan wireguard bridge bond; do
 	if modprobe -q $module; then
 		kind $KIND
 	else
-		echo "# no $module in this kernel"
+		TESTS=$((TESTS + 1))
+		echo "ok $TESTS $KIND # SKIP no $module in this kernel"
 	fi
 done
 finish

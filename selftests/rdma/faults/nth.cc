@@ -100,7 +100,8 @@ bool fail_once(const Verb &verb, int n, int &errors)
 	_exit(1);
 }
 
-void one_verb(const Verb &verb, int number)
+// Returns how many failures failed the call.
+int one_verb(const Verb &verb, int number)
 {
 	int n = 1, errors = 0;
 
@@ -112,6 +113,8 @@ void one_verb(const Verb &verb, int number)
 		for (; n < most && fail_once(verb, n, errors); n += n < 100 ? 1 : step)
 			settled(before);
 		settled(before);
+		if (n >= most)
+			throw std::runtime_error("there is no end of allocations");
 	} catch (const std::runtime_error &e) {
 		arm(0);
 		give_up(number, verb.name, n, e);
@@ -119,6 +122,7 @@ void one_verb(const Verb &verb, int number)
 	printf("ok %d %s with each allocation failing\n# %d of about %d failures failed the call\n",
 	       number, verb.name.c_str(), errors, n - 1);
 	fflush(stdout);
+	return errors;
 }
 
 // ---- no pages ----
@@ -195,10 +199,14 @@ int main(int argc, char **argv)
 	const Place place = {argv[1], argv[2], argv[3]};
 	if (argc > 4)
 		step = std::max(1, atoi(argv[4]));
-	int number = 0;
+	int number = 0, errors = 0;
 	for (const Verb &verb : all_verbs(place))
 		if (argc < 6 || verb.name.find(argv[5]) != std::string::npos)
-			one_verb(verb, ++number);
+			errors += one_verb(verb, ++number);
+	if (!errors) {
+		printf("not ok %d no allocation has failed\n", ++number);
+		return 1;
+	}
 	without_pages(long_write(place), ++number);
 	printf("# all calls were tried\n");
 	return 0;

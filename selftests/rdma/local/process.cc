@@ -44,6 +44,14 @@ int finish(pid_t child, int seconds)
 	throw Failure("a process hung");
 }
 
+void kill_alive(pid_t child)
+{
+	kill(child, SIGKILL);
+	int status = finish(child);
+	require(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+		"a process ended before it was killed, with status " + std::to_string(status));
+}
+
 void in_child(const std::function<void()> &body)
 {
 	int status = finish(start(body));

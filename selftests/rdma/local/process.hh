@@ -12,7 +12,9 @@
 pid_t start(const std::function<void()> &body);
 // Waits for it, SIGKILL after the time: a hang is a failure. The status as of waitpid().
 int finish(pid_t child, int seconds = 60);
-// Both, and the child must have exited with 0.
+// Kills it with SIGKILL and waits for it. It must have been alive until then.
+void kill_alive(pid_t child);
+// start() and finish(), and the child must have exited with 0.
 void in_child(const std::function<void()> &body);
 
 // The device, opened; closed at the end of the scope.
