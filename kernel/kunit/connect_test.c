@@ -62,6 +62,14 @@ static void expect_request(struct kunit *test, struct socket *sock)
 	KUNIT_EXPECT_MEMEQ(test, octets + HEADER + CORE_MPA_ENHANCED, "hello", 5);
 }
 
+/* Without private data of the consumer. */
+static void reply(struct kunit *test, struct socket *sock, const struct core_mpa_frame *frame)
+{
+	u8 octets[HEADER + CORE_MPA_ENHANCED];
+
+	srnic_test_send(test, sock, octets, core_mpa_build(frame, octets));
+}
+
 /* connect() has failed, the consumer was told once, and nothing is held. */
 static void expect_failure(struct kunit *test, struct srnic_test_conn *c,
 			   struct srnic_test_consumer *client, int status)
@@ -125,17 +133,6 @@ static void connecting_with_more_private_data_than_a_frame_holds_fails_at_once(s
 static void nothing_goes_out_before_the_rtr(struct kunit *test)
 {
 	static const u8 rtr[] = { 0, 14, 0xc1, 0x40 }, send[] = { 0, 18, 0x41, 0x43 };
-	struct core_mpa_frame frame = {
-		.reply = 1,
-		.revision = 2,
-		.crc = 1,
-		.enhanced = 1,
-		.p2p = 1,
-		.rtr = CORE_RTR_WRITE,
-		.ird = 1,
-		.ord = 1,
-		.private_len = CORE_MPA_ENHANCED,
-	};
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
@@ -147,7 +144,7 @@ static void nothing_goes_out_before_the_rtr(struct kunit *test)
 	expect_request(test, sock);
 	msleep(20);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
-	srnic_test_send(test, sock, octets, core_mpa_build(&frame, octets));
+	reply(test, sock, &good_reply);
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, 20), 20);
 	KUNIT_EXPECT_MEMEQ(test, octets, rtr, sizeof(rtr));
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, 24), 24);
@@ -210,12 +207,11 @@ static void the_kernels_consumer_hears_the_depths_as_the_server_said_them(struct
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	u8 octets[HEADER + CORE_MPA_ENHANCED];
 	struct srnic_test_told *told;
 
 	expect_request(test, sock);
 	frame.ird = 7;
-	srnic_test_send(test, sock, octets, core_mpa_build(&frame, octets));
+	reply(test, sock, &frame);
 	told = srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, told->ird, 1);
 	KUNIT_EXPECT_EQ(test, told->ord, 7);
@@ -254,13 +250,12 @@ static void a_qp_that_is_reset_while_it_connects_stays_reset(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	u8 octets[HEADER + CORE_MPA_ENHANCED];
 	struct srnic_ep *ep;
 
 	expect_request(test, sock);
 	ep = lock_only_ep(c);		/* the Reply arrives before the ep's work ends it */
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_STATE), 0);
-	srnic_test_send(test, sock, octets, core_mpa_build(&good_reply, octets));
+	reply(test, sock, &good_reply);
 	srnic_ep_unlock_put(ep);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	expect_failure(test, c, client, -ECONNABORTED);
@@ -302,7 +297,7 @@ static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(str
 
 	expect_request(test, sock);
 	srnic_qp_fail(c->set.qp);
-	srnic_test_send(test, sock, octets, core_mpa_build(&good_reply, octets));
+	reply(test, sock, &good_reply);
 	KUNIT_ASSERT_EQ(test, srnic_test_recv(sock, octets, sizeof(head)), sizeof(head));
 	KUNIT_EXPECT_MEMEQ(test, octets, head, sizeof(head));
 	core_crc_field(core_host_crc32c(CORE_CRC_SEED, head, sizeof(head)), crc);
@@ -335,10 +330,9 @@ static struct socket *serve_well(struct kunit *test, struct srnic_test_conn *c,
 				 struct srnic_test_consumer **client)
 {
 	struct socket *sock = serve(test, c, client);
-	u8 octets[HEADER + CORE_MPA_ENHANCED];
 
 	expect_request(test, sock);
-	srnic_test_send(test, sock, octets, core_mpa_build(&good_reply, octets));
+	reply(test, sock, &good_reply);
 	srnic_test_expect_event(test, *client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
 	expect_rtr(test, sock);
 	return sock;

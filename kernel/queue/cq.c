@@ -153,7 +153,7 @@ bool srnic_cq_room(struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
-	WRITE_ONCE(cq->seen, consumed(cq));
+	cq->seen = consumed(cq);
 	return entries_in_use(cq) < cq->ring.entries;
 }
 

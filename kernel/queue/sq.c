@@ -47,39 +47,22 @@ void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe 
 /* Requests completed with interrupts off at a time; then handlers are called. */
 #define CHUNK 64
 
-/* How to proceed when the CQ has no room; the last: without it. */
-enum full { FULL_OVERRUNS, FULL_WAITS, FULL_LOSES, FULL_DROPS };
-
-static enum full full_of(enum srnic_flush how)
-{
-	switch (how) {
-	case SRNIC_FLUSH_WAIT:
-		return FULL_WAITS;
-	case SRNIC_FLUSH_DROP:
-		return FULL_DROPS;
-	default:
-		return FULL_LOSES;
-	}
-}
-
 /*
  * Completes the oldest request; false if it has to wait for room in the CQ. Frees its slot before
  * the completion is visible, so that a consumer that polled it finds room to post.
  */
-static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch, enum full full)
+static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch,
+			    enum srnic_flush how)
 {
 	struct srnic_sq_track *slot = track_at(sq, sq->done);
 	/* A copy: once the slot is freed, the engine may reuse it. */
 	const struct srnic_sq_track track = *slot;
 	bool good = track.status == SRNIC_WC_SUCCESS;
-	bool shows = full != FULL_DROPS && ((track.flags & SRNIC_WQE_SIGNALED) || !good);
+	bool shows = how != SRNIC_FLUSH_DROP && ((track.flags & SRNIC_WQE_SIGNALED) || !good);
 
 	lockdep_assert_held(&sq->done_lock);
-	if (unlikely(shows && full != FULL_LOSES && !srnic_cq_room(batch))) {
-		if (full == FULL_OVERRUNS)
-			srnic_cq_refuse(batch);
+	if (unlikely(shows && how == SRNIC_FLUSH_WAIT && !srnic_cq_room(batch)))
 		return false;
-	}
 	slot->done = false;
 	/* release: the slot was read before it is freed: pairs with post_one() ... */
 	smp_store_release(&sq->done, sq->done + 1);
@@ -103,9 +86,12 @@ static bool complete_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch)
 	u32 n = 0;
 
 	srnic_cq_begin(batch, sq->cq);
-	while (n < CHUNK && track_at(sq, sq->done)->done &&
-	       complete_oldest(sq, batch, FULL_OVERRUNS))
-		n++;
+	for (; n < CHUNK && track_at(sq, sq->done)->done; n++) {
+		if (!complete_oldest(sq, batch, SRNIC_FLUSH_WAIT)) {
+			srnic_cq_refuse(batch);
+			break;
+		}
+	}
 	srnic_cq_end(batch);
 	return n == CHUNK;
 }
@@ -226,7 +212,7 @@ static void take_flushed(struct srnic_sq *sq)
  * at the end, or if the CQ is full (*full).
  */
 static u32 flush_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch, u32 *pending,
-		       enum full how, bool *full)
+		       enum srnic_flush how, bool *full)
 {
 	u32 n = 0;
 
@@ -256,7 +242,7 @@ bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how)
 
 	do {
 		spin_lock_irqsave(&sq->done_lock, flags);
-		n = flush_chunk(sq, &batch, &pending, full_of(how), &full);
+		n = flush_chunk(sq, &batch, &pending, how, &full);
 		spin_unlock_irqrestore(&sq->done_lock, flags);
 		srnic_cq_tell(&batch);
 		cond_resched();
