@@ -174,9 +174,13 @@ check_with_pyverbs() { # NAME COMMAND...
 	if python3 -c 'import pyverbs.cmid' 2>/dev/null; then
 		check "$@"
 	else
-		TESTS=$((TESTS + 1))
-		echo "ok $TESTS $1 # SKIP python3-pyverbs is not installed"
+		skip_one "$1" "python3-pyverbs is not installed"
 	fi
+}
+
+skip_one() { # NAME REASON
+	TESTS=$((TESTS + 1))
+	echo "ok $TESTS $1 # SKIP $2"
 }
 
 # A connection of srnic0 to itself, which ends in this way (pyverbs/ends.py).
@@ -209,14 +213,14 @@ with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
 	return "$status"
 }
 
-# The same for perftest. Its server accepts two connections with a new listening id for each. A client that connects in
-# between is refused, or gets no answer (iw_cm drops a Request whose listener is being destroyed), so this tries again.
-with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
+# Runs the command up to three times, as long as it fails and TEST finds by what it said that it lost a race which is not
+# ours. TEST's BASH_REMATCH is what is told of that.
+despite_races() { # TEST COMMAND...
 	local try said status
 	for try in 1 2 3; do
-		said=$(with_server "$@" 18515 2>&1)
+		said=$("${@:2}" 2>&1)
 		status=$?
-		[ $status != 0 ] && [[ $said =~ RDMA_CM_EVENT_(REJECTED|UNREACHABLE)|'Connection refused' ]] || break
+		[ $status != 0 ] && "$1" "$said" || break
 		echo "${BASH_REMATCH[0]}, try $try"
 		pause 0.3
 	done
@@ -224,10 +228,39 @@ with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
 	return $status
 }
 
+# Runs the command beside a server, which listens on PORT and is killed then.
+beside() { # SERVER-NS SERVER PORT COMMAND...
+	local server status=0
+	become_in_ns "$1" "exec $2" & server=$!
+	wait_listening "$1" "$3" $server && "${@:4}" || status=1
+	kill $server
+	wait $server
+	return $status
+}
+
+# True if the command fails by itself, not by the time limit.
+fails_within() { # SECONDS COMMAND...
+	LIMIT=$1 "${@:2}"
+	[[ $? != @(0|124) ]]
+}
+
+# For perftest. Its server accepts two connections with a new listening id for each. A client that connects in
+# between is refused, or gets no answer (iw_cm drops a Request whose listener is being destroyed), so this tries again.
+with_perftest() { # SERVER-NS SERVER CLIENT-NS CLIENT
+	despite_races came_between_listeners with_server "$@" 18515
+}
+
+came_between_listeners() { [[ $1 =~ RDMA_CM_EVENT_(REJECTED|UNREACHABLE)|'Connection refused' ]]; } # OUTPUT
+
 # rping, with every byte verified.
 rping_between() { # SERVER-NS CLIENT-NS ADDRESS COUNT SIZE
 	with_server "$1" "rping -s -a $3 -C $4 -S $5 -v -p 7174" \
 		"$2" "exec ./rping-client $3 7174 $4 -S $5" 7174
+}
+
+# The same on all addresses.
+rping_on_wildcard() { # SERVER-NS CLIENT-NS ADDRESS
+	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "exec ./rping-client $3 7175 10" 7175
 }
 
 slow_link() { # COMMAND...: 100 Mbit/s from sr0

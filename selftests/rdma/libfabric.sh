@@ -21,15 +21,7 @@ raced() { # OUTPUT
 }
 
 datagrams() { # SIZE [OPTION...]
-	local try said status
-	for try in 1 2 3; do
-		said=$(LIMIT=$((${LIMIT:-120} / 4)) pingpong "$1" 'verbs;ofi_rxm' rdm "${@:2}" 2>&1)
-		status=$?
-		[ $status != 0 ] && raced "$said" || break
-		echo "${BASH_REMATCH[0]}, try $try"
-	done
-	echo "$said"
-	return $status
+	LIMIT=$((${LIMIT:-120} / 4)) despite_races raced pingpong "$1" 'verbs;ofi_rxm' rdm "${@:2}"
 }
 
 if ! command -v fi_pingpong >/dev/null; then

@@ -45,23 +45,12 @@ file_of() { # DEVICE, of sr0
 }
 
 # Runs the command while a server in sr1 serves whoever comes.
-with_a_server() { # COMMAND...
-	local server status=0
-	become_in_ns sr1 "exec ip netns exec sr1 rping -s -P -a $IP1 -p $PORT" & server=$!
-	wait_listening sr1 $PORT $server && "$@" || status=1
-	kill $server
-	wait $server
-	return $status
-}
+with_a_server() { beside sr1 "ip netns exec sr1 rping -s -P -a $IP1 -p $PORT" $PORT "$@"; } # COMMAND...
 
 reaches() { inside "$1" rping -c -a "$IP1" -C 1 -p $PORT "${@:2}"; } # NS RPING'S-OPTION...
 
 # At once: a device or address is not there.
-does_not_reach() { # NS RPING'S-OPTION...
-	local status=0
-	LIMIT=5 reaches "$@" || status=$?
-	[ $status != 0 ] && [ $status != 124 ]
-}
+does_not_reach() { fails_within 5 reaches "$@"; } # NS RPING'S-OPTION...
 
 # No program of sr1's uses srnic0: not by name, not from its address, and not by its file, which is there.
 stranger_is_refused() {

@@ -27,8 +27,7 @@ for size in $SIZES; do
 	if grep -q write_with_imm < <(ib_write_bw --help 2>&1); then
 		check "ib_write_bw --write_with_imm, $size octets" perf ib_write_bw "$size" --write_with_imm
 	else
-		TESTS=$((TESTS + 1))
-		echo "ok $TESTS ib_write_bw --write_with_imm, $size octets # SKIP this perftest does not have it (Debian 12)"
+		skip_one "ib_write_bw --write_with_imm, $size octets" "this perftest does not have it (Debian 12)"
 	fi
 done
 for program in ib_atomic_bw ib_atomic_lat; do

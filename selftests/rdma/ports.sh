@@ -53,16 +53,10 @@ new_device_has() { # MAP
 }
 
 # A server waits on the other TCP port; the client gets to iperf3.
-one_end_only() {
-	local server before status
-	become_in_ns sr1 "exec rping -s -C 1 -a $IP1 -p $PORT" &
-	server=$!
-	wait_listening sr1 $CARRIER $server || return
-	before=$(counter srnic0 startup_failures)
-	in_ns sr0 "timeout 20 rping -c -C 1 -a $IP1 -p $PORT"
-	status=$?
-	kill $server && wait $server
-	[ $status != 0 ] && [ $status != 124 ] && [ "$(counter srnic0 startup_failures)" -gt "$before" ]
+one_end_only() { beside sr1 "rping -s -C 1 -a $IP1 -p $PORT" $CARRIER does_not_connect; }
+
+does_not_connect() {
+	grows srnic0 startup_failures 1 fails_within 20 in_ns sr0 "rping -c -C 1 -a $IP1 -p $PORT"
 }
 
 # A service listens on all addresses before there is a device, and TCP has its port there: the device serves all others.
@@ -74,13 +68,11 @@ service_is_there_first() {
 	pause 1
 	kill -0 $server && dmesg -C && ns1 rdma link add srnic1 type srnic netdev veth1 || status=1
 	dmesg | grep "srnic1: TCP port $PORT is in use" || status=1
-	rping_between sr1 sr0 "$IP1" 5 64 && wildcard_serves || status=1
+	rping_between sr1 sr0 "$IP1" 5 64 && rping_on_wildcard sr1 sr0 "$IP1" || status=1
 	kill $server
 	wait $server
 	return $status
 }
-
-wildcard_serves() { with_server sr1 "rping -s -C 5 -p 7175" sr0 "exec ./rping-client $IP1 7175 5" 7175; }
 
 objects() { resources; }
 

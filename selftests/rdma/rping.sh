@@ -5,10 +5,6 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 COUNT=${COUNT:-1000}
 
-wildcard() { # SERVER-NS CLIENT-NS ADDRESS
-	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "exec ./rping-client $3 7175 10" 7175
-}
-
 another_mac() {
 	ip -n sr0 link set veth0 address 02:00:00:00:0a:01 && ip -n sr1 link set veth1 address 02:00:00:00:0a:02 &&
 		reach sr0 "$IP1" && reach sr0 "$IP61" && reach sr1 "$IP60" || return
@@ -22,7 +18,7 @@ check "rping, IPv4, server in sr1" rping_between sr1 sr0 "$IP1" "$COUNT" 65535
 check "rping, IPv4, server in sr0" rping_between sr0 sr1 "$IP0" "$COUNT" 65535
 check "rping, IPv6, server in sr1" rping_between sr1 sr0 "$IP61" "$COUNT" 65535
 check "rping, IPv6, server in sr0" rping_between sr0 sr1 "$IP60" "$COUNT" 65535
-check "rping, server on the wildcard address in sr1" wildcard sr1 sr0 "$IP1"
-check "rping, server on the wildcard address in sr0" wildcard sr0 sr1 "$IP0"
+check "rping, server on the wildcard address in sr1" rping_on_wildcard sr1 sr0 "$IP1"
+check "rping, server on the wildcard address in sr0" rping_on_wildcard sr0 sr1 "$IP0"
 check "rping, the interfaces have other hardware addresses" another_mac
 finish

@@ -94,15 +94,11 @@ renamed() {
 }
 
 # New connections fail at once; the one that is there goes on.
-address_away() {
-	local server status=0
-	become_in_ns sr1 "exec rping -s -P -a $B -p $((PORT + 1))" & server=$!
-	wait_listening sr1 $((PORT + 1)) $server && new_connection && ip -n sr0 addr del $A/24 dev u0 || status=1
-	LIMIT=5 new_connection
-	[[ $? != @(0|124) ]] && ip -n sr0 addr add $A/24 dev u0 && new_connection || status=1
-	kill $server
-	wait $server
-	return $status
+address_away() { beside sr1 "rping -s -P -a $B -p $((PORT + 1))" $((PORT + 1)) no_new_connection_meanwhile; }
+
+no_new_connection_meanwhile() {
+	new_connection && ip -n sr0 addr del $A/24 dev u0 && fails_within 5 new_connection &&
+		ip -n sr0 addr add $A/24 dev u0 && new_connection
 }
 
 new_connection() { in_ns sr0 "rping -c -a $B -I $A -C 1 -p $((PORT + 1))"; }
@@ -158,8 +154,7 @@ for KIND in vlan macvlan wireguard bridge bond; do
 	if modprobe -q $module; then
 		kind $KIND
 	else
-		TESTS=$((TESTS + 1))
-		echo "ok $TESTS $KIND # SKIP no $module in this kernel"
+		skip_one "$KIND" "no $module in this kernel"
 	fi
 done
 finish
