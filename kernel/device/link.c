@@ -10,6 +10,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
 #include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
@@ -34,14 +35,21 @@ static DEFINE_MUTEX(newlink_lock);
 
 /*
  * EUI-64 of the interface; random and locally administered if it has no Ethernet address.
+ * Interfaces that share an address have another number each in its middle: a VLAN its own, ipvlan
+ * the kernel's.
  */
 static __be64 node_guid(const struct net_device *netdev)
 {
+	u16 number = is_vlan_dev(netdev) ? vlan_dev_vlan_id(netdev) : netdev->dev_id;
 	u8 guid[8];
 	__be64 out;
 
 	if (netdev->addr_len == ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr)) {
 		addrconf_addr_eui48(guid, netdev->dev_addr);
+		if (number) {
+			guid[3] = number >> 8;
+			guid[4] = number & 0xff;
+		}
 	} else {
 		get_random_bytes(guid, sizeof(guid));
 		guid[0] = (guid[0] | 0x02) & ~0x01;
