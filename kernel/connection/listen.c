@@ -160,14 +160,18 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-/*
- * rdma_cm lets a device serve the addresses of the VLANs on top of its netdev as well
- * (cma_validate_port()).
- */
-static bool serves(const struct net_device *netdev, struct net_device *owner)
+static struct net_device *below(struct net_device *netdev)
 {
-	return owner == netdev ||
-	       (owner && is_vlan_dev(owner) && vlan_dev_real_dev(owner) == netdev);
+	return is_vlan_dev(netdev) ? vlan_dev_real_dev(netdev) : NULL;
+}
+
+/*
+ * As rdma_cm has it (cma_validate_port()): a device serves the addresses of the VLANs on its netdev
+ * as well, and one on a VLAN those of the interface below.
+ */
+static bool serves(struct net_device *netdev, struct net_device *owner)
+{
+	return owner && (owner == netdev || below(owner) == netdev || below(netdev) == owner);
 }
 
 static bool serves_v6(struct net_device *netdev, const struct sockaddr_in6 *addr)
@@ -325,7 +329,11 @@ static void wake(struct srnic_watch *watch)
 	kick(container_of(watch, struct srnic_listener, watch), 0);
 }
 
-/* The id for a connection to this local address. A socket on one address has one member. */
+/*
+ * The id for a connection to this local address. A socket on one address has one member. Of several
+ * that serve an address it must be the first, as rdma_cm takes the first of its devices, and
+ * members have joined in their order.
+ */
 static struct srnic_listen *member_for(struct srnic_listener *listener,
 				       const struct sockaddr_storage *local)
 {

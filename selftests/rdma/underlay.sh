@@ -122,6 +122,47 @@ port_events_come_once() {
 	[ "$(grep -c PORT_ERR "$LOGS/asyncwatch") $(grep -c PORT_ACTIVE "$LOGS/asyncwatch")" = "1 1" ]
 }
 
+# ---- a device on what is below, too ----
+
+BELOW=10.96.0.1 BELOW6=fd96::1
+
+below_up() {
+	ip -n sr0 addr add $BELOW/24 dev w0 && ip -n sr1 addr add 10.96.0.2/24 dev w1 && reach sr0 10.96.0.2 &&
+		ip -n sr0 addr add $BELOW6/64 dev w0 nodad && ip -n sr1 addr add fd96::2/64 dev w1 nodad && reach sr0 fd96::2 &&
+		ns0 rdma link add srnic4 type srnic netdev w0
+}
+
+guids_differ() { # DEVICE DEVICE
+	local one other
+	read -r one <"/sys/class/infiniband/$1/node_guid" && read -r other <"/sys/class/infiniband/$2/node_guid" && echo "$one $other"
+	[ "$one" != "$other" ]
+}
+
+# Whoever listens on all addresses gets the device that rdma_cm chooses.
+serves_both() { # DEVICE
+	grows "$1" rx_octets 640 rping_on_wildcard sr0 sr1 $A && grows "$1" rx_octets 640 rping_on_wildcard sr0 sr1 $BELOW &&
+		grows "$1" rx_octets 640 rping_on_wildcard6 $A6 && grows "$1" rx_octets 640 rping_on_wildcard6 $BELOW6
+}
+
+rping_on_wildcard6() { with_server sr0 "rping -s -a :: -C 10 -v -p $PORT" sr1 "exec ./rping-client $1 $PORT 10" $PORT; } # ADDRESS
+
+vlan_goes() { rdma link delete srnic2; }
+vlan_comes() { ns0 rdma link add srnic2 type srnic netdev u0; }
+vlan_comes_again() { vlan_goes && vlan_comes; }
+vlan_comes_instead() { rdma link delete srnic4 && vlan_comes; }
+
+beside_the_one_below() {
+	check "vlan: there is a device on the interface below, too" below_up || return
+	check "vlan: their GUIDs differ though their hardware addresses do not" guids_differ srnic2 srnic4
+	check "vlan: the VLAN's, which was first, serves the addresses of both" serves_both srnic2
+	check "vlan: the VLAN's goes and comes again: now the one below is first" vlan_comes_again
+	check "vlan: it serves the addresses of both" serves_both srnic4
+	check "vlan: the VLAN's goes" vlan_goes
+	check "vlan: the one below goes on serving both" serves_both srnic4
+	check "vlan: that one goes, and the VLAN's comes" vlan_comes_instead
+	check "vlan: the VLAN's serves both" serves_both srnic2
+}
+
 # What has a master has no addresses of its own.
 below_a_master_is_refused() { # KIND
 	dmesg -C
@@ -138,6 +179,7 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 		check "$1: its MTU changes in mid-transfer" goes_on other_mtu
 		check "$1: its address goes in mid-transfer, and comes back" goes_on address_away
 		check "$1: it gets another name in mid-transfer" goes_on renamed
+		beside_the_one_below
 	fi
 	check "$1: the devices go" under_down
 }
