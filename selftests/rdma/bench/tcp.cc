@@ -137,56 +137,107 @@ private:
 	}
 };
 
+class Write : public Operation {
+	const Work &work_;
+	const Wire wire_;
+	const std::vector<uint8_t> data_;
+	std::vector<uint8_t> read_;
+
+	void read_all()
+	{
+		if (work_.apart)
+			need(stay_on(1), "sched_setaffinity");
+		for (unsigned i = 0; i < work_.count; i++)
+			wire_.to.read(read_);
+	}
+	void write_all() const
+	{
+		for (unsigned i = 0; i < work_.count; i++)
+			wire_.from.write(data_);
+	}
+	void lend_all() const
+	{
+		Lender lender(wire_.from);
+
+		for (unsigned i = 0; i < work_.count; i++)
+			lender.write(data_);
+		lender.finish();
+	}
+
+public:
+	Write(const Work &work, const Place &from, const Place &to)
+		: work_(work), wire_(from, to), data_(work.size), read_(work.size)
+	{
+	}
+	void run() override
+	{
+		std::thread reader([&] { read_all(); });
+
+		if (work_.zerocopy)
+			lend_all();
+		else
+			write_all();
+		reader.join();
+	}
+};
+
+class PingPong : public Operation {
+	const Work &work_;
+	const Wire wire_;
+	std::vector<uint8_t> ours_, theirs_;
+
+	void echo()
+	{
+		if (work_.apart)
+			need(stay_on(1), "sched_setaffinity");
+		for (unsigned i = 0; i < work_.count / 2; i++) {
+			wire_.to.read(theirs_);
+			wire_.to.write(theirs_);
+		}
+	}
+
+public:
+	PingPong(const Work &work, const Place &from, const Place &to)
+		: work_(work), wire_(from, to), ours_(work.size), theirs_(work.size)
+	{
+	}
+	void run() override
+	{
+		std::thread other([&] { echo(); });
+
+		for (unsigned i = 0; i < work_.count / 2; i++) {
+			wire_.from.write(ours_);
+			wire_.from.read(ours_);
+		}
+		other.join();
+	}
+};
+
+class Connect : public Operation {
+	const Work &work_;
+	const Place from_, to_;
+
+public:
+	Connect(const Work &work, const Place &from, const Place &to)
+		: work_(work), from_(from), to_(to)
+	{
+	}
+	void run() override
+	{
+		for (unsigned i = 0; i < work_.count; i++)
+			Wire(from_, to_);
+	}
+};
+
 } // namespace
 
-void tcp_write(const Place &from, const Place &to, unsigned count, uint32_t size, bool zerocopy,
-	       bool apart)
+std::unique_ptr<Operation> over_tcp(const Work &work, const Place &from, const Place &to)
 {
-	const Wire wire(from, to);
-	const std::vector<uint8_t> data(size);
-	std::thread reader([&] {
-		std::vector<uint8_t> all(size);
-
-		if (apart)
-			need(stay_on(1), "sched_setaffinity");
-		for (unsigned i = 0; i < count; i++)
-			wire.to.read(all);
-	});
-	std::optional<Lender> lender;
-
-	if (zerocopy)
-		lender.emplace(wire.from);
-	for (unsigned i = 0; i < count; i++)
-		lender ? lender->write(data) : wire.from.write(data);
-	reader.join();
-	if (lender)
-		lender->finish();
-}
-
-void tcp_connect(const Place &from, const Place &to, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		Wire(from, to);
-}
-
-void tcp_ping_pong(const Place &from, const Place &to, unsigned count, uint32_t size, bool apart)
-{
-	const Wire wire(from, to);
-	std::vector<uint8_t> data(size);
-	std::thread echo([&] {
-		std::vector<uint8_t> all(size);
-
-		if (apart)
-			need(stay_on(1), "sched_setaffinity");
-		for (unsigned i = 0; i < count / 2; i++) {
-			wire.to.read(all);
-			wire.to.write(all);
-		}
-	});
-
-	for (unsigned i = 0; i < count / 2; i++) {
-		wire.from.write(data);
-		wire.from.read(data);
-	}
-	echo.join();
+	if (work.name == "ping-pong")
+		return std::make_unique<PingPong>(work, from, to);
+	if (work.name == "connect")
+		return std::make_unique<Connect>(work, from, to);
+	if (work.name == "write")
+		return std::make_unique<Write>(work, from, to);
+	throw Broken("TCP has no operation " + work.name);
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// What is measured, and how much of it.
+#pragma once
+#include <string>
+
+// From the command line.
+struct Work {
+	std::string name;
+	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, regions = 0, together = 0,
+		 poll = 0, zerocopy = 0, apart = 0;
+
+	// Throws Broken.
+	Work(const char *operation, char **options);
+};
+
+// Whoever makes it connects it and gives it its memory, whoever destroys it takes them away: none
+// of that is measured, for it costs page faults and registrations, with any driver the same.
+struct Operation {
+	virtual ~Operation() = default;
+	// All that was asked for.
+	virtual void run() = 0;
+};
