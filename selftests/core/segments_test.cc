@@ -108,6 +108,29 @@ TEST(Segmentation, MulpduMayChangeInside)
 	}
 }
 
+// RFC 5041 5.2, RFC 5044 4.5: segments of the largest size share TCP segments, and end where a
+// cache line of the message does, wherever they begin; of any other they are as large as can be.
+TEST(Segmentation, TheLargestEndWithACacheLine)
+{
+	for (u8 opcode : all_opcodes) {
+		const u32 largest = 64768 - (opcode == CORE_MSG_WRITE ||
+					     opcode == CORE_MSG_READ_RESPONSE ? 14 : 18);
+
+		for (u32 first : {64768u, 64764u, 1442u, 129u}) {
+			std::vector<Sent> sent =
+				segments_of(full_message(opcode, 300000), {first, 64768});
+
+			for (size_t i = first == 64768 ? 0 : 1; i + 1 < sent.size(); i++) {
+				EXPECT_EQ((sent[i].offset + sent[i].payload) % 64, 0u);
+				EXPECT_GT(sent[i].payload + 64, largest);
+			}
+			if (first == 64764) {
+				EXPECT_EQ(sent[0].payload, largest - 4);
+			}
+		}
+	}
+}
+
 // RFC 5044 4.5: EMSS less 6 octets, rounded down to a multiple of four, less a marker for each 512
 // octets begun; 3: from 128 to 64768; 5.1: so that an FPDU fits its TCP segment.
 TEST(Mulpdu, AnyEmss)

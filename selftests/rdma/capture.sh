@@ -88,7 +88,7 @@ done
 for address in $HOST0 $HOST60; do
 	file=$LOGS/host.pcap
 	check "Writes through lo, to $address" captured "$file" sr0 lo ns0 "$WRITES" sr0 sr0 "$address" 20 true
-	check "ULPDUs have whole cache lines of payload where segments are larger: $address" largest_is "$file" $((1011 * 64 + 14))
+	check "where segments are larger the largest ULPDUs have whole cache lines of payload: $address" largest_is "$file" $((1011 * 64 + 14))
 done
 file=$LOGS/plain.pcap
 check "mpa_revision can be 1" set_revision 1

@@ -78,22 +78,13 @@ struct Cut {
 	bool last;
 };
 
-// A segment of so many octets or more, which no TCP segment is to hold by itself, ends where a
-// cache line does: the next one's payload is then copied and summed line by line.
-constexpr u32 long_segment = 32768;
-constexpr u32 cache_line = 64;
-
 // RFC 5041 5.2: segments are no larger than the MULPDU, and a zero-length message has exactly one.
 constexpr Cut next_segment(u32 length, u32 sent, u32 mulpdu, bool tagged)
 {
 	u32 left = length - sent, room = mulpdu - ddp_header_len(tagged);
 
-	if (left <= room)
-		return {left, true};
-	return {room < long_segment ? room : room & ~(cache_line - 1), false};
+	return {min(left, room), left <= room};
 }
-static_assert(next_segment(1 << 20, 0, 64768, true).payload == 64704 &&
-	      next_segment(1 << 20, 0, 32760 + 14, true).payload == 32760);
 static_assert(next_segment(2048, 0, 1500, false).payload == 1482 &&
 	      !next_segment(2048, 0, 1500, false).last);
 static_assert(next_segment(2048, 1482, 1500, false).payload == 566 &&

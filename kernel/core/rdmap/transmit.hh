@@ -13,9 +13,18 @@ namespace srnic {
 static_assert(CORE_ULPDU_HEAD == sizeof(UntaggedHeader) + CORE_TERM_MAX);
 static_assert(CORE_TERM_MAX >= CORE_READ_REQUEST_LEN && CORE_TERM_MAX >= CORE_ATOMIC_REQUEST_LEN);
 
+constexpr u32 cache_line = 64;
+
+// An FPDU of the largest size has no TCP segment for itself (RFC 5044 4.5), so it ends where a
+// cache line of the message does. Then, in a buffer that begins at one, the next payload is copied
+// and summed line by line.
 inline Cut cut_of(const core_tx_msg &msg, u32 mulpdu)
 {
-	return next_segment(msg.length, msg.sent, mulpdu, is_tagged(msg.opcode));
+	Cut cut = next_segment(msg.length, msg.sent, mulpdu, is_tagged(msg.opcode));
+
+	if (mulpdu == mulpdu_max && !cut.last)
+		cut.payload -= (msg.sent + cut.payload) % cache_line;
+	return cut;
 }
 
 inline TaggedHeader tagged_header(const core_tx_msg &msg, bool last)
