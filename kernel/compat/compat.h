@@ -8,6 +8,7 @@
 #define SRNIC_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/if_vlan.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/version.h>
@@ -126,6 +127,23 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 	gid->global.interface_id = base->node_guid;
 #else
 	memcpy(gid->raw, netdev->dev_addr, min_t(size_t, netdev->addr_len, sizeof(gid->raw)));
+#endif
+}
+
+/*
+ * Does a device on netdev serve the addresses of owner, another interface, as rdma_cm has it
+ * (cma_validate_port())? Since 6.6 if one is a VLAN on the other; before, if their hardware
+ * addresses are the same.
+ */
+static inline bool srnic_compat_serves(const struct net_device *netdev,
+				       const struct net_device *owner)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return (is_vlan_dev(owner) && vlan_dev_real_dev(owner) == netdev) ||
+	       (is_vlan_dev(netdev) && vlan_dev_real_dev(netdev) == owner);
+#else
+	return owner->addr_len && owner->addr_len == netdev->addr_len &&
+	       !memcmp(owner->dev_addr, netdev->dev_addr, owner->addr_len);
 #endif
 }
 

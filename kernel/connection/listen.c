@@ -8,7 +8,6 @@
  * netdev owns its local address. The receiving netdev is no use, because packets of the same host
  * arrive on `lo`.
  */
-#include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
@@ -17,6 +16,7 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
+#include "compat/compat.h"
 #include "compat/iwcm-net.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
@@ -160,18 +160,9 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-static struct net_device *below(struct net_device *netdev)
+static bool serves(const struct net_device *netdev, struct net_device *owner)
 {
-	return is_vlan_dev(netdev) ? vlan_dev_real_dev(netdev) : NULL;
-}
-
-/*
- * As rdma_cm has it (cma_validate_port()): a device serves the addresses of the VLANs on its netdev
- * as well, and one on a VLAN those of the interface below.
- */
-static bool serves(struct net_device *netdev, struct net_device *owner)
-{
-	return owner && (owner == netdev || below(owner) == netdev || below(netdev) == owner);
+	return owner == netdev || (owner && srnic_compat_serves(netdev, owner));
 }
 
 static bool serves_v6(struct net_device *netdev, const struct sockaddr_in6 *addr)

@@ -34,13 +34,13 @@ static DEFINE_IDA(indices);
 static DEFINE_MUTEX(newlink_lock);
 
 /*
- * EUI-64 of the interface; random and locally administered if it has no Ethernet address.
- * Interfaces that share an address have another number each in its middle: a VLAN its own, ipvlan
- * the kernel's.
+ * EUI-64 of the interface; random and locally administered if it has no Ethernet address. A VLAN
+ * and ipvlan share the address of the interface below, and have a number in its middle: its own,
+ * and the kernel's. (VLANs of one number, one in the other, have the same.)
  */
 static __be64 node_guid(const struct net_device *netdev)
 {
-	u16 number = is_vlan_dev(netdev) ? vlan_dev_vlan_id(netdev) : netdev->dev_id;
+	u16 number = is_vlan_dev(netdev) ? 0xe000 | vlan_dev_vlan_id(netdev) : netdev->dev_id;
 	u8 guid[8];
 	__be64 out;
 

@@ -134,8 +134,8 @@ below_up() {
 
 guids_differ() { # DEVICE DEVICE
 	local one other
-	read -r one <"/sys/class/infiniband/$1/node_guid" && read -r other <"/sys/class/infiniband/$2/node_guid" && echo "$one $other"
-	[ "$one" != "$other" ]
+	read -r one <"/sys/class/infiniband/$1/node_guid" && read -r other <"/sys/class/infiniband/$2/node_guid" &&
+		echo "$one $other" && [ "$one" != "$other" ]
 }
 
 # Whoever listens on all addresses gets the device that rdma_cm chooses.
@@ -149,6 +149,13 @@ rping_on_wildcard6() { with_server sr0 "rping -s -a :: -C 10 -v -p $PORT" sr1 "e
 vlan_goes() { rdma link delete srnic2; }
 vlan_comes() { ns0 rdma link add srnic2 type srnic netdev u0; }
 vlan_comes_again() { vlan_goes && vlan_comes; }
+# Before Linux 6.6 rdma_cm goes by hardware addresses.
+by_their_own_addresses() {
+	vlan_goes && ip -n sr0 link set u0 address 02:00:00:00:00:05 && vlan_comes && reach sr0 $B &&
+		ns0 rdma link add srnic4 type srnic netdev w0 && rping_on_wildcard sr0 sr1 $A && rping_on_wildcard sr0 sr1 $BELOW &&
+		rdma link delete srnic4
+}
+
 vlan_comes_instead() { rdma link delete srnic4 && vlan_comes; }
 
 beside_the_one_below() {
@@ -161,6 +168,7 @@ beside_the_one_below() {
 	check "vlan: the one below goes on serving both" serves_both srnic4
 	check "vlan: that one goes, and the VLAN's comes" vlan_comes_instead
 	check "vlan: the VLAN's serves both" serves_both srnic2
+	check "vlan: with another hardware address than the interface below, each reaches a device" by_their_own_addresses
 }
 
 # What has a master has no addresses of its own.
