@@ -29,10 +29,10 @@ fio_said() { grep -vE '^ .*[=:]|^$' "$LOGS/fio" | head -n 25; }
 fio_is_at_work() { ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF -- "-> $DISK"; }
 
 # fio goes on while something is lost, and comes back. It verifies soon after each write: what it has not verified when its
-# time is over it never will.
+# time is over it never will. It begins anew at the end of the file, and must not write there what it is still verifying.
 in_mid_io() { # COMMAND...
 	local fio status=0
-	verified --time_based --runtime=8 --verify_backlog=16 >"$LOGS/fio" 2>&1 &
+	verified --time_based --runtime=8 --verify_backlog=16 --serialize_overlap=1 >"$LOGS/fio" 2>&1 &
 	fio=$!
 	within 100 fio_is_at_work && sleep 2 && kill -0 $fio || { fio_said; return 1; }
 	"$@" || status=1
