@@ -160,7 +160,7 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-static bool serves(const struct net_device *netdev, struct net_device *owner)
+static bool serves(const struct net_device *netdev, const struct net_device *owner)
 {
 	return owner == netdev || (owner && srnic_compat_serves(netdev, owner));
 }

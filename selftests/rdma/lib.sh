@@ -258,9 +258,11 @@ rping_between() { # SERVER-NS CLIENT-NS ADDRESS COUNT SIZE
 		"$2" "exec ./rping-client $3 7174 $4 -S $5" 7174
 }
 
-# The same on all addresses.
+# The same on all addresses of ADDRESS's family.
 rping_on_wildcard() { # SERVER-NS CLIENT-NS ADDRESS
-	with_server "$1" "rping -s -C 10 -v -p 7175" "$2" "exec ./rping-client $3 7175 10" 7175
+	local all=
+	[[ $3 != *:* ]] || all="-a ::"
+	with_server "$1" "rping -s $all -C 10 -v -p 7175" "$2" "exec ./rping-client $3 7175 10" 7175
 }
 
 slow_link() { # COMMAND...: 100 Mbit/s from sr0
