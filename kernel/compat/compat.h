@@ -130,6 +130,16 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 #endif
 }
 
+/* Does rdma_cm find a device on netdev? Before 6.6 not if its hardware address is missing or 0. */
+static inline bool srnic_compat_found(const struct net_device *netdev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return true;
+#else
+	return memchr_inv(netdev->dev_addr, 0, netdev->addr_len);
+#endif
+}
+
 /*
  * Does a device on netdev serve the addresses of owner, another interface, as rdma_cm has it
  * (cma_validate_port())? Since 6.6 if one is a VLAN on the other; before, if their hardware

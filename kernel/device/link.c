@@ -219,6 +219,8 @@ static const char *reason(int err)
 		return "not an Ethernet, loopback or tun interface, or a port of a bridge or bond";
 	case -EBUSY:
 		return "there is an srnic device on that interface already";
+	case -EADDRNOTAVAIL:
+		return "before Linux 6.6 an interface needs a hardware address";
 	case -EEXIST:
 		return "an RDMA device of that name exists (possibly in another network namespace)";
 	case -ENOSPC:
@@ -240,6 +242,8 @@ static int newlink(const char *name, struct net_device *netdev)
 	mutex_lock(&newlink_lock);
 	if (!suitable(netdev))
 		err = -EOPNOTSUPP;
+	else if (!srnic_compat_found(netdev))
+		err = -EADDRNOTAVAIL;
 	else if (occupied(netdev))
 		err = -EBUSY;
 	else

@@ -413,6 +413,9 @@ built_or_skip() {
 	done
 }
 
+# There rdma_cm finds devices by their interfaces' hardware addresses.
+before_linux_6_6() { [ "$(printf '6.6\n%s\n' "$(uname -r)" | sort -V | head -n 1)" != 6.6 ]; }
+
 # needs PROGRAM...: skips the test if one of these is not installed.
 needs() {
 	local program package

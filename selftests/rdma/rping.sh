@@ -12,8 +12,22 @@ another_mac() {
 	rping_between sr1 sr0 "$IP1" 10 64 && rping_between sr0 sr1 "$IP60" 10 64
 }
 
+# Before there is another device: for 127.0.0.1 rdma_cm takes the machine's first.
+on_lo() {
+	local said
+	modprobe -a ib_uverbs rdma_ucm srnic && ip -n sr0 link set lo up || return
+	if said=$(ns0 rdma link add srnic2 type srnic netdev lo 2>&1); then
+		rping_between sr0 sr0 127.0.0.1 10 64 && rping_between sr0 sr0 ::1 10 64 && rdma link delete srnic2
+	else
+		echo "$said" && before_linux_6_6 && [[ $said = *"Cannot assign requested address" ]] &&
+			dmesg | grep "cannot add srnic2 on lo: before Linux 6.6 an interface needs a hardware address"
+	fi
+}
+
 needs rping
-hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
+hosts_up || { echo "Bail out! no namespaces"; exit 1; }
+check "rping, on lo; before Linux 6.6 the device is refused, and the log says why" on_lo
+devices_up || { echo "Bail out! no devices"; exit 1; }
 check "rping, IPv4, server in sr1" rping_between sr1 sr0 "$IP1" "$COUNT" 65535
 check "rping, IPv4, server in sr0" rping_between sr0 sr1 "$IP0" "$COUNT" 65535
 check "rping, IPv6, server in sr1" rping_between sr1 sr0 "$IP61" "$COUNT" 65535
