@@ -48,7 +48,7 @@ unpacked_elsewhere() {
 
 runs_elsewhere() {
 	(cd / && "$ELSEWHERE/run_kselftest.sh") | tee "$LOGS/said"
-	said "# ok 1 rping, IPv4, server in sr1" "ok 1 selftests: srnic: rping\.sh"
+	said "# ok 2 rping, IPv4, server in sr1" "ok 1 selftests: srnic: rping\.sh"
 }
 
 tree_up || { echo "Bail out! no copy of the tests"; exit 1; }
@@ -56,7 +56,7 @@ check "without a kernel's source there is one sentence" no_runner
 check "the tests are listed, without those to run by hand" lists
 check "a run with a test that passes and one that is skipped is good" runs 0 "rping.sh examples.sh"
 check "the test passes, and its own lines are there" \
-	said "# ok 1 rping, IPv4, server in sr1" "ok 1 selftests: srnic: rping\.sh"
+	said "# ok 2 rping, IPv4, server in sr1" "ok 1 selftests: srnic: rping\.sh"
 check "the skip's reason is there, also in its result" said "# 1\.\.0 # $NOT_BUILT" "ok 2 selftests: .*examples\.sh # $NOT_BUILT"
 check "the settings are in force" said "# timeout set to 1800"
 check "a run with a test that fails is not" runs 1 "fails.sh"
