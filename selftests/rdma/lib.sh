@@ -413,8 +413,18 @@ built_or_skip() {
 	done
 }
 
-# There rdma_cm finds devices by their interfaces' hardware addresses.
-before_linux_6_6() { [ "$(printf '6.6\n%s\n' "$(uname -r)" | sort -V | head -n 1)" != 6.6 ]; }
+before_linux() { [ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" != "$1" ]; } # VERSION
+
+# refused_and_logged ERROR LOG-LINE COMMAND...: it fails with this error, and one line of the kernel log says why.
+refused_and_logged() {
+	local error=$1 line=$2 marker="refused $RANDOM$RANDOM" said
+	shift 2
+	echo "$marker" >/dev/kmsg
+	! said=$("$@" 2>&1) || return
+	echo "$said"
+	dmesg | sed "1,/$marker/d" | grep srnic
+	[[ $said = *"$error"* ]] && [ "$(dmesg | sed "1,/$marker/d" | grep -c "srnic: $line")" = 1 ]
+}
 
 # needs PROGRAM...: skips the test if one of these is not installed.
 needs() {

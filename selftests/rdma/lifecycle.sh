@@ -88,22 +88,11 @@ port_follows_netdev() {
 	[ "$(port_state srnic0)" = "state ACTIVE" ]
 }
 
-# refused ERROR LOG-LINE COMMAND...: it fails with this error, and one line of the kernel log says why.
-refused() {
-	local error=$1 line=$2 marker="lifecycle $RANDOM$RANDOM" said
-	shift 2
-	echo "$marker" >/dev/kmsg
-	! said=$("$@" 2>&1) || return
-	echo "$said"
-	dmesg | sed "1,/$marker/d" | grep srnic
-	[[ $said = *"$error"* ]] && [ "$(dmesg | sed "1,/$marker/d" | grep -c "srnic: $line")" = 1 ]
-}
-
 no_such_netdev() { ! ns0 rdma link add other type srnic netdev nothere; }
 
 on_bridge_port() {
 	ip -n sr0 link add br0 type bridge && ip -n sr0 link add d0 type dummy && ip -n sr0 link set d0 master br0 || return
-	refused "not supported" "cannot add other on d0" ns0 rdma link add other type srnic netdev d0
+	refused_and_logged "not supported" "cannot add other on d0" ns0 rdma link add other type srnic netdev d0
 	local status=$?
 	ip -n sr0 link delete d0
 	ip -n sr0 link delete br0
@@ -114,9 +103,9 @@ needs rping python3
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 ip -n sr0 link add spare0 type dummy
 check "a name that is taken is refused, and the log says so" \
-	refused "exists" "cannot add srnic1 on spare0" ns0 rdma link add srnic1 type srnic netdev spare0
+	refused_and_logged "exists" "cannot add srnic1 on spare0" ns0 rdma link add srnic1 type srnic netdev spare0
 check "a netdev that has a device is refused, and the log says so" \
-	refused "busy" "cannot add other on veth0" ns0 rdma link add other type srnic netdev veth0
+	refused_and_logged "busy" "cannot add other on veth0" ns0 rdma link add other type srnic netdev veth0
 check "a bridge port is refused, and the log says so" on_bridge_port
 check "a netdev that does not exist is refused" no_such_netdev
 check "the port state follows the netdev" port_follows_netdev

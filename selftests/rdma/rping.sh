@@ -14,15 +14,16 @@ another_mac() {
 
 # Before there is another device: for 127.0.0.1 rdma_cm takes the machine's first.
 on_lo() {
-	local said
 	modprobe -a ib_uverbs rdma_ucm srnic && ip -n sr0 link set lo up || return
-	if said=$(ns0 rdma link add srnic2 type srnic netdev lo 2>&1); then
-		rping_between sr0 sr0 127.0.0.1 10 64 && rping_between sr0 sr0 ::1 10 64 && rdma link delete srnic2
+	if before_linux 6.6; then
+		refused_and_logged "Cannot assign requested address" \
+			"cannot add srnic2 on lo: before Linux 6.6 an interface needs a hardware address" device_on_lo
 	else
-		echo "$said" && before_linux_6_6 && [[ $said = *"Cannot assign requested address" ]] &&
-			dmesg | grep "cannot add srnic2 on lo: before Linux 6.6 an interface needs a hardware address"
+		device_on_lo && rping_between sr0 sr0 127.0.0.1 10 64 && rping_between sr0 sr0 ::1 10 64 && rdma link delete srnic2
 	fi
 }
+
+device_on_lo() { ns0 rdma link add srnic2 type srnic netdev lo; }
 
 needs rping
 hosts_up || { echo "Bail out! no namespaces"; exit 1; }

@@ -172,9 +172,9 @@ beside_the_one_below() {
 }
 
 # What has a master has no addresses of its own.
-below_a_master_is_refused() { # KIND
-	dmesg -C
-	! ns0 rdma link add srnic4 type srnic netdev w0 && dmesg | grep "cannot add srnic4 on w0: .*bridge or bond"
+below_a_master_is_refused() {
+	refused_and_logged "not supported" "cannot add srnic4 on w0: .*bridge or bond" \
+		ns0 rdma link add srnic4 type srnic netdev w0
 }
 
 kind() { # KIND: what can happen to any interface happens to a VLAN
@@ -201,7 +201,7 @@ for KIND in vlan macvlan wireguard bridge bond; do
 	bond) module=bonding ;;
 	*) module=$KIND ;;
 	esac
-	if [ $KIND = wireguard ] && before_linux_6_6; then
+	if [ $KIND = wireguard ] && before_linux 6.6; then
 		skip_one $KIND "rdma_cm would not find the device: rping.sh has a test of that, with lo"
 	elif modprobe -q $module; then
 		kind $KIND

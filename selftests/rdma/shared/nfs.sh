@@ -52,7 +52,7 @@ stop_serving_nfs() {
 
 # Since 6.16 a device or route that is gone is an error for mounts in a network namespace, unless this is said.
 WAITS=
-[ "$(printf '%s\n' 6.16 "$(uname -r)" | sort -V | head -n 1)" != 6.16 ] || WAITS=,fatal_neterrors=none
+before_linux 6.16 || WAITS=,fatal_neterrors=none
 
 mount_nfs() { # VERSION ADDRESS [,OPTION...]
 	local options=vers=$1,port=$PORT$WAITS${3:-} path=/
