@@ -632,6 +632,7 @@ static void a_qp_that_is_told_of_an_overrun_is_not_destroyed_meanwhile(struct ku
 	wait_for_completion(&told.begun);
 	schedule_work(&told.work);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!xa_load(&c->dev->qps, qp->base.qp_num)));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(refcount_read(&qp->users) == 1));
 	msleep(20);
 	KUNIT_EXPECT_EQ(test, refcount_read(&qp->users), 1);
 	complete(&told.go_on);

@@ -168,8 +168,7 @@ static void the_timer_looks_if_nobody_else_does(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
 
-	s.qp->dev->patience = NSEC_PER_SEC;	/* longer than the next two lines take */
-	occupy_thread(test, &s);
+	nobody_looks(test, &s);
 	ring(&s, true);
 	publish(test, &s, octets_for(test));
 	hear(test, &s, CORE_MSG_SEND);
