@@ -417,13 +417,13 @@ before_linux() { [ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" !
 
 # refused_and_logged ERROR LOG-LINE COMMAND...: it fails with this error, and one line of the kernel log says why.
 refused_and_logged() {
-	local error=$1 line=$2 marker="refused $RANDOM$RANDOM" said
+	local error=$1 line=$2 marker="refused $RANDOM$RANDOM" said logged
 	shift 2
 	echo "$marker" >/dev/kmsg
 	! said=$("$@" 2>&1) || return
-	echo "$said"
-	dmesg | sed "1,/$marker/d" | grep srnic
-	[[ $said = *"$error"* ]] && [ "$(dmesg | sed "1,/$marker/d" | grep -c "srnic: $line")" = 1 ]
+	logged=$(dmesg | sed "1,/$marker/d" | grep srnic)
+	printf '%s\n' "$said" "$logged"
+	[[ $said = *"$error"* ]] && [ "$(grep -c "srnic: $line" <<<"$logged")" = 1 ]
 }
 
 # needs PROGRAM...: skips the test if one of these is not installed.
