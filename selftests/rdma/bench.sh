@@ -37,6 +37,7 @@ cases() {
 		send-4K send 20000 depth=64 size=4096
 		send-64 send 40000 depth=64 size=64
 		send-64-list send 100000 depth=64 size=64 list=16
+		send-64-credits send-credits 40000 depth=64 size=64
 		send-64-4-QPs send 102400 pairs=4 depth=64 size=64
 		send-64-16-QPs send 102400 pairs=16 depth=16 size=64
 		send-64-256-QPs send 102400 pairs=256 depth=16 size=64
@@ -63,7 +64,7 @@ has() { # PEER NAME
 	[[ $2 != *-polled || $POLLED = 1 ]] || return
 	case $1:$2 in
 	*siw*:write-imm* | *siw*:fetch-add* | *-to-*:*connect | *-to-*:*QPs* | srnic-rdmatcp:fetch-add*) return 1 ;;
-	rxe:connect | rxe:*QPs* | siw:*-16-QPs* | siw:*-256-QPs*) return 1 ;;	# siw: 55 CQs at the most
+	rxe:connect | rxe:*credits | rxe:*QPs* | siw:*-16-QPs* | siw:*-256-QPs*) return 1 ;;	# siw: 55 CQs at the most
 	tcp*:*list | tcp*:write-imm* | tcp*:*QPs* | tcp*:*-polled) return 1 ;;
 	tcp:write* | tcp:ping-pong* | tcp:connect | tcp-zerocopy:write-64K | tcp-zerocopy:write-1M) ;;
 	tcp*) return 1 ;;

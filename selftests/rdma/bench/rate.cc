@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // How long an operation takes, with any driver and with TCP: prints nanoseconds for each. Both ends
-// are in this process.
+// are in this process, but for send-credits.
 //	rate cm|tcp NAMESPACE:ADDRESS NAMESPACE:ADDRESS OPERATION [OPTION...]
 //	rate hand DEVICE DEVICE OPERATION [OPTION...]
 // OPERATION: write, send, read, write-imm, fetch-add; ping-pong (half a round trip of Sends);
-// connect (a connection begins and ends). TCP has write, ping-pong and connect.
+// connect (a connection begins and ends); send-credits (Sends that alternate with polls for credits;
+// the receiver is a process of its own; cm only). TCP has write, ping-pong and connect.
 // OPTION: count=N of all operations together; size=OCTETS; depth=N requests outstanding; list=N
 // requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
 // thread of its own; regions=N: at each end they share so many, else each has its own; together=1:
@@ -20,6 +21,7 @@
 #include <map>
 
 #include "../shared/processor.hh"
+#include "credits.hh"
 #include "marks.hh"
 #include "tcp.hh"
 #include "verbs.hh"
@@ -85,6 +87,8 @@ std::unique_ptr<Operation> ready(const std::string &way, const char *here, const
 		return over_tcp(work, place_of(here), place_of(there));
 	if (work.name == "connect")
 		return std::make_unique<Connect>(work, way, here, there);
+	if (work.name == "send-credits")
+		return with_credits(work, place_of(here), place_of(there));
 	if (work.together)
 		pairs = connected_together(here, there, work.pairs, 2 * work.depth);
 	else

@@ -101,6 +101,14 @@ rdma_cm_id *resolve(const Place &from, const Place &to, uint16_t port, rdma_even
 	return id;
 }
 
+rdma_conn_param depths(uint8_t reads)
+{
+	rdma_conn_param param{};
+
+	param.initiator_depth = param.responder_resources = reads;
+	return param;
+}
+
 } // namespace
 
 void need(bool worked, const char *what)
@@ -282,34 +290,52 @@ void End::await(rdma_cm_event_type type) const
 		;
 }
 
+rdma_cm_id *End::listen(const Place &at) { return listen_at(at, events); }
+
+void End::connect(const Place &to, const Place &from, uint16_t port, uint8_t reads, int entries)
+{
+	rdma_conn_param param = depths(reads);
+	const Visit visit(from.ns);
+
+	adopt(resolve(from, to, port, events), entries);
+	need(!rdma_connect(id, &param), "rdma_connect");
+}
+
+void End::requested(int entries)
+{
+	adopt(next_of_type(events, RDMA_CM_EVENT_CONNECT_REQUEST).id, entries);
+}
+
+void End::accept(uint8_t reads)
+{
+	rdma_conn_param param = depths(reads);
+
+	need(!rdma_accept(id, &param), "rdma_accept");
+}
+
+void End::established() const { next_of_type(events, RDMA_CM_EVENT_ESTABLISHED); }
+
 Joint::Joint(const Place &to, const Place &from, uint8_t reads, int entries,
 	     const Joint *with_cqs_of)
 {
-	rdma_cm_id *listener = listen_at(to, server.events);
-	rdma_conn_param param{};
+	rdma_cm_id *listener = server.listen(to);
 
 	if (with_cqs_of) {
 		client.share(with_cqs_of->client);
 		server.share(with_cqs_of->server);
 	}
-	param.initiator_depth = param.responder_resources = reads;
-	{
-		const Visit visit(from.ns);
-		client.adopt(resolve(from, to, rdma_get_src_port(listener), client.events),
-			     entries);
-		need(!rdma_connect(client.id, &param), "rdma_connect");
-	}
-	server.adopt(next_of_type(server.events, RDMA_CM_EVENT_CONNECT_REQUEST).id, entries);
-	need(!rdma_accept(server.id, &param), "rdma_accept");
-	next_of_type(server.events, RDMA_CM_EVENT_ESTABLISHED);
-	next_of_type(client.events, RDMA_CM_EVENT_ESTABLISHED);
+	client.connect(to, from, rdma_get_src_port(listener), reads, entries);
+	server.requested(entries);
+	server.accept(reads);
+	server.established();
+	client.established();
 	rdma_destroy_id(listener);
 }
 
 // ---- memory ----
 
-Region::Region(const End &end, void *memory, size_t len, int access) :
-	mr(ibv_reg_mr(end.id->pd, memory, len, access)), at(static_cast<uint8_t *>(memory))
+Region::Region(const End &end, void *memory, size_t len, int access)
+	: mr(ibv_reg_mr(end.id->pd, memory, len, access)), at(static_cast<uint8_t *>(memory))
 {
 	need(mr, "ibv_reg_mr");
 }

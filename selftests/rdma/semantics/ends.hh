@@ -32,7 +32,7 @@ public:
 	~Completions();
 	Completions(const Completions &) = delete;
 
-	std::optional<ibv_wc> there();		// one, if there is one now
+	std::optional<ibv_wc> there();		  // one, if there is one now
 	ibv_wc next(int within_ms = patience_ms); // the next one; sleeps, -1: without limit
 	ibv_wc good(uint64_t wr_id); // the next one, which must have this wr_id and success
 	void arm(bool solicited);
@@ -53,6 +53,14 @@ public:
 	void share(const End &other);
 	// Takes an id that has found its device, and makes the QP, and CQs if it shares none.
 	void adopt(rdma_cm_id *found, int entries);
+	// The two ends of a connection call: listen(), which returns an id that is the caller's;
+	// connect(), with a port as in the network; requested(), when receives may be posted;
+	// accept(); and each established().
+	rdma_cm_id *listen(const Place &at);
+	void connect(const Place &to, const Place &from, uint16_t port, uint8_t reads, int entries);
+	void requested(int entries);
+	void accept(uint8_t reads);
+	void established() const;
 
 	void post(uint64_t wr_id, ibv_wr_opcode opcode, std::vector<ibv_sge> list,
 		  unsigned flags = IBV_SEND_SIGNALED, Target remote = {});
