@@ -225,6 +225,173 @@ TEST_F(Burst, OneRequestIsNoBurst)
 	EXPECT_EQ(doorbells, 3);
 }
 
+// ---- an empty CQ is no sign of a wait while the other one has completions to take ----
+
+// Takes a completion of a Send, posts, and finds the receive CQ empty, so often.
+#define ALTERNATE(times)                        \
+	for (int i = 0; i < (times); i++) {     \
+		ASSERT_EQ(poll(q.sends), 1);    \
+		ASSERT_EQ(send(wr), 0);         \
+		ASSERT_EQ(poll(q.receives), 0); \
+	}
+
+TEST_F(Burst, SendsThatAlternateWithPollsOfAnotherCqAreOneBurst)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	for (int i = 0; i < 4; i++)
+		q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
+	ALTERNATE(3);
+	EXPECT_EQ(doorbells, 0) << "completions of Sends are left";
+	ASSERT_EQ(poll(q.sends), 1);
+	ASSERT_EQ(poll(q.sends), 0);
+	EXPECT_EQ(doorbells, 1);
+	EXPECT_EQ(q.sq.hdr().burst, 1u);
+}
+
+TEST_F(Burst, LazyPollsThatAlternateAreOneBurstToo)
+{
+	auto wr = work(IBV_WR_SEND);
+	ibv_poll_cq_attr attr{};
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	for (int i = 0; i < 2; i++)
+		q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
+	ASSERT_EQ(poll(q.sends), 1);
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(ibv_start_poll(&q.receives.cq.ex, &attr), ENOENT);
+	EXPECT_EQ(doorbells, 0);
+}
+
+TEST_F(Burst, TheLastCompletionTakenIsASignOfAWait)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
+	ALTERNATE(1);
+	EXPECT_EQ(doorbells, 1) << "both are empty";
+}
+
+TEST_F(Burst, AProcessThatLeavesItsSendCqAloneIsRungForAtOnce)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	for (int i = 0; i < 3; i++)
+		q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
+	for (int rung = 1; rung <= 3; rung++) {
+		for (int i = 0; i < 2; i++)
+			ASSERT_EQ(send(wr), 0);
+		ASSERT_EQ(poll(q.receives), 0);
+		EXPECT_EQ(doorbells, rung);
+		q.sq.complete(2);
+	}
+	ASSERT_EQ(poll(q.sends), 1);
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(send(wr), 0);
+	ASSERT_EQ(poll(q.receives), 0);
+	EXPECT_EQ(doorbells, 3) << "it has begun to take them";
+	ASSERT_EQ(poll(q.receives), 0);
+	EXPECT_EQ(doorbells, 4) << "and has stopped";
+}
+
+TEST_F(Burst, RequestsThatAServerHasToAnswerAreTakenFirst)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	for (int i = 0; i < 2; i++)
+		q.receives.produce(fake::completion(0, SRNIC_OP_RECV));
+	ASSERT_EQ(send(wr), 0);
+	ASSERT_EQ(poll(q.receives), 1);
+	ASSERT_EQ(poll(q.sends), 0);
+	EXPECT_EQ(doorbells, 0);
+	ASSERT_EQ(poll(q.receives), 1);
+	ASSERT_EQ(poll(q.receives), 0);
+	EXPECT_EQ(doorbells, 1);
+}
+
+TEST_F(Burst, AQpIsRungForBeforeItIsDestroyedThoughTheProcessIsBusy)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	for (int i = 0; i < 2; i++)
+		q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
+	ASSERT_EQ(poll(q.sends), 1);
+	ASSERT_EQ(send(wr), 0);
+	srnic_cq_ring(&q.receives.cq);
+	EXPECT_EQ(doorbells, 1);
+	EXPECT_EQ(q.receives.cq.deferred, nullptr);
+}
+
+// An engine that takes everything at each doorbell, completes it, and stands by after a burst. Its
+// peer returns a credit for every 64 messages.
+struct TakesAll {
+	fake::Qp &q;
+	unsigned owed = 0;
+
+	void operator()()
+	{
+		const unsigned posted = q.sq.prod() - q.sq.hdr().cons;
+		q.sq.complete(posted);
+		for (unsigned i = 0; i < posted; i++)
+			q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
+		for (owed += posted; owed >= 64; owed -= 64)
+			q.receives.produce(fake::completion(0, SRNIC_OP_RECV));
+		q.sq.hdr().state = q.sq.hdr().burst ? SRNIC_SQ_STANDBY : SRNIC_SQ_NEED_DOORBELL;
+	}
+};
+
+TEST(Credits, AProgramThatLooksForThemAfterEachSendRingsOnceInTen)
+{
+	fake::Qp q(128, 128, 256);
+	auto wr = work(IBV_WR_SEND);
+	unsigned posted = 0, done = 0, credits = 128;
+	ibv_send_wr *bad;
+
+	doorbells = doorbell_result = 0;
+	fake::on_doorbell = TakesAll{q};
+	q.qp.burst_gap = ~uint64_t{0};
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	while (done < 10000) {
+		if (credits && posted - done < 64) {
+			ASSERT_EQ(srnic_post_send(&q.qp.base, &wr, &bad), 0);
+			posted++;
+			credits--;
+		}
+		credits += poll(q.receives) ? 64 : 0;
+		if (!credits || posted - done == 64)
+			done += static_cast<unsigned>(poll(q.sends));
+	}
+	fake::on_doorbell = nullptr;
+	EXPECT_LE(doorbells, 1000);
+}
+
+// ---- a burst of one wakes the engine's thread for nothing ----
+
+TEST_F(Burst, EachBurstOfOneMakesTheNextAnnouncedLater)
+{
+	auto wr = work(IBV_WR_SEND);
+	for (int doubted : {0, 1, 3, 7, 15, 31, 63, 63}) {
+		q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+		for (int i = 0; i <= doubted; i++) {
+			ASSERT_EQ(send(wr), 0);
+			ASSERT_EQ(q.sq.hdr().burst, uint32_t{i == doubted})
+				<< i << " of " << doubted;
+			q.sq.complete(1);
+		}
+		q.sq.hdr().state = SRNIC_SQ_STANDBY;
+		ASSERT_EQ(send(wr), 0);
+		ASSERT_EQ(poll(q.sends), 0);
+		EXPECT_EQ(q.sq.hdr().burst, 0u);
+		q.sq.complete(1);
+	}
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(send(wr), 0);
+	ASSERT_EQ(poll(q.sends), 0);
+	EXPECT_EQ(q.qp.doubt, 0u) << "two are a burst";
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(q.sq.hdr().burst, 1u);
+}
+
 TEST_F(Burst, AFullQueueIsRungFor)
 {
 	auto wr = work(IBV_WR_SEND);

@@ -107,15 +107,17 @@ struct Cq {
 	}
 };
 
-// A QP of 8 slots each way, of which the user was granted 6.
+// A QP of so many slots each way, of which the user was granted fewer.
 struct Qp {
-	Ring sq{8, send_slot}, rq{8, recv_slot};
+	Ring sq, rq;
 	Cq sends, receives;
 	srnic_qp qp{};
 
-	Qp()
+	explicit Qp(uint32_t slots = 8, uint32_t granted = 6, uint32_t completions = 4)
+		: sq(slots, send_slot), rq(slots, recv_slot), sends(completions),
+		  receives(completions)
 	{
-		const ibv_qp_cap cap = {6, 6, 4, 4, 64}; // requests, entries, inline bytes
+		const ibv_qp_cap cap = {granted, granted, 4, 4, 64}; // .., entries, inline bytes
 
 		srnic_ring_open(&qp.sq.ring, sq.map(), sq.mapped(), sizeof(srnic_send_wqe));
 		srnic_ring_open(&qp.rq.ring, rq.map(), rq.mapped(), sizeof(srnic_recv_wqe));
@@ -131,7 +133,7 @@ struct Qp {
 	void be_in_burst()
 	{
 		qp.burst_gap = ~uint64_t{0};
-		qp.streak = 3;
+		qp.streak = 1000;
 	}
 };
 

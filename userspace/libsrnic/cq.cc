@@ -162,7 +162,7 @@ int start_poll(ibv_cq_ex *ex, ibv_poll_cq_attr *attr)
 	if (nothing_there(cq))
 		return ENOENT;
 	lock(cq.lock);
-	if (take_now(cq) || (ring_deferred(cq) && take_now(cq)))
+	if (take_now(cq) || (ring_before_wait(cq) && take_now(cq)))
 		return 0;
 	release(cq);
 	unlock(cq.lock);
@@ -218,7 +218,7 @@ int srnic_poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 	locked hold(cq.lock);
 	int n = take_all(cq, num_entries, wc);
 
-	if (!n && num_entries && ring_deferred(cq))
+	if (!n && num_entries && ring_before_wait(cq))
 		n = take_all(cq, num_entries, wc);
 	return n;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // When to ring a send queue's doorbell (<rdma/srnic-abi.h>, struct srnic_ring_hdr): at once if the
 // engine is idle, or the post is not one of a burst; else, if the engine stands by, only when the
-// process finds a CQ of the QP empty. So a process that posts many requests one by one makes few
-// system calls.
+// process finds a CQ of the QP empty and is not busy with the QP's other CQ. So a process that
+// posts many requests one by one makes few system calls.
 #pragma once
 
 #include "clock.hh"
 #include "lock.hh"
 #include "wq.hh"
+
+#include <algorithm>
 
 namespace srnic {
 
@@ -23,6 +25,9 @@ inline srnic_cq &recv_cq(const srnic_qp &qp)
 // Posts that follow another one: from so many on they are a burst, and after so many the next one
 // is likely to have some, too.
 constexpr u32 burst = 3, long_burst = 7;
+// The most doorbells in a row that announce no burst, though one is likely, because those announced
+// last were none.
+constexpr u32 most_doubt = 63;
 
 // What a post tells of those to come.
 struct Pace {
@@ -45,6 +50,27 @@ inline Pace pace(srnic_qp &qp)
 		qp.streak = qp.streak >= long_burst ? burst : 0;
 	qp.receives_seen = receives;
 	return {paused, qp.streak >= burst};
+}
+
+// An announced burst had this many posts when its deferred doorbell was rung. A burst of one woke the
+// engine's thread for nothing: each one in a row halves how many bursts are announced. The caller
+// holds the lock of a CQ of the QP. Two threads may write at once, and either value will do.
+inline void note_burst(srnic_qp &qp, u32 posts)
+{
+	const u32 doubt = posts > 1 ? 0 : std::min(2 * load_relaxed(qp.doubt) + 1, most_doubt);
+
+	store_relaxed(qp.doubt, doubt);
+	store_relaxed(qp.doubt_left, doubt);
+}
+
+// Is a burst that is likely to be announced? The send queue's lock is held.
+inline bool announces(srnic_qp &qp)
+{
+	const u32 left = load_relaxed(qp.doubt_left);
+
+	if (left)
+		store_relaxed(qp.doubt_left, left - 1);
+	return !left;
 }
 
 inline void note_post(srnic_qp &qp) { store_relaxed(qp.posted_at, ticks()); }
@@ -97,7 +123,7 @@ inline bool publish_sends(srnic_qp &qp, bool full = false)
 	const u32 state = publish(qp.sq), standby = state & SRNIC_SQ_STANDBY;
 
 	if (wants_doorbell(state) || (standby && (now.paused || !now.more))) {
-		store_relaxed(qp.sq.ring.hdr->burst, now.more);
+		store_relaxed(qp.sq.ring.hdr->burst, now.more && announces(qp));
 		return true;
 	}
 	if (full)
@@ -116,6 +142,7 @@ inline bool ring_for(srnic_qp &qp)
 	if (!stands_by(qp))
 		return false;
 	store_relaxed(qp.sq.ring.hdr->burst, deferred > 1);
+	note_burst(qp, deferred);
 	ring(qp);
 	return true;
 }
@@ -138,6 +165,31 @@ inline bool ring_deferred(srnic_cq &cq)
 		rang |= ring_for(qp);
 	}
 	return rang;
+}
+
+// Is the process busy with the QP's other CQ? It has taken completions there since it last found
+// this one empty, and more are left. So it is not about to wait: it will find that CQ empty first.
+// A process that no longer takes any there is not busy with it. The lock of this CQ is held; the
+// other one lives as long as the QP.
+inline bool busy_elsewhere(srnic_deferred &entry, const srnic_cq &cq)
+{
+	const srnic_cq &sends = send_cq(*entry.qp),
+		       &other = &cq == &sends ? recv_cq(*entry.qp) : sends;
+	const u32 taken = load_relaxed(other.cons);
+
+	if (&other == &cq || taken == entry.taken_elsewhere)
+		return false;
+	entry.taken_elsewhere = taken;
+	return load_acquire(other.ring.hdr->prod) != taken;
+}
+
+// The CQ is empty: rings for the QPs listed there, unless the process is busy elsewhere with the
+// one listed last. Returns as ring_deferred(). The CQ's lock is held.
+inline bool ring_before_wait(srnic_cq &cq)
+{
+	srnic_deferred *last = __atomic_load_n(&cq.deferred, __ATOMIC_ACQUIRE);
+
+	return last && !busy_elsewhere(*last, cq) && ring_deferred(cq);
 }
 
 } // namespace srnic

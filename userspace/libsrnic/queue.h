@@ -61,6 +61,7 @@ struct srnic_deferred {
 	struct srnic_deferred *next;
 	struct srnic_qp *qp;
 	int listed;
+	uint32_t taken_elsewhere; /* from the QP's other CQ; under this CQ's lock */
 };
 
 /* The anonymous union is what driver.h calls struct verbs_cq. */
@@ -95,6 +96,8 @@ struct srnic_qp {
 	uint64_t posted_at;	/* when the last post, or its doorbell, was over (clock.hh) */
 	uint32_t streak;	/* posts of a burst so far; under sq.lock */
 	uint32_t deferred;	/* posts since the last doorbell; without the lock */
+	uint32_t doubt;		/* doorbells that announce no burst after the last that was none */
+	uint32_t doubt_left;	/* of these, still to come; both without the lock */
 	uint32_t receives_seen;	/* of the receive CQ, at the last post; under sq.lock */
 	uint64_t burst_gap;	/* the longest time between two posts of a burst */
 };

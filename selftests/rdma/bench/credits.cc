@@ -24,7 +24,7 @@ void give(End &end, const Buffer &out)
 	want(end.sends->next(-1));
 }
 
-// Accepts, takes what has arrived, and returns credits, until all messages have come; then once more.
+// Accepts, takes what arrives, and returns credits until all messages have come; then once more.
 void serve(End &end, const Work &work)
 {
 	Buffer in(end, work.size), out(end, 1);

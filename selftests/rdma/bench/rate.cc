@@ -4,8 +4,8 @@
 //	rate cm|tcp NAMESPACE:ADDRESS NAMESPACE:ADDRESS OPERATION [OPTION...]
 //	rate hand DEVICE DEVICE OPERATION [OPTION...]
 // OPERATION: write, send, read, write-imm, fetch-add; ping-pong (half a round trip of Sends);
-// connect (a connection begins and ends); send-credits (Sends that alternate with polls for credits;
-// the receiver is a process of its own; cm only). TCP has write, ping-pong and connect.
+// connect (a connection begins and ends); send-credits (cm only: Sends that alternate with polls
+// for credits; the receiver is a process of its own). TCP has write, ping-pong and connect.
 // OPTION: count=N of all operations together; size=OCTETS; depth=N requests outstanding; list=N
 // requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
 // thread of its own; regions=N: at each end they share so many, else each has its own; together=1:
