@@ -38,7 +38,7 @@ static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 		return ret;
 	}
 	ep->qp = qp;
-	srnic_qp_set_ack_timeout(qp, srnic_iwcm_ack_timeout(id));
+	srnic_qp_set_ack_timeout(qp, &ep->owner, srnic_iwcm_ack_timeout(id));
 	return 0;
 }
 

@@ -438,9 +438,10 @@ static void a_silent_peer_has_the_devices_time_or_the_consumers(struct kunit *te
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr,
 					   IB_QP_TIMEOUT | IB_QP_RETRY_CNT), 0);
 	expect_peer_timeout(test, sk, 12884, 4);
-	srnic_qp_set_ack_timeout(c->set.qp, 0); /* as from an id without one */
+	/* as from an id without one; then one that rdma_cm lets users set */
+	srnic_qp_set_ack_timeout(c->set.qp, c->set.qp->owner, 0);
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 20);
-	srnic_qp_set_ack_timeout(c->set.qp, 200); /* rdma_cm lets users set this */
+	srnic_qp_set_ack_timeout(c->set.qp, c->set.qp->owner, 200);
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 31);
 	c->set.dev->peer_timeout = 0;
 	attr.timeout = 0;

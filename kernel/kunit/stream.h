@@ -19,6 +19,7 @@ struct stream {
 	struct srnic_qp *qp;
 	struct socket *peer;
 	u32 send_msn, read_msn;		/* of the peer's next Send and Read Request */
+	bool told_locked;		/* for a case's event handler */
 };
 
 struct fpdu {

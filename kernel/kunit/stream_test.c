@@ -337,6 +337,7 @@ struct onlooker {
 	struct srnic_qp *qp;
 	enum srnic_end end;
 	u32 overs;
+	bool locked;	/* tx.mutex, when it was told last */
 };
 
 static struct onlooker *onlooker_of(struct srnic_qp_owner *owner)
@@ -357,7 +358,10 @@ static void onlooker_put(struct srnic_qp_owner *owner)
 
 static void onlooker_over(struct srnic_qp_owner *owner, enum srnic_over why)
 {
-	onlooker_of(owner)->overs++;
+	struct onlooker *onlooker = onlooker_of(owner);
+
+	onlooker->overs++;
+	onlooker->locked = mutex_is_locked(&onlooker->qp->tx.mutex);
 }
 
 static const struct srnic_qp_owner_ops onlooker_ops = {
@@ -400,6 +404,68 @@ static void an_end_is_noted_while_the_qp_keeps_its_connection(struct kunit *test
 	KUNIT_EXPECT_EQ(test, onlooker->overs, 1);
 	KUNIT_EXPECT_EQ(test, onlooker->end, SRNIC_END_ABORTED);
 	srnic_qp_unclaim(c->set.qp, &onlooker->owner);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* ---- what ends one connection ends no other ---- */
+
+/* Only the holder of tx.mutex stops a QP, without which it gets no other connection. */
+static void an_owner_is_told_before_the_qp_can_have_another(struct kunit *test)
+{
+	static const enum ib_qp_state ends[] = { IB_QPS_SQD, IB_QPS_ERR };
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_qp *qp = c->set.qp;
+	struct onlooker *onlooker = claim(test, qp);
+	u32 i;
+
+	modify(test, qp, IB_QPS_SQD);
+	KUNIT_EXPECT_EQ_MSG(test, onlooker->overs, 0, "there was nothing to close yet");
+	KUNIT_ASSERT_TRUE(test, srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_RTS, NULL));
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		modify(test, qp, ends[i]);
+		KUNIT_EXPECT_EQ(test, onlooker->overs, i + 1);
+		KUNIT_EXPECT_TRUE(test, onlooker->locked);
+	}
+	srnic_qp_unclaim(qp, &onlooker->owner);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void note_lock(struct ib_event *event, void *context)
+{
+	struct stream *s = context;
+
+	s->told_locked = mutex_is_locked(&s->qp->tx.mutex);
+}
+
+/* The peer has closed and owes a read. */
+static void a_close_fails_the_connection_that_it_closes(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+
+	s.qp->base.event_handler = note_lock;
+	s.qp->base.qp_context = &s;
+	post(test, &s, IB_WR_RDMA_READ, octets_for(test));
+	hear(test, &s, CORE_MSG_READ_REQUEST);
+	srnic_qp_close(s.qp, s.qp->owner, true);
+	KUNIT_EXPECT_TRUE(test, s.told_locked);
+	hear_terminate(test, &s, CORE_LAYER_LLP, 0, 1);
+	kernel_sock_shutdown(s.peer, SHUT_WR);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static void an_ack_timeout_is_for_the_connection_that_has_it(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct onlooker *former = claim(test, c->set.qp), *next;
+
+	srnic_qp_unclaim(c->set.qp, &former->owner);
+	next = claim(test, c->set.qp);
+	srnic_qp_set_ack_timeout(c->set.qp, &former->owner, 14);
+	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 0);
+	srnic_qp_set_ack_timeout(c->set.qp, &next->owner, 15);
+	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 15);
+	srnic_qp_unclaim(c->set.qp, &next->owner);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -674,6 +740,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(an_error_replaces_a_close_and_nothing_else_is_replaced),
 	KUNIT_CASE(an_attempt_to_connect_that_fails_is_no_end),
 	KUNIT_CASE(an_end_is_noted_while_the_qp_keeps_its_connection),
+	KUNIT_CASE(an_owner_is_told_before_the_qp_can_have_another),
+	KUNIT_CASE(a_close_fails_the_connection_that_it_closes),
+	KUNIT_CASE(an_ack_timeout_is_for_the_connection_that_has_it),
 	KUNIT_CASE(a_send_with_invalidate_names_the_stag_that_it_was_posted_with),
 	KUNIT_CASE(a_stream_that_is_idle_keeps_no_pages),
 	KUNIT_CASE(a_request_for_foreign_memory_sends_a_terminate_and_nothing_else),

@@ -249,12 +249,13 @@ void srnic_qp_watch_peer(struct srnic_qp *qp)
 	sock_set_keepalive(sk);
 }
 
-void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout)
+void srnic_qp_set_ack_timeout(struct srnic_qp *qp, const struct srnic_qp_owner *owner, u8 timeout)
 {
 	if (!timeout)
 		return;
 	mutex_lock(&qp->tx.mutex);
-	qp->ack_timeout = min_t(u8, timeout, MAX_ACK_TIMEOUT);
+	if (is_owner(qp, owner))
+		qp->ack_timeout = min_t(u8, timeout, MAX_ACK_TIMEOUT);
 	srnic_tx_unlock(qp);
 }
 
@@ -396,16 +397,14 @@ static bool cut_short(struct srnic_qp *qp)
 void srnic_qp_close(struct srnic_qp *qp, const struct srnic_qp_owner *owner, bool peer)
 {
 	struct srnic_tx *tx = &qp->tx;
-	bool cut = false;
 
 	mutex_lock(&tx->mutex);
 	if (is_owner(qp, owner)) {
 		core_tx_close(&tx->core, srnic_sq_pending(&qp->sq), peer);
-		cut = peer && cut_short(qp);
+		if (peer && cut_short(qp))	/* the error is not for the owner's successor */
+			srnic_qp_host_error(qp, CORE_HOST_LLP_LOST);
 	}
 	srnic_tx_unlock(qp);
-	if (cut)
-		srnic_qp_host_error(qp, CORE_HOST_LLP_LOST);
 	srnic_tx_run(qp);
 }
 

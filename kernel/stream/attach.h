@@ -64,7 +64,7 @@ int srnic_qp_claim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
  * The ack timeout that the consumer gave its rdma_cm id, unchecked, in IBTA's units; 0: it gave
  * none, and that of modify_qp stays. Process context.
  */
-void srnic_qp_set_ack_timeout(struct srnic_qp *qp, u8 timeout);
+void srnic_qp_set_ack_timeout(struct srnic_qp *qp, const struct srnic_qp_owner *owner, u8 timeout);
 /* Drops a QP that was claimed and not started. Idempotent. Any context. */
 void srnic_qp_unclaim(struct srnic_qp *qp, struct srnic_qp_owner *owner);
 

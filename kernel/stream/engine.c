@@ -439,12 +439,11 @@ enum engine_result srnic_engine_pass(struct srnic_qp *qp)
 
 void srnic_tx_last_terminate(struct srnic_qp *qp)
 {
-	mutex_lock(&qp->tx.mutex);
+	lockdep_assert_held(&qp->tx.mutex);
 	qp->tx.where = SRNIC_TX_PASSES_WORKER;
 	/* acquire: state before term; pairs with srnic_qp_move() */
 	if (smp_load_acquire(&qp->state) == SRNIC_QP_TERMINATING)
 		srnic_engine_pass(qp);
-	srnic_tx_unlock(qp);
 }
 
 /* ---- its life ---- */

@@ -395,13 +395,27 @@ free:
 	return ret;
 }
 
+/* A Terminate that is due goes out before. */
+static void fail_locked(struct srnic_qp *qp)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	srnic_tx_last_terminate(qp);
+	srnic_qp_fail(qp);
+}
+
+static void fail(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->tx.mutex);
+	fail_locked(qp);
+	srnic_tx_unlock(qp);
+}
+
 int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
 
 	WRITE_ONCE(qp->silent, qp->user);
-	srnic_tx_last_terminate(qp);
-	srnic_qp_fail(qp);
+	fail(qp);
 	srnic_qp_stop(qp, NULL);
 	xa_erase(&qp->dev->qps, base->qp_num);
 	srnic_qp_put(qp);
@@ -422,8 +436,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
  */
 static int reset(struct srnic_qp *qp)
 {
-	srnic_tx_last_terminate(qp);
-	srnic_qp_fail(qp);
+	fail(qp);
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* unless another reset was faster */
@@ -443,17 +456,17 @@ static int reset(struct srnic_qp *qp)
 
 /*
  * After this returns nothing of the peer is placed: waits for a receive in progress; a later one
- * sees the state.
+ * sees the state. All with tx.mutex held, so that it ends one connection and not the next one too.
  */
 static void fail_and_wait(struct srnic_qp *qp)
 {
-	srnic_tx_last_terminate(qp);
-	srnic_qp_fail(qp);
 	mutex_lock(&qp->tx.mutex);
+	fail_locked(qp);
 	if (qp->sock) {
 		lock_sock(qp->sock->sk);
 		release_sock(qp->sock->sk);
 	}
+	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_tx_unlock(qp);
 }
 
@@ -469,10 +482,11 @@ static bool connected(const struct srnic_qp *qp)
 static void close_gracefully(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.mutex);
-	if (connected(qp))
+	if (connected(qp)) {
 		core_tx_close(&qp->tx.core, srnic_sq_pending(&qp->sq), false);
+		srnic_qp_disconnect(qp, SRNIC_OVER_CLOSE);
+	}
 	srnic_tx_unlock(qp);
-	srnic_qp_disconnect(qp, SRNIC_OVER_CLOSE);
 }
 
 static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
@@ -491,12 +505,10 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_RTS:
 		return READ_ONCE(qp->state) == SRNIC_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		if (connected(qp))
-			close_gracefully(qp);
+		close_gracefully(qp);
 		return 0;
 	case IB_QPS_ERR:
 		fail_and_wait(qp);
-		srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 		return 0;
 	default:
 		return -EINVAL;

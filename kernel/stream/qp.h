@@ -365,7 +365,7 @@ void srnic_tx_soon_by(struct srnic_qp *qp, const char *by);
 #define srnic_tx_soon(qp) srnic_tx_soon_by(qp, __func__)
 /*
  * Before the QP fails or is destroyed: gives a pending Terminate to TCP, if TCP has room, because
- * the engine would not send it later (RFC 5040 6.2.1). Does not wait for room. Process context.
+ * the engine would not send it later (RFC 5040 6.2.1). Does not wait for room. tx.mutex held.
  */
 void srnic_tx_last_terminate(struct srnic_qp *qp);
 /*
