@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Engines that need not run at once (stream/standby.h): doorbells in a burst (srnic-abi.h, struct
- * srnic_ring_hdr) and answers to a peer, by the device's thread, by a worker, or by the timer.
+ * srnic_ring_hdr) and answers to a peer, by the device's thread, by a worker, or by the timer; and
+ * what a real-time task leaves to others.
  */
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
 #include "stream.h"
 #include "stream/engine.h"
 
@@ -274,6 +279,131 @@ static void a_worker_answers_requests_that_come_alone(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- real-time tasks (run.c, keeps_processor()) ---- */
+
+/* What a task of SCHED_FIFO does on one processor, and what it leaves to whom. */
+struct real_time {
+	struct kunit *test;
+	struct srnic_qp *qp;
+	void (*act)(struct real_time *task);
+	const void *octets;
+	struct completion done;
+	bool worker, thread, polled;
+};
+
+static int act(void *arg)
+{
+	struct real_time *task = arg;
+
+	task->act(task);
+	kthread_complete_and_exit(&task->done, 0);
+}
+
+static void run_in_real_time(struct real_time *task)
+{
+	struct task_struct *thread = kthread_create(act, task, "srnic_fifo");
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(task->test, thread);
+	init_completion(&task->done);
+	kthread_bind(thread, cpumask_first(cpu_online_mask));
+	sched_set_fifo(thread);
+	wake_up_process(thread);
+	wait_for_completion(&task->done);
+}
+
+static void note_who(struct real_time *task)
+{
+	task->worker = delayed_work_pending(&task->qp->tx.work);
+	task->thread = READ_ONCE(task->qp->tx.standby.asked);
+}
+
+static void kick(struct real_time *task)
+{
+	srnic_tx_kick(task->qp);
+	note_who(task);
+}
+
+static void ring_once(struct real_time *task)
+{
+	srnic_tx_doorbell(task->qp);
+	note_who(task);
+}
+
+/* A worker would be bound to its processor. */
+static void what_a_real_time_task_leaves_to_others_is_the_threads(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct srnic_test_cq *small = srnic_test_cq(test, c->set.dev, 1);
+	struct srnic_qp *full = srnic_test_qp(test, c->set.pd, small, NULL, IB_SIGNAL_REQ_WR);
+	struct stream s = begin(test, c->set.pd);
+	struct occupied *thread = nobody_looks(test, &s);
+	struct real_time kicks = { .test = test, .qp = s.qp, .act = kick };
+	struct real_time rings = { .test = test, .qp = full, .act = ring_once };
+	struct ib_recv_wr wr = { };
+	struct ib_wc wc;
+	u32 i;
+
+	run_in_real_time(&kicks);
+	KUNIT_EXPECT_FALSE(test, kicks.worker);
+	KUNIT_EXPECT_TRUE(test, kicks.thread);
+
+	/* the rest of its own run: the second flush waits for room */
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, ib_post_recv(&full->base, &wr, NULL), 0);
+	srnic_qp_move(full, BIT(SRNIC_QP_IDLE), SRNIC_QP_ERROR, NULL);
+	run_in_real_time(&rings);
+	KUNIT_EXPECT_FALSE(test, rings.worker);
+	KUNIT_EXPECT_TRUE(test, rings.thread);
+
+	complete(&thread->released);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_TRUE(test, srnic_test_eventually(ib_poll_cq(small->base, 1, &wc)));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* Half a second: less than the scheduler lets it, where it limits real-time tasks. */
+static void send_and_poll(struct real_time *task)
+{
+	struct srnic_test_conn *c = task->test->priv;
+	struct ib_sge sge = sge_of(c, task->octets);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+				 .sg_list = &sge, .num_sge = 1 };
+	unsigned long end = jiffies + HZ / 2;
+	struct ib_wc wc;
+
+	if (ib_post_send(&task->qp->base, &wr, NULL))
+		return;
+	while (!task->polled && num_online_cpus() > 1 && time_before(jiffies, end)) {
+		task->polled = ib_poll_cq(c->set.cq->base, 1, &wc) == 1;
+		cpu_relax();
+	}
+}
+
+/* With one processor only, nobody could serve it. */
+static void a_real_time_task_that_polls_is_served(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	u8 *octets = octets_for(test);
+	struct stream s = begin(test, c->set.pd);
+	u32 i, polled = 0;
+
+	for (i = 0; i < 5 && !polled; i++) {
+		struct real_time task = {
+			.test = test, .qp = s.qp, .act = send_and_poll, .octets = octets,
+		};
+
+		srnic_test_calm(s.qp);
+		run_in_real_time(&task);
+		hear(test, &s, CORE_MSG_SEND);
+		polled += task.polled;
+		if (!task.polled)
+			expect_completion(test, IB_WC_SEND);
+	}
+	if (num_online_cpus() > 1)
+		KUNIT_EXPECT_EQ(test, polled, 1);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),
 	KUNIT_CASE(what_is_posted_while_the_engine_stands_by_needs_no_doorbell),
@@ -283,6 +413,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(an_engine_whose_timer_found_requests_stands_by_less),
 	KUNIT_CASE(a_peer_is_answered_though_the_thread_is_busy),
 	KUNIT_CASE(a_worker_answers_requests_that_come_alone),
+	KUNIT_CASE(what_a_real_time_task_leaves_to_others_is_the_threads),
+	KUNIT_CASE(a_real_time_task_that_polls_is_served),
 	{ }
 };
 

@@ -15,18 +15,40 @@
 #define RETRY_DELAY	msecs_to_jiffies(10)	/* after a lack of memory or room in a CQ */
 #define WAIT_DELAY	msecs_to_jiffies(500)
 
-static void queue_now(struct srnic_tx *tx)
+/*
+ * A real-time task may poll until the engine has done what it waits for, and no worker gets its
+ * processor meanwhile: a worker is bound to the processor that queues it. The device's thread is
+ * not. Workers and that thread do not poll.
+ */
+static bool keeps_processor(const struct srnic_qp *qp)
 {
-	mod_delayed_work(srnic_wq, &tx->work, 0);
+	return unlikely(current->prio < MAX_RT_PRIO) && !(current->flags & PF_WQ_WORKER) &&
+	       current != qp->dev->standby->task;
 }
 
-static void queue_rest(struct srnic_tx *tx, enum engine_result result)
+static enum srnic_counter next_runner(const struct srnic_qp *qp)
 {
-	set_bit(0, &tx->again);
-	if (result == ENGINE_MORE)
-		queue_now(tx);
+	return keeps_processor(qp) ? SRNIC_TX_PASSES_THREAD : SRNIC_TX_PASSES_WORKER;
+}
+
+static void queue_now(struct srnic_qp *qp, enum srnic_counter runner)
+{
+	if (runner == SRNIC_TX_PASSES_THREAD)
+		srnic_standby_call(qp);
+	else
+		mod_delayed_work(srnic_wq, &qp->tx.work, 0);
+}
+
+/* A delayed worker is bound, too: the thread finds out anew whether the rest can wait. */
+static void queue_rest(struct srnic_qp *qp, enum engine_result result)
+{
+	enum srnic_counter runner = next_runner(qp);
+
+	set_bit(0, &qp->tx.again);
+	if (result == ENGINE_MORE || runner == SRNIC_TX_PASSES_THREAD)
+		queue_now(qp, runner);
 	else	/* keeps the earlier time of a kick that is queued */
-		queue_delayed_work(srnic_wq, &tx->work,
+		queue_delayed_work(srnic_wq, &qp->tx.work,
 				   result == ENGINE_RETRY ? RETRY_DELAY : WAIT_DELAY);
 }
 
@@ -112,7 +134,7 @@ static void run_engine(struct srnic_qp *qp, enum srnic_counter where)
 			result = ENGINE_MORE;
 	}
 	if (result != ENGINE_IDLE)
-		queue_rest(tx, result);
+		queue_rest(qp, result);
 }
 
 /* ---- calls ---- */
@@ -153,9 +175,11 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 
 void srnic_tx_kick_by(struct srnic_qp *qp, const char *by)
 {
-	trace_srnic_tx_kick(qp, SRNIC_TX_PASSES_WORKER, by);
+	enum srnic_counter runner = next_runner(qp);
+
+	trace_srnic_tx_kick(qp, runner, by);
 	ask_again(&qp->tx);
-	queue_now(&qp->tx);
+	queue_now(qp, runner);
 }
 
 /*
@@ -164,7 +188,7 @@ void srnic_tx_kick_by(struct srnic_qp *qp, const char *by)
  */
 void srnic_tx_soon_by(struct srnic_qp *qp, const char *by)
 {
-	enum srnic_counter where = SRNIC_TX_PASSES_WORKER;
+	enum srnic_counter where = next_runner(qp);
 
 	ask_again(&qp->tx);
 	if (srnic_standby_ask(qp))
@@ -172,7 +196,7 @@ void srnic_tx_soon_by(struct srnic_qp *qp, const char *by)
 	else if (srnic_asker_takes(qp, qp->sock->sk))
 		where = SRNIC_TX_PASSES_ASKER;
 	else
-		queue_now(&qp->tx);
+		queue_now(qp, where);
 	trace_srnic_tx_kick(qp, where, by);
 }
 

@@ -173,6 +173,12 @@ void srnic_standby_begin(struct srnic_qp *qp)
 	ask(qp, SRNIC_STAGE_ASKED);
 }
 
+void srnic_standby_call(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->tx.standby.asked, true);
+	ask(qp, SRNIC_STAGE_ASKED);
+}
+
 /* The peer's newest request is among those to be answered. */
 static bool comes_alone(const struct srnic_qp *qp)
 {
@@ -194,8 +200,7 @@ bool srnic_standby_ask(struct srnic_qp *qp)
 		return true;
 	if (!others_may_join(standby) || !rely(&standby->answers))
 		return false;
-	WRITE_ONCE(standby->asked, true);
-	ask(qp, SRNIC_STAGE_ASKED);
+	srnic_standby_call(qp);
 	return true;
 }
 

@@ -54,7 +54,7 @@ enum srnic_stage {
  * @timer: the same if that takes too long
  * @end: when the timer is to act; written without a lock
  * @stage: of the thread; likewise
- * @asked: srnic_tx_soon() has asked it, and the engine has not run since; likewise
+ * @asked: srnic_standby_call() has asked it, and the engine has not run since; likewise
  * @posts: for doorbells; tx.mutex held
  * @answers: for srnic_tx_soon(); the socket's lock held
  * @alone: requests of the peer that came last, each when all before it were answered; likewise
@@ -90,6 +90,8 @@ static inline void srnic_standby_retract(struct srnic_standby *standby)
  * Has the engine run before long if the queue's state is SRNIC_SQ_STANDBY then. tx.mutex held.
  */
 void srnic_standby_begin(struct srnic_qp *qp);
+/* Has the device's thread run the engine before long. Any context. */
+void srnic_standby_call(struct srnic_qp *qp);
 /*
  * Has the device's thread run the engine before long, unless one that runs will see `again`. False
  * if a worker is better: the thread was late the last time, or the peer's requests come alone. The
