@@ -3,7 +3,10 @@
  * Who asks answers (stream/asker.h): an engine whose peer is on this machine runs the peer's, too,
  * if it has asked it for something, and for how long.
  */
+#include <linux/memcontrol.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
+#include <uapi/linux/sched/types.h>
 
 #include "stream.h"
 #include "stream/asker.h"
@@ -230,7 +233,7 @@ static void try_both(struct work_struct *work)
 {
 	struct other_task *task = container_of(work, struct other_task, work);
 
-	task->begun = srnic_asker_begin(task->ends->pair.qp->sock->sk);
+	task->begun = srnic_asker_begin(task->ends->pair.qp);
 	task->taken = takes(task->ends->c->set.qp);
 }
 
@@ -244,7 +247,7 @@ static void only_the_peer_of_who_sends_is_taken(struct kunit *test)
 
 	srnic_test_stay_here(test, current);
 	KUNIT_EXPECT_FALSE(test, takes(peer));
-	asker = srnic_asker_begin(e.pair.qp->sock->sk);
+	asker = srnic_asker_begin(e.pair.qp);
 	KUNIT_ASSERT_NOT_NULL(test, asker);
 	own = takes(e.pair.qp);
 	first = takes(peer);
@@ -268,7 +271,7 @@ static void another_task_of_its_processor_takes_nothing(struct kunit *test)
 	struct srnic_asker *asker;
 
 	srnic_test_stay_here(test, current);
-	asker = srnic_asker_begin(e.pair.qp->sock->sk);
+	asker = srnic_asker_begin(e.pair.qp);
 	KUNIT_ASSERT_NOT_NULL(test, asker);
 	INIT_WORK_ONSTACK(&other.work, try_both);
 	schedule_work_on(raw_smp_processor_id(), &other.work);
@@ -280,6 +283,81 @@ static void another_task_of_its_processor_takes_nothing(struct kunit *test)
 	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
+/* ---- tenants ---- */
+
+static u8 nobodys;	/* without control groups nobody looks into one */
+
+static void pay_nothing(void *qp)
+{
+	struct mem_cgroup *payer = ((struct srnic_qp *)qp)->payer;
+
+	((struct srnic_qp *)qp)->payer = NULL;
+	if (payer != (void *)&nobodys)
+		mem_cgroup_put(payer);
+}
+
+/* Its peer pays for nothing, because the kernel made it. */
+static void pay(struct kunit *test, struct srnic_qp *qp)
+{
+	KUNIT_ASSERT_NULL(test, qp->payer);
+	qp->payer = get_mem_cgroup_from_mm(NULL) ?: (void *)&nobodys;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, pay_nothing, qp), 0);
+}
+
+static void a_worker_answers_another_tenants_requests(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	u64 asker = counted(&e, SRNIC_TX_PASSES_ASKER);
+	u32 i;
+
+	pay(test, e.pair.qp);
+	ask_alone(&e);
+	for (i = 0; i < 4; i++) {
+		srnic_test_calm(e.c->set.qp);
+		read(test, &e, OCTETS);
+	}
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER), asker);
+	kunit_release_action(test, pay_nothing, e.pair.qp);
+	srnic_test_calm(e.c->set.qp);
+	read(test, &e, OCTETS);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER), asker + 1);
+	srnic_test_disconnect(test, e.c, &e.pair);
+}
+
+static bool begins(struct ends *e)
+{
+	struct srnic_asker *asker = srnic_asker_begin(e->pair.qp);
+
+	if (asker)
+		srnic_asker_end(asker);
+	return asker;
+}
+
+static void set_policy(struct kunit *test, u32 policy, s32 nice)
+{
+	const struct sched_attr attr = {
+		.size = sizeof(attr), .sched_policy = policy, .sched_nice = nice,
+	};
+
+	KUNIT_EXPECT_EQ(test, sched_setattr_nocheck(current, &attr), 0);
+}
+
+/* It may get no processor for long, and then nor would the engine that it runs. */
+static void who_has_a_low_priority_answers_nobody(struct kunit *test)
+{
+	struct ends e = connect_ends(test, false);
+
+	set_policy(test, SCHED_IDLE, 0);
+	KUNIT_EXPECT_FALSE(test, begins(&e));
+	set_policy(test, SCHED_NORMAL, 1);
+	KUNIT_EXPECT_FALSE(test, begins(&e));
+	set_policy(test, SCHED_BATCH, 0);	/* as the device's thread */
+	KUNIT_EXPECT_TRUE(test, begins(&e));
+	set_policy(test, SCHED_NORMAL, 0);
+	KUNIT_EXPECT_TRUE(test, begins(&e));
+	srnic_test_disconnect(test, e.c, &e.pair);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(who_asks_for_one_thing_at_a_time_answers),
 	KUNIT_CASE(through_tcp_as_well),
@@ -288,6 +366,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_qp_that_was_asked_is_not_destroyed_before_it_is_left_to_a_worker),
 	KUNIT_CASE(only_the_peer_of_who_sends_is_taken),
 	KUNIT_CASE(another_task_of_its_processor_takes_nothing),
+	KUNIT_CASE(a_worker_answers_another_tenants_requests),
+	KUNIT_CASE(who_has_a_low_priority_answers_nobody),
 	{ }
 };
 

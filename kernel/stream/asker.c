@@ -13,25 +13,34 @@
 /**
  * struct srnic_asker - a processor on which somebody sends
  * @task: who does, or NULL; it may have moved to another processor since
+ * @payer: srnic_qp.payer of the QP that it sends for; as @sk
  * @sk: by this socket, which @task keeps; written and read by it, and by softirqs that interrupt it
  * @asked: a QP to be answered, referenced, or NULL. Written by @task with BHs off, and by softirqs
  *	that interrupt it here: not at the same time, because once it has moved none does
  */
 struct srnic_asker {
 	struct task_struct *task;
+	const struct mem_cgroup *payer;
 	const struct sock *sk;
 	struct srnic_qp *asked;
 };
 
 static DEFINE_PER_CPU(struct srnic_asker, askers);
 
-struct srnic_asker *srnic_asker_begin(const struct sock *sk)
+/* Else the engine that it runs, and its owner with it, would wait for a processor as it does. */
+static bool has_normal_priority(const struct task_struct *task)
+{
+	return task->prio <= DEFAULT_PRIO && task->policy != SCHED_IDLE;
+}
+
+struct srnic_asker *srnic_asker_begin(const struct srnic_qp *qp)
 {
 	struct srnic_asker *asker = raw_cpu_ptr(&askers);
 
-	if (cmpxchg(&asker->task, NULL, current))
+	if (!has_normal_priority(current) || cmpxchg(&asker->task, NULL, current))
 		return NULL;
-	WRITE_ONCE(asker->sk, sk);
+	WRITE_ONCE(asker->payer, qp->payer);
+	WRITE_ONCE(asker->sk, qp->sock->sk);
 	return asker;
 }
 
@@ -60,12 +69,21 @@ static bool sends_to(const struct srnic_asker *asker, const struct sock *sk)
 	return from && srnic_is_other_end(from, sk);
 }
 
+/*
+ * One tenant's limits of memory, and of processors, which mostly come with them, are not for
+ * another's engine.
+ */
+static bool of_one_tenant(const struct srnic_asker *asker, const struct srnic_qp *qp)
+{
+	return READ_ONCE(asker->payer) == qp->payer;
+}
+
 bool srnic_asker_takes(struct srnic_qp *qp, const struct sock *sk)
 {
 	struct srnic_asker *asker = this_cpu_ptr(&askers);
 
 	lockdep_assert(in_softirq());
-	if (!sends_to(asker, sk))
+	if (!sends_to(asker, sk) || !of_one_tenant(asker, qp))
 		return false;
 	if (asker->asked)
 		return asker->asked == qp;

@@ -4,6 +4,7 @@
  * half of that QP runs in the caller's own sendmsg. So the caller can run that QP's engine, too,
  * when it is done with its own, and no worker has to be waked for the answer. Only its own peer's:
  * if the caller then gets no processor, only that QP, and who resets or destroys it, wait for it.
+ * So the QPs also have one payer (qp.h), and the caller has at least the normal priority.
  */
 #ifndef SRNIC_ASKER_H
 #define SRNIC_ASKER_H
@@ -15,10 +16,11 @@ struct srnic_asker;
 struct srnic_qp;
 
 /*
- * The caller is about to send by this socket. Returns what srnic_asker_end() wants, or NULL if a
- * task that was preempted here, or has moved away, still sends. Process context.
+ * The caller is about to send by this QP's socket. Returns what srnic_asker_end() wants, or NULL if
+ * a task that was preempted here, or has moved away, still sends, or if the caller's priority is
+ * too low. Process context, tx.mutex held.
  */
-struct srnic_asker *srnic_asker_begin(const struct sock *sk);
+struct srnic_asker *srnic_asker_begin(const struct srnic_qp *qp);
 /* Returns the QP that was asked meanwhile, with its reference, or NULL. */
 struct srnic_qp *srnic_asker_end(struct srnic_asker *asker);
 /*

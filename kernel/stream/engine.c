@@ -221,7 +221,7 @@ static int send_some(struct srnic_qp *qp, bool more)
 	int ret;
 
 	if (may_answer(qp, more))
-		asker = srnic_asker_begin(qp->sock->sk);
+		asker = srnic_asker_begin(qp);
 	ret = try_to_send(qp, more);
 	if (asker)
 		srnic_own_batch(&qp->tx)->asked = srnic_asker_end(asker);
