@@ -75,6 +75,51 @@ stops_after_interface() {
 	ip link add dummy8 type dummy && unit Start dummy8 && ip link delete dummy8 && within 50 no_device && unit Stop dummy8
 }
 
+on() { rdma link | grep -q "netdev $1\b"; } # INTERFACE
+
+# Renamed by hand, the device is still the unit's: it is set, deleted, and made again with the file's name.
+renamed_by_hand() {
+	file_has "name = store0" "peer_timeout = 20"
+	unit Start dummy7 && rdma dev set store0 name other0 && file_has "name = store0" "peer_timeout = 30" &&
+		unit Reload dummy7 && has other0 peer_timeout 30 && unit Stop dummy7 && no_device &&
+		unit Start dummy7 && has store0 peer_timeout 30 && unit Stop dummy7 && no_device
+}
+
+# A rule of udev renames a device as soon as it is there: here, before that program runs the next time.
+renamed_before() { # PROGRAM
+	local status=0
+	mkdir -p "$LOGS/bin"
+	printf '#!/bin/sh\n%s dev set store0 name other0 2>/dev/null\nexec %s "$@"\n' "$(command -v rdma)" \
+		"$(command -v "$1")" >"$LOGS/bin/$1"
+	chmod +x "$LOGS/bin/$1"
+	file_has "name = store0" "peer_timeout = 20"
+	PATH=$LOGS/bin:$PATH unit Start dummy7 || status=1
+	rm "$LOGS/bin/$1"
+	has other0 peer_timeout 20 && unit Stop dummy7 && no_device && return $status
+}
+
+interface_renamed() {
+	ip link add dummy8 type dummy && unit Start dummy8 && ip link set dummy8 name dummy9 && on dummy9 &&
+		unit Stop dummy8 && no_device && ip link delete dummy9
+}
+
+# Each unit keeps the device that it made.
+names_exchanged() {
+	rm -f $FILE
+	ip link add dummy8 type dummy && unit Start dummy7 && unit Start dummy8 &&
+		rdma dev set srnic-dummy7 name other0 && rdma dev set srnic-dummy8 name srnic-dummy7 &&
+		rdma dev set other0 name srnic-dummy8 && unit Stop dummy7 && on dummy8 && ! on dummy7 &&
+		unit Stop dummy8 && no_device && ip link delete dummy8
+}
+
+made_by_hand() {
+	local said
+	unit Start dummy7 && rdma link delete srnic-dummy7 && rdma link add srnic-dummy7 type srnic netdev dummy7 || return
+	said=$(unit Reload dummy7 2>&1) && return 1
+	echo "$said"
+	grep -q 'restart srnic@dummy7' <<<"$said" && unit Stop dummy7 && on dummy7 && rdma link delete srnic-dummy7
+}
+
 # As systemd does that: a SIGTERM, and then what follows each stop.
 stopped_meanwhile() {
 	local seconds words
@@ -124,6 +169,12 @@ check "a reload sets what the file has now" reloads
 check "a reload cannot change the name" reload_wants_same_name
 check "after that, a stop deletes the device that there is" stops
 check "a stop succeeds if the interface, and so the device, has gone before" stops_after_interface
+check "a device renamed by hand is set, deleted and made again" renamed_by_hand
+check "a device renamed as soon as it was made is set and deleted" renamed_before rdma
+check "a device renamed while it is set is set and deleted" renamed_before srnicctl
+check "a stop deletes the device of an interface that got another name" interface_renamed
+check "two devices exchange their names: a stop deletes the unit's own" names_exchanged
+check "what was made by hand instead of the unit's device is left alone" made_by_hand
 check "a unit that is stopped while it starts leaves nothing" stopped_meanwhile
 check "a listener has the mapped port from the device's start" maps_listeners
 check "a device of the unit moves data" moves_data_on_lo

@@ -8,6 +8,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 SYSTEMD=/usr/lib/systemd/systemd
 FILE=/etc/srnic/dummy7.conf
 LIST=/sys/class/infiniband
+RULE=/etc/udev/rules.d/90-other0.rules
 NEEDS_IT=/etc/systemd/system/needs-it.service	# what a mount of NFS over RDMA is: after remote-fs-pre.target
 UNITS="srnic@dummy7.service needs-it.service"
 
@@ -64,7 +65,7 @@ enable() {
 	systemctl --root=/ enable $UNITS
 }
 
-is_there() { is active srnic@dummy7.service && has_device && has mpa_crc 0; }
+is_there() { is active srnic@dummy7.service && has_device && has mpa_crc "${1:-0}"; } # VALUE
 
 needed_it() { inside systemctl status needs-it.service; is active needs-it.service; }
 
@@ -73,11 +74,41 @@ reloads() {
 	inside systemctl reload srnic@dummy7 && has mpa_crc 1
 }
 
+sets_other0() { # VALUE
+	sed -i "s/mpa_crc = .*/mpa_crc = $1/" $FILE
+	inside systemctl reload srnic@dummy7 && [ "$(cat $LIST/other0/mpa_crc)" = "$1" ]
+}
+
+renamed_by_hand() {
+	rdma dev set store0 name other0 && sets_other0 0 && inside systemctl restart srnic@dummy7 && has_device &&
+		has mpa_crc 0 && [ ! -e $LIST/other0 ]
+}
+
+# As rdma-core's rule does it with rdma_rename, which leaves names alone that somebody gave (rdma-core 54, Linux 6.11).
+renamed_by_udev() {
+	echo "ACTION==\"add\", SUBSYSTEM==\"infiniband\", KERNEL==\"store0\", PROGRAM=\"$(command -v rdma) dev set %k name other0\"" \
+		>$RULE
+	inside udevadm control --reload && inside systemctl restart srnic@dummy7 && within 100 test -e $LIST/other0 &&
+		[ "$(cat $LIST/other0/mpa_crc)" = 0 ] && sets_other0 1 && inside systemctl restart srnic@dummy7 &&
+		within 100 test -e $LIST/other0 && inside systemctl stop srnic@dummy7 && [ ! -e $LIST/other0 ]
+}
+
+without_rule() {
+	rm $RULE
+	inside udevadm control --reload && inside systemctl start srnic@dummy7 && is_there 1
+}
+
 goes_with_interface() {
 	ip link delete dummy7 && within 100 has_no_device && within 100 is inactive srnic@dummy7.service
 }
 
-comes_with_interface() { interface_up && within 300 has_device && within 100 is active srnic@dummy7.service; }
+# By now it has been started five times, on a quick machine within the ten seconds in which systemd allows no more.
+comes_with_interface() {
+	inside systemctl reset-failed srnic@dummy7
+	interface_up && within 300 has_device && within 100 is active srnic@dummy7.service && return
+	inside systemctl status --no-pager srnic@dummy7
+	return 1
+}
 
 refused() {
 	echo "mpa_crc = 2" >>$FILE
@@ -107,6 +138,9 @@ if check "systemctl enables the unit for an interface" enable && check "systemd 
 	check "the device is there, with the settings of its file" is_there
 	check "what comes after remote-fs-pre.target found it" needed_it
 	check "a reload sets what the file has now" reloads
+	check "a device renamed by hand is set, and made again under its name" renamed_by_hand
+	check "a device renamed by udev is set, made again and deleted" renamed_by_udev
+	check "without the rule, it has its name again" without_rule
 	check "the device goes with its interface" goes_with_interface
 	check "and comes with it" comes_with_interface
 	check "settings that are refused: the unit fails, and the journal says why" refused
