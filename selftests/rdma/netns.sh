@@ -44,6 +44,18 @@ file_of() { # DEVICE, of sr0
 	name=$(inside sr0 sh -c "grep -lx $1 /sys/class/infiniband_verbs/*/ibdev") && echo "/dev/infiniband/$(basename "${name%/*}")"
 }
 
+# A container that has a file of its own device only, while /sys lists both: librdmacm passes over the other.
+with_own_file() {
+	local own
+	own=$(file_of srnic0) || return
+	with_server sr1 "ip netns exec sr1 rping -s -C 5 -p $PORT" sr0 "exec unshare --mount sh -c '
+		mkdir /run/own && cp -a $own /dev/infiniband/rdma_cm /run/own && mount --bind /run/own /dev/infiniband &&
+			ls /dev/infiniband && exec rping -c -a $IP1 -C 5 -p $PORT'" $PORT
+	local status=$?
+	rm -r /run/own
+	return $status
+}
+
 # Runs the command while a server in sr1 serves whoever comes.
 with_a_server() { beside sr1 "ip netns exec sr1 rping -s -P -a $IP1 -p $PORT" $PORT "$@"; } # COMMAND...
 
@@ -127,6 +139,7 @@ fi
 containers_up || { echo "Bail out! no devices"; exit 1; }
 in_mode shared
 check "shared: every namespace sees both devices" eval "sees - srnic0 srnic1 && sees sr0 srnic0 srnic1"
+check "shared: a container has the file of its own device only" with_own_file
 check "shared: a device moves to no other namespace" eval "! inside sr0 rdma dev set srnic0 netns sr1"
 check "shared: a container goes in the middle of a transfer" container_goes
 check "shared: nothing is left of the others" containers_down

@@ -12,6 +12,21 @@ another_mac() {
 	rping_between sr1 sr0 "$IP1" 10 64 && rping_between sr0 sr1 "$IP60" 10 64
 }
 
+# Addresses that name an interface, too. The wildcard's listener gets the request with the interface's scope.
+link_local() {
+	local server
+	server=$(ip -n sr1 -6 -o addr show dev veth1 scope link | awk '{sub("/.*", "", $4); print $4}') && [ -n "$server" ] &&
+		reach sr0 "$server%veth0" || return
+	with_server sr1 "rping -s -a $server%veth1 -C 10 -v -p 7174" sr0 "exec ./rping-client $server%veth0 7174 10" 7174 &&
+		rping_on_wildcard sr1 sr0 "$server%veth0"
+}
+
+# The other addresses are gone after that.
+without_ipv6() {
+	ns0 sysctl -qw net.ipv6.conf.all.disable_ipv6=1 && ns1 sysctl -qw net.ipv6.conf.all.disable_ipv6=1 &&
+		rping_between sr1 sr0 "$IP1" 10 64 && rping_on_wildcard sr0 sr1 "$IP0"
+}
+
 # Before there is another device: for 127.0.0.1 rdma_cm takes the machine's first.
 on_lo() {
 	modprobe -a ib_uverbs rdma_ucm srnic && ip -n sr0 link set lo up || return
@@ -35,5 +50,7 @@ check "rping, IPv6, server in sr1" rping_between sr1 sr0 "$IP61" "$COUNT" 65535
 check "rping, IPv6, server in sr0" rping_between sr0 sr1 "$IP60" "$COUNT" 65535
 check "rping, server on the wildcard address in sr1" rping_on_wildcard sr1 sr0 "$IP1"
 check "rping, server on the wildcard address in sr0" rping_on_wildcard sr0 sr1 "$IP0"
+check "rping, link-local addresses" link_local
 check "rping, the interfaces have other hardware addresses" another_mac
+check "rping, IPv6 is switched off" without_ipv6
 finish

@@ -3,6 +3,9 @@
 // the completions at both ends (RFC 5040 5.1 to 5.3).
 #include <cstring>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "case.hh"
 
@@ -292,6 +295,75 @@ void cancelled_between_calls()
 	expect(thread.completed == posted_when_cancelled, "it was cancelled within a call");
 }
 
+// ---- fork ----
+
+// A child that stores all over its copy of a page, and keeps that until the other is destroyed.
+class Child {
+public:
+	explicit Child(uint8_t *page)
+	{
+		need(!pipe(gate), "pipe");
+		pid = fork();
+		need(pid >= 0, "fork");
+		if (pid)
+			return;
+		char octet;
+
+		close(gate[1]);
+		memset(page, 0xcc, 4096);
+		_exit(read(gate[0], &octet, 1) || page[0] != 0xcc || page[4095] != 0xcc);
+	}
+	~Child() { ends_well(); }
+	bool ends_well()
+	{
+		int status = 1;
+
+		for (int &fd : gate)
+			if (fd >= 0)
+				close(fd), fd = -1;
+		if (pid > 0)
+			waitpid(pid, &status, 0), pid = 0;
+		return !status;
+	}
+	Child(const Child &) = delete;
+
+private:
+	int gate[2] = {-1, -1};
+	pid_t pid = 0;
+};
+
+// A part of the page is registered: the child can use the rest, and parent and peer still see each
+// other's stores.
+void child_gets_a_copy()
+{
+	constexpr uint32_t half = 2048;
+	Joint joint = connected();
+	Buffer ours(joint.client, half);
+	void *memory =
+		mmap(nullptr, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	need(memory != MAP_FAILED, "mmap");
+	auto *page = static_cast<uint8_t *>(memory);
+	Region theirs(joint.server, page + half, half);
+	Child child(page);
+
+	fill(page + half, half, 1);
+	joint.client.post(1, IBV_WR_RDMA_READ, {ours.region.piece(0, half)}, IBV_SEND_SIGNALED,
+			  theirs.target());
+	joint.client.sends->good(1);
+	expect(!memcmp(ours.octets.data(), page + half, half), "the parent's stores are not read");
+	ours.fill(2);
+	joint.client.post(2, IBV_WR_RDMA_WRITE, {ours.region.piece(0, half)}, IBV_SEND_SIGNALED,
+			  theirs.target());
+	joint.client.post(3, IBV_WR_RDMA_READ, {ours.region.piece(0, 1)}, IBV_SEND_SIGNALED,
+			  theirs.target());
+	joint.client.sends->good(2);
+	joint.client.sends->good(3);
+	expect(!memcmp(ours.octets.data(), page + half, half), "the parent misses the Write");
+	expect(child.ends_well(), "the child's copy has changed");
+	munmap(memory, 2 * half);
+}
+
 } // namespace
 
 Cases operation_cases()
@@ -316,5 +388,7 @@ Cases operation_cases()
 		{"RFC 5040 5.2: 100 Reads where the peer allows 3 at a time",
 		 [] { reads_beyond_ord(3); }},
 		{"a thread is not cancelled while it posts or polls", cancelled_between_calls},
+		{"a child of fork() has a copy of a page of which a part is registered",
+		 child_gets_a_copy},
 	};
 }
