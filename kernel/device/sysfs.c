@@ -24,78 +24,116 @@
  *
  * port_map (default empty): pairs RDMA:TCP of ports that change places (connection/ports.c), for
  * who listens or connects from now on.
+ *
+ * Writing takes CAP_NET_ADMIN where the interface is, as its other settings do: the files' owner is
+ * root, but a container's root may have no such rights.
  */
+#include <linux/capability.h>
 #include <linux/kstrtox.h>
+#include <linux/netdevice.h>
 #include <linux/sysfs.h>
 
 #include "device/framing.h"
 #include "srnic.h"
+
+/* A setting's file; set() changes it, after the writer's rights were checked. */
+struct setting {
+	struct device_attribute attr;
+	int (*set)(struct srnic_dev *dev, const struct setting *setting, const char *buf);
+	size_t flag;	/* set_flag(): which bool of struct srnic_dev */
+};
 
 static struct srnic_dev *dev_of(struct device *dev)
 {
 	return to_srnic_dev(rdma_device_to_ibdev(dev));
 }
 
-/* The file of a flag of struct srnic_dev. */
-struct flag_attr {
-	struct device_attribute attr;
-	size_t offset;
-};
-
-static bool *flag_of(struct device *dev, struct device_attribute *attr)
+static const struct setting *setting_of(const struct device_attribute *attr)
 {
-	return (void *)dev_of(dev) + container_of(attr, struct flag_attr, attr)->offset;
+	return container_of(attr, struct setting, attr);
 }
 
-static ssize_t flag_show(struct device *dev, struct device_attribute *attr, char *buf)
+static bool may_set(const struct srnic_dev *dev)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(*flag_of(dev, attr)));
+	bool may;
+
+	rcu_read_lock();	/* the interface may leave its namespace, which may go then */
+	may = ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
+	rcu_read_unlock();
+	return may;
 }
 
-static ssize_t flag_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			  size_t len)
+static ssize_t store(struct device *device, struct device_attribute *attr, const char *buf,
+		     size_t len)
+{
+	const struct setting *setting = setting_of(attr);
+	struct srnic_dev *dev = dev_of(device);
+
+	if (!may_set(dev))
+		return -EPERM;
+	return setting->set(dev, setting, buf) ?: len;
+}
+
+/* ---- flags ---- */
+
+static bool *flag_of(struct srnic_dev *dev, const struct setting *setting)
+{
+	return (void *)dev + setting->flag;
+}
+
+static ssize_t show_flag(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(*flag_of(dev_of(dev), setting_of(attr))));
+}
+
+static int set_flag(struct srnic_dev *dev, const struct setting *setting, const char *buf)
 {
 	bool value;
 	int ret = kstrtobool(buf, &value);
 
-	if (ret)
-		return ret;
-	WRITE_ONCE(*flag_of(dev, attr), value);
-	return len;
+	if (!ret)
+		WRITE_ONCE(*flag_of(dev, setting), value);
+	return ret;
 }
 
-static struct flag_attr mpa_crc = {
-	.attr = __ATTR(mpa_crc, 0644, flag_show, flag_store),
-	.offset = offsetof(struct srnic_dev, crc),
+static struct setting mpa_crc = {
+	.attr = __ATTR(mpa_crc, 0644, show_flag, store),
+	.set = set_flag,
+	.flag = offsetof(struct srnic_dev, crc),
 };
 
-static struct flag_attr mpa_markers = {
-	.attr = __ATTR(mpa_markers, 0644, flag_show, flag_store),
-	.offset = offsetof(struct srnic_dev, markers),
+static struct setting mpa_markers = {
+	.attr = __ATTR(mpa_markers, 0644, show_flag, store),
+	.set = set_flag,
+	.flag = offsetof(struct srnic_dev, markers),
 };
 
-static struct flag_attr mpa_large_fpdus = {
-	.attr = __ATTR(mpa_large_fpdus, 0644, flag_show, flag_store),
-	.offset = offsetof(struct srnic_dev, large_fpdus),
+static struct setting mpa_large_fpdus = {
+	.attr = __ATTR(mpa_large_fpdus, 0644, show_flag, store),
+	.set = set_flag,
+	.flag = offsetof(struct srnic_dev, large_fpdus),
 };
 
-static struct flag_attr rdmap_swap = {
-	.attr = __ATTR(rdmap_swap, 0644, flag_show, flag_store),
-	.offset = offsetof(struct srnic_dev, swap),
+static struct setting rdmap_swap = {
+	.attr = __ATTR(rdmap_swap, 0644, show_flag, store),
+	.set = set_flag,
+	.flag = offsetof(struct srnic_dev, swap),
 };
 
-static struct flag_attr local_shortcut = {
-	.attr = __ATTR(local_shortcut, 0644, flag_show, flag_store),
-	.offset = offsetof(struct srnic_dev, shortcut),
+static struct setting local_shortcut = {
+	.attr = __ATTR(local_shortcut, 0644, show_flag, store),
+	.set = set_flag,
+	.flag = offsetof(struct srnic_dev, shortcut),
 };
 
-static ssize_t peer_timeout_show(struct device *dev, struct device_attribute *attr, char *buf)
+/* ---- the others ---- */
+
+static ssize_t show_peer_timeout(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(dev)->peer_timeout));
 }
 
-static ssize_t peer_timeout_store(struct device *dev, struct device_attribute *attr,
-				  const char *buf, size_t len)
+static int set_peer_timeout(struct srnic_dev *dev, const struct setting *setting, const char *buf)
 {
 	u32 seconds;
 	int ret = kstrtou32(buf, 0, &seconds);
@@ -104,49 +142,59 @@ static ssize_t peer_timeout_store(struct device *dev, struct device_attribute *a
 		return ret;
 	if (seconds > SRNIC_MAX_PEER_TIMEOUT)
 		return -ERANGE;
-	WRITE_ONCE(dev_of(dev)->peer_timeout, seconds);
-	return len;
+	WRITE_ONCE(dev->peer_timeout, seconds);
+	return 0;
 }
-static DEVICE_ATTR_RW(peer_timeout);
 
-static ssize_t framing_show(struct device *dev, struct device_attribute *attr, char *buf)
+static struct setting peer_timeout = {
+	.attr = __ATTR(peer_timeout, 0644, show_peer_timeout, store),
+	.set = set_peer_timeout,
+};
+
+static ssize_t show_framing(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", srnic_framings_name(READ_ONCE(dev_of(dev)->framings)));
 }
 
-static ssize_t framing_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			     size_t len)
+static int set_framing(struct srnic_dev *dev, const struct setting *setting, const char *buf)
 {
 	int framings = srnic_framings_of(buf);
 
 	if (framings < 0)
 		return framings;
-	srnic_set_framings(dev_of(dev), framings);
-	return len;
+	srnic_set_framings(dev, framings);
+	return 0;
 }
-static DEVICE_ATTR_RW(framing);
 
-static ssize_t port_map_show(struct device *dev, struct device_attribute *attr, char *buf)
+static struct setting framing = {
+	.attr = __ATTR(framing, 0644, show_framing, store),
+	.set = set_framing,
+};
+
+static ssize_t show_port_map(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return srnic_ports_print(&dev_of(dev)->connections.ports, buf);
 }
 
-static ssize_t port_map_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			      size_t len)
+static int set_port_map(struct srnic_dev *dev, const struct setting *setting, const char *buf)
 {
-	return srnic_ports_parse(&dev_of(dev)->connections.ports, buf) ?: len;
+	return srnic_ports_parse(&dev->connections.ports, buf);
 }
-static DEVICE_ATTR_RW(port_map);
+
+static struct setting port_map = {
+	.attr = __ATTR(port_map, 0644, show_port_map, store),
+	.set = set_port_map,
+};
 
 static struct attribute *attrs[] = {
-	&dev_attr_framing.attr,
+	&framing.attr.attr,
 	&mpa_crc.attr.attr,
 	&mpa_markers.attr.attr,
 	&mpa_large_fpdus.attr.attr,
 	&rdmap_swap.attr.attr,
 	&local_shortcut.attr.attr,
-	&dev_attr_peer_timeout.attr,
-	&dev_attr_port_map.attr,
+	&peer_timeout.attr.attr,
+	&port_map.attr.attr,
 	NULL,
 };
 

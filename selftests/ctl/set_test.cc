@@ -136,8 +136,8 @@ TEST_F(Set, NotPermitted)
 {
 	replace(machine, "mpa_crc", "/proc/sys/kernel/ostype");
 	EXPECT_EQ(refused({"set", "srnic0", "mpa_crc", "0"}, 4),
-		  "srnicctl: srnic0: mpa_crc: only root may set it, where /sys is writable "
-		  "(Permission denied)\n");
+		  "srnicctl: srnic0: mpa_crc: only root with CAP_NET_ADMIN may set it, "
+		  "where /sys is writable (Permission denied)\n");
 }
 
 } // namespace

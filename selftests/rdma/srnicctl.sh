@@ -219,7 +219,7 @@ nobody_sees_as_much() {
 }
 
 nobody_sets_nothing() {
-	says_with 4 "only root may set it" nobody_ctl 0 set srnic0 peer_timeout 5 &&
+	says_with 4 "only root with CAP_NET_ADMIN may set it" nobody_ctl 0 set srnic0 peer_timeout 5 &&
 		[ "$(of 0 "d['settings']['peer_timeout']")" = 60 ]
 }
 

@@ -111,7 +111,8 @@ const Setting &setting_of(const std::string &name)
 	case EACCES:
 	case EROFS:
 		throw Failure(Exit::denied,
-			      what + ": only root may set it, where /sys is writable (" +
+			      what + ": only root with CAP_NET_ADMIN may set it, where /sys is "
+				      "writable (" +
 				      strerror(error) + ")");
 	case ENOENT:
 		throw Failure(Exit::error, what + ": not in /sys: the module is too old for it, or "
