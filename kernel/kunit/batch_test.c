@@ -19,6 +19,17 @@ static void put(struct kunit *test, struct srnic_batch *batch, u32 len)
 	}
 }
 
+static void fragments_have_32_kib_or_a_page(struct kunit *test)
+{
+	struct srnic_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	srnic_batch_init(batch, NULL);
+	put(test, batch, 100);
+	KUNIT_EXPECT_EQ(test, batch->frag.size, max_t(u32, 32 * 1024, PAGE_SIZE));
+	srnic_batch_release(batch);
+}
+
 static void an_idle_qp_gives_its_pages_back(struct kunit *test)
 {
 	struct srnic_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
@@ -69,6 +80,7 @@ static void payload_of_a_long_fpdu_in_an_empty_batch_begins_a_cache_line(struct 
 }
 
 static struct kunit_case cases[] = {
+	KUNIT_CASE(fragments_have_32_kib_or_a_page),
 	KUNIT_CASE(payload_of_a_long_fpdu_in_an_empty_batch_begins_a_cache_line),
 	KUNIT_CASE(an_idle_qp_gives_its_pages_back),
 	{ }

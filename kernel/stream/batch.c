@@ -14,7 +14,9 @@
 #include "srnic.h"
 #include "stream/batch.h"
 
-#define FRAG_ORDER 3
+/* Pieces of a batch: 32 KiB, as TCP's own fragments, or a page if pages are larger. */
+#define FRAG_SIZE	max_t(unsigned long, SZ_32K, PAGE_SIZE)
+#define FRAG_ORDER	get_order(FRAG_SIZE)
 
 /*
  * Where in a cache line of 64 bytes fragments begin, and the first FPDU of a batch if it is long:
@@ -69,7 +71,7 @@ static bool frag_reuse(struct srnic_batch *batch, struct page_frag *frag)
 }
 
 /* Fragments in the pools of all QPs, and their limit: 64 MiB. */
-#define POOLED_MAX (SZ_64M / (PAGE_SIZE << FRAG_ORDER))
+#define POOLED_MAX (SZ_64M / FRAG_SIZE)
 static atomic_t pooled;
 
 static void frag_remember(struct srnic_batch *batch, const struct page_frag *frag)
@@ -117,7 +119,7 @@ static bool frag_alloc(struct page_frag *frag, gfp_t gfp)
 	const gfp_t whole = SRNIC_BATCH_GFP_NOW | __GFP_COMP | __GFP_NORETRY;
 
 	frag->offset = FRAG_START;
-	frag->size = PAGE_SIZE << FRAG_ORDER;
+	frag->size = FRAG_SIZE;
 	frag->page = alloc_pages(whole, FRAG_ORDER);
 	if (frag->page)
 		return true;
