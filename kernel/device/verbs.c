@@ -3,6 +3,7 @@
  * The table of verbs, and the verbs for device, port, protection domain and user context.
  */
 #include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/compat.h"
@@ -73,14 +74,26 @@ static void get_dev_fw_str(struct ib_device *base, char *str)
 	strscpy(str, SRNIC_VERSION, IB_FW_VERSION_NAME_MAX);
 }
 
-/*
- * Does not ask an interface that has no speed (lo, tun): the RDMA core would log a warning each
- * time.
- */
-static int port_speed(struct ib_device *base, const struct net_device *netdev,
-		      struct ib_port_attr *attr)
+/* Some interfaces have no speed, or none that they know; a VLAN has that of the one below it. */
+static bool has_speed(struct net_device *netdev)
 {
-	if (netdev->ethtool_ops->get_link_ksettings)
+	struct ethtool_link_ksettings link;
+	bool has;
+
+	rtnl_lock();
+	has = netdev->reg_state == NETREG_REGISTERED &&
+	      !__ethtool_get_link_ksettings(netdev, &link) && link.base.speed != (u32)SPEED_UNKNOWN;
+	rtnl_unlock();
+	return has;
+}
+
+/*
+ * The RDMA core's function logs a warning each time that it finds no speed, and then takes the one
+ * here.
+ */
+static int port_speed(struct ib_device *base, struct net_device *netdev, struct ib_port_attr *attr)
+{
+	if (has_speed(netdev))
 		return ib_get_eth_speed(base, 1, &attr->active_speed, &attr->active_width);
 	attr->active_speed = IB_SPEED_SDR;
 	attr->active_width = IB_WIDTH_1X;
@@ -93,7 +106,7 @@ static int port_speed(struct ib_device *base, const struct net_device *netdev,
  */
 static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *attr)
 {
-	const struct net_device *netdev = to_srnic_dev(base)->netdev;
+	struct net_device *netdev = to_srnic_dev(base)->netdev;
 	bool up = srnic_port_up(netdev);
 
 	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;

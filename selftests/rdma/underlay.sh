@@ -122,6 +122,41 @@ port_events_come_once() {
 	[ "$(grep -c PORT_ERR "$LOGS/asyncwatch") $(grep -c PORT_ACTIVE "$LOGS/asyncwatch")" = "1 1" ]
 }
 
+# ---- speed ----
+
+has_speed_of_cable() { grep "^10 Gb/sec" /sys/class/infiniband/srnic2/ports/1/rate; }
+
+# An interface of this type on a dummy, which has no speed. The RDMA core would log a warning at each query.
+no_speed_is_quiet() { # TYPE...
+	local status=0
+	ip -n sr0 link add s0 type dummy && ip -n sr0 link add link s0 name u0 type "$@" && queried || status=1
+	ip -n sr0 link del u0
+	ip -n sr0 link del s0
+	return $status
+}
+
+queried() {
+	local marker="speed $RANDOM$RANDOM" status=0
+	echo "$marker" >/dev/kmsg
+	ns0 rdma link add srnic2 type srnic netdev u0 && ns0 ibv_devinfo -v -d srnic2 >"$LOGS/devinfo" &&
+		grep "active_speed:.*2.5 Gbps" "$LOGS/devinfo" && ns0 rdma link show srnic2/1 || status=1
+	rdma link delete srnic2
+	dmesg | sed "1,/$marker/d" >"$LOGS/dmesg"
+	! grep -i "speed" "$LOGS/dmesg" && return $status
+}
+
+without_speed() {
+	local type
+	for type in dummy "vlan id 5" "macvlan mode bridge" "ipvlan mode l2" bridge; do
+		if [ "${type%% *}" = vlan ] || modprobe -q "${type%% *}"; then
+			# shellcheck disable=SC2086 # words
+			check "${type%% *}: has no speed, and a query logs nothing" no_speed_is_quiet $type
+		else
+			skip_one "${type%% *}: has no speed" "no such module in this kernel"
+		fi
+	done
+}
+
 # ---- a device on what is below, too ----
 
 BELOW=10.96.0.1 BELOW6=fd96::1
@@ -183,6 +218,7 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 	[[ $1 != b* ]] || check "$1: a device on its port is refused" below_a_master_is_refused
 	[ "$1" != bond ] || check "$1: it fails over in mid-transfer" goes_on fails_over
 	if [ "$1" = vlan ]; then
+		check "$1: it has the speed of the interface below" has_speed_of_cable
 		check "$1: programs are told once that its port goes down, and up" port_events_come_once
 		check "$1: its MTU changes in mid-transfer" goes_on other_mtu
 		check "$1: its address goes in mid-transfer, and comes back" goes_on address_away
@@ -209,4 +245,5 @@ for KIND in vlan macvlan wireguard bridge bond; do
 		skip_one "$KIND" "no $module in this kernel"
 	fi
 done
+without_speed
 finish
