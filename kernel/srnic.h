@@ -74,6 +74,8 @@ struct srnic_dev_connections {
  * @stag_key: key of the STag permutation, random per device
  * @stats: counters, per CPU (stats.h)
  * @counters: struct srnic_stats __percpu of `rdma statistic qp`, by the counter's id (counter.c)
+ * @counters_lock: see counter.c
+ * @former: what such counters that are gone had counted; under @counters_lock
  * @standby: thread of the engines that stand by (stream/standby.c)
  * @patience: ns that this thread may take; only tests change it
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
@@ -106,6 +108,8 @@ struct srnic_dev {
 	u64 stag_key[2];
 	struct srnic_stats __percpu *stats;
 	struct xarray counters;
+	struct mutex counters_lock;
+	struct srnic_stats *former;
 	struct kthread_worker *standby;
 	u32 patience;
 	struct ida pd_ids;

@@ -3,6 +3,9 @@
  * `rdma statistic qp`: a QP that is bound to a counter counts there, no longer in the device's own
  * statistics. The RDMA core adds all counters, also those that are gone, to what it shows of the
  * device. The names are the same.
+ *
+ * counters_lock keeps a counter while it is read. When it goes, what it had counted is added to
+ * that of former counters, under the same lock, so that sums never fall.
  */
 #include "device/counter.h"
 #include "device/stats.h"
@@ -27,6 +30,7 @@ static int alloc_counts(struct srnic_dev *dev, u32 *id)
 	return ret;
 }
 
+/* NULL: it is gone, or had no QP yet. */
 static struct srnic_stats __percpu *counts_of(const struct rdma_counter *counter)
 {
 	return (struct srnic_stats __percpu __force *)
@@ -68,23 +72,48 @@ int srnic_counter_unbind_qp(struct ib_qp *base)
  */
 int srnic_counter_dealloc(struct rdma_counter *counter)
 {
-	void *stats = xa_erase(&to_srnic_dev(counter->device)->counters, counter->id);
+	struct srnic_dev *dev = to_srnic_dev(counter->device);
+	struct srnic_stats __percpu *stats;
+	int i;
 
-	WRITE_ONCE(counter->id, 0);
 	synchronize_rcu();
-	free_percpu((void __percpu __force *)stats);
+	mutex_lock(&dev->counters_lock);
+	stats = counts_of(counter);
+	for (i = 0; stats && i < SRNIC_COUNTERS; i++)
+		dev->former->count[i] += srnic_stats_sum(stats, i);
+	xa_erase(&dev->counters, counter->id);
+	WRITE_ONCE(counter->id, 0);
+	mutex_unlock(&dev->counters_lock);
+	free_percpu(stats);
 	return 0;
 }
 
 int srnic_counter_update_stats(struct rdma_counter *counter)
 {
+	struct srnic_dev *dev = to_srnic_dev(counter->device);
 	struct srnic_stats __percpu *stats;
 	int i;
 
-	rcu_read_lock();
+	mutex_lock(&dev->counters_lock);
 	stats = counts_of(counter);
 	for (i = 0; stats && i < SRNIC_COUNTERS; i++)
 		counter->stats->value[i] = srnic_stats_sum(stats, i);
-	rcu_read_unlock();
+	mutex_unlock(&dev->counters_lock);
 	return stats ? 0 : -EINVAL;
+}
+
+u64 srnic_counted_in_all(struct srnic_dev *dev, enum srnic_counter counter)
+{
+	unsigned long id;
+	void *entry;
+	u64 sum;
+
+	mutex_lock(&dev->counters_lock);
+	sum = srnic_counted(dev, counter) + dev->former->count[counter];
+	xa_for_each(&dev->counters, id, entry) {
+		sum += srnic_stats_sum((struct srnic_stats __percpu __force *)entry, counter);
+		cond_resched();
+	}
+	mutex_unlock(&dev->counters_lock);
+	return sum;
 }

@@ -88,9 +88,12 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	dev->stats = alloc_percpu(struct srnic_stats);
 	if (!dev->stats)
 		goto free_device;
+	dev->former = kzalloc(sizeof(*dev->former), GFP_KERNEL);
+	if (!dev->former)
+		goto free_stats;
 	dev->index = index;
 	if (srnic_standby_dev_init(dev))
-		goto free_stats;
+		goto free_former;
 	dev->framings = srnic_default_framings();
 	dev->crc = true;
 	dev->peer_timeout = SRNIC_PEER_TIMEOUT;
@@ -98,6 +101,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC);
+	mutex_init(&dev->counters_lock);
 	ida_init(&dev->pd_ids);
 	ida_init(&dev->cq_ids);
 	ida_init(&dev->srq_ids);
@@ -105,6 +109,8 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	srnic_connect_dev_init(dev);
 	init_base(&dev->base, netdev);
 	return dev;
+free_former:
+	kfree(dev->former);
 free_stats:
 	free_percpu(dev->stats);
 free_device:
@@ -129,6 +135,7 @@ void srnic_dealloc_driver(struct ib_device *base)
 	ida_destroy(&dev->pd_ids);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	srnic_standby_dev_exit(dev);
+	kfree(dev->former);
 	free_percpu(dev->stats);
 	ida_free(&indices, dev->index);
 }

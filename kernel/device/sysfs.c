@@ -186,6 +186,14 @@ static struct setting port_map = {
 	.set = set_port_map,
 };
 
+/* ---- what tools expect of any RDMA device ---- */
+
+static ssize_t board_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "srnic\n");
+}
+static DEVICE_ATTR_RO(board_id);
+
 static struct attribute *attrs[] = {
 	&framing.attr.attr,
 	&mpa_crc.attr.attr,
@@ -195,6 +203,7 @@ static struct attribute *attrs[] = {
 	&local_shortcut.attr.attr,
 	&peer_timeout.attr.attr,
 	&port_map.attr.attr,
+	&dev_attr_board_id.attr,
 	NULL,
 };
 

@@ -12,6 +12,7 @@
 #include "connection/connect.h"
 #include "queue/cq.h"
 #include "device/link.h"
+#include "device/mad.h"
 #include "memory/mr.h"
 #include "stream/qp.h"
 #include "device/res.h"
@@ -235,6 +236,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.post_recv = srnic_post_recv,
 	.post_send = srnic_post_send,
 	.post_srq_recv = srnic_post_srq_recv,
+	.process_mad = srnic_process_mad,
 	.query_device = query_device,
 	.query_gid = query_gid,
 	.query_pkey = query_pkey,

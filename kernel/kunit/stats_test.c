@@ -107,10 +107,12 @@ static void a_qp_that_is_bound_counts_in_its_counter_alone(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, s.qp->base.counter);
 	take_one(test, &s, octets);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(counted(c, SRNIC_RX_FPDUS) == before + 2));
+	KUNIT_EXPECT_EQ(test, srnic_counted_in_all(c->set.dev, SRNIC_RX_FPDUS), before + 3);
 	srnic_counter_update_stats(&counter);
 	KUNIT_EXPECT_EQ(test, counter.stats->value[SRNIC_RX_FPDUS], 1);
 	KUNIT_EXPECT_EQ(test, srnic_counter_dealloc(&counter), 0);
 	KUNIT_EXPECT_EQ(test, srnic_counter_update_stats(&counter), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_counted_in_all(c->set.dev, SRNIC_RX_FPDUS), before + 3);
 	rdma_free_hw_stats_struct(counter.stats);
 	srnic_test_expect_nothing_left(test, c);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # The counters tell apart how data moves: batches, copies, who runs the transmit engine, and what it waits for. Counters of
 # single QPs (rdma statistic qp) have the same names, and the device's sum does not lose what they counted. Terminates are
-# also in the kernel's log.
+# also in the kernel's log, and the most important counters where tools look for them that know InfiniBand's.
 cd "$(dirname "$0")" && . ./lib.sh
 
 ITERS=${ITERS:-100}
@@ -31,6 +31,27 @@ terminates() {
 	grown srnic0 "tx_terminates == rx_terminates == rx_errors == 1" refused &&
 		logged "srnic0: qp [0-9]+: Terminate sent: tagged message: there is no such STag [(]layer 1 type 1 code 0[)]" &&
 		logged "srnic0: qp [0-9]+: peer's Terminate: tagged message: there is no such STag [(]layer 1 type 1 code 0[)]"
+}
+
+# ---- InfiniBand's names ----
+
+of_port() { cat "/sys/class/infiniband/srnic0/ports/1/counters/$1"; } # NAME
+
+# Data are counted there in words of four octets.
+port_counters() {
+	pause 0.1 # the RDMA core keeps the device's counters for a while
+	grep . /sys/class/infiniband/srnic0/ports/1/counters/*
+	[ "$(of_port port_xmit_data)" = $(($(counter srnic0 tx_octets) / 4)) ] &&
+		[ "$(of_port port_rcv_data)" = $(($(counter srnic0 rx_octets) / 4)) ] &&
+		[ "$(of_port port_xmit_packets)" = "$(counter srnic0 tx_fpdus)" ] &&
+		[ "$(of_port port_rcv_packets)" = "$(counter srnic0 rx_fpdus)" ] &&
+		[ "$(of_port port_rcv_errors)" = "$(counter srnic0 rx_errors)" ]
+}
+
+# iWARP has no MADs, which InfiniBand's management sends.
+no_umad() {
+	modprobe ib_umad || return
+	! grep -rs srnic /sys/class/infiniband_mad/*/ibdev && ! compgen -G "/dev/infiniband/umad*"
 }
 
 # ---- single QPs ----
@@ -118,12 +139,19 @@ check "receives: several FPDUs at a time" grown srnic1 "rx_fpdus > rx_batches > 
 check "a slow link fills the socket" slow_link grown srnic0 "tx_socket_full > 0" perf ib_write_bw 65536
 check "nothing else waits for it" grown srnic0 "tx_ord_stalls == 0 and tx_no_memory == 0" perf ib_write_lat 8
 check_with_pyverbs "a Terminate is counted at both ends, and in words in the kernel's log" terminates
+check "the port's counters by InfiniBand's names are the same" port_counters
+if modinfo ib_umad >/dev/null 2>&1; then
+	check "there is no file for MADs of it" no_umad
+else
+	skip_one "there is no file for MADs of it" "no ib_umad in this kernel"
+fi
 
 SUM=$(counter srnic0 tx_octets)
 check "counters for QPs by type" automatic type on
 check "a QP connects" connect_ends
 check "its counter has its traffic, and the device's sum includes it" counts_alone "$SUM"
 check "when it ends the sum stays" ended
+check "the port's counters have it, too" port_counters
 check "no more counters for QPs" automatic off
 SUM=$(counter srnic0 tx_octets)
 check "another QP connects" connect_ends
