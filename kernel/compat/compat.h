@@ -114,16 +114,16 @@ static inline struct ib_umem *srnic_compat_umem(struct ib_device *base, unsigned
 }
 
 /*
- * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is ours to choose: a
- * link-local one whose lower half is never zero, as rdma-core's tests want. Before 6.6 rdma_cm
- * looks for the interface's hardware address.
+ * GID 0. Since 6.6 rdma_cm finds an iWARP device by its interface, and the GID is ours to choose.
+ * rdma-core's tests skip one whose lower half is zero; one that has both halves is an address of
+ * InfiniBand (AF_IB) for libfabric, by which rdma_cm does not connect. Before 6.6 rdma_cm looks for
+ * the interface's hardware address.
  */
 static inline void srnic_compat_gid(const struct ib_device *base, const struct net_device *netdev,
 				    union ib_gid *gid)
 {
 	memset(gid, 0, sizeof(*gid));
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-	gid->global.subnet_prefix = cpu_to_be64(0xfe80ULL << 48);
 	gid->global.interface_id = base->node_guid;
 #else
 	memcpy(gid->raw, netdev->dev_addr, min_t(size_t, netdev->addr_len, sizeof(gid->raw)));

@@ -24,6 +24,17 @@ datagrams() { # SIZE [OPTION...]
 	LIMIT=$((${LIMIT:-120} / 4)) despite_races raced pingpong "$1" 'verbs;ofi_rxm' rdm "${@:2}"
 }
 
+# Addresses of InfiniBand (AF_IB), which rdma_cm does not take for iWARP, would be endpoints that cannot connect.
+offers_ip_only() {
+	ns0 fi_info -v -p verbs >"$LOGS/fi_info" && grep -n "addr_format\|src_addr:\|domain_name\|name: srnic" "$LOGS/fi_info" &&
+		grep -q "addr_format: FI_SOCKADDR_IN$" "$LOGS/fi_info" && ! grep "FI_SOCKADDR_IB" "$LOGS/fi_info"
+}
+
+device_without_address() {
+	ip -n sr0 link add dummy0 type dummy && ip -n sr0 link set dummy0 addrgenmode none up &&
+		ns0 rdma link add srnic2 type srnic netdev dummy0
+}
+
 if ! command -v fi_pingpong >/dev/null; then
 	skip "fi_pingpong is not installed (libfabric-bin)"
 fi
@@ -34,4 +45,6 @@ done
 check "fi_pingpong, reliable datagrams of 1000 bytes" datagrams 1000
 check "fi_pingpong, reliable datagrams of 1 MiB" datagrams 1048576
 check "fi_pingpong, reliable datagrams with tags" datagrams 65536 -m tagged
+check "a device without an IP address" device_without_address
+check "fi_info offers endpoints with IP addresses only" offers_ip_only
 finish
