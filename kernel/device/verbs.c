@@ -19,6 +19,7 @@
 #include "queue/ring.h"
 #include "queue/srq.h"
 #include "device/stats.h"
+#include "device/udata.h"
 #include "version.h"
 
 #define VENDOR_ID	0x53524e	/* "SRN": we have no OUI */
@@ -53,9 +54,10 @@ static void limits(struct ib_device_attr *attr)
 
 static int query_device(struct ib_device *base, struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	/* 7.x gives none for the core's own query. */
-	if (udata && (udata->inlen || udata->outlen))
-		return -EINVAL;
+	int err = srnic_udata_none(udata); /* 7.x gives none for the core's own query */
+
+	if (err)
+		return err;
 	attr->fw_ver =
 		(u64)SRNIC_VERSION_MAJOR << 32 | SRNIC_VERSION_MINOR << 16 | SRNIC_VERSION_PATCH;
 	attr->sys_image_guid = base->node_guid;
@@ -144,8 +146,11 @@ static int query_pkey(struct ib_device *base, u32 port, u16 index, u16 *pkey)
 
 static int alloc_pd(struct ib_pd *base, struct ib_udata *udata)
 {
-	int id = ida_alloc_range(&to_srnic_dev(base->device)->pd_ids, 1, SRNIC_MAX_PD, GFP_KERNEL);
+	int id = srnic_udata_none(udata);
 
+	if (id)
+		return id;
+	id = ida_alloc_range(&to_srnic_dev(base->device)->pd_ids, 1, SRNIC_MAX_PD, GFP_KERNEL);
 	if (id < 0)
 		return id;
 	to_srnic_pd(base)->id = id;
@@ -158,20 +163,49 @@ static int dealloc_pd(struct ib_pd *base, struct ib_udata *udata)
 	return 0;
 }
 
+/* The highest ABI version that both sides speak; -EPROTO if there is none. */
+static int common_abi(const struct srnic_alloc_ucontext_req *req)
+{
+	u32 lowest = req->min_abi ?: SRNIC_ABI_MIN, highest = req->max_abi ?: lowest;
+
+	if (lowest > highest)
+		return -EINVAL;
+	if (lowest > SRNIC_ABI_MAX || highest < SRNIC_ABI_MIN)
+		return -EPROTO;
+	return min_t(u32, highest, SRNIC_ABI_MAX);
+}
+
+static u32 features(const struct srnic_dev *dev)
+{
+	return SRNIC_FEATURE_IMMEDIATE | (srnic_framing_allowed(dev, CORE_FRAMING_MPA) ?
+						  SRNIC_FEATURE_ATOMIC :
+						  SRNIC_FEATURE_SEND_IMM);
+}
+
 static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
 {
 	const struct srnic_dev *dev = to_srnic_dev(base->device);
 	struct srnic_alloc_ucontext_resp resp = {
-		.abi_version = SRNIC_ABI_VERSION,
 		.device_id = dev->index,
-		.features = SRNIC_FEATURE_IMMEDIATE,
+		.min_abi = SRNIC_ABI_MIN,
+		.max_abi = SRNIC_ABI_MAX,
 	};
+	struct srnic_alloc_ucontext_req req;
+	int ret;
 
 	if (udata->outlen < sizeof(resp.abi_version))
 		return -EINVAL;
-	resp.features |= srnic_framing_allowed(dev, CORE_FRAMING_MPA) ? SRNIC_FEATURE_ATOMIC :
-									SRNIC_FEATURE_SEND_IMM;
-	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+	ret = srnic_udata_request(udata, &req, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.rsvd)
+		return -EOPNOTSUPP;
+	ret = common_abi(&req);
+	if (ret < 0)
+		return ret;
+	resp.abi_version = ret;
+	resp.features = features(dev) & req.features;
+	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
 static void dealloc_ucontext(struct ib_ucontext *base)
@@ -190,7 +224,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.owner = THIS_MODULE,
 	.device_group = &srnic_attr_group,
 	.driver_id = (enum rdma_driver_id)SRNIC_DRIVER_ID,
-	.uverbs_abi_ver = SRNIC_ABI_VERSION,
+	.uverbs_abi_ver = SRNIC_ABI_MAX,
 
 	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
 	.alloc_mr = srnic_alloc_mr,

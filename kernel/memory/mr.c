@@ -17,6 +17,7 @@
 #include <rdma/ib_umem.h>
 
 #include "compat/compat.h"
+#include "device/udata.h"
 #include "memory/place.h"
 
 #define MAX_INDEX	((1U << CORE_STAG_INDEX_BITS) - 1)
@@ -303,7 +304,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 	u32 access;
 	int err;
 
-	err = access_from_ib(ib_access, &access);
+	err = srnic_udata_none(udata) ?: access_from_ib(ib_access, &access);
 	if (err)
 		return ERR_PTR(err);
 	if (ib_access & IB_ZERO_BASED)
@@ -391,9 +392,9 @@ struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 
 		.zero_based = flags & IB_MR_REREG_ACCESS ? ib_access & IB_ZERO_BASED
 							 : mr->zero_based,
 	};
-	int err = 0;
+	int err = srnic_udata_none(udata);
 
-	if (flags & IB_MR_REREG_ACCESS)
+	if (!err && flags & IB_MR_REREG_ACCESS)
 		err = access_from_ib(ib_access, &new.access);
 	if (err)
 		return ERR_PTR(err);

@@ -3,6 +3,7 @@
  * Completion queues: the kernel fills the ring; user space, or srnic_poll_cq() for kernel
  * consumers, empties it. A word in the ring's header arms the CQ (include/uapi/rdma/srnic-abi.h).
  */
+#include "device/udata.h"
 #include "queue/cq.h"
 #include "queue/opcodes.h"
 #include "tracing/trace.h"
@@ -334,7 +335,7 @@ static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
 	err = srnic_ring_export(&cq->ring, &context->base, &resp.ring);
 	if (err)
 		return err;
-	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
 /* A report of the CQ may be under way: the core removes it from its lists only afterwards. */
@@ -368,8 +369,11 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	if (attr->cqe < 1 || attr->cqe > SRNIC_MAX_CQE ||
 	    attr->comp_vector >= base->device->num_comp_vectors)
 		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct srnic_ring_map))
+	if (udata && udata->outlen < offsetofend(struct srnic_create_cq_resp, ring))
 		return -EINVAL;
+	err = srnic_udata_no_request(udata);
+	if (err)
+		return err;
 	cq->user = udata;
 	err = init_cq(cq, to_srnic_dev(base->device), attr->cqe, attr->comp_vector);
 	if (err)

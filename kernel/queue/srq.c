@@ -5,6 +5,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "device/stats.h"
+#include "device/udata.h"
 #include "queue/srq.h"
 
 static u32 slot_size_of(u32 max_sge)
@@ -142,7 +143,7 @@ static int export_srq(struct srnic_srq *srq, struct ib_udata *udata)
 	err = srnic_ring_export(&srq->ring, &context->base, &resp.ring);
 	if (err)
 		return err;
-	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
 static void release_srq(struct srnic_srq *srq)
@@ -151,16 +152,16 @@ static void release_srq(struct srnic_srq *srq)
 	ida_free(&to_srnic_dev(srq->base.device)->srq_ids, srq->id);
 }
 
-static int check_srq(const struct ib_srq_init_attr *init, const struct ib_udata *udata)
+static int check_srq(const struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	if (init->attr.max_wr < 1 || init->attr.max_wr > SRNIC_MAX_SRQ_WR ||
 	    init->attr.max_sge > SRNIC_MAX_SGE || init->attr.srq_limit > init->attr.max_wr)
 		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct srnic_ring_map))
+	if (udata && udata->outlen < offsetofend(struct srnic_create_srq_resp, ring))
 		return -EINVAL;
-	return 0;
+	return srnic_udata_no_request(udata);
 }
 
 int srnic_create_srq(struct ib_srq *base, struct ib_srq_init_attr *init, struct ib_udata *udata)
@@ -195,7 +196,10 @@ int srnic_modify_srq(struct ib_srq *base, struct ib_srq_attr *attr, enum ib_srq_
 {
 	struct srnic_srq *srq = to_srnic_srq(base);
 	unsigned long flags;
+	int err = srnic_udata_none(udata);
 
+	if (err)
+		return err;
 	if (mask & ~IB_SRQ_LIMIT)
 		return -EOPNOTSUPP;
 	if (!(mask & IB_SRQ_LIMIT))

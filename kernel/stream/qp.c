@@ -10,6 +10,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "tracing/trace.h"
+#include "device/udata.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "stream/attach.h"
@@ -268,13 +269,15 @@ static bool cap_fits(const struct ib_qp_init_attr *attr)
 		(cap->max_recv_wr <= SRNIC_MAX_QP_WR && cap->max_recv_sge <= SRNIC_MAX_SGE));
 }
 
-static int check_attr(const struct ib_qp_init_attr *attr)
+static int check_attr(const struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
 		return -EOPNOTSUPP;
 	if (!attr->send_cq || !attr->recv_cq || !cap_fits(attr))
 		return -EINVAL;
-	return 0;
+	if (udata && udata->outlen < offsetofend(struct srnic_create_qp_resp, rq))
+		return -EINVAL;
+	return srnic_udata_no_request(udata);
 }
 
 static int alloc_queues(struct srnic_qp *qp)
@@ -324,12 +327,10 @@ static int export_queues(struct srnic_qp *qp, struct ib_udata *udata)
 		rdma_udata_to_drv_context(udata, struct srnic_ucontext, base);
 	int ret;
 
-	if (udata->outlen < sizeof(resp))
-		return -EINVAL;
 	ret = srnic_ring_export(&qp->sq.ring, &context->base, &resp.sq);
 	if (!ret && qp->rq.ring.hdr)
 		ret = srnic_ring_export(&qp->rq.ring, &context->base, &resp.rq);
-	return ret ?: ib_copy_to_udata(udata, &resp, sizeof(resp));
+	return ret ?: srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
 static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
@@ -356,7 +357,7 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
-	int ret = check_attr(attr);
+	int ret = check_attr(attr, udata);
 
 	if (ret)
 		return ret;
@@ -530,8 +531,10 @@ static void modify_timeout(struct srnic_qp *qp, const struct ib_qp_attr *attr, i
 int srnic_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
-	int ret = 0;
+	int ret = srnic_udata_none(udata);
 
+	if (ret)
+		return ret;
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_STATE)

@@ -23,7 +23,12 @@
 #include "queue.h"
 #include "srnicdv.h"
 
-/* uverbs' responses, each followed by srnic's part. The commands have no part of ours. */
+/* uverbs' commands and responses, each followed by srnic's part. */
+struct get_context {
+	struct ibv_get_context core;
+	struct srnic_alloc_ucontext_req srnic;
+};
+
 struct get_context_resp {
 	struct ib_uverbs_get_context_resp core;
 	struct srnic_alloc_ucontext_resp srnic;
@@ -44,6 +49,8 @@ struct create_srq_resp {
 	struct srnic_create_srq_resp srnic;
 };
 
+static_assert(offsetof(struct get_context, srnic) == sizeof(struct ibv_get_context),
+	      "padding in struct get_context");
 static_assert(offsetof(struct get_context_resp, srnic) == sizeof(struct ib_uverbs_get_context_resp),
 	      "padding in struct get_context_resp");
 static_assert(offsetof(struct create_cq_resp, srnic) == sizeof(struct ib_uverbs_ex_create_cq_resp),
@@ -560,28 +567,43 @@ static const struct verbs_context_ops context_ops = {
 	.rereg_mr = rereg_mr,
 };
 
+/*
+ * The module of this device speaks no ABI version of this provider. To stderr, as libibverbs itself
+ * does with what keeps a device from programs: verbs_err() would be silent.
+ */
+static void explain_abi(struct ibv_device *device)
+{
+	fprintf(stderr, "srnic: %s: %s\n", device->name,
+		srnic_abi_advice(verbs_get_device(device)->sysfs->abi_ver));
+}
+
 static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd,
 					   void *private_data)
 {
 	struct get_context_resp resp = {};
-	struct ibv_get_context cmd = {};
+	struct get_context cmd = {
+		.srnic = {
+			.min_abi = SRNIC_ABI_MIN,
+			.max_abi = SRNIC_ABI_MAX,
+			.features = SRNIC_KNOWN_FEATURES,
+		},
+	};
 	struct context *ctx;
 	int err;
 
 	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, base, SRNIC_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-	err = srnic_cmd_get_context(&ctx->base, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
-	if (!err && resp.srnic.abi_version != SRNIC_ABI_VERSION) {
-		verbs_err(&ctx->base, "the module's ABI is %u, this provider's %u\n",
-			  resp.srnic.abi_version, SRNIC_ABI_VERSION);
+	err = srnic_cmd_get_context(&ctx->base, &cmd.core, sizeof(cmd), &resp.core, sizeof(resp));
+	if (!err && !srnic_speaks(resp.srnic.abi_version))
 		err = EPROTO;
-	}
+	if (err == EPROTO)
+		explain_abi(device);
 	if (err) {
 		free_context(&ctx->base.context);
 		return fail(err);
 	}
-	ctx->features = resp.srnic.features;
+	ctx->features = resp.srnic.features & SRNIC_KNOWN_FEATURES;
 	verbs_set_ops(&ctx->base, &context_ops);
 	return &ctx->base;
 }
@@ -602,10 +624,14 @@ static const struct verbs_match_ent match_table[] = {
 	{}
 };
 
+/*
+ * Any ABI version matches: of a newer module it is the highest of several. Opening a context finds
+ * one that both speak.
+ */
 static const struct verbs_device_ops device_ops = {
 	.name = "srnic",
-	.match_min_abi_version = SRNIC_ABI_VERSION,
-	.match_max_abi_version = SRNIC_ABI_VERSION,
+	.match_min_abi_version = 0,
+	.match_max_abi_version = UINT32_MAX,
 	.match_table = match_table,
 	.alloc_device = alloc_device,
 	.uninit_device = uninit_device,

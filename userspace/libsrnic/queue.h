@@ -107,6 +107,15 @@ struct srnic_srq {
 	struct srnic_wq wq;
 };
 
+/* The features of which this provider knows what they mean. */
+#define SRNIC_KNOWN_FEATURES                                                                       \
+	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM)
+
+/* Does this provider speak this version of the ABI? */
+bool srnic_speaks(uint32_t abi_version);
+/* Which side to upgrade if it speaks none of a module whose highest version is @module. */
+const char *srnic_abi_advice(uint32_t module);
+
 /*
  * Takes over a new mapping of @mapped bytes whose slots must hold @smallest_slot bytes each. False,
  * and *ring unchanged, if this provider does not support the header.

@@ -83,12 +83,20 @@ Finding judge_abi(const std::optional<Chardev> &uverbs)
 {
 	if (!uverbs)
 		return {Level::warn, "", "it is unknown without ib_uverbs", "modprobe ib_uverbs"};
-	if (uverbs->abi != SRNIC_ABI_VERSION)
+	std::string version = std::to_string(uverbs->abi);
+
+	if (uverbs->abi < SRNIC_ABI_MIN)
 		return {Level::fail, "",
-			"the module's is " + std::to_string(uverbs->abi) + ", user space's " +
-				std::to_string(SRNIC_ABI_VERSION),
-			"install module and user space of the same version, and load it again"};
-	return {Level::ok, "", "version " + std::to_string(uverbs->abi)};
+			"the module's is " + version + ", user space needs " +
+				std::to_string(SRNIC_ABI_MIN),
+			"upgrade the module (srnic-dkms), and load it again"};
+	if (uverbs->abi > SRNIC_ABI_MAX)
+		return {Level::warn, "",
+			"the module's is " + version + ", user space's " +
+				std::to_string(SRNIC_ABI_MAX) +
+				": it works if the module still speaks that",
+			"upgrade the provider (libsrnic1) if programs cannot open the device"};
+	return {Level::ok, "", "version " + version};
 }
 
 Finding judge_device_file(const System &system, const std::optional<Chardev> &uverbs)

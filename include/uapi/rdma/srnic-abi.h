@@ -18,7 +18,9 @@
 
 /* RDMA_DRIVER_* number: far outside the range that the kernel assigns. */
 #define SRNIC_DRIVER_ID		0x53524e49U	/* "SRNI" */
-#define SRNIC_ABI_VERSION	1
+/* The ABI versions of this header. How they grow: at the driver-private parts, below. */
+#define SRNIC_ABI_MIN		1
+#define SRNIC_ABI_MAX		1
 
 #define SRNIC_RING_MAGIC	0x53524e47U	/* "SRNG" */
 #define SRNIC_RING_VERSION	1
@@ -211,23 +213,59 @@ struct srnic_cqe {
 #define SRNIC_MAX_SGE		16
 #define SRNIC_MAX_INLINE	256	/* bytes: the room of SRNIC_MAX_SGE entries */
 
-/* ---- driver-private parts of the uverbs commands ---- */
+/*
+ * ---- driver-private parts of the uverbs commands ----
+ *
+ * How they grow. Structs get new members at their end, whose zero means what was before: nothing
+ * that exists changes its meaning or place. For each verb, of every module and provider:
+ *
+ * - A request may be longer than the struct that the module knows if the rest is zero; else the
+ *   verb fails with EOPNOTSUPP. What a shorter one lacks is zero. Verbs without a struct here take
+ *   zeros only. (Verbs that destroy look at no request.)
+ * - A response fills the smaller of its struct and the room for it; the rest of the room becomes
+ *   zero. A verb fails with EINVAL if there is no room for what version 1 cannot work without: the
+ *   members up to the rings' places. So a provider sees 0 where the module is older.
+ * - A bit of SRNIC_FEATURE_* says that a side knows something new. The provider announces its bits
+ *   when it opens a context; the response has those that both know, and the provider uses no more.
+ * - Only a change that all of this cannot express gets a new version. A module speaks all versions
+ *   from its lowest to its highest, and a context has the highest that its provider speaks, too.
+ *   Without one in common, opening fails with EPROTO, and the provider says which side to upgrade:
+ *   the highest of the module is the ABI version in its uverbs device's sysfs.
+ */
 
 #define SRNIC_FEATURE_IMMEDIATE	(1U << 0)	/* SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM */
 #define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, CMP_SWAP and SWAP */
 #define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: RDMA/TCP only */
 
 /**
+ * struct srnic_alloc_ucontext_req - request for a new context
+ * @min_abi: lowest ABI version that the provider speaks; 0: SRNIC_ABI_MIN of this header, 1
+ * @max_abi: highest; 0: @min_abi
+ * @features: SRNIC_FEATURE_* that the provider knows
+ * @rsvd: 0
+ */
+struct srnic_alloc_ucontext_req {
+	__u32 min_abi;
+	__u32 max_abi;
+	__u32 features;
+	__u32 rsvd;
+};
+
+/**
  * struct srnic_alloc_ucontext_resp - response for a new context
- * @abi_version: SRNIC_ABI_VERSION
+ * @abi_version: that of this context: the highest that both sides speak
  * @device_id: index of the device
- * @features: SRNIC_FEATURE_*; 0 of a module that does not know this field
+ * @features: SRNIC_FEATURE_* that both sides know and the device has
+ * @min_abi: lowest ABI version that the module speaks
+ * @max_abi: highest
+ * @rsvd: 0
  */
 struct srnic_alloc_ucontext_resp {
 	__u32 abi_version;
 	__u32 device_id;
 	__u32 features;
-	/* private: */
+	__u32 min_abi;
+	__u32 max_abi;
 	__u32 rsvd;
 };
 

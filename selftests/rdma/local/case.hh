@@ -16,6 +16,7 @@ Cases process_cases(); // processes.cc: closed descriptors, fork
 Cases kill_cases();    // kills.cc: kill -9 in a loop of each verb
 Cases mapping_cases(); // mappings.cc: mmap and its relatives
 Cases command_cases(); // commands.cc: the driver's part of uverbs commands
+Cases abi_cases();     // abi.cc: the provider with an older or newer module
 Cases limit_cases();   // limits.cc: rlimits and cgroups
 Cases right_cases();   // rights.cc: what may be registered, and for how long
 Cases race_cases();    // races.cc: things that happen at the same time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// uverbs commands that no library sends: driver parts of any length and content, response buffers
-// that are too short or unmapped, and noise.
+// uverbs commands that no library sends: driver parts of any length and content, as of older and
+// newer providers, response buffers that are too short or unmapped, and noise.
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -35,28 +35,53 @@ Octets noise(size_t len)
 	return out;
 }
 
-// A command of the core with its fixed part, whose first field is the response's address.
+// A command of the core with its fixed part. Unless it is extended, the first field of that is the
+// response's address.
 struct Command {
 	uint32_t number;
 	Octets fixed;
 	size_t response_len;
-	size_t driver_len; // of the driver's response
+	size_t driver_len;	 // of the driver's response
+	size_t driver_least = 0; // what of that must have room
+	bool extended = false;	 // with a header of its own; driver parts in steps of 8
 };
+
+Octets head_of(const Command &command, size_t driver_in, void *response, size_t driver_room)
+{
+	ib_uverbs_cmd_hdr hdr{};
+
+	hdr.command = command.number;
+	if (!command.extended) {
+		hdr.in_words = static_cast<uint16_t>(
+			(sizeof(hdr) + command.fixed.size() + driver_in) / 4);
+		hdr.out_words = static_cast<uint16_t>((command.response_len + driver_room) / 4);
+		return octets_of(hdr);
+	}
+	struct {
+		ib_uverbs_cmd_hdr hdr;
+		ib_uverbs_ex_cmd_hdr more;
+	} both{hdr, {}};
+
+	both.hdr.command |= IB_USER_VERBS_CMD_FLAG_EXTENDED;
+	both.hdr.in_words = static_cast<uint16_t>(command.fixed.size() / 8);
+	both.hdr.out_words = static_cast<uint16_t>(command.response_len / 8);
+	both.more.response = reinterpret_cast<uintptr_t>(response);
+	both.more.provider_in_words = static_cast<uint16_t>(driver_in / 8);
+	both.more.provider_out_words = static_cast<uint16_t>(driver_room / 8);
+	return octets_of(both);
+}
 
 // Writes it; 0 or an errno.
 int issue(int fd, const Command &command, const Octets &driver_in, void *response,
 	  size_t driver_room)
 {
-	ib_uverbs_cmd_hdr hdr{};
 	Octets call = command.fixed;
 	const uint64_t where = reinterpret_cast<uintptr_t>(response);
 
-	memcpy(call.data(), &where, sizeof(where));
+	if (!command.extended)
+		memcpy(call.data(), &where, sizeof(where));
 	call.insert(call.end(), driver_in.begin(), driver_in.end());
-	hdr.command = command.number;
-	hdr.in_words = static_cast<uint16_t>((sizeof(hdr) + call.size()) / 4);
-	hdr.out_words = static_cast<uint16_t>((command.response_len + driver_room) / 4);
-	const Octets head = octets_of(hdr);
+	const Octets head = head_of(command, driver_in.size(), response, driver_room);
 	call.insert(call.begin(), head.begin(), head.end());
 	return write(fd, call.data(), call.size()) == static_cast<ssize_t>(call.size()) ? 0 : errno;
 }
@@ -83,7 +108,7 @@ Command create_cq()
 	cmd.cqe = 16;
 	cmd.comp_channel = -1;
 	return {IB_USER_VERBS_CMD_CREATE_CQ, octets_of(cmd), sizeof(ib_uverbs_create_cq_resp),
-		sizeof(srnic_create_cq_resp)};
+		sizeof(srnic_create_cq_resp), sizeof(srnic_ring_map)};
 }
 
 Command create_srq(const Objects &of)
@@ -94,7 +119,7 @@ Command create_srq(const Objects &of)
 	cmd.max_wr = 16;
 	cmd.max_sge = 1;
 	return {IB_USER_VERBS_CMD_CREATE_SRQ, octets_of(cmd), sizeof(ib_uverbs_create_srq_resp),
-		sizeof(srnic_create_srq_resp)};
+		sizeof(srnic_create_srq_resp), sizeof(srnic_ring_map)};
 }
 
 Command create_qp(const Objects &of)
@@ -107,7 +132,7 @@ Command create_qp(const Objects &of)
 	cmd.max_send_sge = cmd.max_recv_sge = 1;
 	cmd.qp_type = IBV_QPT_RC;
 	return {IB_USER_VERBS_CMD_CREATE_QP, octets_of(cmd), sizeof(ib_uverbs_create_qp_resp),
-		sizeof(srnic_create_qp_resp)};
+		sizeof(srnic_create_qp_resp), 2 * sizeof(srnic_ring_map)};
 }
 
 Command alloc_pd()
@@ -119,7 +144,7 @@ Command alloc_pd()
 Command get_context()
 {
 	return {IB_USER_VERBS_CMD_GET_CONTEXT, octets_of(ib_uverbs_get_context{}),
-		sizeof(ib_uverbs_get_context_resp), sizeof(srnic_alloc_ucontext_resp)};
+		sizeof(ib_uverbs_get_context_resp), sizeof(srnic_alloc_ucontext_resp), 4};
 }
 
 int open_uverbs(const char *name)
@@ -132,6 +157,80 @@ std::vector<Command> with_rings(const Objects &of)
 	return {create_cq(), create_srq(of), create_qp(of)};
 }
 
+// Verbs for which the driver has no struct, and what they work on.
+struct Plain {
+	Objects objects;
+	Octets memory = Octets(4096);
+	ibv_mr *mr = ibv_reg_mr(objects.pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE);
+	ibv_srq *srq;
+	ibv_qp *qp;
+
+	Plain()
+	{
+		ibv_srq_init_attr shared{nullptr, {16, 1, 0}};
+		ibv_qp_init_attr init{};
+
+		init.send_cq = init.recv_cq = objects.cq;
+		init.cap = {1, 1, 1, 1, 0};
+		init.qp_type = IBV_QPT_RC;
+		srq = ibv_create_srq(objects.pd, &shared);
+		qp = ibv_create_qp(objects.pd, &init);
+		require(mr && srq && qp, "creating a region, an SRQ and a QP");
+	}
+	~Plain()
+	{
+		ibv_destroy_qp(qp);
+		ibv_destroy_srq(srq);
+		ibv_dereg_mr(mr);
+	}
+
+	Command reg_mr() const
+	{
+		ib_uverbs_reg_mr cmd{};
+
+		cmd.start = cmd.hca_va = reinterpret_cast<uintptr_t>(memory.data());
+		cmd.length = memory.size();
+		cmd.pd_handle = objects.pd->handle;
+		return {IB_USER_VERBS_CMD_REG_MR, octets_of(cmd), sizeof(ib_uverbs_reg_mr_resp), 0};
+	}
+	Command rereg_mr() const
+	{
+		ib_uverbs_rereg_mr cmd{};
+
+		cmd.mr_handle = mr->handle;
+		cmd.flags = IBV_REREG_MR_CHANGE_PD;
+		cmd.pd_handle = objects.pd->handle;
+		return {IB_USER_VERBS_CMD_REREG_MR, octets_of(cmd), sizeof(ib_uverbs_rereg_mr_resp),
+			0};
+	}
+	Command modify_qp() const
+	{
+		ib_uverbs_ex_modify_qp cmd{};
+
+		cmd.base.qp_handle = qp->handle;
+		return {IB_USER_VERBS_EX_CMD_MODIFY_QP,
+			octets_of(cmd),
+			sizeof(ib_uverbs_ex_modify_qp_resp),
+			0,
+			0,
+			true};
+	}
+	std::vector<Command> commands() const
+	{
+		return {alloc_pd(), reg_mr(), rereg_mr(), modify_qp(),
+			{IB_USER_VERBS_EX_CMD_QUERY_DEVICE, octets_of(ib_uverbs_ex_query_device{}),
+			 sizeof(ib_uverbs_ex_query_device_resp), 0, 0, true}};
+	}
+	// Which has no response.
+	Octets modify_srq() const
+	{
+		ib_uverbs_modify_srq cmd{};
+
+		cmd.srq_handle = srq->handle;
+		return octets_of(cmd);
+	}
+};
+
 std::string named(const Command &command) { return "command " + std::to_string(command.number); }
 
 // Without room for the offsets of its rings, nothing is created.
@@ -141,7 +240,7 @@ void too_little_room()
 	uint8_t response[256];
 
 	for (const Command &command : with_rings(objects))
-		for (size_t room : {0, 4, 8, 12})
+		for (size_t room = 0; room < command.driver_least; room += 4)
 			require(issue(objects.fd(), command, {}, response, room) == EINVAL,
 				named(command) + " with room for " + std::to_string(room) +
 					" octets is not refused");
@@ -165,26 +264,180 @@ void room_that_is_not_there()
 	}
 }
 
-// Longer commands and responses than the driver knows are for a newer driver: the rest is ignored.
-void other_lengths()
+// In a context of its own, if it makes one.
+int issue_anew(const Objects &objects, const Command &command, const Octets &driver_in,
+	       void *response, size_t driver_room)
+{
+	if (command.number != IB_USER_VERBS_CMD_GET_CONTEXT)
+		return issue(objects.fd(), command, driver_in, response, driver_room);
+	int fd = open_uverbs(objects.context.verbs->device->dev_name);
+	int err = issue(fd, command, driver_in, response, driver_room);
+
+	close(fd);
+	return err;
+}
+
+// Zeros are what a newer provider does not use of a newer module.
+void takes_zeros_only(const Objects &objects, const Command &command, size_t len)
+{
+	Octets response(4096), in(len);
+	auto asked = [&] {
+		return issue_anew(objects, command, in, response.data(), command.driver_len);
+	};
+	const std::string with = " with " + std::to_string(len) + " bytes: ";
+	int err = asked();
+
+	require(!err, named(command) + with + "zeros: " + strerror(err));
+	in[len - 1] = 1;
+	err = asked();
+	require(err == EOPNOTSUPP, named(command) + with + "more than zeros: " + strerror(err));
+}
+
+std::vector<Command> of_all_kinds(const Plain &plain)
+{
+	std::vector<Command> all = plain.commands(), rings = with_rings(plain.objects);
+
+	all.insert(all.end(), rings.begin(), rings.end());
+	all.push_back(get_context());
+	return all;
+}
+
+void longer_requests()
+{
+	Plain plain;
+
+	for (const Command &command : of_all_kinds(plain))
+		for (size_t len : {32, 1024, 60000})
+			takes_zeros_only(plain.objects, command, len);
+}
+
+// The command itself begins with the handle; it has no response.
+void longer_request_of_modify_srq()
+{
+	Plain plain;
+	Octets call = plain.modify_srq();
+	ib_uverbs_cmd_hdr hdr{};
+	auto asked = [&] {
+		Octets all = octets_of(hdr);
+
+		all.insert(all.end(), call.begin(), call.end());
+		return write(plain.objects.fd(), all.data(), all.size()) > 0 ? 0 : errno;
+	};
+
+	call.resize(call.size() + 8);
+	hdr.command = IB_USER_VERBS_CMD_MODIFY_SRQ;
+	hdr.in_words = static_cast<uint16_t>((sizeof(hdr) + call.size()) / 4);
+	require(!asked(), "zeros are refused");
+	call.back() = 1;
+	require(asked() == EOPNOTSUPP, "more than zeros is not refused");
+}
+
+void fills_room(const Objects &objects, const Command &command, size_t room)
+{
+	constexpr uint8_t before = 0x5a;
+	Octets response(command.response_len + room + 64, before);
+	const std::string what = named(command) + " with room for " + std::to_string(room) + ": ";
+	int err = issue_anew(objects, command, {}, response.data(), room);
+	const uint8_t *driver = response.data() + command.response_len;
+
+	require(!err, what + strerror(err));
+	for (size_t i = command.driver_len; i < room; i++)
+		require(!driver[i], what + "byte " + std::to_string(i) + " is not zero");
+	for (size_t i = room; i < room + 64; i++)
+		require(driver[i] == before, what + "byte " + std::to_string(i) + " is written");
+	require(!command.driver_least || driver[0] != before, what + "there is no response");
+}
+
+void other_responses()
+{
+	Plain plain;
+
+	for (const Command &command : of_all_kinds(plain))
+		for (size_t room = command.driver_least; room < command.driver_len + 48;
+		     room += command.extended ? 8 : 4)
+			fills_room(plain.objects, command, room);
+}
+
+// What the module answers a provider with this request; 0 in abi_version: EPROTO.
+srnic_alloc_ucontext_resp context_for(const Objects &objects, const Octets &request)
+{
+	const Command get = get_context();
+	srnic_alloc_ucontext_resp driver;
+	Octets response(get.response_len + sizeof(driver));
+	int err = issue_anew(objects, get, request, response.data(), sizeof(driver));
+
+	require(!err || err == EPROTO, std::string("a context: ") + strerror(err));
+	memcpy(&driver, response.data() + get.response_len, sizeof(driver));
+	return driver;
+}
+
+void abi_versions()
 {
 	Objects objects;
-	std::vector<Command> commands = with_rings(objects);
-	Octets response(70000, 0x5a);
+	auto version_of = [&](uint32_t min, uint32_t max) {
+		return context_for(objects, octets_of(srnic_alloc_ucontext_req{min, max, 0, 0}))
+			.abi_version;
+	};
+	const srnic_alloc_ucontext_resp first = context_for(objects, {});
 
-	commands.push_back(alloc_pd());
-	for (const Command &command : commands)
-		for (size_t len : {4, 32, 1024, 60000})
-			for (int content : {0, 1, 2}) {
-				Octets in =
-					content == 2 ? noise(len) : Octets(len, content ? 0xff : 0);
-				int ret = issue(objects.fd(), command, in, response.data(),
-						command.driver_len + len);
+	require(first.abi_version == 1 && first.min_abi == 1 && first.max_abi >= 1,
+		"the versions of the module");
+	require(version_of(0, 0) == 1 && version_of(1, 0) == 1 && version_of(1, 1) == 1,
+		"a provider of version 1");
+	require(version_of(0, ~0U) == first.max_abi && version_of(1, ~0U) == first.max_abi,
+		"a newer provider that speaks all versions");
+	require(!version_of(first.max_abi + 1, ~0U), "a provider that is too new");
+	for (uint32_t known : {4U, 8U, 12U}) {
+		Octets request = octets_of(srnic_alloc_ucontext_req{1, 1, ~0U, 0});
 
-				require(!ret || ret == EINVAL || ret == EOPNOTSUPP,
-					named(command) + " with " + std::to_string(len) +
-						" octets more: " + strerror(ret));
-			}
+		request.resize(known);
+		const srnic_alloc_ucontext_resp got = context_for(objects, request);
+		require(got.abi_version == 1 && !got.features == (known < 12),
+			"a request of " + std::to_string(known) + " bytes");
+	}
+}
+
+void impossible_contexts()
+{
+	Objects objects;
+	uint8_t response[256];
+	auto asked = [&](const srnic_alloc_ucontext_req &req) {
+		return issue_anew(objects, get_context(), octets_of(req), response, 16);
+	};
+
+	require(asked({2, 1, 0, 0}) == EINVAL, "versions from 2 to 1");
+	require(asked({1, 1, 0, 1}) == EOPNOTSUPP, "a member that has no meaning");
+}
+
+// Features are those that both sides know.
+void common_features()
+{
+	Objects objects;
+	auto features_of = [&](uint32_t known) {
+		return context_for(objects, octets_of(srnic_alloc_ucontext_req{1, 1, known, 0}))
+			.features;
+	};
+	const uint32_t all = features_of(~0U);
+
+	require(all & SRNIC_FEATURE_IMMEDIATE, "a provider that knows all");
+	require(features_of(SRNIC_FEATURE_IMMEDIATE) == SRNIC_FEATURE_IMMEDIATE,
+		"a provider that knows one");
+	require(!features_of(0) && !features_of(~all), "a provider that knows none");
+}
+
+void noise_beyond()
+{
+	Plain plain;
+	Octets response(70000);
+
+	for (const Command &command : of_all_kinds(plain))
+		for (size_t len : {8, 32, 1024, 60000}) {
+			int err = issue_anew(plain.objects, command, noise(len), response.data(),
+					     command.driver_len + len);
+
+			require(err == EOPNOTSUPP || err == EPROTO || err == EINVAL,
+				named(command) + " with noise: " + strerror(err));
+		}
 }
 
 // A command without a context, and GET_CONTEXT with one.
@@ -281,7 +534,15 @@ Cases command_cases()
 		{"a response without room for the rings' places is refused", too_little_room},
 		{"a response to memory that is not there fails, and leaves no object",
 		 room_that_is_not_there},
-		{"driver input and room of other lengths", other_lengths},
+		{"a longer request is taken if the rest is zero, and refused otherwise",
+		 longer_requests},
+		{"a longer request of modify_srq, likewise", longer_request_of_modify_srq},
+		{"a shorter response is cut, the rest of a longer one is zero", other_responses},
+		{"a provider gets the highest ABI version that both speak, or EPROTO",
+		 abi_versions},
+		{"impossible ABI versions are refused", impossible_contexts},
+		{"a provider gets the features that both know", common_features},
+		{"noise in what a newer driver would read", noise_beyond},
 		{"commands before there is a context, and a second context", contexts_out_of_order},
 		{"noise in every command", noise_as_commands},
 		{"noise in ioctls", noise_as_ioctls},

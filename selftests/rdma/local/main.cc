@@ -80,7 +80,8 @@ bool passes(const Case &which, Neighbour &neighbour, const std::string &before, 
 int run_all(const char *part)
 {
 	const Cases all = all_of({ring_cases(), process_cases(), kill_cases(), mapping_cases(),
-				  command_cases(), limit_cases(), right_cases(), race_cases()});
+				  command_cases(), abi_cases(), limit_cases(), right_cases(),
+				  race_cases()});
 	Neighbour neighbour;
 	const std::string before = resources();
 	const char *given = getenv("SEED");
