@@ -390,6 +390,43 @@ TEST_F(Queue, BatchIsPublishedAtItsEnd)
 	EXPECT_EQ(sent(2).num_sge, 2);
 }
 
+// A program's error, but no reason to crash with the queue's lock held.
+TEST_F(Queue, ListsThatAreMissingAreRefused)
+{
+	ibv_recv_wr receive{}, *bad_receive = nullptr;
+	ibv_send_wr *bad = nullptr;
+
+	receive.num_sge = 1;
+	EXPECT_EQ(recv(receive, &bad_receive), EINVAL);
+	EXPECT_EQ(bad_receive, &receive);
+	for (auto opcode : {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM})
+		for (unsigned flags : {0U, unsigned{IBV_SEND_INLINE}}) {
+			auto wr = work(opcode, 1, nullptr, 1, flags);
+
+			EXPECT_EQ(send(wr, &bad), EINVAL);
+			EXPECT_EQ(bad, &wr);
+		}
+	EXPECT_EQ(q.sq.prod() + q.rq.prod(), 0u);
+}
+
+TEST_F(Queue, BatchWithoutAListIsRefused)
+{
+	ibv_qp_ex *ex = &q.qp.ex;
+
+	for (auto begin : {+[](ibv_qp_ex *to) { ibv_wr_send(to); },
+			   +[](ibv_qp_ex *to) { ibv_wr_send_imm(to, 0); }}) {
+		ibv_wr_start(ex);
+		begin(ex);
+		ibv_wr_set_sge_list(ex, 1, nullptr);
+		EXPECT_EQ(ibv_wr_complete(ex), EINVAL);
+		ibv_wr_start(ex);
+		begin(ex);
+		ibv_wr_set_inline_data_list(ex, 1, nullptr);
+		EXPECT_EQ(ibv_wr_complete(ex), EINVAL);
+	}
+	EXPECT_EQ(q.sq.prod(), 0u);
+}
+
 TEST_F(Queue, BatchIsAllOrNothing)
 {
 	ibv_qp_ex *ex = &q.qp.ex;

@@ -207,6 +207,10 @@ static int rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *add
 	struct ib_uverbs_rereg_mr_resp resp;
 	struct ibv_rereg_mr cmd;
 
+	if (flags & IBV_REREG_MR_CHANGE_PD && !pd) {
+		errno = EINVAL;
+		return EINVAL;
+	}
 	return ibv_cmd_rereg_mr(mr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd,
 				sizeof(cmd), &resp, sizeof(resp));
 }
@@ -380,6 +384,12 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	struct srnic_qp *qp;
 	int err;
 
+	/* libibverbs uses these pointers as they are. */
+	if (attr->qp_type != IBV_QPT_RC)
+		return fail(EOPNOTSUPP);
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd || !attr->send_cq ||
+	    !attr->recv_cq)
+		return fail(EINVAL);
 	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD |
 						      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||

@@ -9,7 +9,8 @@ namespace {
 
 int put(srnic_wq &rq, const ibv_recv_wr &wr)
 {
-	if (wr.num_sge < 0 || static_cast<u32>(wr.num_sge) > rq.max_sge)
+	if (wr.num_sge < 0 || static_cast<u32>(wr.num_sge) > rq.max_sge ||
+	    is_missing(wr.sg_list, wr.num_sge))
 		return EINVAL;
 	auto *wqe = next_slot<srnic_recv_wqe>(rq);
 	if (!wqe)

@@ -141,8 +141,11 @@ void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)
 
 	if (!wqe)
 		return;
-	sq.batch_error = must_be_empty(sq, wqe) ? check_empty(num_sge, sge)
-						: put_sges(sq, wqe, num_sge, sge);
+	if (is_missing(sge, num_sge))
+		sq.batch_error = EINVAL;
+	else
+		sq.batch_error = must_be_empty(sq, wqe) ? check_empty(num_sge, sge)
+							: put_sges(sq, wqe, num_sge, sge);
 }
 
 void wr_set_sge(ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -159,8 +162,8 @@ void wr_set_inline_data_list(ibv_qp_ex *ex, size_t num, const ibv_data_buf *buf)
 
 	if (!wqe)
 		return;
-	if (must_be_empty(sq, wqe)) {
-		sq.batch_error = check_empty(num, buf);
+	if (is_missing(buf, num) || must_be_empty(sq, wqe)) {
+		sq.batch_error = is_missing(buf, num) ? EINVAL : check_empty(num, buf);
 		return;
 	}
 	sq.batch_error = put_inline(sq, wqe, nullptr, 0);

@@ -133,7 +133,7 @@ template <class Wr, class Fill> int put_request(srnic_qp &qp, const Wr &wr, u8 o
 {
 	srnic_send_wqe *wqe;
 
-	if (opcode == no_opcode || wr.num_sge < 0)
+	if (opcode == no_opcode || wr.num_sge < 0 || is_missing(wr.sg_list, wr.num_sge))
 		return EINVAL;
 	if (int err = open_slot(qp, opcode, wr.wr_id, wr.send_flags, &wqe))
 		return err;

@@ -18,6 +18,9 @@ static_assert(__builtin_offsetof(ibv_sge, lkey) == __builtin_offsetof(srnic_sge,
 // The part of a slot after its header: SGEs or inline data.
 template <class Wqe> auto *payload(Wqe *wqe) { return reinterpret_cast<uint8_t *>(wqe + 1); }
 
+// A list that a program says to have, but does not give.
+constexpr bool is_missing(const void *list, size_t num) { return num && !list; }
+
 // The slot after the last one written, or null if the limit of outstanding requests is reached.
 template <class Wqe> Wqe *next_slot(srnic_wq &wq)
 {

@@ -18,6 +18,7 @@ Cases atomic_cases();    // atomic.cc: RFC 7306 5
 Cases direct_cases();    // direct.cc: srnicdv
 Cases immediate_cases(); // immediate.cc: RFC 7306 6
 Cases order_cases();     // order.cc: RFC 5040 5.5
+Cases missing_cases();	 // missing.cc: what a program leaves out
 Cases huge_cases();      // huge.cc: messages above 2 GiB
 Cases revoke_cases();    // revoke.cc: a peer cannot use a region or QP after its end
 Cases ending_cases();    // endings.cc: how connections end, and what both ends see

@@ -30,7 +30,8 @@ int run_all(const char *part)
 {
 	const Cases all =
 		all_of({operation_cases(), immediate_cases(), atomic_cases(), direct_cases(),
-			order_cases(), revoke_cases(), ending_cases(), huge_cases()});
+			order_cases(), revoke_cases(), ending_cases(), missing_cases(),
+			huge_cases()});
 	Pulse pulse;
 	const Tally tally = run_cases(all, part, [&](const Case &which, std::string &note) {
 		const auto begin = Clock::now();
