@@ -53,6 +53,10 @@ kunit:
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(KUNIT)/kernel $(if $(ARCH),ARCH=$(ARCH)) CONFIG_RDMA_SRNIC_KUNIT_TEST=y modules
 	cp $(KUNIT)/kernel/srnic.ko selftests/rdma/srnic-kunit.ko
 
+# The suites want the KUnit of 6.5.
+has-kunit = $(shell grep -s -q '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf && \
+	grep -v -s -E '^6\.[1-4]([^0-9]|$$)' $(KDIR)/include/config/kernel.release)
+
 # For tests in a guest: programs, the same for all kernels; and modules, that of consumer.sh and, if the kernel has KUnit,
 # srnic with its suites.
 guest-tests: guest-programs guest-modules
@@ -61,7 +65,7 @@ guest-programs: userspace
 	$(foreach dir,$(filter-out %/consumer/Makefile,$(wildcard $(TESTS:%=selftests/rdma/%/Makefile))),$(MAKE) -C $(dir $(dir)) &&) true
 	$(MAKE) -C userspace/examples O=$(CURDIR)/selftests/rdma/examples/build
 
-guest-modules: $(if $(shell grep -s '^CONFIG_KUNIT=' $(KDIR)/include/config/auto.conf),kunit)
+guest-modules: $(if $(has-kunit),kunit)
 	$(MAKE) -C selftests/rdma/consumer
 
 install: install-module install-userspace

@@ -4,8 +4,8 @@
  * 7.1, RFC 6581), one message of every RDMAP opcode, framed for transmit and parsed again, STags.
  */
 #include <linux/crc32c.h>
-#include <linux/unaligned.h>
 
+#include "compat/unaligned.h"
 #include "fixture.h"
 #include "memory/crc.h"
 

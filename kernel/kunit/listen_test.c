@@ -5,10 +5,10 @@
  * iw_cm allows, once each, and nothing is left.
  */
 #include <linux/in.h>
-#include <linux/unaligned.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "compat/unaligned.h"
 #include "connection.h"
 #include "connection/ep.h"
 

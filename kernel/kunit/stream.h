@@ -6,8 +6,7 @@
 #ifndef SRNIC_KUNIT_STREAM_H
 #define SRNIC_KUNIT_STREAM_H
 
-#include <linux/unaligned.h>
-
+#include "compat/unaligned.h"
 #include "connection.h"
 
 #define OCTETS	64U	/* of every payload */
