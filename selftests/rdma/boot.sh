@@ -158,6 +158,28 @@ moves_data_on_lo() {
 		wait $! && unit Stop lo
 }
 
+# The unit's commands with a modprobe in the place of kmod's that fails with this text.
+with_modprobe() { # TEXT COMMAND...
+	mkdir -p "$LOGS/bin"
+	printf '#!/bin/sh\necho "%s" >&2\nexit 1\n' "$1" >"$LOGS/bin/modprobe"
+	chmod +x "$LOGS/bin/modprobe"
+	PATH=$LOGS/bin:$PATH "${@:2}"
+}
+
+# What kmod's modprobe says of these errors, and what the unit makes of it.
+module_refusals() {
+	local insert="modprobe: ERROR: could not insert 'srnic':"
+	refuses "there is no module srnic for Linux" with_modprobe \
+		"modprobe: FATAL: Module srnic not found in directory /lib/modules/1" unit Start dummy7 &&
+		refuses "refuses the signature of the module" with_modprobe "$insert Key was rejected by service" \
+			unit Start dummy7 &&
+		refuses "refuses the signature of the module" with_modprobe "$insert Required key not available" \
+			unit Start dummy7 &&
+		refuses "the kernel is locked down" with_modprobe "$insert Operation not permitted" unit Start dummy7 &&
+		refuses "cannot be loaded: could not insert 'srnic': Unknown symbol" with_modprobe \
+			"$insert Unknown symbol in module" unit Start dummy7
+}
+
 needs rping
 modprobe -a ib_uverbs rdma_ucm
 ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev dummy7 && ip link set dummy7 up ||
@@ -188,6 +210,7 @@ file_has "# one" "mpa_crc"
 check "a line without a value: no device" refuses "$FILE, line 2" unit Start dummy7
 rm $FILE
 check "no interface: the message says so" refuses "no interface nosuch0" unit Start nosuch0
+check "a module that is refused: the message says why" module_refusals
 check "without the failures, it still works" without_file
 ip link delete dummy7
 finish
