@@ -3,6 +3,7 @@
  * iw_cm's connect, accept and reject: the checks of the QP, the addresses, and the frame that
  * begins or answers the startup phase (RFC 5044 7.1.2). listen.c listens.
  */
+#include <linux/completion.h>
 #include <linux/sched/signal.h>
 #include <net/addrconf.h>
 
@@ -117,6 +118,71 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 /* ---- accept and reject ---- */
 
 /*
+ * Until iw_cm has processed the ESTABLISHED event of an accepted id, it takes another accept or
+ * reject of that id. Each breaks it: a second accept overwrites the id's QP and leaks a reference,
+ * and after a reject, or an accept that fails, the event hits a BUG(). rdma_ucm admits one call of
+ * an id at a time, so an accept that lasts until iw_cm is past that state leaves no room for such a
+ * call. Only the id's handler shows when that is: this structure takes its place until then.
+ *
+ * A kernel consumer does not wait: it may accept in the worker that processes the event, and it is
+ * trusted not to answer twice.
+ */
+struct user_accept {
+	iw_cm_handler handler;
+	struct completion processed;
+};
+
+/* In iw_cm's worker. Must not wait: the accept, too, holds rdma_cm's lock of the id. */
+static int event_processed(struct iw_cm_id *id, struct iw_cm_event *event)
+{
+	struct user_accept *user = id->provider_data;
+	iw_cm_handler handler = user->handler;
+
+	id->cm_handler = handler;
+	id->provider_data = NULL;
+	complete(&user->processed);	/* @user is gone */
+	return handler(id, event);
+}
+
+static void watch_event(struct iw_cm_id *id, struct user_accept *user)
+{
+	init_completion(&user->processed);
+	user->handler = id->cm_handler;
+	id->provider_data = user;
+	id->cm_handler = event_processed;
+}
+
+/* Withdraws an accept of which iw_cm has no event yet. */
+static bool withdraw(struct srnic_ep *ep, struct iw_cm_id *id, const struct user_accept *user)
+{
+	bool early;
+
+	mutex_lock(&ep->lock);
+	early = ep->state == CORE_CONN_REPLYING;
+	if (early) {
+		id->cm_handler = user->handler;
+		id->provider_data = NULL;
+		srnic_ep_feed(ep, CORE_CONN_REJECT);
+	}
+	mutex_unlock(&ep->lock);
+	return early;
+}
+
+/*
+ * The Reply goes to TCP at once unless memory is short, and then times out. A killed caller does
+ * not wait for the Reply, only for iw_cm.
+ */
+static int wait_for_event(struct srnic_ep *ep, struct iw_cm_id *id, struct user_accept *user)
+{
+	if (!wait_for_completion_killable(&user->processed))
+		return 0;
+	if (withdraw(ep, id, user))
+		return -EINTR;
+	wait_for_completion(&user->processed);
+	return 0;
+}
+
+/*
  * The connection of this id, locked and referenced; NULL if it is gone (closed or timed out).
  */
 static struct srnic_ep *find_announced(struct iw_cm_id *id)
@@ -151,21 +217,29 @@ static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 
 /*
  * After an error iw_cm does not call us again for this connection, so the refusal is sent here. A
- * second accept before the first is done ends the connection without events, as iw_cm expects.
+ * kernel consumer's second accept ends the connection without events, as iw_cm expects.
  */
 int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct srnic_ep *ep = find_announced(id);
+	struct user_accept user;
 	int ret = -EINVAL;
+	bool waits;
 
 	if (!ep)
 		return -ECONNRESET;
 	if (ep->state == CORE_CONN_ANNOUNCED)
 		ret = accept_locked(ep, id, param);
+	waits = !ret && ep->qp->user;
+	if (waits)
+		watch_event(id, &user);
 	if (!srnic_ep_feed(ep, ret ? CORE_CONN_REJECT : CORE_CONN_ACCEPT))
 		ret = -ECONNRESET;
 	srnic_ep_kick(ep);
-	srnic_ep_unlock_put(ep);
+	mutex_unlock(&ep->lock);
+	if (waits)
+		ret = wait_for_event(ep, id, &user);
+	srnic_ep_put(ep);
 	return ret;
 }
 

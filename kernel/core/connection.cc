@@ -71,7 +71,8 @@ constexpr Row rows[] = {
 	{set_of(CORE_CONN_REPLYING), failures | set_of(CORE_CONN_QP_REFUSED),
 	 fail | set_of(CORE_CONN_FAIL_QP, CORE_CONN_TELL_NOT_ESTABLISHED, CORE_CONN_TELL_CLOSED),
 	 CORE_CONN_DEAD},
-	// A second answer before the first is sent: iw_cm expects an end without events.
+	// A user's accept that is withdrawn, or a kernel consumer's second answer, before the
+	// Reply is out: iw_cm expects an end without events.
 	{set_of(CORE_CONN_REPLYING), set_of(CORE_CONN_ACCEPT, CORE_CONN_REJECT), release,
 	 CORE_CONN_DEAD},
 

@@ -27,7 +27,7 @@ struct srnic_test_told {
 
 /*
  * A consumer. id: iw_cm's; cma: rdma_cm's, the start of its private id (all 0); refs: references
- * that srnic holds; answer: what the handler returns
+ * that srnic holds; answer: what the handler returns; processed: events that iw_cm's client has
  */
 struct srnic_test_consumer {
 	struct iw_cm_id id;
@@ -37,6 +37,7 @@ struct srnic_test_consumer {
 	};
 	atomic_t refs;
 	int answer;
+	u32 processed;
 	u32 num;
 	struct srnic_test_told told[SRNIC_TEST_EVENTS];
 };

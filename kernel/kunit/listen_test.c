@@ -4,7 +4,10 @@
  * socket as the peer that may break the protocol. In every case the consumer gets the events that
  * iw_cm allows, once each, and nothing is left.
  */
+#include <linux/completion.h>
 #include <linux/in.h>
+#include <linux/kthread.h>
+#include <linux/sched/signal.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -451,6 +454,111 @@ static void an_accept_has_as_much_private_data_as_its_frame_holds(struct kunit *
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* ---- a user accepts ---- */
+
+/*
+ * Accepts with a user's QP, in a process of its own. The test is iw_cm's worker. killed: before the
+ * accept waits.
+ */
+struct acceptor {
+	struct srnic_test_conn *c;
+	struct iw_cm_conn_param param;
+	bool killed;
+	int ret;
+	struct completion done;
+};
+
+static int accept_as_user(void *data)
+{
+	struct acceptor *user = data;
+	struct srnic_qp *qp = user->c->set.qp;
+
+	allow_signal(SIGKILL);
+	if (user->killed)
+		send_sig(SIGKILL, current, 1);
+	qp->base.res.task = current;
+	qp->user = true;
+	user->ret = srnic_accept(&user->c->server->id, &user->param);
+	qp->user = false;
+	qp->base.res.task = NULL;
+	complete(&user->done);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+static struct task_struct *begin_accept(struct kunit *test, struct srnic_test_conn *c,
+					struct acceptor *user)
+{
+	struct task_struct *task;
+
+	user->c = c;
+	init_completion(&user->done);
+	task = kthread_run(accept_as_user, user, "srnic-kunit");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	return task;
+}
+
+static int on_client_event(struct iw_cm_id *id, struct iw_cm_event *event)
+{
+	container_of(id, struct srnic_test_consumer, id)->processed++;
+	return event->status;
+}
+
+static int process_event(struct srnic_test_consumer *consumer, int status)
+{
+	struct iw_cm_event event = { .event = IW_CM_EVENT_ESTABLISHED, .status = status };
+
+	return consumer->id.cm_handler(&consumer->id, &event);
+}
+
+/* Before that, another accept or a reject would find iw_cm's id in a state that these corrupt. */
+static void an_accept_of_a_user_lasts_until_iw_cm_has_processed_the_event(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct task_struct *task;
+	struct acceptor user = { };
+
+	announce_one(test, c, &user.param);
+	c->server->id.cm_handler = on_client_event;
+	task = begin_accept(test, c, &user);
+	srnic_test_expect_event(test, c->server, 1, IW_CM_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&user.done, HZ / 20), 0);
+	send_sig(SIGKILL, task, 1);	/* nor may a killed one leave */
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&user.done, HZ / 20), 0);
+	KUNIT_EXPECT_EQ(test, process_event(c->server, 17), 17);
+	KUNIT_EXPECT_EQ(test, c->server->processed, 1);
+	KUNIT_EXPECT_TRUE(test, c->server->id.cm_handler == on_client_event);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&user.done, SRNIC_TEST_PATIENCE), 0);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, user.ret, 0);
+	KUNIT_EXPECT_EQ(test, srnic_reject(&c->server->id, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_RTS);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* The event may be faster than the signal. */
+static void an_accept_of_a_killed_user_is_withdrawn_before_there_is_an_event(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct acceptor user = { .killed = true };
+	struct task_struct *task;
+
+	announce_one(test, c, &user.param);
+	c->server->id.cm_handler = on_client_event;
+	task = begin_accept(test, c, &user);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(completion_done(&user.done) ||
+						      READ_ONCE(c->server->num)));
+	if (READ_ONCE(c->server->num))
+		process_event(c->server, 0);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&user.done, SRNIC_TEST_PATIENCE), 0);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, user.ret, c->server->num ? 0 : -EINTR);
+	KUNIT_EXPECT_TRUE(test, c->server->id.cm_handler == on_client_event);
+	KUNIT_EXPECT_EQ(test, c->server->processed, c->server->num);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_port_is_listened_on_once),
 	KUNIT_CASE(a_port_that_others_listen_on_is_refused),
@@ -474,6 +582,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(accepting_with_a_qp_that_is_not_there_refuses_the_peer),
 	KUNIT_CASE(accepting_with_a_qp_in_error_refuses_the_peer),
 	KUNIT_CASE(an_accept_has_as_much_private_data_as_its_frame_holds),
+	KUNIT_CASE(an_accept_of_a_user_lasts_until_iw_cm_has_processed_the_event),
+	KUNIT_CASE(an_accept_of_a_killed_user_is_withdrawn_before_there_is_an_event),
 	{ }
 };
 

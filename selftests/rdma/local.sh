@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # A local user's errors and attacks (local/), on a device of its own namespace: by mapped rings, descriptors, processes,
-# mappings, commands, limits and races. CASES: parts of the names of the cases to run, separated by "|"; default: all.
-# KILL_ROUNDS: how often each verb's loop is killed. LIMIT_ALL: seconds for all cases. SEED: of the random numbers; each
-# run prints its own.
+# mappings, commands, limits, races and ids answered twice. CASES: parts of the names of the cases to run, separated by
+# "|"; default: all. KILL_ROUNDS: how often each verb's loop is killed. ANSWER_ROUNDS: how often an id is answered twice in
+# each way. LIMIT_ALL: seconds for all cases. SEED: of the random numbers; each run prints its own.
 cd "$(dirname "$0")" && . ./lib.sh
 
 built_or_skip local/local

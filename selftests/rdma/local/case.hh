@@ -20,3 +20,4 @@ Cases abi_cases();     // abi.cc: the provider with an older or newer module
 Cases limit_cases();   // limits.cc: rlimits and cgroups
 Cases right_cases();   // rights.cc: what may be registered, and for how long
 Cases race_cases();    // races.cc: things that happen at the same time
+Cases answer_cases();  // answers.cc: an id of rdma_cm answered more than once
