@@ -163,6 +163,14 @@ TEST_F(Doctor, AFileForRdmaUcmThatTheUserMayNotOpen)
 		  "\tdo: let a udev rule give it to a group that the user is in\n");
 }
 
+TEST_F(Doctor, AFileForRdmaUcmThatEverybodyMayOpen)
+{
+	machine.allow_all("/dev/infiniband/rdma_cm");
+	expect(7, "warn\trdma_ucm: every user may open /dev/infiniband/rdma_cm, and with it crash "
+		  "the kernel\n"
+		  "\tdo: cp /share/here/90-rdma-cm.rules /etc/udev/rules.d/, then reboot\n");
+}
+
 TEST_F(Doctor, AnotherVerbsAbi)
 {
 	machine.write("/sys/class/infiniband_verbs/abi_version", "7\n");

@@ -431,6 +431,14 @@ void Machine::write(const std::string &path, const std::string &text)
 	std::ofstream(root + path) << text;
 }
 
+void Machine::allow_all(const std::string &path)
+{
+	using std::filesystem::perms;
+
+	std::filesystem::permissions(root + path, perms::others_read | perms::others_write,
+				     std::filesystem::perm_options::add);
+}
+
 void Machine::remove(const std::string &path) { std::filesystem::remove_all(root + path); }
 
 std::string Machine::read(const std::string &path)

@@ -141,6 +141,8 @@ public:
 
 	void write(const std::string &path, const std::string &text);
 	void remove(const std::string &path);
+	// Every user may read and write it from now on.
+	void allow_all(const std::string &path);
 	std::string read(const std::string &path);
 	// The settings of a device with their defaults.
 	void write_settings(const std::string &device);

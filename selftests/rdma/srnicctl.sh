@@ -239,6 +239,27 @@ doctor_in_json() {
 		assert len(findings) > 9 and {f['level'] for f in findings} == {'ok'}, findings"
 }
 
+# On a machine where nobody has restricted it. The rule is taken back after doctor's checks.
+RULE=/etc/udev/rules.d/90-rdma-cm.rules
+RDMA_CM=/dev/infiniband/rdma_cm
+
+rdma_cm_is_for() { [ "$(stat -c %a:%G $RDMA_CM)" = "$1" ]; } # MODE:GROUP
+
+apply_rules() { udevadm control --reload && udevadm trigger --name-match=infiniband/rdma_cm && within 100 rdma_cm_is_for "$1"; }
+
+doctor_warns_of_rdma_cm() { says_with 7 "warn	rdma_ucm: every user may open $RDMA_CM" ctl 0 doctor srnic0; }
+
+rule_restricts_rdma_cm() {
+	cp /usr/share/srnic/90-rdma-cm.rules $RULE && apply_rules 660:rdma &&
+		says "ok	rdma_ucm: programs can connect" ctl 0 doctor srnic0 &&
+		says_with 8 "FAIL	rdma_ucm: this user may not open $RDMA_CM" nobody_ctl 0 doctor srnic0
+}
+
+rule_goes() {
+	rm $RULE
+	chgrp root $RDMA_CM && chmod 666 $RDMA_CM && apply_rules 666:root
+}
+
 doctor_is_content() { exits 0 ctl 0 doctor srnic0 && exits 0 ctl 1 doctor srnic1; }
 
 interface_down() {
@@ -321,6 +342,9 @@ check_with_pyverbs "show: a connection that was closed" tells_ends disconnect \
 check_with_pyverbs "show: a connection that a Terminate ended" tells_ends terminate \
 	"terminate: Terminate received: tagged message: there is no such STag (0x1100)" \
 	"error: error found here: tagged message: there is no such STag (0x1100)"
+rdma_cm_is_for 666:root && RESTRICTS=1
+[ -z "${RESTRICTS:-}" ] || check "doctor: every user may open rdma_cm" doctor_warns_of_rdma_cm
+[ -z "${RESTRICTS:-}" ] || check "the udev rule leaves rdma_cm to a group" rule_restricts_rdma_cm
 check "show: who listens, and on which TCP port" listens
 
 check "doctor finds nothing wrong" doctor_is_content
@@ -328,6 +352,7 @@ check "doctor: in JSON" doctor_in_json
 check "exit code 8: no provider" provider_gone
 check "exit code 8: an interface without address" no_address
 check "exit code 8: an interface that is down" interface_down
+[ -z "${RESTRICTS:-}" ] || check "and without the rule all may open it again" rule_goes
 rdma link delete srnic2
 check "nothing is left behind" settled "$OBJECTS"
 finish

@@ -24,8 +24,13 @@ Finding judge_rdma_cm(System &system)
 		return {Level::warn, "",
 			"it is not loaded: programs cannot connect (the kernel's own users can)",
 			"modprobe rdma_ucm"};
-	return judge_file(system, "/dev/infiniband/" + clean(rdma_cm->name),
-			  "programs can connect");
+	std::string file = "/dev/infiniband/" + clean(rdma_cm->name);
+
+	if (writable_for_all(system, file))
+		return {Level::warn, "",
+			"every user may open " + file + ", and with it crash the kernel",
+			"cp " SRNIC_DATADIR "/90-rdma-cm.rules /etc/udev/rules.d/, then reboot"};
+	return judge_file(system, file, "programs can connect");
 }
 
 // May this process lock more memory than its limit?

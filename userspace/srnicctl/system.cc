@@ -3,6 +3,7 @@
 #include "system.hh"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +20,13 @@ bool exists(const System &system, const std::string &path)
 bool accessible(const System &system, const std::string &path)
 {
 	return !access((system.root + path).c_str(), R_OK | W_OK);
+}
+
+bool writable_for_all(const System &system, const std::string &path)
+{
+	struct stat status;
+
+	return !stat((system.root + path).c_str(), &status) && status.st_mode & S_IWOTH;
 }
 
 std::optional<std::string> first_line(const System &system, const std::string &path)

@@ -24,6 +24,8 @@ struct System {
 bool exists(const System &system, const std::string &path);
 // May this process read and write it?
 bool accessible(const System &system, const std::string &path);
+// May every process write it?
+bool writable_for_all(const System &system, const std::string &path);
 // The first line of a file; nothing if it cannot be read.
 std::optional<std::string> first_line(const System &system, const std::string &path);
 std::optional<std::string> whole(const System &system, const std::string &path);
