@@ -125,7 +125,6 @@ struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net)
 	mutex_init(&ep->lock);
 	INIT_DELAYED_WORK(&ep->work, srnic_ep_work);
 	ep->watch.wake = wake;
-	INIT_LIST_HEAD(&ep->place);
 	ep->owner.ops = &owner_ops;
 	ep->dev = dev;
 	ep->net = maybe_get_net(net);

@@ -2,7 +2,8 @@
 /*
  * An ep (endpoint), for the files that implement connections: ep.c, the object; frame.c, mpa.c and
  * hello.c, startup frames; events.c, events for the consumer; startup.c and teardown.c, the inputs
- * of each state; machine.c, the state machine; connect.c and listen.c, the verbs. All use socket.c.
+ * of each state; machine.c, the state machine; connect.c and listen.c, the verbs; places.c, the
+ * startups of a port. All use socket.c.
  * The states and their transitions are the core's (core/connection.cc).
  */
 #ifndef SRNIC_EP_H
@@ -13,12 +14,14 @@
 #include <linux/workqueue.h>
 #include <rdma/iw_cm.h>
 
+#include "connection/places.h"
 #include "connection/socket.h"
 #include "srnic.h"
 #include "stream/attach.h"
 
 struct srnic_listen;
 struct srnic_qp;
+struct srnic_source;
 
 struct srnic_ep;
 struct srnic_startup;
@@ -124,8 +127,9 @@ struct srnic_startup {
  * @owner: this ep for the QP (stream/attach.h)
  * @qp: claimed by this ep, or started; referenced
  * @listen: the listening id of a startup, until it is announced or released
- * @place: in listener->startups while @listen is set, unless this ep gave way; under
- *	listener->startups_lock
+ * @place: in places->startups, of @listen, while @source is set; under places->lock
+ * @beside: in source->startups, under the same lock
+ * @source: where the peer is, while @listen is set, unless this ep gave way; under the same lock
  * @since: when it took its place, in jiffies
  * @announced_id: 0, or its number in dev->connections.announced
  * @startup: NULL once OPERATION was reached or the ep is DEAD; before, @place has left its list
@@ -152,7 +156,8 @@ struct srnic_ep {
 	struct srnic_qp_owner owner;
 	struct srnic_qp *qp;
 	struct srnic_listen *listen;
-	struct list_head place;
+	struct list_head place, beside;
+	struct srnic_source *source;
 	u64 since;
 	u32 announced_id;
 	struct srnic_startup *startup;
@@ -294,19 +299,14 @@ void srnic_teardown_shut(struct srnic_ep *ep);
 
 /* ---- listen.c: listening ids ---- */
 
-/* Module parameters and their defaults. */
-#define SRNIC_MAX_STARTUPS		128
-#define SRNIC_MAX_STARTUPS_PER_SOURCE	64
-extern unsigned int srnic_max_startups, srnic_max_startups_per_source;
-
 /*
  * Delivers a CONNECT_REQUEST; -ECONNABORTED if the id no longer listens, -ENOMEM if its backlog is
  * full.
  */
 int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event);
-/* Adds the ep of srnic_ep_passive() to the startups in progress. */
-void srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
-/* Removes the ep, announced or released, and drops its reference on listen. */
+/* Gives the ep of srnic_ep_passive() a place among the startups. -ENOMEM. */
+int srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
+/* The ep, announced or released, leaves its place, and its reference on listen is dropped. */
 void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep);
 /* Closes all listening ids of a device. No ep's lock. */
 void srnic_listen_dev_exit(struct srnic_dev *dev);

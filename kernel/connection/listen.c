@@ -9,7 +9,6 @@
  * arrive on `lo`.
  */
 #include <linux/inetdevice.h>
-#include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
@@ -24,18 +23,10 @@
 #define ACCEPTS_PER_PASS 16
 
 /*
- * How long a connection may be silent before another may take its place: enough for the Request of
- * an honest peer that is far away or loses a segment.
+ * Seconds that TCP keeps a connection that says nothing. An initiator speaks first (RFC 5044 7.1),
+ * but its process may be kept off the processor.
  */
-#define IDLE_GRACE	(HZ / 2)
-
-unsigned int srnic_max_startups = SRNIC_MAX_STARTUPS;
-module_param_named(max_startups, srnic_max_startups, uint, 0644);
-MODULE_PARM_DESC(max_startups, "Most connections of a port whose Request has not arrived yet");
-
-unsigned int srnic_max_startups_per_source = SRNIC_MAX_STARTUPS_PER_SOURCE;
-module_param_named(max_startups_per_source, srnic_max_startups_per_source, uint, 0644);
-MODULE_PARM_DESC(max_startups_per_source, "Of these, most connections from one source address");
+#define SILENCE		3
 
 /*
  * struct srnic_listener - one listening socket
@@ -48,11 +39,8 @@ MODULE_PARM_DESC(max_startups_per_source, "Of these, most connections from one s
  * @sock: NULL once the last member has left
  * @members: struct srnic_listen. Changes need listeners_lock as well
  * @backlog: the largest backlog of a member, at least 1
- * @startups_lock: protects @startups, @num_startups, @full. Innermost, from process context
- * @startups: struct srnic_ep, oldest first: accepted, and its Request has not arrived, or was
- *	refused because the backlog is full. An ep's @listen does not change while it is in this
- *	list
- * @full: further connections wait in TCP's queue for a place in @startups
+ * @places: of startups: accepted, and the Request has not arrived, or was refused because the
+ *	backlog is full. An ep's @listen does not change while it has a place
  */
 struct srnic_listener {
 	struct kref ref;
@@ -67,10 +55,7 @@ struct srnic_listener {
 	bool v6only;
 	struct socket *sock;
 	u32 backlog;
-	spinlock_t startups_lock;
-	struct list_head startups;
-	u32 num_startups;
-	bool full;
+	struct srnic_places places;
 };
 
 /*
@@ -124,18 +109,6 @@ static void free_listen(struct kref *ref)
 static __be16 port_of(const struct sockaddr_storage *addr)
 {
 	return *srnic_port_of((struct sockaddr_storage *)addr);
-}
-
-/* The same address; ports may differ. */
-static bool same_source(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET6)
-		return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
-				       &((const struct sockaddr_in6 *)b)->sin6_addr);
-	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
 static bool is_wildcard(const struct sockaddr_storage *addr)
@@ -211,106 +184,16 @@ static void kick(struct srnic_listener *listener, unsigned long delay)
 		kref_put(&listener->ref, free_listener);	/* it has one */
 }
 
-/* Removes this ep from @startups and ends it. startups_lock held. */
-static void give_way(struct srnic_listener *listener, struct srnic_ep *ep)
+int srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep)
 {
-	lockdep_assert_held(&listener->startups_lock);
-	list_del_init(&ep->place);
-	listener->num_startups--;
-	srnic_ep_over(ep, SRNIC_OVER_ABORT);
-}
-
-static u32 most_startups(const struct srnic_listener *listener)
-{
-	return max(READ_ONCE(srnic_max_startups), listener->backlog);
-}
-
-/* Makes room for one more if needed. 0, or after how many jiffies to ask again. */
-static unsigned long make_room(struct srnic_listener *listener)
-{
-	struct srnic_ep *oldest;
-	unsigned long wait = 0;
-	u64 age = 0;
-
-	spin_lock(&listener->startups_lock);
-	oldest = list_first_entry_or_null(&listener->startups, struct srnic_ep, place);
-	if (oldest)
-		age = get_jiffies_64() - oldest->since;
-	switch (core_admit(listener->num_startups, most_startups(listener), age, IDLE_GRACE)) {
-	case CORE_ADMIT_FOR_OLDEST:
-		give_way(listener, oldest);
-		break;
-	case CORE_ADMIT_LATER:
-		wait = IDLE_GRACE - age;
-		break;
-	case CORE_ADMIT:
-		break;
-	}
-	listener->full = wait;
-	spin_unlock(&listener->startups_lock);
-	return wait;
-}
-
-/*
- * A source over its limit loses its own oldest, however young: other sources must not wait for it.
- * startups_lock held.
- */
-static void bound_source(struct srnic_listener *listener, const struct srnic_ep *newest)
-{
-	struct srnic_ep *ep, *oldest = NULL;
-	u32 num = 0;
-
-	lockdep_assert_held(&listener->startups_lock);
-	list_for_each_entry(ep, &listener->startups, place) {
-		if (!same_source(&ep->startup->there, &newest->startup->there))
-			continue;
-		num++;
-		if (!oldest)
-			oldest = ep;
-	}
-	if (num > max(READ_ONCE(srnic_max_startups_per_source), 1U))
-		give_way(listener, oldest);
-}
-
-void srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep)
-{
-	struct srnic_listener *listener = listen->listener;
-
-	ep->since = get_jiffies_64();
-	spin_lock(&listener->startups_lock);
-	list_add_tail(&ep->place, &listener->startups);
-	listener->num_startups++;
-	bound_source(listener, ep);
-	spin_unlock(&listener->startups_lock);
+	return srnic_places_take(&listen->listener->places, ep);
 }
 
 void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep)
 {
-	struct srnic_listener *listener = listen->listener;
-	bool full;
-
-	spin_lock(&listener->startups_lock);
-	if (!list_empty(&ep->place)) {
-		list_del_init(&ep->place);
-		listener->num_startups--;
-	}
-	full = listener->full;
-	spin_unlock(&listener->startups_lock);
-	if (full)
-		kick(listener, 0);
+	if (srnic_places_leave(&listen->listener->places, ep))
+		kick(listen->listener, 0);
 	kref_put(&listen->ref, free_listen);
-}
-
-/* Ends the startups of this id, which has left the listener. */
-static void end_startups(struct srnic_listener *listener, const struct srnic_listen *listen)
-{
-	struct srnic_ep *ep;
-
-	spin_lock(&listener->startups_lock);
-	list_for_each_entry(ep, &listener->startups, place)
-		if (ep->listen == listen)
-			srnic_ep_over(ep, SRNIC_OVER_ABORT);
-	spin_unlock(&listener->startups_lock);
 }
 
 /* ---- accepting ---- */
@@ -371,7 +254,7 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 	for (i = 0; i < ACCEPTS_PER_PASS; i++) {
 		if (!srnic_sock_has_connection(listener->sock))
 			return false;
-		*delay = make_room(listener);
+		*delay = srnic_places_make_room(&listener->places, listener->backlog);
 		if (*delay)
 			return true;
 		ret = srnic_sock_accept(listener->sock, &listener->watch, &sock);
@@ -441,6 +324,7 @@ static int open_socket(struct srnic_listener *listener, const struct srnic_liste
 		srnic_sock_set_tos(listener->sock, listen->tos);
 	/* Before it listens, so that each connection wakes the work. */
 	srnic_sock_watch(listener->sock, &listener->watch);
+	srnic_sock_defer_accept(listener->sock, SILENCE);
 	ret = srnic_sock_listen(listener->sock, &listener->addr, listener->v6only,
 				max(listen->backlog, SOMAXCONN));
 	if (ret == -EADDRINUSE)
@@ -463,8 +347,7 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 		return ERR_PTR(-ENOMEM);
 	kref_init(&listener->ref);
 	mutex_init(&listener->lock);
-	spin_lock_init(&listener->startups_lock);
-	INIT_LIST_HEAD(&listener->startups);
+	srnic_places_init(&listener->places);
 	INIT_LIST_HEAD(&listener->members);
 	INIT_DELAYED_WORK(&listener->work, listener_work);
 	listener->watch.wake = wake;
@@ -565,7 +448,7 @@ static void leave(struct srnic_listen *listen)
 	listen->open = false;
 	mutex_unlock(&listen->lock);
 	listen->cm_id->rem_ref(listen->cm_id);
-	end_startups(listener, listen);
+	srnic_places_end(&listener->places, listen);
 	kref_put(&listen->ref, free_listen);
 }
 

@@ -171,6 +171,13 @@ int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local,
 	return ret ?: kernel_listen(sock, backlog);
 }
 
+void srnic_sock_defer_accept(struct socket *sock, int seconds)
+{
+	/* Cannot fail; and all works without, too. */
+	sock_common_setsockopt(sock, SOL_TCP, TCP_DEFER_ACCEPT, KERNEL_SOCKPTR(&seconds),
+			       sizeof(seconds));
+}
+
 bool srnic_sock_has_connection(const struct socket *listening)
 {
 	return !reqsk_queue_empty(&inet_csk(listening->sk)->icsk_accept_queue);
@@ -255,6 +262,13 @@ int srnic_sock_recv(struct socket *sock, void *data, size_t len)
 	int ret = kernel_recvmsg(sock, &msg, &vec, 1, len, MSG_DONTWAIT);
 
 	return ret ?: -ECONNRESET;
+}
+
+bool srnic_sock_unread(struct socket *sock)
+{
+	const struct tcp_sock *tp = tcp_sk(sock->sk);
+
+	return READ_ONCE(tp->rcv_nxt) != READ_ONCE(tp->copied_seq);
 }
 
 #define DISCARD_PIECE	(64 * 1024)

@@ -46,6 +46,11 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 		       const struct sockaddr_storage *remote);
 int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only,
 		      int backlog);
+/*
+ * A connection of this socket, which is to listen, can be accepted when its first byte has arrived,
+ * or about so long after the handshake.
+ */
+void srnic_sock_defer_accept(struct socket *sock, int seconds);
 /* Is a connection waiting to be accepted? */
 bool srnic_sock_has_connection(const struct socket *listening);
 /*
@@ -63,6 +68,8 @@ int srnic_sock_send(struct socket *sock, const void *data, size_t len);
  * Bytes read, at most len; -EAGAIN if there are none, -ECONNRESET if the peer has closed.
  */
 int srnic_sock_recv(struct socket *sock, void *data, size_t len);
+/* Do bytes, or the peer's FIN, wait to be read? Any context. */
+bool srnic_sock_unread(struct socket *sock);
 /* Discards received data, up to a limit; true if there may be more. */
 bool srnic_sock_discard(struct socket *sock);
 /* A number that changes when the peer acknowledges bytes or our FIN. */

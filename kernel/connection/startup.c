@@ -42,14 +42,22 @@ int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct 
 		     const struct sockaddr_storage *here, const struct sockaddr_storage *there)
 {
 	struct srnic_ep *ep = srnic_ep_create(dev, sock_net(sock->sk));
+	int ret;
 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	ep->sock = sock;
 	ep->startup->here = *here;
 	ep->startup->there = *there;
+	ep->sock = sock;
 	ep->listen = listen;
-	srnic_listen_begun(listen, ep);
+	ret = srnic_listen_begun(listen, ep);
+	if (ret) {
+		ep->sock = NULL;	/* both stay the caller's */
+		ep->listen = NULL;
+		srnic_ep_discard(ep);
+		srnic_ep_unlock_put(ep);
+		return ret;
+	}
 	srnic_frame_local(ep, &(struct iw_cm_conn_param) {});
 	srnic_sock_watch(sock, &ep->watch);
 	srnic_ep_enter(ep, CORE_CONN_AWAIT_REQUEST);

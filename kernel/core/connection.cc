@@ -165,12 +165,22 @@ enum core_conn_limit core_conn_limit_of(enum core_conn_state state)
 	}
 }
 
-// RFC 5044 7.1.2 rule 10: idle connections delay an honest peer by at most the grace.
-enum core_admission core_admit(u32 num, u32 limit, u64 age, u64 grace)
+// RFC 5044 7.1.2 rule 10. While there is room nobody gives way. A source with more than its share
+// loses places at once: others must not wait for it. Idle connections of many sources delay an
+// honest peer by at most the grace.
+enum core_admission core_admit(const struct core_startups *startups, u64 *wait)
 {
-	if (num < limit)
+	const bool idled = startups->idles && startups->age >= startups->grace;
+
+	*wait = 0;
+	if (startups->num < startups->limit)
 		return CORE_ADMIT;
-	return age >= grace ? CORE_ADMIT_FOR_OLDEST : CORE_ADMIT_LATER;
+	if (startups->busiest > startups->each && startups->source_idles)
+		return CORE_ADMIT_FOR_SOURCE;
+	if (idled)
+		return CORE_ADMIT_FOR_OLDEST;
+	*wait = startups->grace - (startups->idles ? startups->age : 0);
+	return CORE_ADMIT_LATER;
 }
 
 void core_patience_begin(struct core_patience *patience, u64 now, u32 each, u32 most, u32 progress)

@@ -108,18 +108,37 @@ struct core_conn_step {
 struct core_conn_step core_conn_next(enum core_conn_state state, enum core_conn_input input);
 enum core_conn_limit core_conn_limit_of(enum core_conn_state state);
 
-/* May another connection begin its startup? */
-enum core_admission {
-	CORE_ADMIT,
-	CORE_ADMIT_FOR_OLDEST,		/* yes: the oldest in progress gives way */
-	CORE_ADMIT_LATER		/* no: none is old enough yet */
+/**
+ * struct core_startups - the startups in progress on a port, when another connection arrives
+ * @num: all of them
+ * @limit: most of them
+ * @busiest: those of the source that has most
+ * @each: most of a source, once the port is full
+ * @source_idles: the busiest source has an idle one
+ * @idles: any source has one
+ * @age: of the oldest idle one
+ * @grace: how long one may be idle
+ *
+ * A startup is idle if the peer owes the next byte. One whose bytes wait to be read is not: there
+ * this end is late. Times are ticks of the caller's clock.
+ */
+struct core_startups {
+	u32 num, limit;
+	u32 busiest, each;
+	bool source_idles, idles;
+	u64 age, grace;
 };
 
-/*
- * num: startups in progress, at most limit; age: of the oldest, which counts as idle if it is at
- * least grace.
- */
-enum core_admission core_admit(u32 num, u32 limit, u64 age, u64 grace);
+/* May the other begin, too? */
+enum core_admission {
+	CORE_ADMIT,
+	CORE_ADMIT_FOR_SOURCE,		/* yes: the busiest source's oldest idle one gives way */
+	CORE_ADMIT_FOR_OLDEST,		/* yes: the oldest idle one gives way */
+	CORE_ADMIT_LATER		/* no */
+};
+
+/* *wait: if not now, after which time to ask again; sooner if a startup ends. */
+enum core_admission core_admit(const struct core_startups *startups, u64 *wait);
 
 /**
  * struct core_patience - a timeout that progress extends, up to a limit

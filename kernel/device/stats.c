@@ -18,6 +18,7 @@ static const struct rdma_stat_desc descs[SRNIC_COUNTERS] = {
 	[SRNIC_RX_TERMINATES] = { .name = "rx_terminates" },
 	[SRNIC_CONNECTS] = { .name = "connects" },
 	[SRNIC_STARTUP_FAILURES] = { .name = "startup_failures" },
+	[SRNIC_STARTUP_GAVE_WAY] = { .name = "startup_gave_way" },
 	[SRNIC_RESETS] = { .name = "resets" },
 	[SRNIC_TX_DOORBELLS] = { .name = "tx_doorbells" },
 	[SRNIC_TX_BATCHES] = { .name = "tx_batches" },

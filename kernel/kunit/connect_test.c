@@ -608,7 +608,7 @@ static void a_device_goes_with_connections_in_every_state(struct kunit *test)
 	srnic_test_destroy_qp(test, pair.qp);
 	announced = c->server;
 	srnic_test_announce(test, c);
-	srnic_test_connect_peer(test, c);
+	srnic_test_send(test, srnic_test_connect_peer(test, c), "MPA", 3);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) >= 2));
 	listener = c->listener;
 	srnic_connect_dev_exit(c->set.dev);

@@ -14,6 +14,7 @@
 #include "compat/unaligned.h"
 #include "connection.h"
 #include "connection/ep.h"
+#include "device/stats.h"
 
 #define HEADER CORE_MPA_HEADER
 
@@ -144,54 +145,138 @@ static void a_wildcard_of_another_namespace_opens_nothing(struct kunit *test)
 	srnic_test_listen(test, c, 1);	/* the port is free */
 }
 
-static void silent_peers_do_not_use_up_the_backlog(struct kunit *test)
+/* ---- startups in progress ---- */
+
+/* A peer that owes the rest of its Request. */
+static struct socket *stalled_peer(struct kunit *test, struct srnic_test_conn *c)
+{
+	struct socket *sock = srnic_test_connect_peer(test, c);
+
+	srnic_test_send(test, sock, "MPA", 3);
+	return sock;
+}
+
+/* The same, once it has its place. */
+static struct socket *placed_peer(struct kunit *test, struct srnic_test_conn *c)
+{
+	u32 before = srnic_test_num_eps(c);
+	struct socket *sock = stalled_peer(test, c);
+
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == before + 1));
+	return sock;
+}
+
+static void a_peer_that_never_sends_takes_no_place(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct socket *silent[3];
 	u32 i;
 
+	srnic_max_startups = 1;
 	srnic_test_listen(test, c, 1);
 	for (i = 0; i < ARRAY_SIZE(silent); i++)
 		silent[i] = srnic_test_connect_peer(test, c);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 3));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_announce(test, c)));
+	KUNIT_EXPECT_EQ(test, srnic_test_num_eps(c), 1);
 	for (i = 0; i < ARRAY_SIZE(silent); i++)
 		KUNIT_EXPECT_TRUE(test, srnic_test_is_open(silent[i]));
 	srnic_test_expect_nothing_left(test, c);
 }
 
+static void stalled_peers_do_not_use_up_the_backlog(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *stalled[3];
+	u32 i;
+
+	srnic_max_startups_per_source = 1;	/* does not matter while there is room */
+	srnic_test_listen(test, c, 1);
+	for (i = 0; i < ARRAY_SIZE(stalled); i++)
+		stalled[i] = placed_peer(test, c);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_announce(test, c)));
+	for (i = 0; i < ARRAY_SIZE(stalled); i++)
+		KUNIT_EXPECT_TRUE(test, srnic_test_is_open(stalled[i]));
+	srnic_test_expect_nothing_left(test, c);
+}
+
 /* The new one waits in TCP's queue until the oldest has had its grace. */
-static void of_too_many_silent_peers_the_oldest_gives_way(struct kunit *test)
+static void of_too_many_stalled_peers_the_oldest_gives_way(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct socket *oldest, *other, *newest;
 
 	srnic_max_startups = 2;
 	srnic_test_listen(test, c, 1);
-	oldest = srnic_test_connect_peer(test, c);
-	other = srnic_test_connect_peer(test, c);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 2));
+	oldest = placed_peer(test, c);
+	other = placed_peer(test, c);
 	newest = srnic_test_announce(test, c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(other));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(newest));
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_GAVE_WAY), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_FAILURES), 1);
 	srnic_test_expect_nothing_left(test, c);
 }
 
-static void of_too_many_silent_peers_of_one_source_its_oldest_gives_way(struct kunit *test)
+/* At once: the second connection that finds the port full has not had the first one's grace. */
+static void of_too_many_stalled_peers_of_one_source_its_oldest_gives_way(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct socket *oldest, *other, *newest;
+	unsigned long begin;
 
-	srnic_max_startups_per_source = 2;
+	srnic_max_startups = 2;
+	srnic_max_startups_per_source = 1;
 	srnic_test_listen(test, c, 1);
-	oldest = srnic_test_connect_peer(test, c);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
-	other = srnic_test_connect_peer(test, c);
-	newest = srnic_test_connect_peer(test, c);
+	oldest = placed_peer(test, c);
+	other = placed_peer(test, c);
+	begin = jiffies;
+	newest = stalled_peer(test, c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
-	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(other));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_announce(test, c)));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(other));
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + HZ / 2));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(newest));
+	srnic_test_expect_nothing_left(test, c);
+}
+
+static struct srnic_ep *first_ep(struct srnic_test_conn *c)
+{
+	struct srnic_dev_connections *conns = &c->set.dev->connections;
+	struct srnic_ep *ep;
+
+	spin_lock_irq(&conns->lock);
+	ep = list_first_entry(&conns->eps, struct srnic_ep, link);
+	srnic_ep_get(ep);
+	spin_unlock_irq(&conns->lock);
+	return ep;
+}
+
+/* This end is late, not the peer: here it is kept from reading. */
+static void a_peer_whose_bytes_wait_does_not_give_way(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *late, *newest;
+	struct srnic_ep *ep;
+	u8 octets[64];
+	u32 len = srnic_test_request(octets, "hello", 5);
+
+	srnic_max_startups = 1;
+	srnic_max_startups_per_source = 1;
+	srnic_test_listen(test, c, 1);
+	late = placed_peer(test, c);
+	ep = first_ep(c);
+	mutex_lock(&ep->lock);
+	srnic_test_send(test, late, octets + 3, len - 3);
+	newest = srnic_test_connect_peer(test, c);
+	srnic_test_send(test, newest, octets, len);
+	msleep(1200);	/* more than any grace */
+	KUNIT_EXPECT_EQ(test, atomic_read(&ep->over), 0);
+	srnic_ep_unlock_put(ep);
+	srnic_test_expect_event(test, c->listener, 2, IW_CM_EVENT_CONNECT_REQUEST, 0);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(late));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(newest));
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_FAILURES), 0);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -210,9 +295,9 @@ static void a_silent_peer_is_reset_when_its_time_is_over(struct kunit *test)
 
 	srnic_test_listen(test, c, 1);
 	sock = srnic_test_connect_peer(test, c);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
 	/* all but one octet */
 	srnic_test_send(test, sock, octets, srnic_test_request(octets, "hello", 5) - 1);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(sock));
 	srnic_test_let_time_pass(c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
@@ -278,8 +363,7 @@ static void when_the_listener_goes_unannounced_peers_are_reset(struct kunit *tes
 
 	srnic_test_listen(test, c, 1);
 	listener = c->listener;
-	sock = srnic_test_connect_peer(test, c);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(srnic_test_num_eps(c) == 1));
+	sock = placed_peer(test, c);
 	srnic_test_stop_listening(c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	KUNIT_EXPECT_EQ(test, listener->num, 0);
@@ -566,9 +650,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_port_map_has_sixteen_pairs),
 	KUNIT_CASE(mapped_ports_change_places),
 	KUNIT_CASE(a_wildcard_of_another_namespace_opens_nothing),
-	KUNIT_CASE(silent_peers_do_not_use_up_the_backlog),
-	KUNIT_CASE(of_too_many_silent_peers_the_oldest_gives_way),
-	KUNIT_CASE(of_too_many_silent_peers_of_one_source_its_oldest_gives_way),
+	KUNIT_CASE(a_peer_that_never_sends_takes_no_place),
+	KUNIT_CASE(stalled_peers_do_not_use_up_the_backlog),
+	KUNIT_CASE(of_too_many_stalled_peers_the_oldest_gives_way),
+	KUNIT_CASE(of_too_many_stalled_peers_of_one_source_its_oldest_gives_way),
+	KUNIT_CASE(a_peer_whose_bytes_wait_does_not_give_way),
 	KUNIT_CASE(a_silent_peer_is_reset_when_its_time_is_over),
 	KUNIT_CASE(what_is_no_mpa_frame_is_reset_and_announced_to_nobody),
 	KUNIT_CASE(a_request_in_single_octets_is_announced_with_its_private_data),

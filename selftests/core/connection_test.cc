@@ -296,15 +296,80 @@ TEST(ConnectionTime, WithoutExtensionIsASimpleTimeout)
 
 // ---- How many startups ----
 
+namespace {
+
+// A full port; the busiest source has its share and not more; the oldest idle one is young.
+constexpr core_startups full = {128, 128, 64, 64, true, true, 49, 50};
+
+core_admission admits(const core_startups &startups, u64 waits = 0)
+{
+	u64 wait = ~u64{0};
+	const core_admission verdict = core_admit(&startups, &wait);
+
+	EXPECT_EQ(wait, waits);
+	return verdict;
+}
+
+core_startups but(void (*change)(core_startups &startups))
+{
+	core_startups startups = full;
+
+	change(startups);
+	return startups;
+}
+
+} // namespace
+
+TEST(ConnectionAdmission, WhileThereIsRoomNobodyGivesWay)
+{
+	EXPECT_EQ(admits(but([](core_startups &s) { s.num = 0; })), CORE_ADMIT);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.num = 127; })), CORE_ADMIT);
+	EXPECT_EQ(admits(but([](core_startups &s) {
+			  s.num = s.busiest = 127;
+			  s.age = 1000;
+		  })),
+		  CORE_ADMIT);
+}
+
 // RFC 5044 7.1.2, 10: a timeout "prevents certain denial-of-service attacks"; so does dropping the
 // oldest silent startup first.
-TEST(ConnectionAdmission, TheOldestGivesWayOnceItHadItsTime)
+TEST(ConnectionAdmission, TheOldestIdleOneGivesWayOnceItHadItsTime)
 {
-	EXPECT_EQ(core_admit(2, 3, 100, 50), CORE_ADMIT);
-	EXPECT_EQ(core_admit(0, 3, 0, 50), CORE_ADMIT);
-	EXPECT_EQ(core_admit(3, 3, 49, 50), CORE_ADMIT_LATER);
-	EXPECT_EQ(core_admit(3, 3, 50, 50), CORE_ADMIT_FOR_OLDEST);
-	EXPECT_EQ(core_admit(9, 3, 51, 50), CORE_ADMIT_FOR_OLDEST);
+	EXPECT_EQ(admits(full, 1), CORE_ADMIT_LATER);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.age = 0; }), 50), CORE_ADMIT_LATER);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.age = 50; })), CORE_ADMIT_FOR_OLDEST);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.age = ~u64{0}; })), CORE_ADMIT_FOR_OLDEST);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.num = 500, s.age = 51; })),
+		  CORE_ADMIT_FOR_OLDEST);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.limit = 0, s.age = 51; })),
+		  CORE_ADMIT_FOR_OLDEST);
+}
+
+TEST(ConnectionAdmission, ASourceWithMoreThanItsShareGivesWayAtOnceIfThePortIsFull)
+{
+	EXPECT_EQ(admits(but([](core_startups &s) { s.busiest = 65, s.age = 0; })),
+		  CORE_ADMIT_FOR_SOURCE);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.busiest = 65, s.age = 51; })),
+		  CORE_ADMIT_FOR_SOURCE);
+}
+
+TEST(ConnectionAdmission, NobodyGivesWayWhoseBytesWaitToBeRead)
+{
+	EXPECT_EQ(admits(but([](core_startups &s) {
+				 s.busiest = 128;
+				 s.source_idles = s.idles = false;
+				 s.age = 1000;
+			 }),
+			 50),
+		  CORE_ADMIT_LATER);
+	EXPECT_EQ(admits(but([](core_startups &s) { s.busiest = 100, s.source_idles = false; }), 1),
+		  CORE_ADMIT_LATER);
+	EXPECT_EQ(admits(but([](core_startups &s) {
+			  s.busiest = 100;
+			  s.source_idles = false;
+			  s.age = 50;
+		  })),
+		  CORE_ADMIT_FOR_OLDEST);
 }
 
 // ---- All sequences of inputs ----

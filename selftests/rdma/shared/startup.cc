@@ -215,7 +215,7 @@ void half_open_beyond_the_backlog()
 
 	for (int i = 0; i < 10; i++) {
 		stalled.emplace_back(host[0].v4, port);
-		stalled.back().send(good_request.substr(0, i % 8));
+		stalled.back().send(good_request.substr(0, 1 + i % 8));
 	}
 	sleep_ms(100);
 	for (int i = 0; i < 5; i++)
@@ -224,6 +224,44 @@ void half_open_beyond_the_backlog()
 		require(!each.closed(0), "a startup gives way where there is room");
 	for (const Tcp &each : stalled)
 		require(each.closed(20000), "a stalled startup is not dropped");
+}
+
+// Neither does TCP give them a place, nor are they reset while they wait there.
+void silent_peers()
+{
+	const Timeouts short_ones(3);
+	const Parameter few("max_startups", 4, 128);
+	Server server(Manner::accepts, host[0].v4, port, 3);
+	std::vector<Tcp> silent;
+
+	for (int i = 0; i < 50; i++)
+		silent.emplace_back(host[0].v4, port);
+	replies(host[0].v4);
+	for (const Tcp &each : silent)
+		require(!each.closed(0), "a peer that says nothing takes a place");
+	for (const Tcp &each : silent)
+		require(each.closed(30000), "a peer that says nothing is not dropped");
+}
+
+// All connect before the first says anything, as those of a busy program do.
+void late_requests()
+{
+	Server server(Manner::accepts, host[0].v4, port, 1000);
+	std::vector<Tcp> peers;
+
+	for (int i = 0; i < 200; i++)
+		peers.emplace_back(host[0].v4, port);
+	for (const Tcp &each : peers)
+		each.try_send(good_request);
+	for (const Tcp &each : peers)
+		require(reply_flags(each.receive(20, 20000)) == 0x50, "no Reply");
+}
+
+// A peer that owes the rest of its Request.
+void stall(std::vector<Tcp> &stalled)
+{
+	stalled.emplace_back(host[0].v4, port);
+	stalled.back().send(good_request.substr(0, 1));
 }
 
 // More than the limit: each new one replaces the oldest.
@@ -235,10 +273,10 @@ void half_open_beyond_the_limit()
 	std::vector<Tcp> stalled;
 
 	for (size_t i = 0; i < limit; i++)
-		stalled.emplace_back(host[0].v4, port);
+		stall(stalled);
 	sleep_ms(100);
 	for (size_t i = 0; i < limit; i++)
-		stalled.emplace_back(host[0].v4, port);
+		stall(stalled);
 	for (size_t i = 0; i < limit; i++)
 		require(stalled[i].closed(5000), "the oldest startup does not give way");
 	replies(host[0].v4);
@@ -246,15 +284,19 @@ void half_open_beyond_the_limit()
 
 void half_open_of_one_source()
 {
-	const Parameter few("max_startups_per_source", 2, 64);
+	const Parameter few("max_startups", 4, 128), fewer("max_startups_per_source", 2, 64);
 	Server server(Manner::accepts, host[0].v4, port, 3);
 	std::vector<Tcp> stalled;
 
 	for (int i = 0; i < 4; i++) {
-		stalled.emplace_back(host[0].v4, port);
+		stall(stalled);
 		sleep_ms(50);
 	}
-	for (int i = 0; i < 4; i++)
+	for (const Tcp &each : stalled)
+		require(!each.closed(0), "a startup gives way where there is room");
+	for (int i = 0; i < 2; i++)
+		stall(stalled);
+	for (int i = 0; i < 6; i++)
 		require(stalled[i].closed(i < 2 ? 5000 : 0) == (i < 2),
 			"not the oldest of the source gives way");
 	replies(host[0].v4);
@@ -268,7 +310,7 @@ void half_open_when_the_listener_goes()
 
 	for (size_t i = 0; i < 150; i++) {
 		stalled.emplace_back(host[0].v4, port);
-		stalled.back().try_send(good_request.substr(0, i % good_request.size()));
+		stalled.back().try_send(good_request.substr(0, 1 + i % (good_request.size() - 1)));
 	}
 	auto begin = Clock::now();
 	server.reset();
@@ -443,7 +485,7 @@ void await_reply(Scene &scene)
 void await_request(Scene &scene)
 {
 	scene.serve(Manner::accepts);
-	for (size_t len : {0, 1, 19, 20, 23})
+	for (size_t len : {1, 2, 19, 20, 23})
 		scene.dial(good_request.substr(0, len));
 }
 
@@ -544,6 +586,9 @@ Cases all_cases()
 		 dripping_peer},
 		{"half-open startups beyond the backlog keep nobody out, until they are dropped",
 		 half_open_beyond_the_backlog},
+		{"peers that never send keep nobody out, until they are dropped", silent_peers},
+		{"200 peers of one address that connect before the first sends its Request",
+		 late_requests},
 		{"of too many half-open startups the oldest gives way", half_open_beyond_the_limit},
 		{"of too many half-open startups of one source its oldest gives way",
 		 half_open_of_one_source},

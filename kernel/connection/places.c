@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Places for the startups of a listening socket. Which one gives way when all are taken is the
+ * core's decision (core/connection.cc); here is what it has to know, found in bounded time whatever
+ * the limits are: sources are sorted by how many startups each has.
+ */
+#include <linux/in6.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "connection/ep.h"
+#include "connection/places.h"
+#include "device/stats.h"
+
+/*
+ * How long a connection may be idle before another may take its place: enough for an honest peer
+ * that is far away or loses a segment.
+ */
+#define IDLE_GRACE	(HZ / 2)
+
+/*
+ * How many startups to look at for an idle one. The others have bytes that wait for their works,
+ * which soon leave places.
+ */
+#define LOOKS		64
+
+unsigned int srnic_max_startups = SRNIC_MAX_STARTUPS;
+module_param_named(max_startups, srnic_max_startups, uint, 0644);
+MODULE_PARM_DESC(max_startups, "Most connections of a port whose Request has not arrived yet");
+
+unsigned int srnic_max_startups_per_source = SRNIC_MAX_STARTUPS_PER_SOURCE;
+module_param_named(max_startups_per_source, srnic_max_startups_per_source, uint, 0644);
+MODULE_PARM_DESC(max_startups_per_source, "Of these, most from one address when the port is full");
+
+/*
+ * struct srnic_source - an address that connections come from
+ * @addr: IPv4 as a mapped address
+ * @by_addr: in places->sources
+ * @by_num: in places->crowds
+ * @startups: struct srnic_ep by @beside, oldest first; at least one
+ * @num: of them
+ */
+struct srnic_source {
+	struct in6_addr addr;
+	struct rb_node by_addr, by_num;
+	struct list_head startups;
+	u32 num;
+};
+
+/* ---- sources; places->lock held ---- */
+
+static struct srnic_source *alloc_source(const struct sockaddr_storage *from)
+{
+	struct srnic_source *source = kzalloc(sizeof(*source), GFP_KERNEL);
+
+	if (!source)
+		return NULL;
+	INIT_LIST_HEAD(&source->startups);
+	if (from->ss_family == AF_INET6)
+		source->addr = ((const struct sockaddr_in6 *)from)->sin6_addr;
+	else
+		ipv6_addr_set_v4mapped(((const struct sockaddr_in *)from)->sin_addr.s_addr,
+				       &source->addr);
+	return source;
+}
+
+static int by_addr(struct rb_node *a, const struct rb_node *b)
+{
+	return ipv6_addr_cmp(&rb_entry(a, struct srnic_source, by_addr)->addr,
+			     &rb_entry(b, struct srnic_source, by_addr)->addr);
+}
+
+static bool by_num(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct srnic_source, by_num)->num <
+	       rb_entry(b, struct srnic_source, by_num)->num;
+}
+
+/* Frees a source whose last startup this was. */
+static void recount(struct srnic_places *places, struct srnic_source *source, int change)
+{
+	if (source->num)
+		rb_erase(&source->by_num, &places->crowds);
+	source->num += change;
+	if (source->num) {
+		rb_add(&source->by_num, &places->crowds, by_num);
+		return;
+	}
+	rb_erase(&source->by_addr, &places->sources);
+	kfree(source);
+}
+
+static struct srnic_source *busiest(const struct srnic_places *places)
+{
+	struct rb_node *last = rb_last(&places->crowds);
+
+	return last ? rb_entry(last, struct srnic_source, by_num) : NULL;
+}
+
+/* ---- idle startups; places->lock held ---- */
+
+/*
+ * Does the peer owe the next byte? Not if some wait to be read, nor while the ep's work runs, which
+ * may just have read them.
+ */
+static bool is_idle(struct srnic_ep *ep)
+{
+	bool idle;
+
+	if (!mutex_trylock(&ep->lock))
+		return false;
+	idle = !srnic_sock_unread(ep->sock);
+	mutex_unlock(&ep->lock);
+	return idle;
+}
+
+static struct srnic_ep *oldest_idle(struct srnic_places *places)
+{
+	struct srnic_ep *ep;
+	int looks = LOOKS;
+
+	list_for_each_entry(ep, &places->startups, place) {
+		if (is_idle(ep))
+			return ep;
+		if (!--looks)
+			break;
+	}
+	return NULL;
+}
+
+static struct srnic_ep *oldest_idle_of(struct srnic_source *source)
+{
+	struct srnic_ep *ep;
+	int looks = LOOKS;
+
+	list_for_each_entry(ep, &source->startups, beside) {
+		if (is_idle(ep))
+			return ep;
+		if (!--looks)
+			break;
+	}
+	return NULL;
+}
+
+/* ---- places ---- */
+
+static void vacate(struct srnic_places *places, struct srnic_ep *ep)
+{
+	lockdep_assert_held(&places->lock);
+	list_del(&ep->place);
+	list_del(&ep->beside);
+	places->num--;
+	recount(places, ep->source, -1);
+	ep->source = NULL;
+}
+
+static void give_way(struct srnic_places *places, struct srnic_ep *ep)
+{
+	vacate(places, ep);
+	srnic_count(ep->dev, SRNIC_STARTUP_GAVE_WAY, 1);
+	srnic_ep_over(ep, SRNIC_OVER_ABORT);
+}
+
+void srnic_places_init(struct srnic_places *places)
+{
+	spin_lock_init(&places->lock);
+	INIT_LIST_HEAD(&places->startups);
+	places->sources = RB_ROOT;
+	places->crowds = RB_ROOT;
+}
+
+/* All places are taken. Returns as srnic_places_make_room(). */
+static u64 make_one_give_way(struct srnic_places *places, u32 limit)
+{
+	struct srnic_source *crowd = busiest(places);
+	struct core_startups startups = {
+		.num = places->num,
+		.limit = limit,
+		.busiest = crowd ? crowd->num : 0,
+		.each = max(READ_ONCE(srnic_max_startups_per_source), 1U),
+		.grace = IDLE_GRACE,
+	};
+	struct srnic_ep *of_crowd = NULL, *oldest = oldest_idle(places);
+	u64 wait;
+
+	if (startups.busiest > startups.each)
+		of_crowd = oldest_idle_of(crowd);
+	startups.source_idles = of_crowd;
+	startups.idles = oldest;
+	if (oldest)
+		startups.age = get_jiffies_64() - oldest->since;
+	switch (core_admit(&startups, &wait)) {
+	case CORE_ADMIT_FOR_SOURCE:
+		give_way(places, of_crowd);
+		break;
+	case CORE_ADMIT_FOR_OLDEST:
+		give_way(places, oldest);
+		break;
+	case CORE_ADMIT:
+	case CORE_ADMIT_LATER:
+		break;
+	}
+	return wait;
+}
+
+unsigned long srnic_places_make_room(struct srnic_places *places, u32 least)
+{
+	u32 limit = max(READ_ONCE(srnic_max_startups), least);
+	unsigned long wait = 0;
+
+	spin_lock(&places->lock);
+	if (places->num >= limit)
+		wait = make_one_give_way(places, limit);
+	places->full = wait;
+	spin_unlock(&places->lock);
+	return wait;
+}
+
+int srnic_places_take(struct srnic_places *places, struct srnic_ep *ep)
+{
+	struct srnic_source *fresh = alloc_source(&ep->startup->there), *source = fresh;
+	struct rb_node *known;
+
+	if (!fresh)
+		return -ENOMEM;
+	ep->since = get_jiffies_64();
+	spin_lock(&places->lock);
+	known = rb_find_add(&fresh->by_addr, &places->sources, by_addr);
+	if (known)
+		source = rb_entry(known, struct srnic_source, by_addr);
+	ep->source = source;
+	list_add_tail(&ep->place, &places->startups);
+	list_add_tail(&ep->beside, &source->startups);
+	places->num++;
+	recount(places, source, 1);
+	spin_unlock(&places->lock);
+	if (known)
+		kfree(fresh);
+	return 0;
+}
+
+bool srnic_places_leave(struct srnic_places *places, struct srnic_ep *ep)
+{
+	bool full;
+
+	spin_lock(&places->lock);
+	if (ep->source)
+		vacate(places, ep);
+	full = places->full;
+	spin_unlock(&places->lock);
+	return full;
+}
+
+void srnic_places_end(struct srnic_places *places, const struct srnic_listen *listen)
+{
+	struct srnic_ep *ep;
+
+	spin_lock(&places->lock);
+	list_for_each_entry(ep, &places->startups, place)
+		if (ep->listen == listen)
+			srnic_ep_over(ep, SRNIC_OVER_ABORT);
+	spin_unlock(&places->lock);
+}
