@@ -121,6 +121,7 @@ struct srnic_startup {
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
  * @killed: the device goes away: a startup ends, and what ends does not linger; never cleared
  * @peer_closed: the QP was told that the peer has closed its half
+ * @gave_way: another startup has its place; never cleared
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; unused in a state without a limit
  * @cm_id: the consumer's id, for events; until PART
@@ -150,6 +151,7 @@ struct srnic_ep {
 	bool faulted;
 	bool killed;
 	bool peer_closed;
+	bool gave_way;
 	int error;
 	struct core_patience patience;
 	struct iw_cm_id *cm_id;

@@ -4,6 +4,7 @@
  */
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "device/stats.h"
 #include "stream/qp.h"
 
 int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
@@ -119,11 +120,25 @@ static int announce(struct srnic_ep *ep)
 	return srnic_listen_announce(ep->listen, &event);
 }
 
+/* Only the peer gets an event. */
+static void tell_of_backlog(const struct srnic_ep *ep)
+{
+	const struct srnic_startup *startup = ep->startup;
+
+	srnic_count(ep->dev, SRNIC_BACKLOG_FULL, 1);
+	ibdev_warn_ratelimited(&ep->dev->base,
+			       "%pISpc rejected: the backlog of who listens at %pISpc is full\n",
+			       &startup->there, &startup->here);
+}
+
 enum core_conn_input srnic_report_request(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 	ep->error = announce(ep);
 	if (!ep->error)
 		return CORE_CONN_TOOK_REQUEST;
-	return ep->error == -ENOMEM ? CORE_CONN_BUSY : CORE_CONN_BROKEN;
+	if (ep->error != -ENOMEM)
+		return CORE_CONN_BROKEN;
+	tell_of_backlog(ep);
+	return CORE_CONN_BUSY;
 }

@@ -17,6 +17,11 @@ static const struct srnic_frame_ops *const framings[] = {
 	[CORE_FRAMING_RDMATCP] = &srnic_hello_ops,
 };
 
+static const char *const framing_names[] = {
+	[CORE_FRAMING_MPA] = "mpa",
+	[CORE_FRAMING_RDMATCP] = "rdmatcp",
+};
+
 /* ---- our frames ---- */
 
 void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
@@ -110,8 +115,12 @@ static int find_framing(struct srnic_ep *ep)
 	if (ret <= 0)
 		return ret;
 	framing = core_framing_of(ep->startup->in[0]);
-	if (!srnic_framing_allowed(ep->dev, framing))
+	if (!srnic_framing_allowed(ep->dev, framing)) {
+		ibdev_warn_ratelimited(&ep->dev->base,
+				       "%pISpc refused: the framing %s is not allowed here\n",
+				       &ep->startup->there, framing_names[framing]);
 		return -EPROTO;
+	}
 	ep->startup->ops = framings[framing];
 	return 1;
 }

@@ -19,6 +19,7 @@
 #include "compat/iwcm-net.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "device/stats.h"
 
 #define ACCEPTS_PER_PASS 16
 
@@ -219,25 +220,63 @@ static struct srnic_listen *member_for(struct srnic_listener *listener,
 	return NULL;
 }
 
-/* Begins the startup phase on an accepted socket. On error the caller keeps the socket. */
-static int begin(struct srnic_listener *listener, struct socket *sock)
+/* For what concerns no other: there is a member whenever connections are accepted. */
+static struct srnic_dev *first_device(const struct srnic_listener *listener)
 {
-	struct sockaddr_storage local, remote;
-	struct srnic_listen *listen;
-	int ret = srnic_sock_names(sock, &local, &remote);
+	return list_first_entry(&listener->members, struct srnic_listen, link)->dev;
+}
 
-	if (ret)
-		return ret;
-	listen = member_for(listener, &local);
-	if (!listen)
-		return -EADDRNOTAVAIL;
+/*
+ * TCP takes connections to addresses that no device has, as to those of `lo`, and iw_cm has no
+ * event for them.
+ */
+static int refuse_for_want_of_a_device(const struct srnic_listener *listener,
+				       const struct sockaddr_storage *local,
+				       const struct sockaddr_storage *remote)
+{
+	struct srnic_dev *dev = first_device(listener);
+
+	srnic_count(dev, SRNIC_STARTUP_NO_DEVICE, 1);
+	ibdev_warn_ratelimited(&dev->base,
+			       "%pISpc refused: no device that listens has the address %pISpc\n",
+			       remote, local);
+	return -EADDRNOTAVAIL;
+}
+
+static int begin_at(struct srnic_listen *listen, struct socket *sock,
+		    const struct sockaddr_storage *local, const struct sockaddr_storage *remote)
+{
+	int ret;
+
 	if (listen->tos_set)
 		srnic_sock_set_tos(sock, listen->tos);
 	kref_get(&listen->ref);
-	ret = srnic_ep_passive(listen->dev, listen, sock, &local, &remote);
+	ret = srnic_ep_passive(listen->dev, listen, sock, local, remote);
 	if (ret)
 		kref_put(&listen->ref, free_listen);
 	return ret;
+}
+
+/*
+ * Begins the startup phase on an accepted socket, or releases and counts it: without a startup
+ * there is no event. An error of srnic_sock_names(): the peer has left.
+ */
+static void begin(struct srnic_listener *listener, struct socket *sock)
+{
+	struct sockaddr_storage local, remote;
+	struct srnic_listen *listen = NULL;
+	int ret = srnic_sock_names(sock, &local, &remote);
+
+	if (!ret)
+		listen = member_for(listener, &local);
+	if (listen)
+		ret = begin_at(listen, sock, &local, &remote);
+	else if (!ret)
+		ret = refuse_for_want_of_a_device(listener, &local, &remote);
+	if (!ret)
+		return;
+	srnic_count(listen ? listen->dev : first_device(listener), SRNIC_STARTUP_FAILURES, 1);
+	srnic_sock_release(sock);
 }
 
 /*
@@ -260,16 +299,18 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 		ret = srnic_sock_accept(listener->sock, &listener->watch, &sock);
 		if (ret == -EAGAIN)
 			return false;
-		if (ret == -ECONNABORTED)
-			continue;
 		if (ret) {
 			*delay = HZ / 10;	/* no memory: no callback will wake us */
 			return true;
 		}
-		if (begin(listener, sock))
-			srnic_sock_release(sock);
+		begin(listener, sock);
 	}
 	return true;
+}
+
+static bool has_members(const struct srnic_listener *listener)
+{
+	return listener->sock && !list_empty(&listener->members);
 }
 
 static void listener_work(struct work_struct *work)
@@ -280,7 +321,7 @@ static void listener_work(struct work_struct *work)
 	unsigned long delay;
 
 	mutex_lock(&listener->lock);
-	if (listener->sock && accept_some(listener, &delay))
+	if (has_members(listener) && accept_some(listener, &delay))
 		kick(listener, delay);
 	mutex_unlock(&listener->lock);
 	kref_put(&listener->ref, free_listener);
@@ -427,6 +468,7 @@ static int join(struct srnic_listen *listen, struct net *net)
 	listener->backlog = max_t(u32, listener->backlog, listen->backlog);
 	listen->joined = true;
 	mutex_unlock(&listener->lock);
+	kick(listener, 0);	/* for what came before there was a member */
 	return 0;
 }
 

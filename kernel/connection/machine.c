@@ -134,11 +134,20 @@ static int status_of(const struct srnic_ep *ep, enum core_conn_input input)
 	}
 }
 
+static void count_failure(struct srnic_ep *ep, int status)
+{
+	srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
+	if (status == -ETIMEDOUT)
+		srnic_count(ep->dev, SRNIC_STARTUP_TIMEOUTS, 1);
+	if (READ_ONCE(ep->gave_way))
+		srnic_count(ep->dev, SRNIC_STARTUP_GAVE_WAY, 1);
+}
+
 static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action action, int status)
 {
 	switch (action) {
 	case CORE_CONN_COUNT_FAILURE:
-		srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
+		count_failure(ep, status);
 		break;
 	case CORE_CONN_COUNT_RESET:
 		srnic_count(ep->dev, SRNIC_RESETS, 1);
@@ -214,7 +223,7 @@ static enum core_conn_input take_step(struct srnic_ep *ep, enum core_conn_input 
 	unsigned long todo = step->actions;
 	unsigned int action;
 
-	trace_srnic_conn_state(ep->dev, ep->qp, ep, ep->state, input, step->next);
+	trace_srnic_conn_state(ep->dev, ep->qp, ep, ep->state, input, step->next, status);
 	ep->state = step->next;
 	for_each_set_bit(action, &todo, CORE_CONN_ACTIONS)
 		outcome = act(ep, action, status) ?: outcome;

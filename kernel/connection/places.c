@@ -11,7 +11,6 @@
 
 #include "connection/ep.h"
 #include "connection/places.h"
-#include "device/stats.h"
 
 /*
  * How long a connection may be idle before another may take its place: enough for an honest peer
@@ -158,7 +157,7 @@ static void vacate(struct srnic_places *places, struct srnic_ep *ep)
 static void give_way(struct srnic_places *places, struct srnic_ep *ep)
 {
 	vacate(places, ep);
-	srnic_count(ep->dev, SRNIC_STARTUP_GAVE_WAY, 1);
+	WRITE_ONCE(ep->gave_way, true);
 	srnic_ep_over(ep, SRNIC_OVER_ABORT);
 }
 

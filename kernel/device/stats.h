@@ -21,7 +21,11 @@
  * @SRNIC_RX_TERMINATES: Terminate messages received
  * @SRNIC_CONNECTS: connections that reached full operation
  * @SRNIC_STARTUP_FAILURES: connections that failed before that; rejected ones do not count
+ * @SRNIC_STARTUP_TIMEOUTS: of these, those for which TCP, the peer or a consumer took too long
  * @SRNIC_STARTUP_GAVE_WAY: of these, idle ones whose place another connection took
+ * @SRNIC_STARTUP_NO_DEVICE: of these, those to an address of no device that listens; counted at the
+ *	first that does
+ * @SRNIC_BACKLOG_FULL: Requests that were rejected because the program's backlog was full
  * @SRNIC_RESETS: connections that ended by a reset, a timeout or another TCP error
  * @SRNIC_TX_DOORBELLS: system calls that told of a user's posted requests
  * @SRNIC_TX_BATCHES: times that TCP, or a peer, took bytes, at once as many as a batch has
@@ -52,7 +56,10 @@ enum srnic_counter {
 	SRNIC_RX_TERMINATES,
 	SRNIC_CONNECTS,
 	SRNIC_STARTUP_FAILURES,
+	SRNIC_STARTUP_TIMEOUTS,
 	SRNIC_STARTUP_GAVE_WAY,
+	SRNIC_STARTUP_NO_DEVICE,
+	SRNIC_BACKLOG_FULL,
 	SRNIC_RESETS,
 	SRNIC_TX_DOORBELLS,
 	SRNIC_TX_BATCHES,

@@ -280,6 +280,29 @@ static void a_peer_whose_bytes_wait_does_not_give_way(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
+static u64 failures(struct srnic_test_conn *c)
+{
+	return srnic_counted(c->set.dev, SRNIC_STARTUP_FAILURES);
+}
+
+/* While it waits in TCP's queue, because the port is full. */
+static void a_peer_that_leaves_before_it_is_accepted_is_counted(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *oldest;
+
+	srnic_max_startups = 1;
+	srnic_test_listen(test, c, 1);
+	oldest = placed_peer(test, c);
+	sock_no_linger(stalled_peer(test, c)->sk);
+	srnic_test_close_peer(c, 1);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(failures(c) == 2));
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_GAVE_WAY), 1);
+	KUNIT_EXPECT_EQ(test, c->listener->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void listen_test_exit(struct kunit *test)
 {
 	srnic_test_conn_exit(test);
@@ -302,6 +325,8 @@ static void a_silent_peer_is_reset_when_its_time_is_over(struct kunit *test)
 	srnic_test_let_time_pass(c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	KUNIT_EXPECT_EQ(test, c->listener->num, 0);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_TIMEOUTS), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_FAILURES), 1);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -439,6 +464,8 @@ static void a_consumer_whose_backlog_is_full_refuses(struct kunit *test)
 	srnic_test_send(test, sock, octets, srnic_test_request(octets, NULL, 0));
 	expect_refusal(test, sock, "", 0);
 	KUNIT_EXPECT_EQ(test, c->listener->num, 1);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_BACKLOG_FULL), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counted(c->set.dev, SRNIC_STARTUP_FAILURES), 0);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -655,6 +682,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(of_too_many_stalled_peers_the_oldest_gives_way),
 	KUNIT_CASE(of_too_many_stalled_peers_of_one_source_its_oldest_gives_way),
 	KUNIT_CASE(a_peer_whose_bytes_wait_does_not_give_way),
+	KUNIT_CASE(a_peer_that_leaves_before_it_is_accepted_is_counted),
 	KUNIT_CASE(a_silent_peer_is_reset_when_its_time_is_over),
 	KUNIT_CASE(what_is_no_mpa_frame_is_reset_and_announced_to_nobody),
 	KUNIT_CASE(a_request_in_single_octets_is_announced_with_its_private_data),

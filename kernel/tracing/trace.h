@@ -198,8 +198,8 @@ TRACE_DEFINE_ENUM(SRNIC_OP_SWAP);
 /* A connection takes a step. qp 0: it has none yet. */
 TRACE_EVENT(srnic_conn_state,
 	TP_PROTO(const struct srnic_dev *dev, const struct srnic_qp *qp, const void *conn,
-		 int from, int input, int to),
-	TP_ARGS(dev, qp, conn, from, input, to),
+		 int from, int input, int to, int status),
+	TP_ARGS(dev, qp, conn, from, input, to, status),
 	TP_STRUCT__entry(
 		__array(char, dev, SRNIC_TRACE_NAME)
 		__field(u32, qp)
@@ -207,6 +207,7 @@ TRACE_EVENT(srnic_conn_state,
 		__field(int, from)
 		__field(int, input)
 		__field(int, to)
+		__field(int, status)
 	),
 	TP_fast_assign(
 		strscpy(__entry->dev, dev_name(&dev->base.dev), SRNIC_TRACE_NAME);
@@ -215,10 +216,12 @@ TRACE_EVENT(srnic_conn_state,
 		__entry->from = from;
 		__entry->input = input;
 		__entry->to = to;
+		__entry->status = status;
 	),
-	TP_printk("%s qp %u connection %p: %s -> %s by %s", __entry->dev, __entry->qp,
+	TP_printk("%s qp %u connection %p: %s -> %s by %s, status %d", __entry->dev, __entry->qp,
 		  __entry->conn, srnic_show_conn_state(__entry->from),
-		  srnic_show_conn_state(__entry->to), srnic_show_conn_input(__entry->input))
+		  srnic_show_conn_state(__entry->to), srnic_show_conn_input(__entry->input),
+		  __entry->status)
 );
 
 TRACE_EVENT(srnic_qp_state,

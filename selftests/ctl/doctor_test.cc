@@ -71,6 +71,7 @@ const std::string well = "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
 			 "ok\tsrnic0, ABI: version 1\n"
 			 "ok\tsrnic0, file: /dev/infiniband/uverbs3\n"
 			 "ok\tsrnic0, ports: nobody listens\n"
+			 "ok\tsrnic0, startups: 0 connections failed to begin so far\n"
 			 "ok\tsrnic0, errors: no wrong CRC so far\n"
 			 "ok\tsrnic0, interface: eth0 is up\n"
 			 "ok\tsrnic0, MTU: 1500\n"
@@ -424,6 +425,30 @@ TEST_F(Doctor, PortsThatMustBeOpen)
 		{8, 0, "0.0.0.0:7174", ""}, {8, 0, "[::]:7174", ""}, {8, 0, "[::]:3260", ""}};
 	expect(0, "ok\tsrnic0, ports: peers connect to TCP ports that a firewall must leave open: "
 		  "7174, 13260\n");
+}
+
+TEST_F(Doctor, StartupsThatFailed)
+{
+	machine.devices[0].counters = {{"startup_failures", 3}};
+	expect(0, "ok\tsrnic0, startups: 3 connections failed to begin so far\n");
+}
+
+TEST_F(Doctor, ConnectionsToAnAddressOfNoDevice)
+{
+	machine.devices[0].counters = {{"startup_failures", 3}, {"startup_no_device", 1}};
+	expect(7, "warn\tsrnic0, startups: 1 connection came for an address of no device, as one "
+		  "on lo or a dummy interface\n"
+		  "\tdo: have peers connect to an address of a device's interface; the kernel log "
+		  "has the others\n");
+}
+
+TEST_F(Doctor, ConnectionsThatFoundNoRoom)
+{
+	machine.devices[0].counters = {{"startup_gave_way", 2}, {"backlog_full", 5}};
+	expect(7, "warn\tsrnic0, startups: 2 connections owed a Request when the port was full; 5 "
+		  "connections met a program whose backlog was full\n"
+		  "\tdo: look for peers that connect and say nothing, or raise the parameter "
+		  "max_startups; have it listen with a larger backlog\n");
 }
 
 TEST_F(Doctor, WrongCrcs)

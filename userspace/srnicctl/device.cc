@@ -109,6 +109,27 @@ Finding judge_device_file(const System &system, const std::optional<Chardev> &uv
 	return judge_file(system, file, file);
 }
 
+uint64_t counter(const Device &device, const char *name)
+{
+	auto found = device.counters.find(name);
+
+	return found == device.counters.end() ? 0 : found->second;
+}
+
+// Why connections failed to begin of which no program here was told.
+struct Startups {
+	const char *counter, *trouble, *todo;
+};
+
+constexpr Startups startups[] = {
+	{"startup_no_device", "came for an address of no device, as one on lo or a dummy interface",
+	 "have peers connect to an address of a device's interface; the kernel log has the others"},
+	{"startup_gave_way", "owed a Request when the port was full",
+	 "look for peers that connect and say nothing, or raise the parameter max_startups"},
+	{"backlog_full", "met a program whose backlog was full",
+	 "have it listen with a larger backlog"},
+};
+
 std::set<uint16_t> tcp_ports(const Device &device)
 {
 	std::string port_map = value_of(device.settings, "port_map");
@@ -207,10 +228,26 @@ Finding check_ports(System &, const Device &device)
 				      joined(ports, ", ")});
 }
 
+Finding check_startups(System &, const Device &device)
+{
+	std::vector<std::string> troubles, todos;
+
+	for (const Startups &each : startups)
+		if (uint64_t n = counter(device, each.counter)) {
+			troubles.push_back(counted(n, "connection") + " " + each.trouble);
+			todos.push_back(each.todo);
+		}
+	if (troubles.empty())
+		return about(device, {Level::ok, "startups",
+				      counted(counter(device, "startup_failures"), "connection") +
+					      " failed to begin so far"});
+	return about(device,
+		     {Level::warn, "startups", joined(troubles, "; "), joined(todos, "; ")});
+}
+
 Finding check_errors(System &, const Device &device)
 {
-	auto found = device.counters.find("rx_crc_errors");
-	uint64_t n = found == device.counters.end() ? 0 : found->second;
+	uint64_t n = counter(device, "rx_crc_errors");
 
 	if (!n)
 		return about(device, {Level::ok, "errors", "no wrong CRC so far"});

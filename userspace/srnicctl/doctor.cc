@@ -19,7 +19,8 @@ constexpr MachineCheck machine_checks[] = {
 };
 
 constexpr DeviceCheck device_checks[] = {
-	check_abi, check_device_file, check_ports, check_errors, check_interface,
+	check_abi,    check_device_file, check_ports, check_startups,
+	check_errors, check_interface,
 };
 
 constexpr DeviceCheck interface_checks[] = {check_mtu, check_addresses, check_offloads};

@@ -50,6 +50,7 @@ Finding check_abi(System &system, const Device &device);
 Finding check_device_file(System &system, const Device &device);
 Finding check_interface(System &system, const Device &device);
 Finding check_ports(System &system, const Device &device);
+Finding check_startups(System &system, const Device &device);
 Finding check_errors(System &system, const Device &device);
 // Only if its interface is in this network namespace.
 Finding check_mtu(System &system, const Device &device);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <csignal>
@@ -97,12 +98,35 @@ void v6_wildcard()
 	}
 }
 
+// Of both devices.
+long counted(const char *name)
+{
+	long sum = 0, value;
+
+	sleep_ms(100); // the RDMA core keeps counters for a while
+	for (const Host &each : host) {
+		std::ifstream file("/sys/class/infiniband/" + each.device +
+				   "/ports/1/hw_counters/" + name);
+
+		require(bool(file >> value), std::string("no counter ") + name);
+		sum += value;
+	}
+	return sum;
+}
+
 void address_of_no_device()
 {
 	Server server(Manner::accepts, "0.0.0.0", port);
+	const long failures = counted("startup_failures"), strays = counted("startup_no_device");
 
 	no_word_from(foreign);
 	replies(host[0].v4);
+	require(counted("startup_failures") == failures + 1, "it is not counted");
+	require(counted("startup_no_device") == strays + 1, "it is counted, but not why");
+	require(!system(("dmesg | grep -q 'srnic.*refused: no device that listens has the "
+			 "address " + foreign + ":" + port + "'")
+				.c_str()),
+		"the log does not tell");
 }
 
 void same_port_on_two_addresses()
