@@ -310,6 +310,8 @@ int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event
 int srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
 /* The ep, announced or released, leaves its place, and its reference on listen is dropped. */
 void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep);
+/* For tests: the socket of a listening id, referenced; NULL if it has none just now. */
+struct sock *srnic_listen_sock(const struct iw_cm_id *id);
 /* Closes all listening ids of a device. No ep's lock. */
 void srnic_listen_dev_exit(struct srnic_dev *dev);
 

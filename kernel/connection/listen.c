@@ -22,6 +22,7 @@
 #include "device/stats.h"
 
 #define ACCEPTS_PER_PASS 16
+#define REOPEN_DELAY	(5 * HZ)
 
 /*
  * Seconds that TCP keeps a connection that says nothing. An initiator speaks first (RFC 5044 7.1),
@@ -37,7 +38,7 @@
  * @lock: protects @members and @sock, so it is held while connections are accepted. Nests inside
  *	listeners_lock. An ep's lock nests inside (an accepted socket becomes an ep); never take it
  *	with an ep's lock held
- * @sock: NULL once the last member has left
+ * @sock: NULL once the last member has left; or, with members, while it cannot listen again
  * @members: struct srnic_listen. Changes need listeners_lock as well
  * @backlog: the largest backlog of a member, at least 1
  * @places: of startups: accepted, and the Request has not arrived, or was refused because the
@@ -308,10 +309,17 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
 	return true;
 }
 
-static bool has_members(const struct srnic_listener *listener)
+/*
+ * Has the socket been closed under its members? An administrator can do that (`ss -K`), or a BPF
+ * program, and iw_cm has no event for it.
+ */
+static bool is_deaf(const struct srnic_listener *listener)
 {
-	return listener->sock && !list_empty(&listener->members);
+	return !list_empty(&listener->members) &&
+	       (!listener->sock || srnic_sock_closed(listener->sock));
 }
+
+static void listen_again(struct srnic_listener *listener);
 
 static void listener_work(struct work_struct *work)
 {
@@ -319,11 +327,15 @@ static void listener_work(struct work_struct *work)
 		container_of(to_delayed_work(work), struct srnic_listener, work);
 	unsigned int noio = memalloc_noio_save(); /* storage may wait for works behind this one */
 	unsigned long delay;
+	bool deaf;
 
 	mutex_lock(&listener->lock);
-	if (has_members(listener) && accept_some(listener, &delay))
+	deaf = is_deaf(listener);
+	if (!deaf && !list_empty(&listener->members) && accept_some(listener, &delay))
 		kick(listener, delay);
 	mutex_unlock(&listener->lock);
+	if (deaf)
+		listen_again(listener);
 	kref_put(&listener->ref, free_listener);
 	memalloc_noio_restore(noio);
 }
@@ -354,6 +366,15 @@ static void warn_taken(const struct srnic_listen *listen)
 			       tcp, rdma);
 }
 
+static void close_socket(struct srnic_listener *listener)
+{
+	if (!listener->sock)
+		return;
+	srnic_sock_unwatch(listener->sock, &listener->watch);
+	sock_release(listener->sock);
+	listener->sock = NULL;
+}
+
 static int open_socket(struct srnic_listener *listener, const struct srnic_listen *listen)
 {
 	int ret = srnic_sock_create(listener->net, listener->addr.ss_family, &listener->sock);
@@ -367,15 +388,38 @@ static int open_socket(struct srnic_listener *listener, const struct srnic_liste
 	srnic_sock_watch(listener->sock, &listener->watch);
 	srnic_sock_defer_accept(listener->sock, SILENCE);
 	ret = srnic_sock_listen(listener->sock, &listener->addr, listener->v6only,
-				max(listen->backlog, SOMAXCONN));
+				max3((u32)listen->backlog, listener->backlog, SOMAXCONN + 0U));
 	if (ret == -EADDRINUSE)
 		warn_taken(listen);
-	if (ret) {
-		srnic_sock_unwatch(listener->sock, &listener->watch);
-		sock_release(listener->sock);
-		listener->sock = NULL;
-	}
+	if (ret)
+		close_socket(listener);
 	return ret;
+}
+
+static void reopen_socket(struct srnic_listener *listener)
+{
+	const struct srnic_listen *first =
+		list_first_entry(&listener->members, struct srnic_listen, link);
+	int ret;
+
+	close_socket(listener);
+	ret = open_socket(listener, first);
+	ibdev_warn_ratelimited(&first->dev->base,
+			       "TCP port %u: its socket was closed; listening again: %d\n",
+			       ntohs(port_of(&listener->addr)), ret);
+	if (ret)
+		kick(listener, REOPEN_DELAY);
+}
+
+/* No lock held. */
+static void listen_again(struct srnic_listener *listener)
+{
+	mutex_lock(&listeners_lock);
+	mutex_lock(&listener->lock);
+	if (is_deaf(listener))
+		reopen_socket(listener);
+	mutex_unlock(&listener->lock);
+	mutex_unlock(&listeners_lock);
 }
 
 static struct srnic_listener *open_listener(struct net *net, const struct srnic_listen *listen)
@@ -413,9 +457,7 @@ static void close_listener(struct srnic_listener *listener)
 {
 	lockdep_assert_held(&listeners_lock);
 	list_del(&listener->link);
-	srnic_sock_unwatch(listener->sock, &listener->watch);
-	sock_release(listener->sock);
-	listener->sock = NULL;
+	close_socket(listener);
 	put_net(listener->net);
 	if (cancel_delayed_work(&listener->work))	/* the timer must not outlive the module */
 		kref_put(&listener->ref, free_listener);
@@ -553,6 +595,21 @@ int srnic_create_listen(struct iw_cm_id *id, int backlog)
 		kref_put(&listen->ref, free_listen);
 	}
 	return may_be_deaf(id) ? 0 : ret;
+}
+
+struct sock *srnic_listen_sock(const struct iw_cm_id *id)
+{
+	const struct srnic_listen *listen = id->provider_data;
+	struct srnic_listener *listener = listen->listener;
+	struct sock *sk = NULL;
+
+	mutex_lock(&listener->lock);
+	if (listener->sock) {
+		sk = listener->sock->sk;
+		sock_hold(sk);
+	}
+	mutex_unlock(&listener->lock);
+	return sk;
 }
 
 int srnic_destroy_listen(struct iw_cm_id *id)

@@ -303,6 +303,38 @@ static void a_peer_that_leaves_before_it_is_accepted_is_counted(struct kunit *te
 	srnic_test_expect_nothing_left(test, c);
 }
 
+static bool listens(struct srnic_test_conn *c)
+{
+	struct sock *sk = srnic_listen_sock(&c->listener->id);
+	bool ret = sk && inet_sk_state_load(sk) == TCP_LISTEN;
+
+	if (sk)
+		sock_put(sk);
+	return ret;
+}
+
+/* As `ss -K` does it. A startup has its own socket. */
+static void a_socket_that_is_closed_from_outside_listens_again(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct socket *before;
+	int i;
+
+	srnic_test_listen(test, c, 1);
+	before = placed_peer(test, c);
+	for (i = 0; i < 2; i++) {
+		struct sock *sk = srnic_listen_sock(&c->listener->id);
+
+		KUNIT_ASSERT_NOT_NULL(test, sk);
+		KUNIT_EXPECT_EQ(test, tcp_abort(sk, ECONNABORTED), 0);
+		sock_put(sk);
+		KUNIT_ASSERT_TRUE(test, srnic_test_eventually(listens(c)));
+		KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_announce(test, c)));
+	}
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(before));
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static void listen_test_exit(struct kunit *test)
 {
 	srnic_test_conn_exit(test);
@@ -683,6 +715,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(of_too_many_stalled_peers_of_one_source_its_oldest_gives_way),
 	KUNIT_CASE(a_peer_whose_bytes_wait_does_not_give_way),
 	KUNIT_CASE(a_peer_that_leaves_before_it_is_accepted_is_counted),
+	KUNIT_CASE(a_socket_that_is_closed_from_outside_listens_again),
 	KUNIT_CASE(a_silent_peer_is_reset_when_its_time_is_over),
 	KUNIT_CASE(what_is_no_mpa_frame_is_reset_and_announced_to_nobody),
 	KUNIT_CASE(a_request_in_single_octets_is_announced_with_its_private_data),

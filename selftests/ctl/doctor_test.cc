@@ -67,6 +67,7 @@ const std::string well = "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
 			 "ok\tdriver file: /etc/here/libibverbs.d/srnic.driver\n"
 			 "ok\tnamespaces: shared: every network namespace has all devices\n"
 			 "ok\tmemlock: no limit\n"
+			 "ok\tport mapper: iwpmd does not run here\n"
 			 "ok\tfirewall: nothing filters what comes in\n"
 			 "ok\tsrnic0, ABI: version 1\n"
 			 "ok\tsrnic0, file: /dev/infiniband/uverbs3\n"
@@ -387,6 +388,40 @@ TEST_F(Doctor, TheKernelFailsToTell)
 {
 	machine.kernel.route.clear();
 	expect(7, "warn\tsrnic0, MTU: the kernel does not tell: Invalid argument\n");
+}
+
+TEST_F(Doctor, AnInterfaceThatBecameAPort)
+{
+	network.master = 7;
+	network.part = "bridge";
+	network.above = "br0";
+	network.addresses = {1};
+	expect(8, "FAIL\tsrnic0, interface: eth0 has become a port of br0\n"
+		  "\tdo: rdma link delete srnic0 && rdma link add srnic0 type srnic netdev br0\n");
+	expect(8, "FAIL\tsrnic0, addresses: a port has none\n"
+		  "\tdo: make the device on what has them: see interface\n");
+	network.part = "openvswitch";
+	expect(8, "FAIL\tsrnic0, interface: eth0 has become a port of an Open vSwitch\n"
+		  "\tdo: rdma link delete srnic0, and make it on the switch's internal "
+		  "interface\n");
+	network.part = "vrf";
+	network.addresses = {2};
+	expect(0, "ok\tsrnic0, interface: eth0 is up\n");
+}
+
+TEST_F(Doctor, ThePortMapperRuns)
+{
+	const std::string head = "   sl  local_address rem_address   st tx_queue rx_queue\n",
+			  other = "  9: 00000000:0044 00000000:0F5F 07 00000000:00000000\n";
+
+	machine.write("/proc/net/udp", head + other);
+	expect(0, "ok\tport mapper: iwpmd does not run here\n");
+	machine.write("/proc/net/udp6",
+		      head + " 17: 00000000000000000000000000000000:0F5F "
+			     "00000000000000000000000000000000:0000 07 00000000:00000000\n");
+	expect(7, "warn\tport mapper: iwpmd runs: a connection to a peer without it begins ten "
+		  "seconds late\n"
+		  "\tdo: if this machine has no iWARP hardware: systemctl mask --now iwpmd\n");
 }
 
 TEST_F(Doctor, NoAddress)

@@ -20,6 +20,8 @@ struct Network {
 	std::string name = "eth0";
 	unsigned int flags = IFF_UP | IFF_RUNNING;
 	std::string kind = "vlan";
+	uint32_t master = 0; // and the kind that the interface is part of, and its name
+	std::string part, above;
 	uint32_t mtu = 1500;
 	std::vector<uint32_t> addresses = {1, 2, 2}; // the interface of each
 	bool ethtool = true;
@@ -32,7 +34,17 @@ inline void put_link(Answer &answer, const Network &network)
 	answer.message(RTM_NEWLINK, 0, sizeof(ifinfomsg));
 	answer.header<ifinfomsg>()->ifi_flags = network.flags;
 	answer.text(IFLA_IFNAME, network.name).u32(IFLA_MTU, network.mtu);
-	answer.open(IFLA_LINKINFO).text(IFLA_INFO_KIND, network.kind).close();
+	if (network.master)
+		answer.u32(IFLA_MASTER, network.master);
+	answer.open(IFLA_LINKINFO).text(IFLA_INFO_KIND, network.kind);
+	if (network.master)
+		answer.text(IFLA_INFO_SLAVE_KIND, network.part);
+	answer.close();
+}
+
+inline void put_master(Answer &answer, const Network &network)
+{
+	answer.message(RTM_NEWLINK, 0, sizeof(ifinfomsg)).text(IFLA_IFNAME, network.above);
 }
 
 inline void put_addresses(Answer &answer, const Network &network)
@@ -71,7 +83,12 @@ inline void serve(Kernel &kernel, Network *network)
 		return [=](const nlmsghdr *, Answer &answer) { put(answer, *network); };
 	};
 
-	kernel.route[RTM_GETLINK] = with(put_link);
+	kernel.route[RTM_GETLINK] = [=](const nlmsghdr *request, Answer &answer) {
+		auto *asked = static_cast<const ifinfomsg *>(mnl_nlmsg_get_payload(request));
+		bool master = network->master && asked->ifi_index == int(network->master);
+
+		(master ? put_master : put_link)(answer, *network);
+	};
 	kernel.route[RTM_GETADDR] = with(put_addresses);
 	kernel.generic[GENL_ID_CTRL] = with(put_family);
 	kernel.generic[ethtool_family] = with(put_features);

@@ -79,6 +79,24 @@ Finding judge_interface(const Interface &interface)
 	return {Level::ok, "", name + " is up"};
 }
 
+// A VRF leaves an interface its addresses; a bridge, a bond and the like take them.
+bool is_port(const Interface &interface) { return interface.master && interface.part != "vrf"; }
+
+// Made a port after the device was made: srnic makes none on a port.
+Finding judge_port(Netlink &netlink, const Device &device, const Interface &interface)
+{
+	std::string rdma = clean(device.rdma.name), name = clean(interface.name);
+	std::string above = clean(interface_of(netlink, interface.master).name);
+
+	if (interface.part == "openvswitch")
+		return {Level::fail, "", name + " has become a port of an Open vSwitch",
+			"rdma link delete " + rdma +
+				", and make it on the switch's internal interface"};
+	return {Level::fail, "", name + " has become a port of " + above,
+		"rdma link delete " + rdma + " && rdma link add " + rdma + " type srnic netdev " +
+			above};
+}
+
 Finding judge_abi(const std::optional<Chardev> &uverbs)
 {
 	if (!uverbs)
@@ -165,7 +183,11 @@ Finding check_interface(System &system, const Device &device)
 			      "it is in another network namespace, and not checked from here",
 			      "run srnicctl there: nsenter --net=..."});
 	return asking(device, "interface", [&] {
-		return judge_interface(interface_of(system.netlink, *device.port.netdev_index));
+		auto interface = interface_of(system.netlink, *device.port.netdev_index);
+
+		if (is_port(interface))
+			return judge_port(system.netlink, device, interface);
+		return judge_interface(interface);
 	});
 }
 
@@ -187,6 +209,9 @@ Finding check_addresses(System &system, const Device &device)
 	return asking(device, "addresses", [&]() -> Finding {
 		size_t n = count_addresses(system.netlink, *device.port.netdev_index);
 
+		if (!n && is_port(interface_of(system.netlink, *device.port.netdev_index)))
+			return {Level::fail, "", "a port has none",
+				"make the device on what has them: see interface"};
 		if (!n)
 			return {Level::fail, "",
 				netdev_of(device) + " has no address, and rdma_cm finds devices "

@@ -14,13 +14,12 @@ using MachineCheck = Finding (*)(System &);
 using DeviceCheck = Finding (*)(System &, const Device &);
 
 constexpr MachineCheck machine_checks[] = {
-	check_module,	   check_uverbs,     check_rdma_cm, check_verbs_abi, check_provider,
-	check_driver_file, check_namespaces, check_memlock, check_firewall,
+	check_module,	   check_uverbs,     check_rdma_cm, check_verbs_abi,   check_provider,
+	check_driver_file, check_namespaces, check_memlock, check_port_mapper, check_firewall,
 };
 
 constexpr DeviceCheck device_checks[] = {
-	check_abi,    check_device_file, check_ports, check_startups,
-	check_errors, check_interface,
+	check_abi, check_device_file, check_ports, check_startups, check_errors, check_interface,
 };
 
 constexpr DeviceCheck interface_checks[] = {check_mtu, check_addresses, check_offloads};

@@ -34,6 +34,7 @@ Finding check_rdma_cm(System &system);
 Finding check_verbs_abi(System &system);
 Finding check_namespaces(System &system);
 Finding check_memlock(System &system);
+Finding check_port_mapper(System &system);
 
 // ---- packet filters (firewall.cc) ----
 

@@ -66,9 +66,13 @@ Interface interface_of(Netlink &netlink, uint32_t index)
 		Attributes link = message.attributes(sizeof(*info));
 
 		if (info)
-			return {link.text(IFLA_IFNAME).value_or(""), link.u32(IFLA_MTU).value_or(0),
-				bool(info->ifi_flags & IFF_UP), bool(info->ifi_flags & IFF_RUNNING),
-				link.nest(IFLA_LINKINFO).text(IFLA_INFO_KIND).value_or("")};
+			return {link.text(IFLA_IFNAME).value_or(""),
+				link.u32(IFLA_MTU).value_or(0),
+				bool(info->ifi_flags & IFF_UP),
+				bool(info->ifi_flags & IFF_RUNNING),
+				link.nest(IFLA_LINKINFO).text(IFLA_INFO_KIND).value_or(""),
+				link.u32(IFLA_MASTER).value_or(0),
+				link.nest(IFLA_LINKINFO).text(IFLA_INFO_SLAVE_KIND).value_or("")};
 	}
 	throw NetlinkError{ENODEV};
 }

@@ -14,6 +14,8 @@ struct Interface {
 	bool up = false;      // by the administrator
 	bool carrier = false; // and it can carry packets
 	std::string kind;     // "veth", "vlan" and so on; "" of hardware
+	uint32_t master = 0;  // the interface that this one is part of; 0: none
+	std::string part;     // the kind of that: "bridge", "bond", "vrf" and so on
 };
 
 // Throw NetlinkError.

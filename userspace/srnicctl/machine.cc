@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include "version.h"
 
@@ -15,6 +16,7 @@ namespace srnicctl {
 namespace {
 
 constexpr uint64_t enough_memlock = 1 << 30;
+constexpr uint16_t port_mapper = 3935;
 
 Finding judge_rdma_cm(System &system)
 {
@@ -42,6 +44,23 @@ bool exempt(const System &system)
 	if (at == std::string::npos)
 		return false;
 	return strtoull(status.c_str() + at + strlen("\nCapEff:"), nullptr, 16) >> CAP_IPC_LOCK & 1;
+}
+
+// Does anybody have this UDP port? A file of /proc/net, with ADDRESS:PORT in hexadecimal digits.
+bool udp_port_is_taken(const System &system, const std::string &file, uint16_t port)
+{
+	std::istringstream lines(whole(system, file).value_or(""));
+	std::string line, slot, local;
+
+	while (std::getline(lines, line)) {
+		std::istringstream words(line);
+		size_t colon;
+
+		if (words >> slot >> local && (colon = local.find(':')) != local.npos &&
+		    strtoul(local.c_str() + colon + 1, nullptr, 16) == port)
+			return true;
+	}
+	return false;
 }
 
 } // namespace
@@ -114,6 +133,18 @@ Finding check_namespaces(System &system)
 		*shared ? "shared: every network namespace has all devices"
 			: "exclusive: a network namespace has only devices that were made in it or "
 			  "moved to it"};
+}
+
+// iw_cm asks iwpmd about each connection, whatever the device says of port maps, and waits until
+// the peer's iwpmd has answered.
+Finding check_port_mapper(System &system)
+{
+	if (!udp_port_is_taken(system, "/proc/net/udp", port_mapper) &&
+	    !udp_port_is_taken(system, "/proc/net/udp6", port_mapper))
+		return {Level::ok, "port mapper", "iwpmd does not run here"};
+	return {Level::warn, "port mapper",
+		"iwpmd runs: a connection to a peer without it begins ten seconds late",
+		"if this machine has no iWARP hardware: systemctl mask --now iwpmd"};
 }
 
 Finding check_memlock(System &system)

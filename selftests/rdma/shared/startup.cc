@@ -124,7 +124,8 @@ void address_of_no_device()
 	require(counted("startup_failures") == failures + 1, "it is not counted");
 	require(counted("startup_no_device") == strays + 1, "it is counted, but not why");
 	require(!system(("dmesg | grep -q 'srnic.*refused: no device that listens has the "
-			 "address " + foreign + ":" + port + "'")
+			 "address " +
+			 foreign + ":" + port + "'")
 				.c_str()),
 		"the log does not tell");
 }
