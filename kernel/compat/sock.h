@@ -5,6 +5,7 @@
 #ifndef SRNIC_COMPAT_SOCK_H
 #define SRNIC_COMPAT_SOCK_H
 
+#include <linux/in.h>
 #include <linux/socket.h>
 #include <linux/version.h>
 #include <net/sock.h>
@@ -17,6 +18,11 @@
 #define SRNIC_COMPAT_SPLICE MSG_SPLICE_PAGES
 #else
 #define SRNIC_COMPAT_SPLICE 0
+#endif
+
+/* A socket's own range of ports for connect(). TCP refuses this option before 6.3. */
+#ifndef IP_LOCAL_PORT_RANGE
+#define IP_LOCAL_PORT_RANGE 51
 #endif
 
 /*

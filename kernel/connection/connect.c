@@ -53,26 +53,65 @@ static void scope(struct sockaddr_storage *addr, const struct net_device *netdev
 		in6->sin6_scope_id = netdev->ifindex;
 }
 
-/*
- * Uses iw_cm's mapped addresses. With a port mapper the peer listens there; else both are equal.
- */
-static int open_connection(struct srnic_ep *ep, const struct iw_cm_id *id)
+/* Opens the ep's socket, and starts to connect it. */
+static int open_from(struct srnic_ep *ep, const struct iw_cm_id *id,
+		     const struct sockaddr_storage *here)
 {
-	struct sockaddr_storage *here = &ep->startup->here, *there = &ep->startup->there;
 	int ret = srnic_sock_create(ep->net, id->m_remote_addr.ss_family, &ep->sock);
 
 	if (ret)
 		return ret;
 	if (id->tos_set)
 		srnic_sock_set_tos(ep->sock, id->tos);
+	srnic_sock_watch(ep->sock, &ep->watch);
+	ret = srnic_sock_connect(ep->sock, here, &ep->startup->there);
+	if (!ret)
+		return 0;
+	srnic_sock_unwatch(ep->sock, &ep->watch);
+	srnic_sock_release(ep->sock);
+	ep->sock = NULL;
+	return ret;
+}
+
+/* TCP does not give the port that rdma_cm chose. */
+static bool port_is_taken(int err)
+{
+	return err == -EADDRINUSE || err == -EADDRNOTAVAIL || err == -EACCES;
+}
+
+/* rdma_cm learns this port with the reply: iw_cm takes the address of that event from the id. */
+static void note_port(const struct srnic_ep *ep, struct iw_cm_id *id)
+{
+	struct sockaddr_storage here = ep->startup->here;
+
+	*srnic_port_of(&here) = srnic_sock_port(ep->sock);
+	srnic_ports_exchange(&ep->dev->connections.ports, &here);
+	*srnic_port_of(&id->local_addr) = *srnic_port_of(&here);
+}
+
+/*
+ * Uses iw_cm's mapped addresses. With a port mapper the peer listens there; else both are equal.
+ * Comes from rdma_cm's port if TCP gives it, else from another.
+ */
+static int open_connection(struct srnic_ep *ep, struct iw_cm_id *id)
+{
+	struct sockaddr_storage *here = &ep->startup->here, *there = &ep->startup->there;
+	int ret;
+
 	*here = id->m_local_addr;
 	*there = id->m_remote_addr;
 	srnic_ports_exchange(&ep->dev->connections.ports, here);
 	srnic_ports_exchange(&ep->dev->connections.ports, there);
 	scope(here, ep->dev->netdev);
 	scope(there, ep->dev->netdev);
-	srnic_sock_watch(ep->sock, &ep->watch);
-	return srnic_sock_connect(ep->sock, here, there);
+	ret = open_from(ep, id, here);
+	if (port_is_taken(ret)) {
+		*srnic_port_of(here) = 0;
+		ret = open_from(ep, id, here);
+	}
+	if (!ret)
+		note_port(ep, id);
+	return ret;
 }
 
 static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id,

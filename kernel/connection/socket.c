@@ -137,26 +137,69 @@ void srnic_sock_set_tos(struct socket *sock, u8 tos)
 #endif
 }
 
+/*
+ * ---- source ports ----
+ *
+ * connect() may choose a port that other connections have, also in TIME_WAIT, if they are to other
+ * servers, and programs' connections may then share ours. A port that bind() takes is lost to every
+ * connect() of the host, until the last socket that has it is out of TIME_WAIT.
+ *
+ * rdma_cm chooses from ip_local_port_range, as connect() does. So a port of that range is not
+ * bound: connect() gets a range of one port (before Linux 6.3 it chooses any). Only a consumer can
+ * have asked for another port, a privileged one say. connect() never chooses such a port, so
+ * binding it takes it from nobody, and with SO_REUSEADDR the consumer's other connections share it.
+ */
+
+static void set_option(struct socket *sock, int option, u32 value)
+{
+	sock->ops->setsockopt(sock, SOL_IP, option, KERNEL_SOCKPTR(&value), sizeof(value));
+}
+
+/* Is it a port that connect() may choose? */
+static bool is_local_port(const struct socket *sock, u16 port)
+{
+	int low, high;
+
+	inet_get_local_port_range(sock_net(sock->sk), &low, &high);
+	return port >= low && port <= high;
+}
+
+/* Takes the port away from an address that must not be bound to it. */
+static void leave_port_to_connect(struct socket *sock, struct sockaddr_storage *from)
+{
+	u16 port = ntohs(*srnic_port_of(from));
+
+	if (port && !is_local_port(sock, port))
+		return;
+	*srnic_port_of(from) = 0;
+	set_option(sock, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (port)
+		set_option(sock, IP_LOCAL_PORT_RANGE, port | (u32)port << 16);
+}
+
 int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote)
 {
 	struct sockaddr_storage from = *local, to = *remote;
-	int ret = kernel_bind(sock, (void *)&from, addr_len(&from));
+	int ret;
 
-	if (ret == -EADDRINUSE || ret == -EACCES) {
-		*srnic_port_of(&from) = 0;
-		ret = kernel_bind(sock, (void *)&from, addr_len(&from));
-	}
-	if (ret)
-		return ret;
+	leave_port_to_connect(sock, &from);
 	/*
-	 * Only now, so that the bind above is exclusive. rdma_cm does not know TCP's ports and may
-	 * let a consumer listen on this one, also while this connection lingers or is in TIME_WAIT.
+	 * rdma_cm does not know TCP's ports and may also let a consumer listen on this one, also
+	 * while this connection lingers or is in TIME_WAIT.
 	 */
 	sock->sk->sk_reuse = SK_CAN_REUSE;
-	ret = kernel_connect(sock, (void *)&to, addr_len(&to), O_NONBLOCK);
+	ret = kernel_bind(sock, (void *)&from, addr_len(&from)) ?:
+	      kernel_connect(sock, (void *)&to, addr_len(&to), O_NONBLOCK);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
+
+__be16 srnic_sock_port(const struct socket *sock)
+{
+	return inet_sk(sock->sk)->inet_sport;
+}
+
+/* ---- listening and accepting ---- */
 
 int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only,
 		      int backlog)

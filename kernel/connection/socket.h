@@ -39,11 +39,14 @@ void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch);
 int srnic_sock_create(struct net *net, int family, struct socket **out);
 void srnic_sock_set_tos(struct socket *sock, u8 tos);
 /*
- * Binds to the local address, and to its port unless TCP uses it already, and starts to connect; 0
- * also while connecting.
+ * Starts to connect from the local address and its port; 0 also while connecting. -EADDRINUSE,
+ * -EADDRNOTAVAIL or -EACCES: TCP does not give this port; another socket may connect from port 0,
+ * which lets TCP choose.
  */
 int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote);
+/* The local port, once it has one. */
+__be16 srnic_sock_port(const struct socket *sock);
 int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only,
 		      int backlog);
 /*

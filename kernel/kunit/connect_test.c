@@ -373,20 +373,33 @@ static u16 port_of_peer(struct kunit *test, struct socket *sock)
 
 #define CLIENT_PORT 17499
 
+static u16 port_told(struct srnic_test_consumer *client)
+{
+	return ntohs(*srnic_port_of(&client->id.local_addr));
+}
+
+/* What iw_cm passes on to rdma_cm is what the peer sees. */
+static void expect_truth(struct kunit *test, struct srnic_test_consumer *client,
+			 struct socket *sock)
+{
+	KUNIT_EXPECT_EQ(test, port_told(client), port_of_peer(test, sock));
+}
+
 static void a_connection_comes_from_its_consumers_port(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
+	struct socket *sock = serve_port(test, c, &client, CLIENT_PORT);
 
-	KUNIT_EXPECT_EQ(test, port_of_peer(test, serve_port(test, c, &client, CLIENT_PORT)),
-			CLIENT_PORT);
+	KUNIT_EXPECT_EQ(test, port_of_peer(test, sock), CLIENT_PORT);
+	expect_truth(test, client, sock);
 	srnic_test_expect_nothing_left(test, c);
 }
 
 static void where_tcp_uses_that_port_a_connection_comes_from_another(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
-	struct socket *user = srnic_test_peer(test, c);
+	struct socket *user = srnic_test_peer(test, c), *sock;
 	struct srnic_test_consumer *client;
 	struct sockaddr_storage addr = { };
 
@@ -394,8 +407,9 @@ static void where_tcp_uses_that_port_a_connection_comes_from_another(struct kuni
 	((struct sockaddr_in *)&addr)->sin_port = htons(CLIENT_PORT + 1);
 	KUNIT_ASSERT_EQ(test, kernel_bind(user, (void *)&addr,
 					  sizeof(struct sockaddr_in)), 0);
-	KUNIT_EXPECT_NE(test, port_of_peer(test, serve_port(test, c, &client, CLIENT_PORT + 1)),
-			CLIENT_PORT + 1);
+	sock = serve_port(test, c, &client, CLIENT_PORT + 1);
+	KUNIT_EXPECT_NE(test, port_of_peer(test, sock), CLIENT_PORT + 1);
+	expect_truth(test, client, sock);
 	srnic_test_expect_nothing_left(test, c);
 }
 

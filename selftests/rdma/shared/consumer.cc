@@ -3,15 +3,16 @@
 #include "consumer.hh"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "../local/pair.hh"
-#include "../local/process.hh"
 
 using namespace std::string_literals;
 
@@ -115,6 +116,13 @@ std::string Server::device() const
 	return last_device;
 }
 
+uint16_t Server::peer_port() const
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	return last_peer_port;
+}
+
 void Server::answer(rdma_cm_id *id)
 {
 	rdma_conn_param param = depth_of_one();
@@ -123,6 +131,7 @@ void Server::answer(rdma_cm_id *id)
 		std::lock_guard<std::mutex> lock(mutex);
 
 		last_device = ibv_get_device_name(id->verbs->device);
+		last_peer_port = ntohs(rdma_get_dst_port(id));
 	}
 	if (manner == Manner::rejects) {
 		rdma_reject(id, "no", 2);
@@ -130,7 +139,7 @@ void Server::answer(rdma_cm_id *id)
 		return;
 	}
 	if (manner == Manner::accepts_late)
-		sleep_ms(200);
+		std::this_thread::sleep_for(std::chrono::milliseconds(200));
 	make_qp(id);
 	if (rdma_accept(id, &param))
 		end(id);
@@ -158,20 +167,26 @@ void Server::serve()
 
 // ---- client ----
 
-Client::Client(const std::string &from, const std::string &to, const char *port)
+Client::Client(const std::string &from, const std::string &to, const char *port,
+	       const char *from_port)
 	: channel(rdma_create_event_channel())
 {
-	Found source(from, nullptr), target(to, port);
+	Found source(from, from_port), target(to, port);
 	rdma_conn_param param = depth_of_one();
+	int reuse = from_port != nullptr;
 
 	require(channel && !rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP), "rdma_create_id");
+	require(!rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse,
+				 sizeof(reuse)),
+		"RDMA_OPTION_ID_REUSEADDR");
 	require(!rdma_resolve_addr(id, source->ai_addr, target->ai_addr, 10000) &&
 			outcome(11000) == RDMA_CM_EVENT_ADDR_RESOLVED &&
 			!rdma_resolve_route(id, 10000) &&
 			outcome(11000) == RDMA_CM_EVENT_ROUTE_RESOLVED,
 		"resolving " + to);
 	make_qp(id);
-	require(!rdma_connect(id, &param), "rdma_connect");
+	const int refused = rdma_connect(id, &param);
+	require(!refused, std::string("rdma_connect: ") + strerror(errno));
 }
 
 Client::~Client()
@@ -190,6 +205,10 @@ rdma_cm_event_type Client::outcome(int timeout_ms)
 	rdma_ack_cm_event(event);
 	return type;
 }
+
+uint16_t Client::source_port() const { return ntohs(rdma_get_src_port(id)); }
+
+void Client::disconnect() { require(!rdma_disconnect(id), "rdma_disconnect"); }
 
 // ---- plain TCP ----
 

@@ -26,6 +26,7 @@ class Server {
 	std::thread thread;
 	mutable std::mutex mutex;
 	std::string last_device;
+	uint16_t last_peer_port = 0;
 
 public:
 	Server(Manner manner, const std::string &address, const char *port, int backlog = 64);
@@ -33,6 +34,7 @@ public:
 	~Server();
 	// Of the latest request.
 	std::string device() const;
+	uint16_t peer_port() const;
 
 private:
 	void serve();
@@ -45,11 +47,17 @@ class Client {
 	rdma_cm_id *id = nullptr;
 
 public:
-	Client(const std::string &from, const std::string &to, const char *port);
+	// from_port: with RDMA_OPTION_ID_REUSEADDR; without, rdma_cm chooses one.
+	Client(const std::string &from, const std::string &to, const char *port,
+	       const char *from_port = nullptr);
 	Client(const Client &) = delete;
 	~Client();
 	// The next event; throws if none comes within the time.
 	rdma_cm_event_type outcome(int timeout_ms);
+	// Its local port, as rdma_cm has it.
+	uint16_t source_port() const;
+	// Begins a graceful end, whose outcome is DISCONNECTED.
+	void disconnect();
 };
 
 // A TCP connection; closed by FIN at the end unless reset before.
