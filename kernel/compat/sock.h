@@ -26,6 +26,19 @@
 #endif
 
 /*
+ * tcp_l3mdev_accept: sockets of no VRF accept connections of each. 6.12 has the field only with
+ * VRFs.
+ */
+static inline bool srnic_compat_accepts_all(const struct net *net)
+{
+#ifdef CONFIG_NET_L3_MASTER_DEV
+	return READ_ONCE(net->ipv4.sysctl_tcp_l3mdev_accept);
+#else
+	return false;
+#endif
+}
+
+/*
  * Any task may write to our sockets, so TCP must not use the page fragment of the running task.
  * Since 6.2 a flag says so; before, an allocation mask without __GFP_FS does.
  */

@@ -57,7 +57,8 @@ static void scope(struct sockaddr_storage *addr, const struct net_device *netdev
 static int open_from(struct srnic_ep *ep, const struct iw_cm_id *id,
 		     const struct sockaddr_storage *here)
 {
-	int ret = srnic_sock_create(ep->net, id->m_remote_addr.ss_family, &ep->sock);
+	int l3mdev = srnic_iwcm_l3mdev(id, ep->dev->netdev);
+	int ret = srnic_sock_create(ep->net, l3mdev, id->m_remote_addr.ss_family, &ep->sock);
 
 	if (ret)
 		return ret;

@@ -29,4 +29,7 @@ int srnic_reject(struct iw_cm_id *id, const void *pdata, u8 len);
 int srnic_create_listen(struct iw_cm_id *id, int backlog);
 int srnic_destroy_listen(struct iw_cm_id *id);
 
+/* Interfaces may have changed their VRFs: listening ids follow them, soon. Any context. */
+void srnic_listen_follow(void);
+
 #endif

@@ -4,9 +4,9 @@
  * accepted socket; startup.c continues from there).
  *
  * rdma_cm turns one wildcard listen into one listening id per device, all for the same port. These
- * ids share one socket per (net, family, port): an accepted connection belongs to the device whose
- * netdev owns its local address. The receiving netdev is no use, because packets of the same host
- * arrive on `lo`.
+ * ids share one socket per (net, VRF, family, port): an accepted connection belongs to the device
+ * whose netdev owns its local address. The receiving netdev is no use, because packets of the same
+ * host arrive on `lo`.
  */
 #include <linux/inetdevice.h>
 #include <linux/sched/mm.h>
@@ -17,6 +17,7 @@
 
 #include "compat/compat.h"
 #include "compat/iwcm-net.h"
+#include "compat/sock.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
 #include "device/stats.h"
@@ -34,7 +35,7 @@
  * struct srnic_listener - one listening socket
  * @ref: held by `listeners` (while there are members), each member until freed, and pending or
  *	running work
- * @link: under listeners_lock. @net, @addr, @wildcard, @v6only: never change
+ * @link: under listeners_lock. @net, @l3mdev, @addr, @wildcard, @v6only: never change
  * @lock: protects @members and @sock, so it is held while connections are accepted. Nests inside
  *	listeners_lock. An ep's lock nests inside (an accepted socket becomes an ep); never take it
  *	with an ep's lock held
@@ -52,6 +53,7 @@ struct srnic_listener {
 	struct srnic_watch watch;
 	struct delayed_work work;
 	struct net *net;
+	int l3mdev;
 	struct sockaddr_storage addr;
 	bool wildcard;
 	bool v6only;
@@ -66,6 +68,8 @@ struct srnic_listener {
  *	startup (srnic_ep.listen)
  * @listener: set once, by join(); referenced
  * @addr: of TCP, where it listens; never changes
+ * @l3mdev: the VRF in which it listens, 0: none; set once, by join()
+ * @moved: its interface came there while an earlier one listened for this id; never changes
  * @joined: is a member, by @link; under listeners_lock and listener->lock
  * @lock: only iw_cm's locks nest inside; protects @open: events may be delivered on @cm_id, which
  *	is referenced
@@ -74,6 +78,8 @@ struct srnic_listen {
 	struct kref ref;
 	struct srnic_listener *listener;
 	struct sockaddr_storage addr;
+	int l3mdev;
+	bool moved;
 	bool joined;
 	struct list_head link;
 	struct mutex lock;
@@ -377,13 +383,16 @@ static void close_socket(struct srnic_listener *listener)
 
 static int open_socket(struct srnic_listener *listener, const struct srnic_listen *listen)
 {
-	int ret = srnic_sock_create(listener->net, listener->addr.ss_family, &listener->sock);
+	int ret = srnic_sock_create(listener->net, listener->l3mdev, listener->addr.ss_family,
+				    &listener->sock);
 
 	lockdep_assert_held(&listeners_lock);
 	if (ret)
 		return ret;
 	if (listen->tos_set)
 		srnic_sock_set_tos(listener->sock, listen->tos);
+	if (listen->moved)	/* IPv6 addresses go when an interface moves, and may come again */
+		ip_sock_set_freebind(listener->sock->sk);
 	/* Before it listens, so that each connection wakes the work. */
 	srnic_sock_watch(listener->sock, &listener->watch);
 	srnic_sock_defer_accept(listener->sock, SILENCE);
@@ -437,6 +446,7 @@ static struct srnic_listener *open_listener(struct net *net, const struct srnic_
 	INIT_DELAYED_WORK(&listener->work, listener_work);
 	listener->watch.wake = wake;
 	listener->addr = listen->addr;
+	listener->l3mdev = listen->l3mdev;
 	listener->wildcard = is_wildcard(&listener->addr);
 	listener->v6only = listen->cm_id->afonly;
 	listener->net = maybe_get_net(net);
@@ -484,10 +494,21 @@ static struct srnic_listener *listener_for(struct net *net, const struct srnic_l
 
 	lockdep_assert_held(&listeners_lock);
 	list_for_each_entry(listener, &listeners, link)
-		if (net_eq(listener->net, net) &&
+		if (net_eq(listener->net, net) && listener->l3mdev == listen->l3mdev &&
 		    same_addr(&listener->addr, &listen->addr))
 			return can_join(listener, listen) ? listener : ERR_PTR(-EADDRINUSE);
 	return open_listener(net, listen);
+}
+
+/*
+ * Where this id listens: a wildcard outside of all VRFs if the administrator has its sockets accept
+ * from each (tcp_l3mdev_accept), as TCP then refuses others of that port.
+ */
+static int l3mdev_of(const struct iw_cm_id *id)
+{
+	if (is_wildcard(&id->m_local_addr) && srnic_compat_accepts_all(srnic_iwcm_net(id)))
+		return 0;
+	return srnic_iwcm_l3mdev(id, to_srnic_dev(id->device)->netdev);
 }
 
 static int join(struct srnic_listen *listen, struct net *net)
@@ -497,6 +518,7 @@ static int join(struct srnic_listen *listen, struct net *net)
 	lockdep_assert_held(&listeners_lock);
 	if (listen->dev->connections.dying)
 		return -ENODEV;
+	listen->l3mdev = l3mdev_of(listen->cm_id);	/* under the lock, as follow() looks */
 	listener = listener_for(net, listen);
 	if (IS_ERR(listener))
 		return PTR_ERR(listener);
@@ -614,37 +636,97 @@ struct sock *srnic_listen_sock(const struct iw_cm_id *id)
 
 int srnic_destroy_listen(struct iw_cm_id *id)
 {
-	struct srnic_listen *listen = id->provider_data;
+	struct srnic_listen *listen;
 
-	if (!listen)
-		return 0;
-	id->provider_data = NULL;
 	mutex_lock(&listeners_lock);
-	leave(listen);
+	listen = id->provider_data;	/* under the lock: move() changes it */
+	id->provider_data = NULL;
+	if (listen)
+		leave(listen);
 	mutex_unlock(&listeners_lock);
-	kref_put(&listen->ref, free_listen);
+	if (listen)
+		kref_put(&listen->ref, free_listen);
 	return 0;
 }
 
-void srnic_listen_dev_exit(struct srnic_dev *dev)
+/* Those of a device, or, if that is NULL, those whose interface has changed its VRF, leave. */
+static void leave_all(const struct srnic_dev *dev, struct list_head *left)
 {
 	struct srnic_listener *listener, *next_listener;
 	struct srnic_listen *listen, *next;
 
-	mutex_lock(&listeners_lock);
+	lockdep_assert_held(&listeners_lock);
 	list_for_each_entry_safe(listener, next_listener, &listeners, link)
-		list_for_each_entry_safe(listen, next, &listener->members, link)
-			if (listen->dev == dev) {
-				bool last = list_is_singular(&listener->members);
+		list_for_each_entry_safe(listen, next, &listener->members, link) {
+			bool last = list_is_singular(&listener->members);
 
-				leave(listen);
-				if (last)
-					break;	/* the listener is closed as well */
-			}
+			if (dev ? listen->dev != dev : listen->l3mdev == l3mdev_of(listen->cm_id))
+				continue;
+			leave(listen);
+			list_add_tail(&listen->link, left);	/* the id has a reference */
+			if (last)
+				break;	/* the listener is closed as well */
+		}
+}
+
+void srnic_listen_dev_exit(struct srnic_dev *dev)
+{
+	LIST_HEAD(left);
+
+	mutex_lock(&listeners_lock);
+	leave_all(dev, &left);
 	mutex_unlock(&listeners_lock);
 	/*
 	 * Callbacks of listening sockets run under RCU, without the socket's lock: wait for those
 	 * in progress.
 	 */
 	synchronize_rcu();
+}
+
+/* ---- interfaces that move between VRFs ---- */
+
+/* Has its id listen again where the interface is now. listeners_lock held. */
+static void move(struct srnic_listen *listen)
+{
+	struct iw_cm_id *id = listen->cm_id;
+	struct srnic_listen *next = alloc_listen(id, listen->backlog);
+	int ret = -ENOMEM;
+
+	lockdep_assert_held(&listeners_lock);
+	if (next) {
+		next->addr = listen->addr;	/* whatever the port map has become */
+		next->moved = true;
+		ret = join(next, srnic_iwcm_net(id));
+	}
+	if (ret)
+		ibdev_warn_ratelimited(&listen->dev->base,
+				       "RDMA port %u is not listened on in another VRF: error %d\n",
+				       ntohs(port_of(&id->m_local_addr)), ret);
+	if (ret && next) {
+		kref_put(&next->ref, free_listen);
+		next = NULL;
+	}
+	id->provider_data = next;
+	kref_put(&listen->ref, free_listen);
+}
+
+static void follow(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save(); /* storage may wait for works behind this one */
+	struct srnic_listen *listen, *next;
+	LIST_HEAD(left);
+
+	mutex_lock(&listeners_lock);
+	leave_all(NULL, &left);
+	list_for_each_entry_safe(listen, next, &left, link)
+		move(listen);
+	mutex_unlock(&listeners_lock);
+	memalloc_noio_restore(noio);
+}
+
+static DECLARE_WORK(follow_work, follow);
+
+void srnic_listen_follow(void)
+{
+	queue_work(srnic_wq, &follow_work);
 }

@@ -117,12 +117,17 @@ static void tune(struct socket *sock)
 	tcp_sock_set_nodelay(sock->sk);
 }
 
-int srnic_sock_create(struct net *net, int family, struct socket **out)
+int srnic_sock_create(struct net *net, int l3mdev, int family, struct socket **out)
 {
 	int ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, out);
 
 	if (ret)
 		return ret;
+	ret = sock_bindtoindex((*out)->sk, l3mdev, true);
+	if (ret) {
+		sock_release(*out);
+		return ret;
+	}
 	tune(*out);
 	sock_set_flag((*out)->sk, SOCK_URGINLINE); /* accepted sockets inherit it */
 	return 0;

@@ -36,7 +36,8 @@ void srnic_sock_watch(struct socket *sock, struct srnic_watch *watch);
 void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch);
 
 /* All of these run in process context. Errors are -errno. */
-int srnic_sock_create(struct net *net, int family, struct socket **out);
+/* l3mdev: the VRF whose addresses and routes it uses; 0: of none. */
+int srnic_sock_create(struct net *net, int l3mdev, int family, struct socket **out);
 void srnic_sock_set_tos(struct socket *sock, u8 tos);
 /*
  * Starts to connect from the local address and its port; 0 also while connecting. -EADDRINUSE,

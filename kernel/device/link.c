@@ -275,11 +275,20 @@ static void port_event(struct srnic_dev *dev)
 	srnic_compat_port_event(&dev->base, dev->netdev, type);
 }
 
+static bool changes_vrf(unsigned long event, const void *arg)
+{
+	const struct netdev_notifier_changeupper_info *info = arg;
+
+	return event == NETDEV_CHANGEUPPER && netif_is_l3_master(info->upper_dev);
+}
+
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
 	struct ib_device *base = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
 
+	if (changes_vrf(event, arg))	/* also of a VLAN, whose addresses a device below serves */
+		srnic_listen_follow();
 	if (!base)
 		return NOTIFY_DONE;
 	switch (event) {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What may be below a device: VLAN, macvlan, WireGuard, bridge, bond; and what may happen to it in the middle of a transfer.
+# What may be below a device: VLAN, macvlan, WireGuard, bridge, bond; what may happen to it in the middle of a transfer; and
+# an interface in a VRF. KINDS: some of them.
 #
 #   sr0: srnic2 on u0, 10.98.0.1 ── w0 ══ one cable, or two ══ w1 ── u1, 10.98.0.2 on srnic3 :sr1
 cd "$(dirname "$0")" && . ./lib.sh
@@ -228,10 +229,89 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 	check "$1: the devices go" under_down
 }
 
+# ---- a device in a VRF ----
+
+# u0 and u1 are the ends of the cable: each in a VRF of its namespace, v0 and v1.
+vrf_end() { # NUMBER ADDRESS ADDRESS6
+	ip -n sr"$1" link add v"$1" type vrf table 10 && ip -n sr"$1" link set v"$1" up && ip -n sr"$1" link set w"$1" down &&
+		ip -n sr"$1" link set w"$1" name u"$1" master v"$1" && ns"$1" sysctl -q net.ipv6.conf.u"$1".keep_addr_on_down=1 &&
+		end_up "$@"
+}
+
+vrf_up() {
+	cable w && vrf_end 0 $A $A6 srnic2 && vrf_end 1 $B $B6 srnic3 && devices_up && vrf_reaches
+}
+vrf_reaches() { ns0 ping -q -c 1 -w 10 -I v0 $B && ns0 ping -q -c 1 -w 10 -I v0 $B6; }
+
+vrf_down() {
+	rdma link delete srnic0 && rdma link delete srnic1 && ip -n sr0 link del v0 && ip -n sr1 link del v1 && under_down
+}
+
+# The control: a socket that is bound to the VRF. rdma_cm has no such option; rping binds to an address.
+tcp_in_vrf() {
+	local port=$((PORT + 2))
+	local serve="s.bind(('', $port)); s.listen(); s.accept()" connect="s.connect(('$B', $port))"
+	with_server sr1 "$(bound_python v1 "$serve")" sr0 "$(bound_python v0 "$connect")" $port
+}
+bound_python() { # VRF STATEMENTS
+	echo "python3 -c \"import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'$1'); $2\""
+}
+
+vrf_rping() { # TO FROM [LISTEN-AT]
+	with_server sr1 "rping -s -a ${3:-$1} -C 20 -S 65535 -v -p $PORT" \
+		sr0 "exec ./rping-client $1 $PORT 20 -S 65535 -I $2" $PORT
+}
+
+# Programs that listen, on all addresses and on one, before the interfaces move. They last for all that is done meanwhile.
+beside_listeners() { # COMMAND...
+	local all one status=0
+	LIMIT=600 become_in_ns sr1 "exec rping -s -P -a :: -p $PORT" >"$LOGS/server" 2>&1 & all=$!
+	LIMIT=600 become_in_ns sr1 "exec rping -s -P -a $B -p $((PORT + 1))" >"$LOGS/server1" 2>&1 & one=$!
+	wait_listening sr1 $PORT $all && wait_listening sr1 $((PORT + 1)) $one && "$@" || status=1
+	kill $all $one
+	wait $all $one
+	return $status
+}
+
+ping_once() { in_ns sr0 "exec ./rping-client $1 $3 1 -I $2"; } # TO FROM PORT
+
+# What moves goes down and up; rdma_cm may ask for a neighbour meanwhile.
+both_listen() { ping_soon $B $A $PORT && ping_soon $B $A $((PORT + 1)) && ping_soon $B6 $A6 $PORT; }
+ping_soon() { LIMIT=20 within 5 ping_once "$@" || { echo "no answer from $1, port $3"; return 1; }; }
+
+# The device of no VRF, and that in it, by the same program.
+in_and_out() { both_listen && ping_once "$IP1" "$IP0" $PORT && ping_once "$IP61" "$IP60" $PORT; }
+
+leave_vrfs() { ip -n sr0 link set u0 nomaster && ip -n sr1 link set u1 nomaster && reach sr0 $B && reach sr0 $B6 && both_listen; }
+enter_vrfs() { ip -n sr0 link set u0 master v0 && ip -n sr1 link set u1 master v1 && vrf_reaches && both_listen; }
+there_and_back() { leave_vrfs && enter_vrfs && in_and_out; }
+
+# An administrator may have listening sockets accept from all VRFs.
+accepting_all() { # COMMAND...
+	local status=0
+	ns1 sysctl -q net.ipv4.tcp_l3mdev_accept=1
+	"$@" || status=1
+	ns1 sysctl -q net.ipv4.tcp_l3mdev_accept=0
+	return $status
+}
+
+in_vrf() {
+	check "vrf: devices on interfaces in VRFs, and on others" vrf_up || { vrf_down; return; }
+	check "vrf: TCP" tcp_in_vrf
+	check "vrf: rping" vrf_rping $B $A
+	check "vrf: rping, on a wildcard" vrf_rping $B $A 0.0.0.0
+	check "vrf: rping, IPv6" vrf_rping $B6 $A6
+	check "vrf: rping, on a wildcard, IPv6" vrf_rping $B6 $A6 ::
+	check "vrf: a program that listens on all addresses serves those in a VRF and others" beside_listeners in_and_out
+	check "vrf: also if TCP's listeners accept from all VRFs" accepting_all beside_listeners in_and_out
+	check "vrf: programs that listen follow interfaces out of their VRFs, and back" beside_listeners there_and_back
+	check "vrf: all goes" vrf_down
+}
+
 needs rping wg
 modprobe -a ib_uverbs rdma_ucm srnic && hosts_up || { echo "Bail out! no namespaces"; exit 1; }
 (umask 077 && wg genkey >"$LOGS/key0" && wg genkey >"$LOGS/key1")
-for KIND in vlan macvlan wireguard bridge bond; do
+for KIND in ${KINDS:-vlan macvlan wireguard bridge bond vrf}; do
 	case $KIND in
 	vlan) module=8021q ;;
 	bond) module=bonding ;;
@@ -239,6 +319,8 @@ for KIND in vlan macvlan wireguard bridge bond; do
 	esac
 	if [ $KIND = wireguard ] && before_linux 6.6; then
 		skip_one $KIND "rdma_cm would not find the device: rping.sh has a test of that, with lo"
+	elif [ $KIND = vrf ] && modprobe -q vrf; then
+		in_vrf
 	elif modprobe -q $module; then
 		kind $KIND
 	else
