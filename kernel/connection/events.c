@@ -127,7 +127,7 @@ static void tell_of_backlog(const struct srnic_ep *ep)
 
 	srnic_count(ep->dev, SRNIC_BACKLOG_FULL, 1);
 	ibdev_warn_ratelimited(&ep->dev->base,
-			       "%pISpc rejected: the backlog of who listens at %pISpc is full\n",
+			       "%pISpc rejected: the backlog of the program at %pISpc is full\n",
 			       &startup->there, &startup->here);
 }
 

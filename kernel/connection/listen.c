@@ -250,11 +250,22 @@ static int refuse_for_want_of_a_device(const struct srnic_listener *listener,
 	return -EADDRNOTAVAIL;
 }
 
+/* Its owner, and not the QP, would get what arrives. */
+static int refuse_taken(const struct srnic_dev *dev, const struct sockaddr_storage *remote)
+{
+	ibdev_warn_ratelimited(&dev->base,
+			       "%pISpc refused: a BPF program has put its socket into a map\n",
+			       remote);
+	return -EBUSY;
+}
+
 static int begin_at(struct srnic_listen *listen, struct socket *sock,
 		    const struct sockaddr_storage *local, const struct sockaddr_storage *remote)
 {
 	int ret;
 
+	if (srnic_sock_is_taken(sock))
+		return refuse_taken(listen->dev, remote);
 	if (listen->tos_set)
 		srnic_sock_set_tos(sock, listen->tos);
 	kref_get(&listen->ref);

@@ -25,14 +25,25 @@
  * without it.
  */
 
+/*
+ * NULL also if sk_user_data is not ours: a BPF program that puts connections into a map does so
+ * before they are accepted, while they have the callbacks of the listening socket.
+ */
+static struct srnic_watch *watch_of(const struct sock *sk)
+{
+	uintptr_t data = (uintptr_t)rcu_dereference_raw(__sk_user_data(sk));
+
+	if ((data & ~SK_USER_DATA_PTRMASK) != SK_USER_DATA_NOCOPY)
+		return NULL;
+	return (struct srnic_watch *)(data & SK_USER_DATA_PTRMASK);
+}
+
 static void wake(struct sock *sk, bool space)
 {
 	struct srnic_watch *watch;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	rcu_read_lock();
-	watch = __rcu_dereference_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
-	rcu_read_unlock();
+	watch = watch_of(sk);
 	if (watch) {
 		if (space)
 			watch->old_write_space(sk);
@@ -242,11 +253,17 @@ int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
 	sk = (*out)->sk;
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
-	set_callbacks(sk, watch);
+	if (!srnic_sock_is_taken(*out))
+		set_callbacks(sk, watch);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 	tune(*out);
 	return 0;
+}
+
+bool srnic_sock_is_taken(const struct socket *sock)
+{
+	return READ_ONCE(sock->sk->sk_user_data);
 }
 
 static void unmap_v4(struct sockaddr_storage *addr)

@@ -62,6 +62,11 @@ bool srnic_sock_has_connection(const struct socket *listening);
  */
 int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
 		      struct socket **out);
+/*
+ * Does an accepted connection, on which there is no watch yet, belong to a BPF program's map? Then
+ * it is of no use, and must be reset.
+ */
+bool srnic_sock_is_taken(const struct socket *sock);
 /* The addresses of both ends; IPv4-mapped IPv6 addresses become IPv4. */
 int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		     struct sockaddr_storage *remote);

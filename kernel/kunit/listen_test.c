@@ -303,6 +303,47 @@ static void a_peer_that_leaves_before_it_is_accepted_is_counted(struct kunit *te
 	srnic_test_expect_nothing_left(test, c);
 }
 
+/* The child that waits in TCP's queue, referenced; or NULL. */
+static struct sock *queued_child(struct srnic_test_conn *c)
+{
+	struct sock *listening = srnic_listen_sock(&c->listener->id), *child = NULL;
+	struct request_sock_queue *queue = &inet_csk(listening)->icsk_accept_queue;
+
+	spin_lock_bh(&queue->rskq_lock);
+	if (queue->rskq_accept_head) {
+		child = queue->rskq_accept_head->sk;
+		sock_hold(child);
+	}
+	spin_unlock_bh(&queue->rskq_lock);
+	sock_put(listening);
+	return child;
+}
+
+/* As a BPF program of type SOCK_OPS does, which leaves its own pointer in the child. */
+static void a_connection_that_a_bpf_program_has_taken_is_refused(struct kunit *test)
+{
+	static u64 anothers[64];
+	struct srnic_test_conn *c = test->priv;
+	struct socket *oldest, *taken;
+	struct sock *child;
+
+	srnic_max_startups = 1;
+	srnic_test_listen(test, c, 1);
+	oldest = placed_peer(test, c);
+	taken = stalled_peer(test, c);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually((child = queued_child(c))));
+	WRITE_ONCE(child->sk_user_data, (void *)((uintptr_t)anothers | SK_USER_DATA_NOCOPY |
+						 SK_USER_DATA_PSOCK));
+	srnic_test_send(test, taken, " ID", 3);
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
+	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(taken));
+	WRITE_ONCE(child->sk_user_data, NULL);
+	sock_put(child);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(failures(c) == 2));
+	KUNIT_EXPECT_EQ(test, c->listener->num, 0);
+	srnic_test_expect_nothing_left(test, c);
+}
+
 static bool listens(struct srnic_test_conn *c)
 {
 	struct sock *sk = srnic_listen_sock(&c->listener->id);
@@ -715,6 +756,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(of_too_many_stalled_peers_of_one_source_its_oldest_gives_way),
 	KUNIT_CASE(a_peer_whose_bytes_wait_does_not_give_way),
 	KUNIT_CASE(a_peer_that_leaves_before_it_is_accepted_is_counted),
+	KUNIT_CASE(a_connection_that_a_bpf_program_has_taken_is_refused),
 	KUNIT_CASE(a_socket_that_is_closed_from_outside_listens_again),
 	KUNIT_CASE(a_silent_peer_is_reset_when_its_time_is_over),
 	KUNIT_CASE(what_is_no_mpa_frame_is_reset_and_announced_to_nobody),

@@ -52,9 +52,9 @@ inline Pace pace(srnic_qp &qp)
 	return {paused, qp.streak >= burst};
 }
 
-// An announced burst had this many posts when its deferred doorbell was rung. A burst of one woke the
-// engine's thread for nothing: each one in a row halves how many bursts are announced. The caller
-// holds the lock of a CQ of the QP. Two threads may write at once, and either value will do.
+// An announced burst had this many posts when its deferred doorbell was rung. A burst of one woke
+// the engine's thread for nothing: each one in a row halves how many bursts are announced. The
+// caller holds the lock of a CQ of the QP. Two threads may write at once, and either value will do.
 inline void note_burst(srnic_qp &qp, u32 posts)
 {
 	const u32 doubt = posts > 1 ? 0 : std::min(2 * load_relaxed(qp.doubt) + 1, most_doubt);
