@@ -2,6 +2,7 @@
 /*
  * Batches of the stream's bytes: page fragments filled by the engine and spliced into TCP.
  */
+#include <linux/bottom_half.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/net.h>
@@ -9,6 +10,7 @@
 #include <linux/sizes.h>
 #include <linux/uio.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "compat/sock.h"
 #include "srnic.h"
@@ -239,7 +241,51 @@ void srnic_batch_taken(struct srnic_batch *batch, u32 len)
 	}
 }
 
-int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
+/* Segments after which TCP handles its backlog, and may give back what was charged for it. */
+#define SEGMENTS	16
+/* At least what TCP charges for one besides its payload. */
+#define SEGMENT_HEAD	SZ_2K
+
+/* So much of len that TCP makes no more segments of it: they are short if the peer's window is. */
+static u32 segments_length(const struct sock *sk, u32 len)
+{
+	u32 half = READ_ONCE(tcp_sk(sk)->max_window) / 2;
+	u32 segment = max(min(half, sk->sk_gso_max_size), READ_ONCE(tcp_sk(sk)->mss_cache));
+
+	return min(len, SEGMENTS / 2 * segment);
+}
+
+/*
+ * Charges this many bytes in advance to the socket's memory control group. TCP itself would wait
+ * until that group has reclaimed memory, or has lost a process; with bottom halves off a charge
+ * exceeds the group's limit instead (gfp_memcg_charge()).
+ */
+static void charge(struct sock *sk, u32 size)
+{
+	local_bh_disable();
+	sk_wmem_schedule(sk, size);
+	local_bh_enable();
+}
+
+/*
+ * Exceeds the limit not by much: beyond the pool a batch has new pages, which were charged without
+ * that (SRNIC_BATCH_GFP_NOW). What arrived meanwhile is charged when the socket is released.
+ */
+static int send_without_waiting(struct sock *sk, struct msghdr *msg)
+{
+	u32 len = segments_length(sk, msg_data_left(msg));
+	int ret;
+
+	iov_iter_truncate(&msg->msg_iter, len);
+	lock_sock(sk);
+	charge(sk, len + SEGMENTS * SEGMENT_HEAD);
+	ret = tcp_sendmsg_locked(sk, msg, len);
+	charge(sk, READ_ONCE(sk->sk_backlog.len) + SZ_64K);	/* and some may still arrive */
+	release_sock(sk);
+	return ret;
+}
+
+int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more, bool wait)
 {
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | SRNIC_COMPAT_SPLICE |
@@ -249,7 +295,7 @@ int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more)
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &batch->vec[batch->first],
 		      batch->num - batch->first, batch->len);
-	ret = sock_sendmsg(sock, &msg);
+	ret = wait ? sock_sendmsg(sock, &msg) : send_without_waiting(sock->sk, &msg);
 	if (ret == -EAGAIN)
 		return 0;
 	if (ret > 0)

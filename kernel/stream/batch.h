@@ -84,10 +84,11 @@ void srnic_batch_commit(struct srnic_batch *batch, u32 len);
 /* Removes all but the first keep bytes not yet taken by TCP. */
 void srnic_batch_truncate(struct srnic_batch *batch, u32 keep);
 /*
- * Gives bytes to TCP without waiting. Returns the bytes taken, 0 if the socket is full, or -errno.
- * more: a batch follows at once.
+ * Gives bytes to TCP without waiting for room. Returns the bytes taken, 0 if the socket is full, or
+ * -errno. more: a batch follows at once. wait: it may wait for memory of the socket's control
+ * group.
  */
-int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more);
+int srnic_batch_send(struct srnic_batch *batch, struct socket *sock, bool more, bool wait);
 /*
  * Gives back the pages that hold no bytes of the stream if no room was reserved since the last
  * call. All pools share one limit, so an idle QP must not keep its fragments from busy ones. True

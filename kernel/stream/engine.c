@@ -199,7 +199,7 @@ static int try_to_send(struct srnic_qp *qp, bool more)
 
 	if (ret || unlikely(resting(tx)))
 		return ret;
-	ret = srnic_batch_send(tx->batch, qp->sock, more);
+	ret = srnic_batch_send(tx->batch, qp->sock, more, srnic_engine_may_wait(tx));
 	if (!ret)
 		nothing_taken(qp);
 	return ret;
