@@ -4,6 +4,7 @@
  * call, a worker, the device's thread (standby.c), or who has asked this end for something
  * (asker.c). Whoever finds it running has it look again.
  */
+#include <linux/cpumask.h>
 #include <linux/sched/mm.h>
 
 #include "device/stats.h"
@@ -17,8 +18,9 @@
 
 /*
  * A real-time task may poll until the engine has done what it waits for, and no worker gets its
- * processor meanwhile: a worker is bound to the processor that queues it. The device's thread is
- * not. Workers and that thread do not poll.
+ * processor meanwhile: a worker is bound to the processor that queues it. So a worker of another
+ * one is asked, and the device's thread, which the scheduler can move if a task polls there as
+ * well: whoever comes first. Workers and that thread do not poll.
  */
 static bool keeps_processor(const struct srnic_qp *qp)
 {
@@ -31,10 +33,19 @@ static enum srnic_counter next_runner(const struct srnic_qp *qp)
 	return keeps_processor(qp) ? SRNIC_TX_PASSES_THREAD : SRNIC_TX_PASSES_WORKER;
 }
 
+static void queue_elsewhere(struct srnic_qp *qp)
+{
+	unsigned int other = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+
+	if (other < nr_cpu_ids)
+		mod_delayed_work_on(other, srnic_wq, &qp->tx.work, 0);
+	srnic_standby_call(qp);
+}
+
 static void queue_now(struct srnic_qp *qp, enum srnic_counter runner)
 {
 	if (runner == SRNIC_TX_PASSES_THREAD)
-		srnic_standby_call(qp);
+		queue_elsewhere(qp);
 	else
 		mod_delayed_work(srnic_wq, &qp->tx.work, 0);
 }
