@@ -179,8 +179,8 @@ struct srnic_rx_half {
  * @rq: the receive queue
  * @stats: where it counts: dev->stats, or the counter that it is bound to (device/counter.c). Read
  *	with preemption off
- * @payer: memory control group of the user who created it, charged for reads and batches, by which
- *	tenants are told apart (asker.h); or NULL
+ * @payer: memory control group of the user who created it, charged for reads and batches, and
+ *	distinguishing tenants (asker.h); or NULL
  * @tx: the transmit half
  * @rx: the receive half
  * @old_data_ready: the socket's own callback, restored by srnic_qp_stop()
