@@ -16,31 +16,18 @@ namespace {
 
 constexpr const char *port = "7189";
 
-// A context with QPs for the ids, which rdma_cm knows only by their numbers.
-struct Queues {
-	Context context;
-	ibv_pd *pd = ibv_alloc_pd(context.verbs);
-	ibv_cq *cq = ibv_create_cq(context.verbs, 16, nullptr, nullptr, 0);
-
-	Queues() { require(pd && cq, "a protection domain and a CQ"); }
-	~Queues()
-	{
-		ibv_destroy_cq(cq);
-		ibv_dealloc_pd(pd);
-	}
-};
-
+// Of no id: rdma_cm knows it only by its number.
 struct Qp {
 	ibv_qp *qp;
 
-	explicit Qp(const Queues &queues)
+	explicit Qp(const Objects &objects)
 	{
 		ibv_qp_init_attr init{};
 
-		init.send_cq = init.recv_cq = queues.cq;
+		init.send_cq = init.recv_cq = objects.cq;
 		init.cap = {4, 4, 1, 1, 0};
 		init.qp_type = IBV_QPT_RC;
-		qp = ibv_create_qp(queues.pd, &init);
+		qp = ibv_create_qp(objects.pd, &init);
 		require(qp, "ibv_create_qp");
 	}
 	Qp(const Qp &) = delete;
@@ -119,7 +106,7 @@ struct Client {
 	Id id{channel};
 	Qp qp;
 
-	explicit Client(const Queues &queues) : qp(queues)
+	explicit Client(const Objects &objects) : qp(objects)
 	{
 		addrinfo *found;
 		rdma_conn_param param{};
@@ -137,7 +124,7 @@ struct Client {
 };
 
 struct Listener {
-	Queues queues;
+	Objects objects;
 	Channel channel;
 	Id id{channel};
 
@@ -167,7 +154,7 @@ struct Request {
 	Id server;
 
 	explicit Request(const Listener &listener)
-		: client(listener.queues), first(listener.queues), second(listener.queues),
+		: client(listener.objects), first(listener.objects), second(listener.objects),
 		  server(listener.request())
 	{
 		require(!rdma_migrate_id(server.id, channel.channel), "rdma_migrate_id");

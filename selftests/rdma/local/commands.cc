@@ -86,21 +86,6 @@ int issue(int fd, const Command &command, const Octets &driver_in, void *respons
 	return write(fd, call.data(), call.size()) == static_cast<ssize_t>(call.size()) ? 0 : errno;
 }
 
-// Handles that the commands refer to, of one context.
-struct Objects {
-	Context context;
-	ibv_pd *pd = ibv_alloc_pd(context.verbs);
-	ibv_cq *cq = ibv_create_cq(context.verbs, 16, nullptr, nullptr, 0);
-
-	Objects() { require(pd && cq, "creating a PD and a CQ"); }
-	~Objects()
-	{
-		ibv_destroy_cq(cq);
-		ibv_dealloc_pd(pd);
-	}
-	int fd() const { return context.verbs->cmd_fd; }
-};
-
 Command create_cq()
 {
 	ib_uverbs_create_cq cmd{};

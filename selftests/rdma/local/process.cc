@@ -74,3 +74,15 @@ Context::Context() : verbs(nullptr)
 }
 
 Context::~Context() { ibv_close_device(verbs); }
+
+Objects::Objects()
+	: pd(ibv_alloc_pd(context.verbs)), cq(ibv_create_cq(context.verbs, 16, nullptr, nullptr, 0))
+{
+	require(pd && cq, "creating a PD and a CQ");
+}
+
+Objects::~Objects()
+{
+	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+}

@@ -25,6 +25,17 @@ struct Context {
 	~Context();
 };
 
+// A context with what QPs and commands refer to.
+struct Objects {
+	Context context;
+	ibv_pd *pd;
+	ibv_cq *cq;
+
+	Objects();
+	~Objects();
+	int fd() const { return context.verbs->cmd_fd; }
+};
+
 // A context on its own descriptor, created by write() as old libraries do: the descriptor, or -1
 // and errno.
 int get_context_by_write(const char *uverbs_file);
