@@ -215,6 +215,11 @@ static void transmit(struct kunit *test, struct context *c, struct core_tx_msg m
 	}
 }
 
+static struct srnic_outbound_read *oldest_read(struct context *c)
+{
+	return srnic_reads_nth(&c->qp->outbound, 0);
+}
+
 static enum core_rx_event place(struct context *c, const struct core_place *place, const u8 *data,
 				u32 n)
 {
@@ -225,7 +230,7 @@ static enum core_rx_event place(struct context *c, const struct core_place *plac
 	else
 		c->elsewhere += n;
 	if (place->kind == CORE_PLACE_READ)
-		srnic_outbound_at(c->qp, 0)->sink.placed += n;
+		oldest_read(c)->sink.placed += n;
 	return core_rx_placed(&c->rx, data, n);
 }
 
@@ -364,14 +369,13 @@ static void an_rdma_read_response_fills_the_oldest_sink(struct kunit *test)
 	u32 i;
 
 	/* the QP frees it */
-	c->qp->outbound = kvcalloc(1, sizeof(struct srnic_outbound_read), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c->qp->outbound);
-	c->qp->outbound_size = 1;
-	c->qp->outbound_tail = 1;
+	KUNIT_ASSERT_EQ(test, srnic_reads_alloc(&c->qp->outbound, 1,
+						sizeof(struct srnic_outbound_read)), 0);
+	srnic_reads_push(&c->qp->outbound);
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		c->placed_at = 0;
-		srnic_outbound_at(c->qp, 0)->sink =
+		oldest_read(c)->sink =
 			(struct core_read_sink) { .stag = 0x77, .length = PAYLOAD };
 		transmit(test, c, msg, c->payload);
 		receive(c, pieces[i]);

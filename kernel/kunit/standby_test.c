@@ -211,7 +211,7 @@ static void an_engine_whose_timer_found_requests_stands_by_less(struct kunit *te
 
 static u32 requests(const struct srnic_qp *qp)
 {
-	return READ_ONCE(qp->inbound_tail) - READ_ONCE(qp->inbound_head);
+	return READ_ONCE(qp->inbound.tail) - READ_ONCE(qp->inbound.head);
 }
 
 static void a_peer_is_answered_though_the_thread_is_busy(struct kunit *test)

@@ -197,10 +197,10 @@ static inline void age(struct stream *s, u32 msn)
 	qp->tx.core.read_msn = msn - 1;
 	qp->tx.core.atomic_msn = msn - 1;
 	qp->tx.core.answered = msn - 1;
-	qp->inbound_head = msn - 1;
-	qp->inbound_tail = msn - 1;
-	qp->outbound_head = msn - 1;
-	qp->outbound_tail = msn - 1;
+	qp->inbound.head = msn - 1;
+	qp->inbound.tail = msn - 1;
+	qp->outbound.head = msn - 1;
+	qp->outbound.tail = msn - 1;
 	core_rx_init(&qp->rx.core, &(struct core_rx_params) {
 		.ctx = qp, .pd = qp->pd, .first_msn = msn, .crc = qp->tx.core.params.crc,
 	});

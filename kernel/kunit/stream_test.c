@@ -94,7 +94,7 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 		mutex_lock(&s.qp->tx.mutex);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		KUNIT_EXPECT_TRUE(test,
-				  srnic_test_eventually(READ_ONCE(s.qp->inbound_tail) == msns[n]));
+				  srnic_test_eventually(READ_ONCE(s.qp->inbound.tail) == msns[n]));
 		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0),
 				CORE_REGION_OK);
 		srnic_tx_unlock(s.qp);

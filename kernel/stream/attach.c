@@ -263,36 +263,26 @@ void srnic_qp_set_ack_timeout(struct srnic_qp *qp, const struct srnic_qp_owner *
 
 void srnic_qp_free_reads(struct srnic_qp *qp)
 {
-	kvfree(qp->inbound);
-	kvfree(qp->outbound);
-	qp->inbound = NULL;
-	qp->outbound = NULL;
+	srnic_reads_free(&qp->inbound);
+	srnic_reads_free(&qp->outbound);
 }
 
 static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *agreed)
 {
 	const struct srnic_outbound_read *read = NULL;	/* only for its size */
-	struct mem_cgroup *payer;
+	struct mem_cgroup *former;
+	int ret;
 
-	srnic_qp_free_reads(qp);
 	qp->ord = min_t(u32, agreed->ord, SRNIC_MAX_ORD);
 	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
-	/* Powers of two, so that the indices may wrap. */
-	qp->inbound_size = roundup_pow_of_two(max(qp->ird, 1U));
-	qp->outbound_size = roundup_pow_of_two(max(qp->ord, 1U));	/* 1: an RTR */
-	qp->inbound_head = 0;
-	qp->inbound_tail = 0;
-	qp->outbound_head = 0;
-	qp->outbound_tail = 0;
-	qp->outbound_stride = struct_size(read, sge, qp->cap.max_send_sge);
-	payer = set_active_memcg(qp->payer);
-	qp->inbound = kvcalloc(qp->inbound_size, sizeof(*qp->inbound), GFP_KERNEL_ACCOUNT);
-	qp->outbound = kvcalloc(qp->outbound_size, qp->outbound_stride, GFP_KERNEL_ACCOUNT);
-	set_active_memcg(payer);
-	if (qp->inbound && qp->outbound)
-		return 0;
-	srnic_qp_free_reads(qp);
-	return -ENOMEM;
+	former = set_active_memcg(qp->payer);
+	ret = srnic_reads_alloc(&qp->inbound, qp->ird, sizeof(struct core_asked)) ?:
+	      srnic_reads_alloc(&qp->outbound, qp->ord,
+				struct_size(read, sge, qp->cap.max_send_sge));
+	set_active_memcg(former);
+	if (ret)
+		srnic_qp_free_reads(qp);
+	return ret;
 }
 
 static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
@@ -389,7 +379,7 @@ static bool cut_short(struct srnic_qp *qp)
 
 	lock_sock(qp->sock->sk);
 	srnic_rx_run(qp, qp->sock->sk);
-	cut = !core_rx_between(&qp->rx.core) || qp->outbound_head != READ_ONCE(qp->outbound_tail);
+	cut = !core_rx_between(&qp->rx.core) || srnic_reads_nth(&qp->outbound, 0);
 	release_sock(qp->sock->sk);
 	return cut;
 }

@@ -273,7 +273,7 @@ static bool go_idle(struct srnic_qp *qp)
 
 	WRITE_ONCE(qp->sq.ring.hdr->state, standby ? SRNIC_SQ_STANDBY : SRNIC_SQ_NEED_DOORBELL);
 	smp_mb();	/* flag before prod; pairs with the producer's, prod before flag */
-	if (!READ_ONCE(qp->tx.read_stall) && core_tx_may_take(&qp->tx.core) &&
+	if (!srnic_reads_awaiting(&qp->outbound) && core_tx_may_take(&qp->tx.core) &&
 	    srnic_request_pending(qp)) {
 		WRITE_ONCE(qp->sq.ring.hdr->state, 0);
 		srnic_standby_retract(&qp->tx.standby);
@@ -297,7 +297,7 @@ static enum engine_result send_all(struct srnic_qp *qp)
 	enum engine_result filled;
 
 	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
-	WRITE_ONCE(tx->read_stall, false);
+	srnic_reads_cancel_await(&qp->outbound);
 	do {
 		if (!send_batch(qp, false))
 			return not_sent(tx);
@@ -482,7 +482,6 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	core_tx_init(&tx->core, &params);
 	WRITE_ONCE(qp->sq.rdmatcp, agreed->framing != CORE_FRAMING_MPA);
 	tx->validated = false;
-	tx->read_stall = false;
 	tx->term_pending = false;
 	tx->last_wqe = false;
 	tx->starved = 0;

@@ -16,6 +16,7 @@
 #include "queue/sq.h"
 #include "srnic.h"
 #include "stream/batch.h"
+#include "stream/reads.h"
 #include "stream/standby.h"
 
 struct srnic_qp_owner;
@@ -60,18 +61,6 @@ enum srnic_end {
 	SRNIC_END_CHECK,
 };
 
-/* An RDMA Read that this end issued and whose response is not complete. */
-struct srnic_outbound_read {
-	struct core_read_sink sink;
-	struct srnic_sge_cursor cursor;
-	u32 sq_index;		/* its srnic_sq_track */
-	u32 inv_stag;		/* READ_INV: invalidated when the response is complete */
-	bool invalidate;
-	bool rtr;		/* the RTR of RFC 6581: has no work request */
-	u8 num_sge;
-	struct srnic_sge sge[];	/* qp->cap.max_send_sge */
-};
-
 /**
  * struct srnic_tx - the transmit engine of a QP
  * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
@@ -80,8 +69,6 @@ struct srnic_outbound_read {
  * @standby: has @work's part done by a thread that can wait (standby.h)
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
- * @read_stall: the head of the send queue waits for a read to complete (ORD, fence); the receive
- *	half then kicks the engine
  * @where: who runs the engine: SRNIC_TX_PASSES_DOORBELL, _WORKER, _THREAD or _ASKER
  * @spent: what its caller has sent, in bytes and FPDU_COST
  * @term_pending: @term is to be sent
@@ -106,7 +93,6 @@ struct srnic_tx {
 	struct srnic_standby standby;
 	unsigned long again;
 	bool validated;
-	bool read_stall;
 	bool term_pending;
 	bool last_wqe;
 	enum srnic_counter where;
@@ -187,21 +173,14 @@ struct srnic_rx_half {
  * @old_state_change: likewise
  * @old_write_space: likewise
  * @old_error_report: likewise
- * @outbound_stride: bytes from one entry of @outbound to the next (srnic_outbound_at())
- * @outbound_head: the oldest of @outbound that is not complete
- * @outbound_tail: index of the next new read in @outbound
- * @outbound_size: entries in @outbound
  * @sends: this QP as a user of its send CQ
  * @receives: this QP as a user of its receive CQ
  * @ird: most outstanding reads of the peer
  * @ord: most outstanding reads of this end
- * @inbound: reads of the peer, and atomic operations, which are done (up to IRD): what is to be
- *	answered. Produced by the receive half, consumed by the engine
- * @inbound_head: the next of @inbound to be answered
- * @inbound_tail: index of the next new entry of @inbound
- * @inbound_size: entries in @inbound
- * @outbound: reads and atomic operations issued here (up to ORD, and the RTR); produced by the
- *	engine, consumed by the receive half
+ * @inbound: reads of the peer, and atomic operations, which are done: what is to be answered
+ *	(reads.h)
+ * @outbound: reads and atomic operations issued here. The engine awaits it while the head of the
+ *	send queue waits for a read to complete (ORD, fence); the receive half then kicks the engine
  */
 struct srnic_qp {
 	struct ib_qp base;
@@ -229,11 +208,7 @@ struct srnic_qp {
 	struct srnic_cq_user sends, receives;
 
 	u32 ird, ord;
-	struct core_asked *inbound;
-	u32 inbound_head, inbound_tail, inbound_size;
-	void *outbound;
-	u32 outbound_stride;
-	u32 outbound_head, outbound_tail, outbound_size;
+	struct srnic_reads inbound, outbound;
 	struct srnic_stats __percpu *stats;
 	struct mem_cgroup *payer;
 
@@ -250,11 +225,6 @@ struct srnic_qp {
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *base)
 {
 	return container_of(base, struct srnic_qp, base);
-}
-
-static inline struct srnic_outbound_read *srnic_outbound_at(const struct srnic_qp *qp, u32 index)
-{
-	return qp->outbound + (size_t)(index & (qp->outbound_size - 1)) * qp->outbound_stride;
 }
 
 /* Counts what this QP did. Any context. */

@@ -111,26 +111,17 @@ u32 core_host_reads(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* acquire: pairs with deliver_read_response(), which frees the slot after its last use */
-	return qp->outbound_tail - smp_load_acquire(&qp->outbound_head);
+	return srnic_reads_count(&qp->outbound);
 }
 
-/*
- * Sets the flag before it reads the count; the receive half frees the read before it reads the flag
- * (stream/rx.c: deliver_read_response). So one of the two sees the other.
- */
 bool core_host_wait_for_reads(void *ctx, u32 most)
 {
 	struct srnic_qp *qp = ctx;
 
-	WRITE_ONCE(qp->tx.read_stall, true);
-	smp_mb();	/* read_stall before head; pairs with deliver_read_response() */
-	if (core_host_reads(qp) > most) {
-		srnic_tx_stalled(qp, SRNIC_TX_ORD_STALLS);
-		return true;
-	}
-	WRITE_ONCE(qp->tx.read_stall, false);
-	return false;
+	if (!srnic_reads_await(&qp->outbound, most))
+		return false;
+	srnic_tx_stalled(qp, SRNIC_TX_ORD_STALLS);
+	return true;
 }
 
 static void fill_sink_of_request(struct srnic_qp *qp, struct srnic_outbound_read *read)
@@ -145,7 +136,7 @@ static void fill_sink_of_request(struct srnic_qp *qp, struct srnic_outbound_read
 void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind)
 {
 	struct srnic_qp *qp = ctx;
-	struct srnic_outbound_read *read = srnic_outbound_at(qp, qp->outbound_tail);
+	struct srnic_outbound_read *read = srnic_reads_next(&qp->outbound);
 
 	*read = (struct srnic_outbound_read) { .sink = *sink, .rtr = kind == CORE_READ_RTR };
 	if (kind != CORE_READ_RTR)
@@ -154,8 +145,7 @@ void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum co
 		read->invalidate = true;
 		read->inv_stag = read->sge[0].lkey;
 	}
-	/* release: the entry before the index; pairs with stream/rx.c: oldest_read() */
-	smp_store_release(&qp->outbound_tail, qp->outbound_tail + 1);
+	srnic_reads_push(&qp->outbound);
 }
 
 /* ---- reads of the peer ---- */
@@ -163,10 +153,7 @@ void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum co
 const struct core_asked *srnic_inbound_read(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
-	/* acquire: pairs with stream/rx.c: deliver_read_request() */
-	if (qp->inbound_head == smp_load_acquire(&qp->inbound_tail))
-		return NULL;
-	return &qp->inbound[qp->inbound_head & (qp->inbound_size - 1)];
+	return srnic_reads_nth(&qp->inbound, 0);
 }
 
 bool core_host_next_read(void *ctx, struct core_asked *out)
@@ -182,6 +169,5 @@ void core_host_answered(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* release: the entry is read before its slot is free; pairs with core_host_read_room() */
-	smp_store_release(&qp->inbound_head, qp->inbound_head + 1);
+	srnic_reads_pop(&qp->inbound);
 }

@@ -20,10 +20,7 @@
 
 static struct srnic_outbound_read *oldest_read(struct srnic_qp *qp)
 {
-	/* acquire: the read before the index that core_host_expect_read() sets */
-	if (qp->outbound_head == smp_load_acquire(&qp->outbound_tail))
-		return NULL;
-	return srnic_outbound_at(qp, qp->outbound_head);
+	return srnic_reads_nth(&qp->outbound, 0);
 }
 
 /* ---- callbacks of the core ---- */
@@ -71,8 +68,7 @@ bool core_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	/* acquire: pairs with core_host_answered(), which frees the slot after reading it */
-	return qp->inbound_tail - smp_load_acquire(&qp->inbound_head) < qp->ird;
+	return srnic_reads_count(&qp->inbound) < qp->ird;
 }
 
 /* ---- placement ---- */
@@ -175,9 +171,10 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 /* A Read Request, or an Atomic Request, which is done. */
 static void deliver_read_request(struct srnic_qp *qp)
 {
-	qp->inbound[qp->inbound_tail & (qp->inbound_size - 1)] = *core_rx_asked(&qp->rx.core);
-	/* release: the request before the index; srnic_inbound_read() acquires */
-	smp_store_release(&qp->inbound_tail, qp->inbound_tail + 1);
+	struct core_asked *asked = srnic_reads_next(&qp->inbound);
+
+	*asked = *core_rx_asked(&qp->rx.core);
+	srnic_reads_push(&qp->inbound);
 	srnic_tx_soon(qp);
 }
 
@@ -191,16 +188,14 @@ static void deliver_read_response(struct srnic_qp *qp)
 	if (read->invalidate &&
 	    srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
-	/* release: done with this read before its slot is free; pairs with core_host_reads() */
-	smp_store_release(&qp->outbound_head, qp->outbound_head + 1);
+	srnic_reads_pop(&qp->outbound);
 	if (!rtr)
 		srnic_sq_complete(&qp->sq, index, status, len);
 	if (status != SRNIC_WC_SUCCESS) {
 		core_rx_stop(&qp->rx.core);
 		srnic_qp_host_error(qp, CORE_HOST_LOCAL);
 	}
-	smp_mb();	/* head before read_stall; pairs with core_host_wait_for_reads() */
-	if (READ_ONCE(qp->tx.read_stall))
+	if (srnic_reads_awaited(&qp->outbound))
 		srnic_tx_kick(qp);
 }
 
@@ -220,27 +215,14 @@ static enum core_rx_event deliver_atomic_response(struct srnic_qp *qp)
 	return CORE_RX_MORE;
 }
 
-/* The outstanding read whose request had this MSN, or NULL. Indices start at 0, MSNs at 1. */
-static struct srnic_outbound_read *find_read(struct srnic_qp *qp, u32 msn)
-{
-	u32 index = msn - CORE_FIRST_MSN;
-	/* acquire: the reads before the index that core_host_expect_read() sets */
-	u32 outstanding = smp_load_acquire(&qp->outbound_tail) - qp->outbound_head;
-
-	if (index - qp->outbound_head >= outstanding)
-		return NULL;
-	return srnic_outbound_at(qp, index);
-}
-
 /* The oldest outstanding atomic operation, or NULL. */
 static struct srnic_outbound_read *oldest_atomic(struct srnic_qp *qp)
 {
-	/* acquire: as find_read() */
-	u32 tail = smp_load_acquire(&qp->outbound_tail);
+	struct srnic_outbound_read *read;
 
-	for (u32 i = qp->outbound_head; i != tail; i++)
-		if (srnic_outbound_at(qp, i)->sink.atomic)
-			return srnic_outbound_at(qp, i);
+	for (u32 n = 0; (read = srnic_reads_nth(&qp->outbound, n)); n++)
+		if (read->sink.atomic)
+			return read;
 	return NULL;
 }
 
@@ -255,7 +237,7 @@ static void blame_request(struct srnic_qp *qp, const struct core_terminate *term
 
 	qp->rx.refusal = refusal;
 	if (refusal.what == CORE_REFUSED_READ)
-		read = find_read(qp, refusal.msn);
+		read = srnic_reads_find(&qp->outbound, refusal.msn - CORE_FIRST_MSN);
 	else if (refusal.what == CORE_REFUSED_ATOMIC)
 		read = oldest_atomic(qp);
 	if (read && !read->rtr)

@@ -182,7 +182,7 @@ void srnic_standby_call(struct srnic_qp *qp)
 /* The peer's newest request is among those to be answered. */
 static bool comes_alone(const struct srnic_qp *qp)
 {
-	return qp->inbound_tail - READ_ONCE(qp->inbound_head) < 2;
+	return srnic_reads_count(&qp->inbound) < 2;
 }
 
 static bool others_may_join(const struct srnic_standby *standby)

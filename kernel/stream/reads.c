@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The memory of the queues of outstanding RDMA Reads, which a connection has.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "stream/reads.h"
+
+int srnic_reads_alloc(struct srnic_reads *reads, u32 most, u32 stride)
+{
+	srnic_reads_free(reads);
+	reads->stride = stride;
+	reads->size = roundup_pow_of_two(max(most, 1U));
+	reads->entries = kvcalloc(reads->size, stride, GFP_KERNEL_ACCOUNT);
+	return reads->entries ? 0 : -ENOMEM;
+}
+
+void srnic_reads_free(struct srnic_reads *reads)
+{
+	kvfree(reads->entries);
+	*reads = (struct srnic_reads) { };
+}
