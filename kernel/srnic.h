@@ -76,7 +76,7 @@ struct srnic_dev_connections {
  * @counters: struct srnic_stats __percpu of `rdma statistic qp`, by the counter's id (counter.c)
  * @counters_lock: see counter.c
  * @former: what such counters that are gone had counted; under @counters_lock
- * @standby: thread of the engines that stand by (stream/standby.c)
+ * @standby: thread of the engines that stand by (stream/kick/standby.c)
  * @patience: ns that this thread may take; only tests change it
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them

@@ -125,7 +125,7 @@ struct srnic_startup {
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; unused in a state without a limit
  * @cm_id: the consumer's id, for events; until PART
- * @owner: this ep for the QP (stream/attach.h)
+ * @owner: this ep for the QP (stream/owner.h)
  * @qp: claimed by this ep, or started; referenced
  * @listen: the listening id of a startup, until it is announced or released
  * @place: in places->startups, of @listen, while @source is set; under places->lock

@@ -4,7 +4,7 @@
  */
 #include "connection/connect.h"
 #include "connection/ep.h"
-#include "device/stats.h"
+#include "report/counters.h"
 #include "stream/qp.h"
 
 int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)

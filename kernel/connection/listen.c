@@ -20,7 +20,7 @@
 #include "compat/sock.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
-#include "device/stats.h"
+#include "report/counters.h"
 
 #define ACCEPTS_PER_PASS 16
 #define REOPEN_DELAY	(5 * HZ)

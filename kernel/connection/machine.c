@@ -8,8 +8,8 @@
 #include <linux/sched/mm.h>
 
 #include "connection/ep.h"
-#include "device/stats.h"
-#include "tracing/trace.h"
+#include "report/counters.h"
+#include "report/trace.h"
 #include "stream/qp.h"
 
 #define DRAIN_POLL	msecs_to_jiffies(4)

@@ -4,7 +4,7 @@
  * core decides, and decodes the peer's.
  */
 #include "connection/ep.h"
-#include "device/terminate.h"
+#include "report/terminate.h"
 
 /* ---- our frames ---- */
 
@@ -66,7 +66,8 @@ static void lay_out_error(struct srnic_ep *ep)
 	struct srnic_startup *startup = ep->startup;
 	struct core_terminate term = { .layer = CORE_LAYER_LLP, .code = startup->agreed.error };
 
-	srnic_terminate_at_startup(ep->dev, &term);
+	srnic_count(ep->dev, SRNIC_TX_TERMINATES, 1);
+	srnic_terminate_at_startup(&ep->dev->base, &term);
 	startup->out_len = core_terminate_fpdu(&term, startup->agreed.send_markers, startup->out);
 	startup->out_sent = 0;
 }

@@ -9,7 +9,7 @@
 #include <net/tcp_states.h>
 
 #include "connection/ep.h"
-#include "device/stats.h"
+#include "report/counters.h"
 #include "stream/qp.h"
 
 #define MAX_SECONDS 3600U

@@ -9,6 +9,7 @@
  */
 #include "device/counter.h"
 #include "device/stats.h"
+#include "report/counters.h"
 #include "stream/qp.h"
 
 struct rdma_hw_stats *srnic_counter_alloc_stats(struct rdma_counter *counter)

@@ -8,7 +8,7 @@
 #include <rdma/ib_verbs.h>	/* before rdma_counter.h: 7.x includes it half way */
 #include <rdma/rdma_counter.h>
 
-#include "device/stats.h"
+#include "report/counters.h"
 
 struct rdma_hw_stats *srnic_counter_alloc_stats(struct rdma_counter *counter);
 int srnic_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *qp);

@@ -23,8 +23,8 @@
 #include "device/link.h"
 #include "memory/mr.h"
 #include "memory/place.h"
-#include "device/stats.h"
-#include "stream/standby.h"
+#include "report/counters.h"
+#include "stream/kick/standby.h"
 
 static DEFINE_IDA(indices);
 /*

@@ -11,12 +11,13 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
-#include "queue/cq.h"
-#include "memory/mr.h"
-#include "stream/qp.h"
 #include "device/res.h"
-#include "device/stats.h"
+#include "memory/mr.h"
+#include "queue/cq.h"
 #include "queue/srq.h"
+#include "report/counters.h"
+#include "stream/qp.h"
+#include "stream/state.h"
 
 struct figure {
 	const char *name;

@@ -17,7 +17,8 @@
  * whose code is reserved in RFC 7306 5.2.1. Otherwise it is refused like any other reserved code.
  *
  * local_shortcut (default 0): 1 lets bytes bypass TCP between two QPs of one network namespace, if
- * both ends' devices do (stream/shortcut.c). What filters, shapes or records packets misses them.
+ * both ends' devices do (stream/transmit/shortcut.c). What filters, shapes or records packets
+ * misses them.
  *
  * peer_timeout (default 60): seconds after which a peer counts as gone that does not answer, or
  * that keeps its TCP window closed; 0: TCP's own time. A consumer may ask for another time.

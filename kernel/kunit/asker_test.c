@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Who asks answers (stream/asker.h): an engine whose peer is on this machine runs the peer's, too,
- * if it has asked it for something, and for how long.
+ * The asking task also runs the engine that responds (stream/kick/asker.h): when it does, and for
+ * how long.
  */
 #include <linux/memcontrol.h>
 #include <linux/sched.h>
@@ -9,8 +9,8 @@
 #include <uapi/linux/sched/types.h>
 
 #include "stream.h"
-#include "stream/asker.h"
-#include "stream/engine.h"
+#include "stream/kick/asker.h"
+#include "stream/transmit/engine.h"
 
 /* Two QPs of one device: the one that connected reads from a region of the other. */
 struct ends {
@@ -49,7 +49,7 @@ static struct ends connect_ends(struct kunit *test, bool shortcut)
 	e.c->set.dev->shortcut = shortcut;
 	srnic_test_pair(test, e.c, &e.pair);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(peer.qp->tx.validated)));
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(!READ_ONCE(peer.qp->tx.standby.asked)));
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(!READ_ONCE(peer.qp->tx.standby.called)));
 	calm(peer.qp);
 	calm(e.pair.qp);
 	return e;
@@ -146,7 +146,7 @@ static void ask(struct srnic_qp *qp, struct srnic_qp *peer)
 {
 	set_bit(0, &peer->tx.again);
 	srnic_qp_hold(peer);
-	srnic_own_batch(&qp->tx)->asked = peer;
+	srnic_own_batch(&qp->tx)->run_next = peer;
 }
 
 static void a_worker_answers_for_who_has_more_to_send(struct kunit *test)
@@ -163,7 +163,7 @@ static void a_worker_answers_for_who_has_more_to_send(struct kunit *test)
 	mutex_lock(&qp->tx.mutex);
 	ask(qp, peer);
 	srnic_engine_asked_wait(&qp->tx);
-	KUNIT_EXPECT_NULL(test, srnic_own_batch(&qp->tx)->asked);
+	KUNIT_EXPECT_NULL(test, srnic_own_batch(&qp->tx)->run_next);
 	srnic_tx_unlock(qp);
 	flush_delayed_work(&peer->tx.work);
 	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_PASSES_ASKER), asker);

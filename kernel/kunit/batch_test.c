@@ -4,7 +4,7 @@
  * is idle.
  */
 #include "fixture.h"
-#include "stream/batch.h"
+#include "stream/transmit/batch.h"
 
 static void put(struct kunit *test, struct srnic_batch *batch, u32 len)
 {

@@ -8,7 +8,7 @@
 
 #include "connection.h"
 #include "connection/ep.h"
-#include "stream/engine.h"
+#include "stream/transmit/engine.h"
 
 #define PORT 17471
 

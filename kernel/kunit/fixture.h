@@ -14,12 +14,17 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
-#include "queue/cq.h"
 #include "memory/mr.h"
-#include "stream/qp.h"
-#include "srnic.h"
+#include "queue/cq.h"
 #include "queue/srq.h"
-#include "device/stats.h"
+#include "report/counters.h"
+#include "srnic.h"
+#include "stream/attach.h"
+#include "stream/kick/kick.h"
+#include "stream/qp.h"
+#include "stream/state.h"
+#include "stream/transmit/run.h"
+#include "stream/verbs.h"
 
 /* jiffies to wait for an event: enough for a slow machine, less than KUnit's limit for a case */
 #define SRNIC_TEST_PATIENCE	(60 * HZ)

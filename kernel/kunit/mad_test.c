@@ -6,8 +6,8 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
 
-#include "device/stats.h"
 #include "fixture.h"
+#include "report/counters.h"
 
 #define ANSWERED	(IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY)
 

@@ -3,9 +3,9 @@
  * A QP of a device that frames as RDMA/TCP does (draft-williams-rdmatcp-00,
  * Documentation/rdmatcp.rst), segment by segment and without CRCs. The peer initiates.
  */
-#include "stream.h"
 #include "device/framing.h"
-#include "device/stats.h"
+#include "report/counters.h"
+#include "stream.h"
 
 #define CONNECTION	0x1020304050607080ULL
 #define HEADER		24

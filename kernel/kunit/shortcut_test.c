@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Shortcuts (stream/shortcut.h): when bytes go to the other end without TCP, and that they stay in
- * the stream's order when they may not.
+ * Shortcuts (stream/transmit/shortcut.h): when bytes go to the other end without TCP, and that they
+ * stay in the stream's order when they may not.
  */
 #include <net/tcp.h>
 
 #include "connection.h"
 #include "stream/attach.h"
-#include "stream/shortcut.h"
+#include "stream/transmit/shortcut.h"
 
 #define OCTETS 16384U
 #define REQUESTS 8		/* that fit a queue: more than one packet of TCP on lo */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Engines that need not run at once (stream/standby.h): doorbells in a burst (srnic-abi.h, struct
- * srnic_ring_hdr) and answers to a peer, by the device's thread, by a worker, or by the timer; and
- * what a real-time task leaves to others.
+ * Engines that need not run at once (stream/kick/standby.h): doorbells in a burst (srnic-abi.h,
+ * struct srnic_ring_hdr) and responses to a peer, by the device's thread, by a worker, or by the
+ * timer; and what a real-time task leaves to others.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
 #include "stream.h"
-#include "stream/engine.h"
+#include "stream/transmit/engine.h"
 
 static u32 queue_state(const struct stream *s)
 {
@@ -158,8 +158,8 @@ static void a_thread_that_comes_between_leaves_once(struct kunit *test)
 	ring(&s, true);
 	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_STANDBY);
 	complete(&thread->released);
-	wait_while(&s, SRNIC_STAGE_ASKED);
-	KUNIT_EXPECT_NE(test, stage(&s), SRNIC_STAGE_ASKED);
+	wait_while(&s, SRNIC_STAGE_CALLED);
+	KUNIT_EXPECT_NE(test, stage(&s), SRNIC_STAGE_CALLED);
 	wait_while(&s, SRNIC_STAGE_LEFT);
 	KUNIT_EXPECT_EQ(test, stage(&s), SRNIC_STAGE_AGAIN);
 	KUNIT_EXPECT_TRUE(test,
@@ -271,7 +271,7 @@ static void a_worker_answers_requests_that_come_alone(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(requests(s.qp) == 2));
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(s.qp->tx.standby.asked));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(s.qp->tx.standby.called));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(s.qp->tx.standby.alone), 0);
 	complete(&thread->released);
 	for (i = 0; i < 2; i++)
@@ -279,7 +279,7 @@ static void a_worker_answers_requests_that_come_alone(struct kunit *test)
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* ---- real-time tasks (run.c, keeps_processor()) ---- */
+/* ---- real-time tasks (kick/kick.c, keeps_processor()) ---- */
 
 /* What a task of SCHED_FIFO does on one processor, and what it leaves to whom. */
 struct real_time {
@@ -315,7 +315,7 @@ static void note_who(struct real_time *task)
 {
 	/* of this processor: where there is another, its worker is asked as well */
 	task->worker = num_online_cpus() == 1 && delayed_work_pending(&task->qp->tx.work);
-	task->thread = READ_ONCE(task->qp->tx.standby.asked);
+	task->thread = READ_ONCE(task->qp->tx.standby.called);
 }
 
 static void kick(struct real_time *task)

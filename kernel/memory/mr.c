@@ -17,8 +17,8 @@
 #include <rdma/ib_umem.h>
 
 #include "compat/compat.h"
-#include "device/udata.h"
 #include "memory/place.h"
+#include "udata.h"
 
 #define MAX_INDEX	((1U << CORE_STAG_INDEX_BITS) - 1)
 #define KEY_BITS	8

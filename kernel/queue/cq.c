@@ -3,10 +3,10 @@
  * Completion queues: the kernel fills the ring; user space, or srnic_poll_cq() for kernel
  * consumers, empties it. A word in the ring's header arms the CQ (include/uapi/rdma/srnic-abi.h).
  */
-#include "device/udata.h"
 #include "queue/cq.h"
 #include "queue/opcodes.h"
-#include "tracing/trace.h"
+#include "report/trace.h"
+#include "udata.h"
 
 /* User space's index is not trusted: a false one damages only the contents of its own ring. */
 static u32 consumed(const struct srnic_cq *cq)

@@ -4,9 +4,9 @@
  */
 #include <rdma/uverbs_ioctl.h>
 
-#include "device/stats.h"
-#include "device/udata.h"
 #include "queue/srq.h"
+#include "report/counters.h"
+#include "udata.h"
 
 static u32 slot_size_of(u32 max_sge)
 {

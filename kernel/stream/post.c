@@ -2,8 +2,11 @@
 /*
  * Posting: kernel consumers' work requests, and a user's doorbell.
  */
-#include "tracing/trace.h"
-#include "stream/qp.h"
+#include "report/trace.h"
+#include "stream/kick/kick.h"
+#include "stream/state.h"
+#include "stream/transmit/run.h"
+#include "stream/verbs.h"
 
 /*
  * Kernel consumers may post in any context, so for them the engine always runs on the workqueue.

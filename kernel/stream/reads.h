@@ -3,9 +3,9 @@
  * The queues of outstanding RDMA Reads and atomic operations (RFC 5040 5.2.1, 5.2.2; RFC 7306 5):
  * the peer's, which this end is to answer, and this end's own, which the peer is to answer.
  *
- *	queue		entry				producer	consumer	at most
- *	qp->inbound	struct core_asked		receive half	engine		IRD
- *	qp->outbound	struct srnic_outbound_read	engine		receive half	ORD, or the RTR
+ * queue	entry				producer	consumer	at most
+ * inbound	struct core_asked		receive half	engine		IRD
+ * outbound	struct srnic_outbound_read	engine		receive half	ORD, or the RTR
  *
  * One producer and one consumer, without a lock: each owns one index and publishes it with a
  * release, which the other acquires. The engine holds tx.mutex, the receive half the socket's lock.
@@ -20,14 +20,14 @@
  * struct srnic_reads - a queue of outstanding reads
  * @entries: the entries, or NULL between connections
  * @stride: bytes from one entry to the next
- * @size: number of entries, a power of two, so that the indices may wrap
+ * @size: number of entries: a power of two, so that the indices may wrap
  * @head: index of the oldest entry; the consumer's
  * @tail: index of the next new entry; the producer's
  * @awaited: the producer waits for entries to be popped; see srnic_reads_await()
  */
 struct srnic_reads {
 	void *entries;
-	u32 stride, size;
+	u16 stride, size;
 	u32 head, tail;
 	bool awaited;
 };
@@ -48,7 +48,7 @@ struct srnic_outbound_read {
  * Allocates a queue for at least `most` entries of `stride` bytes, all zeros, with indices 0. Frees
  * one that is there already. 0 or -ENOMEM. May sleep; charges the active memory control group.
  */
-int srnic_reads_alloc(struct srnic_reads *reads, u32 most, u32 stride);
+int srnic_reads_alloc(struct srnic_reads *reads, u16 most, u16 stride);
 /* No stream may use the queue. Idempotent. May sleep. */
 void srnic_reads_free(struct srnic_reads *reads);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Why a connection ended, in words (enum srnic_end of kernel/stream/qp.h).
+// Why a connection ended, in words (enum srnic_end of kernel/stream/state.h).
 #pragma once
 
 #include <cstdint>

@@ -128,7 +128,7 @@ int one_verb(const Verb &verb, int number)
 // ---- no pages ----
 
 constexpr int tries = 20;
-constexpr auto unused_pages_stay = std::chrono::seconds(3); // two of TRIM_DELAY, stream/engine.c
+constexpr auto unused_pages_stay = std::chrono::seconds(3); // two of TRIM_DELAY (own_batch.c)
 
 void fail_pages(bool on)
 {

@@ -8,13 +8,13 @@
 #include <linux/once.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <net/inet_sock.h>
-#include <net/ipv6.h>
 #include <net/tcp.h>
 
-#include "stream/attach.h"
+#include "stream/callbacks.h"
 #include "stream/qp.h"
-#include "stream/shortcut.h"
+#include "stream/socket_pair.h"
+#include "stream/transmit/batch.h"
+#include "stream/transmit/shortcut.h"
 
 /* ---- which ends there are ---- */
 
@@ -23,57 +23,6 @@
 static DEFINE_HASHTABLE(ends, TABLE_BITS);
 static DEFINE_SPINLOCK(ends_lock);	/* @ends, and srnic_shortcut.peer; process context */
 
-/* A connection, as one of its ends names it. No padding: it is hashed, and compared, as bytes. */
-struct name {
-	struct in6_addr here, there;
-	__be16 port, other_port;
-};
-
-static struct in6_addr address_of(const struct sock *sk, bool other)
-{
-	struct in6_addr mapped;
-
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6)
-		return other ? sk->sk_v6_daddr : sk->sk_v6_rcv_saddr;
-#endif
-	ipv6_addr_set_v4mapped(other ? inet_sk(sk)->inet_daddr : inet_sk(sk)->inet_rcv_saddr,
-			       &mapped);
-	return mapped;
-}
-
-static struct name own_name(const struct sock *sk)
-{
-	return (struct name) {
-		.here = address_of(sk, false),
-		.there = address_of(sk, true),
-		.port = inet_sk(sk)->inet_sport,
-		.other_port = inet_sk(sk)->inet_dport,
-	};
-}
-
-/* What the other end calls it. */
-static struct name others_name(const struct sock *sk)
-{
-	const struct name own = own_name(sk);
-
-	return (struct name) { own.there, own.here, own.other_port, own.port };
-}
-
-static bool is_called(const struct sock *sk, const struct name *name)
-{
-	const struct name own = own_name(sk);
-
-	return !memcmp(&own, name, sizeof(own));
-}
-
-bool srnic_is_other_end(const struct sock *a, const struct sock *b)
-{
-	const struct name name = others_name(a);
-
-	return is_called(b, &name);
-}
-
 /* Addresses mean the same for both: not for two links, or two VRFs. */
 static bool in_one_place(const struct sock *a, const struct sock *b)
 {
@@ -81,7 +30,7 @@ static bool in_one_place(const struct sock *a, const struct sock *b)
 }
 
 /* Seeded, because users choose addresses and ports. */
-static u32 hash_of(const struct name *name)
+static u32 hash_of(const struct srnic_socket_name *name)
 {
 	static u32 seed;
 
@@ -94,10 +43,10 @@ static bool receives(const struct sock *to, const struct sock *from)
 {
 	u32 acked = READ_ONCE(tcp_sk(from)->snd_una), received;
 
-	/* in this order, because each only advances: else some moment would be told wrong */
+	/* In this order, because each only advances: else the values could be of two moments. */
 	smp_rmb();
 	received = READ_ONCE(tcp_sk(to)->rcv_nxt);
-	smp_rmb();	/* likewise */
+	smp_rmb();	/* rcv_nxt before write_seq, for the same reason */
 	return between(received, acked, READ_ONCE(tcp_sk(from)->write_seq));
 }
 
@@ -111,18 +60,18 @@ static bool are_connected(const struct sock *a, const struct sock *b)
 /* The end that is connected with this socket and has not been found yet, or NULL. */
 static struct srnic_shortcut *find_other(const struct sock *sk)
 {
-	const struct name name = others_name(sk);
+	const struct srnic_socket_name name = srnic_others_name(sk);
 	struct srnic_shortcut *end;
 
 	lockdep_assert_held(&ends_lock);
 	hash_for_each_possible(ends, end, node, hash_of(&name))
-		if (!end->peer && is_called(end->sk, &name) && in_one_place(end->sk, sk) &&
+		if (!end->peer && srnic_is_called(end->sk, &name) && in_one_place(end->sk, sk) &&
 		    are_connected(end->sk, sk))
 			return end;
 	return NULL;
 }
 
-static void join(struct srnic_shortcut *end, struct srnic_shortcut *other)
+static void pair_up(struct srnic_shortcut *end, struct srnic_shortcut *other)
 {
 	sock_hold(other->sk);
 	sock_hold(end->sk);
@@ -131,15 +80,15 @@ static void join(struct srnic_shortcut *end, struct srnic_shortcut *other)
 	smp_store_release(&other->peer, end->sk);
 }
 
-static void enter(struct srnic_shortcut *end)
+static void add_to_table(struct srnic_shortcut *end)
 {
-	const struct name name = own_name(end->sk);
+	const struct srnic_socket_name name = srnic_own_name(end->sk);
 	struct srnic_shortcut *other;
 
 	spin_lock(&ends_lock);
 	other = find_other(end->sk);
 	if (other)
-		join(end, other);
+		pair_up(end, other);
 	hash_add(ends, &end->node, hash_of(&name));
 	spin_unlock(&ends_lock);
 }
@@ -157,7 +106,7 @@ void srnic_shortcut_begin(struct srnic_qp *qp)
 		return;
 	end->sk = qp->sock->sk;
 	qp->shortcut = end;
-	enter(end);
+	add_to_table(end);
 }
 
 void srnic_shortcut_end(struct srnic_qp *qp)

@@ -4,7 +4,7 @@
  */
 #include <linux/uaccess.h>
 
-#include "device/udata.h"
+#include "udata.h"
 
 /* Without a byte to copy there may be no user: the core's own queries are of this kind. */
 int srnic_udata_request(struct ib_udata *udata, void *request, size_t size)

@@ -2,7 +2,8 @@
 /*
  * Tracepoints: what connections, QPs, transmit engines, the receive half and CQs do, and why. While
  * they are off each costs a branch that is patched out; Documentation/tracing.rst shows how to use
- * them. The core has none: what it decides shows where the shell does it.
+ * them. The core has none: what it decides shows where the shell does it. Only trace.c knows the
+ * objects that are traced: this header is included by their own files.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM srnic
@@ -12,10 +13,12 @@
 
 #include <linux/tracepoint.h>
 
-#include "device/stats.h"
-#include "queue/cq.h"
-#include "stream/engine.h"
-#include "stream/qp.h"
+#include "core/core.h"
+
+struct srnic_cq;
+struct srnic_cqe;
+struct srnic_dev;
+struct srnic_qp;
 
 /* The start of a device's name. */
 #ifndef SRNIC_TRACE_NAME
@@ -488,6 +491,6 @@ TRACE_EVENT(srnic_cq_event,
 /* Found by -I of this module's folder. */
 #undef TRACE_INCLUDE_PATH
 #undef TRACE_INCLUDE_FILE
-#define TRACE_INCLUDE_PATH tracing
+#define TRACE_INCLUDE_PATH report
 #define TRACE_INCLUDE_FILE trace
 #include <trace/define_trace.h>

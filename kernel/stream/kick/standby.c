@@ -15,6 +15,7 @@
 #include <uapi/linux/sched/types.h>
 
 #include "compat/compat.h"
+#include "stream/kick/standby.h"
 #include "stream/qp.h"
 
 /* Some of a slow virtual machine's context switches: with less, a thread that comes seems late. */
@@ -40,29 +41,30 @@ void srnic_standby_dev_exit(struct srnic_dev *dev)
 	kthread_destroy_worker(dev->standby);
 }
 
-/* The flag is the user's, too: without it the user's requests wait for a doorbell. */
+/* The user may write the flag, too: without it the user's requests wait for a doorbell. */
 static bool stands_by(const struct srnic_qp *qp)
 {
 	return READ_ONCE(qp->sq.ring.hdr->state) & SRNIC_SQ_STANDBY;
 }
 
-static bool asked(const struct srnic_qp *qp)
+static bool is_called(const struct srnic_qp *qp)
 {
-	return READ_ONCE(qp->tx.standby.asked);
+	return READ_ONCE(qp->tx.standby.called);
 }
 
 /*
- * A timer that is set is left alone: too_long() sets it anew. What it is for, STANDBY or `asked`,
- * is there before this.
+ * A timer that is set is left alone: srnic_standby_missed() sets it anew. The caller has set before
+ * what it is for: STANDBY or `called`.
  */
-static void ask(struct srnic_qp *qp, enum srnic_stage stage)
+static void call(struct srnic_qp *qp, enum srnic_stage stage)
 {
 	struct srnic_standby *standby = &qp->tx.standby;
 	u32 patience = qp->dev->patience;
 
 	WRITE_ONCE(standby->stage, stage);
 	WRITE_ONCE(standby->end, ktime_add_ns(ktime_get(), patience));
-	smp_mb();	/* the flags before the timer's own state; pairs with too_long() */
+	/* the flags before the timer's own state; pairs with srnic_standby_missed() */
+	smp_mb();
 	if (!hrtimer_is_queued(&standby->timer))
 		hrtimer_start(&standby->timer, ns_to_ktime(patience), HRTIMER_MODE_REL);
 	kthread_queue_work(qp->dev->standby, &standby->look);
@@ -73,61 +75,64 @@ static void leave(struct srnic_standby *standby)
 	ktime_t end = ktime_add_ns(ktime_get(), GLANCE);
 
 	WRITE_ONCE(standby->end, end);
-	smp_wmb();	/* end before stage; pairs with too_long() */
+	smp_wmb();	/* end before stage; pairs with srnic_standby_missed() */
 	WRITE_ONCE(standby->stage, SRNIC_STAGE_LEFT);
 	hrtimer_start(&standby->timer, end, HRTIMER_MODE_ABS);
 }
 
 /*
  * The thread came in between, while the process that posts has yet to go on: a worker that answers
- * took its processor. To go idle now would cost a doorbell for each request. Once only: who
- * announces a burst and does not post does not keep the thread busy. Nor where timers are coarse.
+ * took its processor. To go idle now would cost a doorbell for each request. Once only, so that a
+ * user who announces a burst and does not post keeps no thread busy. Not where timers are coarse.
  */
 static bool came_between(const struct srnic_qp *qp)
 {
-	return READ_ONCE(qp->tx.standby.stage) == SRNIC_STAGE_ASKED && !asked(qp) &&
+	return READ_ONCE(qp->tx.standby.stage) == SRNIC_STAGE_CALLED && !is_called(qp) &&
 	       !srnic_sq_pending(&qp->sq) && !single_task_running() && hrtimer_resolution < GLANCE;
 }
 
-static void look(struct kthread_work *work)
+bool srnic_standby_due(struct srnic_qp *qp)
 {
-	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.standby.look);
-
-	if (!stands_by(qp) && !asked(qp))
-		return;
-	if (came_between(qp))
-		leave(&qp->tx.standby);
-	else
-		srnic_tx_run_thread(qp);
+	if (!stands_by(qp) && !is_called(qp))
+		return false;
+	if (!came_between(qp))
+		return true;
+	leave(&qp->tx.standby);
+	return false;
 }
 
-static enum hrtimer_restart too_long(struct hrtimer *timer)
+static void note_lateness(struct srnic_qp *qp)
 {
-	struct srnic_qp *qp = container_of(timer, struct srnic_qp, tx.standby.timer);
+	struct srnic_standby *standby = &qp->tx.standby;
+
+	if (stands_by(qp) && srnic_sq_pending(&qp->sq))
+		WRITE_ONCE(standby->posts.late, true);
+	if (is_called(qp))
+		WRITE_ONCE(standby->answers.late, true);
+}
+
+bool srnic_standby_missed(struct srnic_qp *qp)
+{
 	struct srnic_standby *standby = &qp->tx.standby;
 	enum srnic_stage stage;
 	ktime_t end;
 
-	smp_mb();	/* the timer's own state before the flags; pairs with ask() */
-	if (!stands_by(qp) && !asked(qp))
-		return HRTIMER_NORESTART;
+	smp_mb();	/* the timer's own state before the flags; pairs with call() */
+	if (!stands_by(qp) && !is_called(qp))
+		return false;
 	stage = READ_ONCE(standby->stage);
 	smp_rmb();	/* stage before end; pairs with leave() */
 	end = READ_ONCE(standby->end);
-	if (ktime_before(ktime_get(), end)) {	/* the thread was asked anew meanwhile */
-		hrtimer_start(timer, end, HRTIMER_MODE_ABS);	/* ask() may have, too */
-		return HRTIMER_NORESTART;
+	if (ktime_before(ktime_get(), end)) {	/* the thread was called anew meanwhile */
+		hrtimer_start(&standby->timer, end, HRTIMER_MODE_ABS);	/* call() may have, too */
+		return false;
 	}
 	if (stage == SRNIC_STAGE_LEFT) {
-		ask(qp, SRNIC_STAGE_AGAIN);
-		return HRTIMER_NORESTART;
+		call(qp, SRNIC_STAGE_AGAIN);
+		return false;
 	}
-	if (stands_by(qp) && srnic_sq_pending(&qp->sq))
-		WRITE_ONCE(standby->posts.late, true);
-	if (asked(qp))
-		WRITE_ONCE(standby->answers.late, true);
-	srnic_tx_kick(qp);
-	return HRTIMER_NORESTART;
+	note_lateness(qp);
+	return true;
 }
 
 /*
@@ -157,26 +162,27 @@ static bool rely(struct srnic_trust *trust)
 bool srnic_standby_wanted(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
-	return qp->tx.where == SRNIC_TX_PASSES_DOORBELL && READ_ONCE(qp->sq.ring.hdr->burst) &&
+	return qp->tx.runner == SRNIC_RUNNER_DOORBELL && READ_ONCE(qp->sq.ring.hdr->burst) &&
 	       rely(&qp->tx.standby.posts);
 }
 
-void srnic_standby_init(struct srnic_qp *qp)
+void srnic_standby_init(struct srnic_standby *standby, kthread_work_func_t run,
+			enum hrtimer_restart (*too_long)(struct hrtimer *timer))
 {
-	kthread_init_work(&qp->tx.standby.look, look);
-	srnic_compat_hrtimer(&qp->tx.standby.timer, too_long);
+	kthread_init_work(&standby->look, run);
+	srnic_compat_hrtimer(&standby->timer, too_long);
 }
 
 void srnic_standby_begin(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
-	ask(qp, SRNIC_STAGE_ASKED);
+	call(qp, SRNIC_STAGE_CALLED);
 }
 
 void srnic_standby_call(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->tx.standby.asked, true);
-	ask(qp, SRNIC_STAGE_ASKED);
+	WRITE_ONCE(qp->tx.standby.called, true);
+	call(qp, SRNIC_STAGE_CALLED);
 }
 
 /* The peer's newest request is among those to be answered. */
@@ -190,13 +196,13 @@ static bool others_may_join(const struct srnic_standby *standby)
 	return standby->alone <= SRNIC_ALONE || standby->alone % SRNIC_ALONE_TRY == 0;
 }
 
-bool srnic_standby_ask(struct srnic_qp *qp)
+bool srnic_standby_takes(struct srnic_qp *qp)
 {
 	struct srnic_standby *standby = &qp->tx.standby;
 
 	standby->alone = comes_alone(qp) ? standby->alone + 1 : 0;
 	/* A running engine looks at `again`; 1 MiB may take it longer than the timer. */
-	if (asked(qp) || mutex_is_locked(&qp->tx.mutex))
+	if (is_called(qp) || mutex_is_locked(&qp->tx.mutex))
 		return true;
 	if (!others_may_join(standby) || !rely(&standby->answers))
 		return false;
@@ -206,7 +212,7 @@ bool srnic_standby_ask(struct srnic_qp *qp)
 
 void srnic_standby_exit(struct srnic_qp *qp)
 {
-	/* The thread may set the timer, which then asks the thread once more, which leaves it. */
+	/* The thread may set the timer, which then calls the thread once more. */
 	kthread_cancel_work_sync(&qp->tx.standby.look);
 	hrtimer_cancel(&qp->tx.standby.timer);
 	kthread_cancel_work_sync(&qp->tx.standby.look);

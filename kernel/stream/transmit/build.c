@@ -4,7 +4,7 @@
  * payload from the message's memory.
  */
 #include "memory/mr.h"
-#include "stream/engine.h"
+#include "stream/transmit/engine.h"
 
 /* What is read is added to held->sum. */
 static enum core_region_verdict read_inline(struct srnic_qp *qp, u32 offset, void *dst, u32 n)
@@ -25,7 +25,7 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
 	struct srnic_sge_list list;
 
 	if (response) {
-		asked = &srnic_inbound_read(qp)->read;
+		asked = &srnic_tx_oldest_asked(qp)->read;
 		return srnic_region_read(&qp->tx.held, qp->pd, false, asked->source_stag,
 					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst,
 					 n);

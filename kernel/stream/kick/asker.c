@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Who sends on each processor, and what it was asked for meanwhile.
+ * The task that sends on each processor, and the engine that it is to run afterwards.
  */
 #include <linux/bottom_half.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 
-#include "stream/asker.h"
-#include "stream/shortcut.h"
+#include "stream/kick/asker.h"
 #include "stream/qp.h"
+#include "stream/socket_pair.h"
 
 /**
- * struct srnic_asker - a processor on which somebody sends
- * @task: who does, or NULL; it may have moved to another processor since
- * @payer: srnic_qp.payer of the QP that it sends for; as @sk
- * @sk: by this socket, which @task keeps; written and read by it, and by softirqs that interrupt it
- * @asked: a QP to be answered, referenced, or NULL. Written by @task with BHs off, and by softirqs
- *	that interrupt it here: not at the same time, because once it has moved none does
+ * struct srnic_asker - a processor on which a task sends
+ * @task: the task, or NULL; it may have moved to another processor since
+ * @payer: srnic_qp.payer of the QP that it sends for; accessed as @sk is
+ * @sk: the socket that it sends by, which @task keeps; written and read by @task, and by softirqs
+ *	that interrupt it
+ * @run_next: the QP whose engine @task is to run, referenced, or NULL. Written by @task with BHs
+ *	off, and by softirqs that interrupt it here: not at the same time, because once it has moved
+ *	none does
  */
 struct srnic_asker {
 	struct task_struct *task;
 	const struct mem_cgroup *payer;
 	const struct sock *sk;
-	struct srnic_qp *asked;
+	struct srnic_qp *run_next;
 };
 
 static DEFINE_PER_CPU(struct srnic_asker, askers);
@@ -46,16 +48,16 @@ struct srnic_asker *srnic_asker_begin(const struct srnic_qp *qp)
 
 struct srnic_qp *srnic_asker_end(struct srnic_asker *asker)
 {
-	struct srnic_qp *asked;
+	struct srnic_qp *run_next;
 
 	local_bh_disable();	/* none is taken after this look */
-	asked = asker->asked;
-	asker->asked = NULL;
+	run_next = asker->run_next;
+	asker->run_next = NULL;
 	asker->sk = NULL;
-	/* release: `asked` before the next task's; pairs with cmpxchg() */
+	/* release: `run_next` before the next task's; pairs with cmpxchg() */
 	smp_store_release(&asker->task, NULL);
 	local_bh_enable();
-	return asked;
+	return run_next;
 }
 
 /* Not before @sk is set. */
@@ -85,9 +87,9 @@ bool srnic_asker_takes(struct srnic_qp *qp, const struct sock *sk)
 	lockdep_assert(in_softirq());
 	if (!sends_to(asker, sk) || !of_one_tenant(asker, qp))
 		return false;
-	if (asker->asked)
-		return asker->asked == qp;
+	if (asker->run_next)
+		return asker->run_next == qp;
 	srnic_qp_hold(qp);
-	asker->asked = qp;
+	asker->run_next = qp;
 	return true;
 }

@@ -14,7 +14,7 @@
 
 #include "compat/sock.h"
 #include "srnic.h"
-#include "stream/batch.h"
+#include "stream/transmit/batch.h"
 
 /* Pieces of a batch: 32 KiB, as TCP's own fragments, or a page if pages are larger. */
 #define FRAG_SIZE	max_t(unsigned long, SZ_32K, PAGE_SIZE)

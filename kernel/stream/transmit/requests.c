@@ -6,7 +6,8 @@
 #include <linux/random.h>
 
 #include "memory/mr.h"
-#include "stream/engine.h"
+#include "stream/state.h"
+#include "stream/transmit/engine.h"
 
 bool core_host_validated(void *ctx)
 {
@@ -150,15 +151,9 @@ void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum co
 
 /* ---- reads of the peer ---- */
 
-const struct core_asked *srnic_inbound_read(struct srnic_qp *qp)
-{
-	lockdep_assert_held(&qp->tx.mutex);
-	return srnic_reads_nth(&qp->inbound, 0);
-}
-
 bool core_host_next_read(void *ctx, struct core_asked *out)
 {
-	const struct core_asked *asked = srnic_inbound_read(ctx);
+	const struct core_asked *asked = srnic_tx_oldest_asked(ctx);
 
 	if (asked)
 		*out = *asked;

@@ -4,7 +4,7 @@
  * batch to the other end's receive half without TCP, if both devices allow it (sysfs
  * local_shortcut). It does so only while TCP holds nothing for that end, so the stream keeps its
  * order, and either end may use TCP at any time: when the other end's socket is busy, or gone. TCP
- * stays connected and tells of the connection's end.
+ * stays connected, and reports the connection's end.
  */
 #ifndef SRNIC_SHORTCUT_H
 #define SRNIC_SHORTCUT_H
@@ -28,8 +28,6 @@ struct srnic_shortcut {
 	struct sock *peer;
 };
 
-/* Do two sockets name each other? By chance, too: in two namespaces, or behind a translator. */
-bool srnic_is_other_end(const struct sock *a, const struct sock *b);
 /*
  * Allows the QP's connection a shortcut, if its device does; without memory there is none. tx.mutex
  * held, qp->sock set. Sleeps.

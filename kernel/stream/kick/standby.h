@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Engines that stand by, or answer soon.
+ * Engines that stand by in a burst of doorbells, or that are to respond to a peer soon: when the
+ * device's thread runs them, and what happens if it comes late.
  */
 #ifndef SRNIC_STANDBY_H
 #define SRNIC_STANDBY_H
@@ -15,9 +16,9 @@ struct srnic_qp;
 /* The most occasions in a row on which the device's thread is not relied on. */
 #define SRNIC_DISTRUST_MAX	1023U
 /*
- * After so many requests that came alone, a worker answers, or who asks (asker.h): it is sooner,
- * and the thread would find no more. But every so many the thread is tried, because these leave no
- * request to be joined.
+ * After this many single requests in a row, a worker or the asking task (asker.h) responds instead:
+ * it is faster, and the thread would find no more requests. Every SRNIC_ALONE_TRY requests the
+ * thread is tried again, because a faster response leaves no time for a second request to come.
  */
 #define SRNIC_ALONE		4U
 #define SRNIC_ALONE_TRY		16U
@@ -37,13 +38,12 @@ struct srnic_trust {
 
 /**
  * enum srnic_stage - how far the device's thread has come
- * @SRNIC_STAGE_ASKED: it was asked to look
- * @SRNIC_STAGE_LEFT: it found nothing, and left its processor to who else wanted it. The timer asks
- *	it once more
+ * @SRNIC_STAGE_CALLED: it was called to look
+ * @SRNIC_STAGE_LEFT: it found nothing, and yielded the processor. The timer calls it once more
  * @SRNIC_STAGE_AGAIN: that was done
  */
 enum srnic_stage {
-	SRNIC_STAGE_ASKED,
+	SRNIC_STAGE_CALLED,
 	SRNIC_STAGE_LEFT,
 	SRNIC_STAGE_AGAIN,
 };
@@ -51,20 +51,22 @@ enum srnic_stage {
 /**
  * struct srnic_standby - of a transmit engine
  * @look: has the device's thread run the engine, before long
- * @timer: the same if that takes too long
+ * @timer: has the engine run in another way if @look takes too long
  * @end: when the timer is to act; written without a lock
- * @stage: of the thread; likewise
- * @asked: srnic_standby_call() has asked it, and the engine has not run since; likewise
+ * @stage: of the thread; written without a lock
+ * @called: srnic_standby_call() has called the thread, and the engine has not run since; written
+ *	without a lock
  * @posts: for doorbells; tx.mutex held
  * @answers: for srnic_tx_soon(); the socket's lock held
- * @alone: requests of the peer that came last, each when all before it were answered; likewise
+ * @alone: requests of the peer that came last, each when all before it were answered; the socket's
+ *	lock held
  */
 struct srnic_standby {
 	struct kthread_work look;
 	struct hrtimer timer;
 	ktime_t end;
 	enum srnic_stage stage;
-	bool asked;
+	bool called;
 	struct srnic_trust posts, answers;
 	u32 alone;
 };
@@ -74,7 +76,13 @@ int srnic_standby_dev_init(struct srnic_dev *dev);
 /* No QP is left. May sleep. */
 void srnic_standby_dev_exit(struct srnic_dev *dev);
 
-void srnic_standby_init(struct srnic_qp *qp);
+/* run: the thread's function, which asks srnic_standby_due(); too_long: the timer's. */
+void srnic_standby_init(struct srnic_standby *standby, kthread_work_func_t run,
+			enum hrtimer_restart (*too_long)(struct hrtimer *timer));
+/* In the thread: is the engine to run? Else the thread is called once more, or is not needed. */
+bool srnic_standby_due(struct srnic_qp *qp);
+/* In the timer: did the thread not come in time, so that a worker has to? */
+bool srnic_standby_missed(struct srnic_qp *qp);
 /*
  * Is the engine to stand by now? Only after a doorbell, so that a user who lies makes it look just
  * once more. tx.mutex held.
@@ -97,14 +105,14 @@ void srnic_standby_call(struct srnic_qp *qp);
  * if a worker is better: the thread was late the last time, or the peer's requests come alone. The
  * socket's lock held; srnic_tx_soon() calls this.
  */
-bool srnic_standby_ask(struct srnic_qp *qp);
-/* The engine is about to look: what was asked for until now it will see. tx.mutex held. */
+bool srnic_standby_takes(struct srnic_qp *qp);
+/* The engine is about to look: it will see what the thread was called for. tx.mutex held. */
 static inline void srnic_standby_runs(struct srnic_standby *standby)
 {
-	if (!READ_ONCE(standby->asked))
+	if (!READ_ONCE(standby->called))
 		return;
-	WRITE_ONCE(standby->asked, false);
-	smp_mb();	/* `asked` before the work; pairs with ask_again() */
+	WRITE_ONCE(standby->called, false);
+	smp_mb();	/* `called` before the work; pairs with srnic_tx_again() */
 }
 
 /* Nobody rings or asks any more. May sleep. */

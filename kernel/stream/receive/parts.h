@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The parts of the receive half, for its own files. Socket lock held for all.
+ */
+#ifndef SRNIC_RECEIVE_PARTS_H
+#define SRNIC_RECEIVE_PARTS_H
+
+#include "stream/qp.h"
+
+/* This end's oldest outstanding Read or atomic operation, or NULL. */
+static inline struct srnic_outbound_read *srnic_oldest_read(const struct srnic_qp *qp)
+{
+	return srnic_reads_nth(&qp->outbound, 0);
+}
+
+/* Completes that one in error: its memory cannot be written. */
+static inline void srnic_fail_oldest_read(struct srnic_qp *qp)
+{
+	srnic_sq_complete(&qp->sq, srnic_oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);
+}
+
+/* ---- placement.c ---- */
+
+/* Places payload where the core says, and reports that to the core. */
+enum core_rx_event srnic_place_payload(struct srnic_qp *qp, const struct core_place *at,
+				       const u8 *data, u32 n);
+/* Places bytes of the response to the oldest read in its list. */
+enum core_region_verdict srnic_place_response(struct srnic_qp *qp, const u8 *data, u32 n);
+
+/* ---- delivery.c ---- */
+
+/* Does what this event of the core asks for. */
+void srnic_deliver(struct srnic_qp *qp, enum core_rx_event event);
+/*
+ * RFC 5044 7.1.2 rule 4: lets a responder send once it has received and validated one FPDU.
+ */
+void srnic_unmute_responder(struct srnic_qp *qp);
+
+#endif

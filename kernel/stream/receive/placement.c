@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Where received payload goes: regions that the peer names, receive requests, and the sinks of this
+ * end's own Reads (RFC 5041 5.3 to 5.5). Implements the core's callbacks for received segments.
+ */
+#include "memory/mr.h"
+#include "queue/srq.h"
+#include "stream/receive/parts.h"
+
+/* ---- callbacks of the core ---- */
+
+bool core_host_region(void *ctx, u32 stag, struct core_region *out)
+{
+	struct srnic_qp *qp = ctx;
+
+	return srnic_region_snapshot(&qp->rx.held, stag, out);
+}
+
+enum core_take core_host_receive(void *ctx, u32 *room)
+{
+	struct srnic_qp *qp = ctx;
+	enum core_take taken;
+
+	if (!qp->user)	/* an SRQ may raise its limit event */
+		srnic_held_drop(&qp->rx.held);
+	qp->rx.cursor = (struct srnic_sge_cursor) { };
+	taken = srnic_rq_take(&qp->rq, &qp->rx.receive, room);
+	if (taken == CORE_TAKE_EMPTY)
+		srnic_qp_count(qp, SRNIC_RX_NO_RECEIVE, 1);
+	return taken;
+}
+
+bool core_host_read_sink(void *ctx, struct core_read_sink *out)
+{
+	struct srnic_outbound_read *read = srnic_oldest_read(ctx);
+
+	if (read)
+		*out = read->sink;
+	return read;
+}
+
+enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_request *request,
+					  u64 *original)
+{
+	struct srnic_qp *qp = ctx;
+
+	return srnic_region_atomic(&qp->rx.held, qp->pd, request->stag, request->to, &request->op,
+				   original);
+}
+
+bool core_host_read_room(void *ctx)
+{
+	struct srnic_qp *qp = ctx;
+
+	return srnic_reads_count(&qp->inbound) < qp->ird;
+}
+
+/* ---- placement ---- */
+
+/* The memory of a receive from an SRQ is in the SRQ's protection domain. */
+static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
+{
+	const struct srnic_receive *receive = &qp->rx.receive;
+	struct srnic_sge_list list = srnic_qp_list(qp, &qp->rx.held, srnic_receive_sges(receive),
+						   srnic_receive_wqe(receive)->num_sge);
+
+	if (qp->rq.srq)
+		list.pd = qp->rq.srq->pd;
+	return srnic_sges_scatter(&list, &qp->rx.cursor, data, n);
+}
+
+enum core_region_verdict srnic_place_response(struct srnic_qp *qp, const u8 *data, u32 n)
+{
+	struct srnic_outbound_read *read = srnic_oldest_read(qp);
+	struct srnic_sge_list list = srnic_qp_list(qp, &qp->rx.held, read->sge, read->num_sge);
+
+	read->sink.placed += n;
+	return srnic_sges_scatter(&list, &read->cursor, data, n);
+}
+
+static enum core_region_verdict copy_to(struct srnic_qp *qp, const struct core_place *at,
+					const u8 *data, u32 n)
+{
+	switch (at->kind) {
+	case CORE_PLACE_REGION:
+		return srnic_region_write(&qp->rx.held, qp->pd, false, at->stag,
+					  CORE_ACCESS_REMOTE_WRITE, at->to, data, n);
+	case CORE_PLACE_RECEIVE:
+		return place_receive(qp, data, n);
+	case CORE_PLACE_READ:
+		return srnic_place_response(qp, data, n);
+	}
+	return CORE_REGION_INVALID;
+}
+
+/*
+ * If a peer's tagged access fails, that is the peer's fault; if local memory fails, it is a local
+ * error (RFC 5040 figure 9).
+ */
+static enum core_rx_event place_failed(struct srnic_qp *qp, const struct core_place *at,
+				       enum core_region_verdict verdict)
+{
+	if (at->kind == CORE_PLACE_REGION)
+		return core_rx_fail(&qp->rx.core, verdict);
+	srnic_held_drop(&qp->rx.held);
+	if (at->kind == CORE_PLACE_RECEIVE)
+		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_LOC_PROT_ERR, 0);
+	else
+		srnic_fail_oldest_read(qp);
+	return core_rx_fail(&qp->rx.core, CORE_REGION_OK);
+}
+
+enum core_rx_event srnic_place_payload(struct srnic_qp *qp, const struct core_place *at,
+				       const u8 *data, u32 n)
+{
+	u32 *sum = core_rx_sum(&qp->rx.core);
+	enum core_region_verdict verdict;
+
+	qp->rx.held.sum = sum;
+	verdict = copy_to(qp, at, data, n);
+	qp->rx.held.sum = NULL;
+	if (unlikely(verdict != CORE_REGION_OK))
+		return place_failed(qp, at, verdict);
+	return core_rx_placed(&qp->rx.core, sum ? NULL : data, n);
+}

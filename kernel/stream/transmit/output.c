@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Gives the batch to TCP, or to a peer in this namespace (shortcut.c), and completes the requests
+ * whose bytes are all gone (RFC 5040 5.5 rule 14, RFC 5041 5.4).
+ */
+#include <net/tcp.h>
+
+#include "report/trace.h"
+#include "stream/kick/asker.h"
+#include "stream/owner.h"
+#include "stream/state.h"
+#include "stream/transmit/engine.h"
+#include "stream/transmit/shortcut.h"
+
+/* More than a few Read Requests or atomic operations need: what is longer is no question. */
+#define QUESTION_MAX	1024
+#define REST_DELAY	msecs_to_jiffies(10)	/* after a lack of TCP's memory */
+
+/*
+ * TCP has taken nothing. If it holds nothing either, it lacks memory, and no ACK will arrive to
+ * wake the engine. It then calls write_space() from within sendmsg, which kicks the engine.
+ * So it is asked again at once, for that may have been an acknowledgment, and then only after a
+ * while.
+ */
+static void nothing_taken(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	if (READ_ONCE(qp->sock->sk->sk_wmem_queued)) {
+		tx->starved = 0;
+		srnic_tx_stalled(qp, SRNIC_TX_SOCKET_FULL);
+		return;
+	}
+	tx->starved = min(tx->starved + 1, 2);
+	tx->rest = jiffies + REST_DELAY;
+	srnic_tx_stalled(qp, SRNIC_TX_NO_MEMORY);
+}
+
+static bool resting(const struct srnic_tx *tx)
+{
+	return tx->starved > 1 && time_before(jiffies, tx->rest);
+}
+
+/* Without TCP the peer's part of the work is this caller's as well. */
+static int send_by_shortcut(struct srnic_qp *qp)
+{
+	int ret = srnic_shortcut_send(qp);
+
+	if (ret)
+		srnic_tx_spend(&qp->tx, ret);
+	return ret;
+}
+
+/* Returns the bytes taken; 0: none now; or -errno. */
+static int try_to_send(struct srnic_qp *qp, bool more)
+{
+	struct srnic_tx *tx = &qp->tx;
+	int ret = send_by_shortcut(qp);
+
+	if (ret || unlikely(resting(tx)))
+		return ret;
+	ret = srnic_batch_send(tx->batch, qp->sock, more, srnic_engine_may_wait(tx));
+	if (!ret)
+		nothing_taken(qp);
+	return ret;
+}
+
+/*
+ * May the caller run the peer's engine afterwards? Not if it is to send more, or runs this one as
+ * an asker itself: so it goes no deeper.
+ */
+static bool may_run_other(const struct srnic_qp *qp, bool more)
+{
+	const struct srnic_tx *tx = &qp->tx;
+
+	return !more && tx->batch->len <= QUESTION_MAX && tx->runner != SRNIC_RUNNER_ASKER &&
+	       !srnic_own_batch(tx)->run_next && READ_ONCE(qp->state) == SRNIC_QP_RTS;
+}
+
+/* Does the same as try_to_send(); may set `run_next`. */
+static int send_some(struct srnic_qp *qp, bool more)
+{
+	struct srnic_asker *asker = NULL;
+	int ret;
+
+	if (may_run_other(qp, more))
+		asker = srnic_asker_begin(qp);
+	ret = try_to_send(qp, more);
+	if (asker)
+		srnic_own_batch(&qp->tx)->run_next = srnic_asker_end(asker);
+	return ret;
+}
+
+bool srnic_tx_send_batch(struct srnic_qp *qp, bool more)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	while (tx->batch->len) {
+		int ret = send_some(qp, more);
+
+		if (!ret)
+			return false;
+		tx->starved = 0;
+		if (ret < 0) {
+			srnic_qp_note_end(qp, SRNIC_END_TCP, -ret);
+			srnic_qp_fail(qp);
+			srnic_qp_over(qp, SRNIC_OVER_RESET);
+			return false;
+		}
+		WRITE_ONCE(tx->octets, tx->octets + ret);
+		trace_srnic_tx_batch(qp, ret);
+		srnic_qp_count(qp, SRNIC_TX_BATCHES, 1);
+		srnic_qp_count(qp, SRNIC_TX_OCTETS, ret);
+	}
+	if (tx->core.fpdus) {
+		srnic_qp_count(qp, SRNIC_TX_FPDUS, tx->core.fpdus);
+		tx->core.fpdus = 0;
+	}
+	if (tx->completed != tx->built) {
+		srnic_sq_complete_sent(&qp->sq, tx->completed, tx->built);
+		tx->completed = tx->built;
+	}
+	return true;
+}

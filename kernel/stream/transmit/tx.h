@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The transmit engine of a QP, as an object.
+ */
+#ifndef SRNIC_TX_H
+#define SRNIC_TX_H
+
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include "memory/sge.h"
+#include "stream/kick/standby.h"
+
+struct srnic_batch;
+
+/*
+ * Who runs an engine. The first two may wait for the memory of the QP's user; the other two also
+ * serve other QPs.
+ *
+ * DOORBELL	the user's system call
+ * WORKER	a worker of the workqueue, or a call that ends a connection
+ * THREAD	the device's thread (kick/standby.c)
+ * ASKER	the task that has sent this end a request of the peer (kick/asker.c)
+ */
+enum srnic_runner {
+	SRNIC_RUNNER_DOORBELL,
+	SRNIC_RUNNER_WORKER,
+	SRNIC_RUNNER_THREAD,
+	SRNIC_RUNNER_ASKER,
+};
+
+/**
+ * struct srnic_tx - the transmit engine of a QP
+ * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
+ *	side of the send queue. Taken in process context only; the socket lock nests inside
+ * @work: runs the engine if the caller may not
+ * @standby: has @work's part done by a thread that can wait (standby.h)
+ * @again: there may be work that the running engine has not seen; atomic
+ * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
+ * @runner: who runs the engine
+ * @spent: what its caller has sent, in bytes and FPDU_COST
+ * @term_pending: @term is to be sent
+ * @last_wqe: LAST_WQE_REACHED was raised for this connection
+ * @built: send queue index up to which all bytes are in the batch or sent; those requests complete
+ *	once the batch is empty
+ * @completed: send queue index up to which requests were completed as sent
+ * @term: the Terminate to send; written under state_lock, before state becomes TERMINATING
+ * @starved: times in a row that TCP lacked memory, up to 2
+ * @term_deadline: jiffies after which an unsent Terminate is dropped
+ * @rest: jiffies before which TCP is not asked again if @starved is 2
+ * @octets: bytes of this connection given to TCP, or to the peer
+ * @batch: bytes built and not yet given away; &srnic_no_batch while idle
+ * @core: the send scheduler's state
+ * @held: a region that payload is read from; only while fill_batch() runs
+ * @cursor: in the list of @wqe
+ * @wqe: copy of the slot of the request that was taken last, or may be taken next
+ */
+struct srnic_tx {
+	struct mutex mutex;
+	struct delayed_work work;
+	struct srnic_standby standby;
+	unsigned long again;
+	bool validated;
+	bool term_pending;
+	bool last_wqe;
+	enum srnic_runner runner;
+	u32 spent;
+	u32 built;
+	u32 completed;
+	struct core_terminate term;
+	u8 starved;
+	unsigned long term_deadline;
+	unsigned long rest;
+	u64 octets;
+	struct srnic_batch *batch;
+
+	struct core_tx core;
+	struct srnic_held held;
+	struct srnic_sge_cursor cursor;
+	struct srnic_send_wqe *wqe;
+};
+
+/* May the engine's caller wait for the memory of the QP's user? tx.mutex held. */
+static inline bool srnic_engine_may_wait(const struct srnic_tx *tx)
+{
+	return tx->runner == SRNIC_RUNNER_DOORBELL || tx->runner == SRNIC_RUNNER_WORKER;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The verbs of queue pairs, for the device's table of operations.
+ */
+#ifndef SRNIC_QP_VERBS_H
+#define SRNIC_QP_VERBS_H
+
+#include <rdma/ib_verbs.h>
+
+/* ---- verbs.c ---- */
+
+int srnic_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int srnic_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int srnic_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init);
+int srnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+
+/* ---- post.c ---- */
+
+/* wr NULL: a user's doorbell. */
+int srnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int srnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
+#endif
