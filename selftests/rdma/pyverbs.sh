@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # rdma-core's own tests (tests/ of its source, in Debian's python3-pyverbs as documentation), unchanged, and ours in the
 # same framework (pyverbs/). One TAP line for each case, with the reason if it skips itself. Arguments, or MODULES:
-# modules. Documentation/testing.rst says what the cases that must fail would need.
+# modules. Documentation/pyverbs.rst says what the cases that must fail would need.
 cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_cq test_cqex test_qp test_fork test_mr test_rdmacm rereg external_qp"
@@ -27,7 +27,7 @@ declare -A MUST_FAIL=(
 	[test_srq.SrqTestCase.test_resize_srq]=$BY_HAND
 )
 
-# Cases that skip themselves, as patterns of names; Documentation/testing.rst has the reasons. Any other skip means that
+# Cases that skip themselves, as patterns of names; Documentation/pyverbs.rst has the reasons. Any other skip means that
 # a feature was lost.
 MAY_SKIP=(
 	'test_qp.QPTest.test_*_u[cd]_qp*' 'test_qp.QPTest.test_*_raw_qp*' test_qp.QPTest.test_query_data_in_order
