@@ -23,7 +23,7 @@
 #include "stream/kick/kick.h"
 #include "stream/qp.h"
 #include "stream/state.h"
-#include "stream/transmit/run.h"
+#include "stream/transmit/transmit.h"
 #include "stream/verbs.h"
 
 /* jiffies to wait for an event: enough for a slow machine, less than KUnit's limit for a case */

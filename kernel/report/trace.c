@@ -6,6 +6,7 @@
 #include "report/counters.h"
 #include "stream/qp.h"
 #include "stream/state.h"
+#include "stream/transmit/batch.h"
 #include "stream/transmit/engine.h"
 
 #define CREATE_TRACE_POINTS

@@ -13,7 +13,7 @@
 #include "stream/receive/receive.h"
 #include "stream/start.h"
 #include "stream/state.h"
-#include "stream/transmit/run.h"
+#include "stream/transmit/transmit.h"
 #include "stream/transmit/shortcut.h"
 
 /* ---- beginning ---- */

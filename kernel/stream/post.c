@@ -5,7 +5,7 @@
 #include "report/trace.h"
 #include "stream/kick/kick.h"
 #include "stream/state.h"
-#include "stream/transmit/run.h"
+#include "stream/transmit/transmit.h"
 #include "stream/verbs.h"
 
 /*

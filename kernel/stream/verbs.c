@@ -11,9 +11,10 @@
 #include "queue/srq.h"
 #include "stream/attach.h"
 #include "stream/kick/kick.h"
+#include "stream/kick/standby.h"
 #include "stream/peer_timeout.h"
 #include "stream/state.h"
-#include "stream/transmit/run.h"
+#include "stream/transmit/transmit.h"
 #include "stream/verbs.h"
 #include "udata.h"
 

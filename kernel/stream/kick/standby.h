@@ -6,12 +6,7 @@
 #ifndef SRNIC_STANDBY_H
 #define SRNIC_STANDBY_H
 
-#include <linux/hrtimer.h>
-#include <linux/kthread.h>
-
-#include "srnic.h"
-
-struct srnic_qp;
+#include "stream/qp.h"
 
 /* The most occasions in a row on which the device's thread is not relied on. */
 #define SRNIC_DISTRUST_MAX	1023U
@@ -22,54 +17,6 @@ struct srnic_qp;
  */
 #define SRNIC_ALONE		4U
 #define SRNIC_ALONE_TRY		16U
-
-/**
- * struct srnic_trust - does the device's thread come in time?
- * @late: it did not: the timer was first, which sets this without a lock
- * @relied: it was relied on the last time
- * @distrust: occasions on which it was not relied on after it was late last
- * @left: those of them that are to come
- */
-struct srnic_trust {
-	bool late;
-	bool relied;
-	u16 distrust, left;
-};
-
-/**
- * enum srnic_stage - how far the device's thread has come
- * @SRNIC_STAGE_CALLED: it was called to look
- * @SRNIC_STAGE_LEFT: it found nothing, and yielded the processor. The timer calls it once more
- * @SRNIC_STAGE_AGAIN: that was done
- */
-enum srnic_stage {
-	SRNIC_STAGE_CALLED,
-	SRNIC_STAGE_LEFT,
-	SRNIC_STAGE_AGAIN,
-};
-
-/**
- * struct srnic_standby - of a transmit engine
- * @look: has the device's thread run the engine, before long
- * @timer: has the engine run in another way if @look takes too long
- * @end: when the timer is to act; written without a lock
- * @stage: of the thread; written without a lock
- * @called: srnic_standby_call() has called the thread, and the engine has not run since; written
- *	without a lock
- * @posts: for doorbells; tx.mutex held
- * @answers: for srnic_tx_soon(); the socket's lock held
- * @alone: requests of the peer that came last, each when all before it were answered; the socket's
- *	lock held
- */
-struct srnic_standby {
-	struct kthread_work look;
-	struct hrtimer timer;
-	ktime_t end;
-	enum srnic_stage stage;
-	bool called;
-	struct srnic_trust posts, answers;
-	u32 alone;
-};
 
 /* The device's thread. 0 or -errno; may sleep. */
 int srnic_standby_dev_init(struct srnic_dev *dev);

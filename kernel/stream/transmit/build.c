@@ -4,7 +4,9 @@
  * payload from the message's memory.
  */
 #include "memory/mr.h"
-#include "stream/transmit/engine.h"
+#include "stream/transmit/batch.h"
+#include "stream/transmit/build.h"
+#include "stream/transmit/requests.h"
 
 /* What is read is added to held->sum. */
 static enum core_region_verdict read_inline(struct srnic_qp *qp, u32 offset, void *dst, u32 n)

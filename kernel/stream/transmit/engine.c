@@ -11,13 +11,18 @@
 #include <net/tcp.h>
 
 #include "report/terminate.h"
+#include "report/trace.h"
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
 #include "stream/owner.h"
 #include "stream/start.h"
 #include "stream/state.h"
+#include "stream/transmit/build.h"
 #include "stream/transmit/engine.h"
-#include "stream/transmit/run.h"
+#include "stream/transmit/output.h"
+#include "stream/transmit/own_batch.h"
+#include "stream/transmit/requests.h"
+#include "stream/transmit/transmit.h"
 
 /*
  * A run ends after so many bytes, where an FPDU costs SRNIC_FPDU_COST more: 1 MiB in segments of

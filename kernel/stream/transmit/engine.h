@@ -17,8 +17,6 @@
 #define SRNIC_ENGINE_H
 
 #include "stream/qp.h"
-#include "stream/transmit/own_batch.h"
-#include "report/trace.h"
 
 /*
  * How a pass ended.
@@ -34,69 +32,6 @@ enum engine_result {
 	ENGINE_RETRY,
 	ENGINE_WAIT,
 };
-
-/* A pass has to stop for this: counts and traces it. */
-static inline void srnic_tx_stalled(struct srnic_qp *qp, enum srnic_counter why)
-{
-	lockdep_assert_held(&qp->tx.mutex);
-	trace_srnic_tx_stall(qp, why);
-	srnic_qp_count(qp, why, 1);
-}
-
-/* The request that was taken last, or may be taken next. */
-static inline const struct srnic_send_wqe *srnic_tx_wqe(const struct srnic_tx *tx)
-{
-	return tx->wqe;
-}
-
-static inline const struct srnic_sge *srnic_tx_sges(const struct srnic_tx *tx)
-{
-	return (const struct srnic_sge *)(srnic_tx_wqe(tx) + 1);
-}
-
-/* The peer's oldest request that is not answered, or NULL. */
-static inline const struct core_asked *srnic_tx_oldest_asked(const struct srnic_qp *qp)
-{
-	lockdep_assert_held(&qp->tx.mutex);
-	return srnic_reads_nth(&qp->inbound, 0);
-}
-
-/* ---- requests.c: callbacks of the core ---- */
-
-/* Is there a send request that may be taken? */
-bool srnic_request_pending(struct srnic_qp *qp);
-
-/* ---- build.c: FPDUs in the batch ---- */
-
-/*
- * Adds the FPDU that the core has chosen, or nothing if its payload cannot be read: the core then
- * terminates the stream. The caller has reserved room for it.
- */
-void srnic_build_fpdu(struct srnic_qp *qp);
-
-/* ---- output.c ---- */
-
-/* What an FPDU costs the caller of a run, as bytes. */
-#define SRNIC_FPDU_COST	384
-
-/* The bytes that the batch has, or `octets` of it, cost the caller. */
-static inline void srnic_tx_spend(struct srnic_tx *tx, u32 octets)
-{
-	tx->spent += octets + tx->core.fpdus * SRNIC_FPDU_COST;
-}
-
-/*
- * True when the whole batch is gone; then completes the requests that were built. more: a batch
- * follows at once.
- */
-bool srnic_tx_send_batch(struct srnic_qp *qp, bool more);
-
-/* ---- flush.c ---- */
-
-/* How requests are flushed: depends on the consumer. */
-enum srnic_flush srnic_tx_flush_of(const struct srnic_qp *qp);
-
-/* ---- engine.c ---- */
 
 /* Does what the QP's state asks for. */
 enum engine_result srnic_engine_pass(struct srnic_qp *qp);

@@ -6,8 +6,7 @@
 
 #include "stream/receive/receive.h"
 #include "stream/state.h"
-#include "stream/transmit/engine.h"
-#include "stream/transmit/run.h"
+#include "stream/transmit/transmit.h"
 
 /*
  * Stops placement and successful completions, and flushes the receive in progress. Must come before

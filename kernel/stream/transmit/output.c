@@ -9,8 +9,10 @@
 #include "stream/kick/asker.h"
 #include "stream/owner.h"
 #include "stream/state.h"
-#include "stream/transmit/engine.h"
+#include "stream/transmit/output.h"
+#include "stream/transmit/own_batch.h"
 #include "stream/transmit/shortcut.h"
+#include "stream/transmit/stall.h"
 
 /* More than a few Read Requests or atomic operations need: what is longer is no question. */
 #define QUESTION_MAX	1024

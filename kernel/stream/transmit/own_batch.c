@@ -6,7 +6,8 @@
 #include <linux/slab.h>
 
 #include "stream/kick/kick.h"
-#include "stream/transmit/engine.h"
+#include "stream/transmit/own_batch.h"
+#include "stream/transmit/stall.h"
 
 #define TRIM_DELAY	HZ	/* unused for this long, pages are given back */
 

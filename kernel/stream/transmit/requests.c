@@ -7,7 +7,8 @@
 
 #include "memory/mr.h"
 #include "stream/state.h"
-#include "stream/transmit/engine.h"
+#include "stream/transmit/requests.h"
+#include "stream/transmit/stall.h"
 
 bool core_host_validated(void *ctx)
 {

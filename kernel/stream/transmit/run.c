@@ -8,9 +8,11 @@
 
 #include "report/trace.h"
 #include "stream/kick/kick.h"
+#include "stream/kick/standby.h"
 #include "stream/state.h"
 #include "stream/transmit/engine.h"
-#include "stream/transmit/run.h"
+#include "stream/transmit/own_batch.h"
+#include "stream/transmit/transmit.h"
 
 #define MAX_ROUNDS	8	/* passes in one caller before the workqueue takes over */
 #define RETRY_DELAY	msecs_to_jiffies(10)	/* after a lack of memory or room in a CQ */

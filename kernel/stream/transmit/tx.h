@@ -5,11 +5,12 @@
 #ifndef SRNIC_TX_H
 #define SRNIC_TX_H
 
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
 #include "memory/sge.h"
-#include "stream/kick/standby.h"
 
 struct srnic_batch;
 
@@ -30,11 +31,59 @@ enum srnic_runner {
 };
 
 /**
+ * struct srnic_trust - does the device's thread come in time?
+ * @late: it did not: the timer was first, which sets this without a lock
+ * @relied: it was relied on the last time
+ * @distrust: occasions on which it was not relied on after it was late last
+ * @left: those of them that are to come
+ */
+struct srnic_trust {
+	bool late;
+	bool relied;
+	u16 distrust, left;
+};
+
+/**
+ * enum srnic_stage - how far the device's thread has come
+ * @SRNIC_STAGE_CALLED: it was called to look
+ * @SRNIC_STAGE_LEFT: it found nothing, and yielded the processor. The timer calls it once more
+ * @SRNIC_STAGE_AGAIN: that was done
+ */
+enum srnic_stage {
+	SRNIC_STAGE_CALLED,
+	SRNIC_STAGE_LEFT,
+	SRNIC_STAGE_AGAIN,
+};
+
+/**
+ * struct srnic_standby - of a transmit engine
+ * @look: has the device's thread run the engine, before long
+ * @timer: has the engine run in another way if @look takes too long
+ * @end: when the timer is to act; written without a lock
+ * @stage: of the thread; written without a lock
+ * @called: srnic_standby_call() has called the thread, and the engine has not run since; written
+ *	without a lock
+ * @posts: for doorbells; tx.mutex held
+ * @answers: for srnic_tx_soon(); the socket's lock held
+ * @alone: requests of the peer that came last, each when all before it were answered; the socket's
+ *	lock held
+ */
+struct srnic_standby {
+	struct kthread_work look;
+	struct hrtimer timer;
+	ktime_t end;
+	enum srnic_stage stage;
+	bool called;
+	struct srnic_trust posts, answers;
+	u32 alone;
+};
+
+/**
  * struct srnic_tx - the transmit engine of a QP
  * @mutex: its holder is the engine, and owns everything here without another rule and the consumer
  *	side of the send queue. Taken in process context only; the socket lock nests inside
  * @work: runs the engine if the caller may not
- * @standby: has @work's part done by a thread that can wait (standby.h)
+ * @standby: has @work's part done by a thread that can wait (kick/standby.h)
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @runner: who runs the engine

@@ -2,8 +2,8 @@
 /*
  * The transmit engine, for callers that run, flush or end it.
  */
-#ifndef SRNIC_RUN_H
-#define SRNIC_RUN_H
+#ifndef SRNIC_TRANSMIT_H
+#define SRNIC_TRANSMIT_H
 
 #include "stream/qp.h"
 
@@ -39,5 +39,7 @@ void srnic_tx_release(struct srnic_qp *qp);
  * TERMINATING.
  */
 bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how);
+/* How requests are flushed: depends on the consumer. */
+enum srnic_flush srnic_tx_flush_of(const struct srnic_qp *qp);
 
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Giving the batch to TCP or to a peer. tx.mutex held for all.
+ */
+#ifndef SRNIC_OUTPUT_H
+#define SRNIC_OUTPUT_H
+
+#include "stream/qp.h"
+
+/* What an FPDU costs the caller of a run, as bytes. */
+#define SRNIC_FPDU_COST	384
+
+/* The bytes that the batch has, or `octets` of it, cost the caller. */
+static inline void srnic_tx_spend(struct srnic_tx *tx, u32 octets)
+{
+	tx->spent += octets + tx->core.fpdus * SRNIC_FPDU_COST;
+}
+
+/*
+ * True when the whole batch is gone; then completes the requests that were built. more: a batch
+ * follows at once.
+ */
+bool srnic_tx_send_batch(struct srnic_qp *qp, bool more);
+
+#endif
