@@ -10,7 +10,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
-#include "connection/ports.h"
+#include "port_map.h"
 #include "core/core.h"
 
 /* Device limits, as query_device reports them. Limits of the ring formats are in srnic-abi.h. */

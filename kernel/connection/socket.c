@@ -12,8 +12,8 @@
 #include <net/tcp.h>
 
 #include "compat/sock.h"
-#include "connection/ports.h"
 #include "connection/socket.h"
+#include "port_map.h"
 
 /*
  * ---- callbacks ----

@@ -23,7 +23,7 @@
  * peer_timeout (default 60): seconds after which a peer counts as gone that does not answer, or
  * that keeps its TCP window closed; 0: TCP's own time. A consumer may ask for another time.
  *
- * port_map (default empty): pairs RDMA:TCP of ports that change places (connection/ports.c), for
+ * port_map (default empty): pairs RDMA:TCP of ports that change places (port_map.c), for
  * who listens or connects from now on.
  *
  * Writing takes CAP_NET_ADMIN where the interface is, as its other settings do: the files' owner is

@@ -13,8 +13,9 @@
 #include "stream/receive/receive.h"
 #include "stream/start.h"
 #include "stream/state.h"
-#include "stream/transmit/transmit.h"
+#include "stream/transmit/own_batch.h"
 #include "stream/transmit/shortcut.h"
+#include "stream/transmit/transmit.h"
 
 /* ---- beginning ---- */
 
@@ -106,7 +107,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 		srnic_qp_note_end(qp, SRNIC_END_ABORTED, 0);
 		srnic_shortcut_end(qp);
 		qp->sock = NULL;
-		srnic_tx_release(qp);
+		srnic_own_batch_release(qp);
 	}
 	if (!owner)	/* one that has come since the caller told the former */
 		srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);

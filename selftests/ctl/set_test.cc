@@ -116,7 +116,7 @@ TEST_F(Set, AValueThatTheKernelRefuses)
 		  "srnicctl: srnic0: peer_timeout takes 0 to 86400 seconds, not \"soon\"\n");
 }
 
-// Errors of kernel/device/sysfs.c, device/framing.c and connection/ports.c.
+// Errors of kernel/device/sysfs.c, device/framing.c and port_map.c.
 TEST(RefusesValue, ButNothingElse)
 {
 	for (int error : {EINVAL, ERANGE, E2BIG, EEXIST})

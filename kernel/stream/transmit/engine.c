@@ -264,8 +264,3 @@ bool srnic_tx_closed(struct srnic_qp *qp)
 		return state != SRNIC_QP_TERMINATING;
 	return !qp->tx.batch->len && core_tx_closed(&qp->tx.core);
 }
-
-void srnic_tx_release(struct srnic_qp *qp)
-{
-	srnic_own_batch_release(qp);
-}

@@ -28,8 +28,6 @@ bool srnic_tx_closed(struct srnic_qp *qp);
  * the engine would not send it later (RFC 5040 6.2.1). Does not wait for room. tx.mutex held.
  */
 void srnic_tx_last_terminate(struct srnic_qp *qp);
-/* Frees what the engine has for sending; no engine builds any more. tx.mutex held. Sleeps. */
-void srnic_tx_release(struct srnic_qp *qp);
 
 /* ---- flush.c ---- */
 

@@ -11,7 +11,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "connection/ports.h"
+#include "port_map.h"
 
 static struct srnic_port_map of_new_devices = {
 	.lock = __SPIN_LOCK_UNLOCKED(of_new_devices.lock),

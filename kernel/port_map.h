@@ -2,8 +2,8 @@
 /*
  * Port maps: which TCP ports carry a device's RDMA ports.
  */
-#ifndef SRNIC_PORTS_H
-#define SRNIC_PORTS_H
+#ifndef SRNIC_PORT_MAP_H
+#define SRNIC_PORT_MAP_H
 
 #include <linux/in.h>
 #include <linux/in6.h>
