@@ -10,7 +10,9 @@
 
 #include "stream.h"
 #include "stream/kick/asker.h"
+#include "stream/kick/standby.h"
 #include "stream/transmit/engine.h"
+#include "stream/transmit/own_batch.h"
 
 /* Two QPs of one device: the one that connected reads from a region of the other. */
 struct ends {
@@ -162,7 +164,7 @@ static void a_worker_answers_for_who_has_more_to_send(struct kunit *test)
 	worker = counted(&e, SRNIC_TX_PASSES_WORKER);
 	mutex_lock(&qp->tx.mutex);
 	ask(qp, peer);
-	srnic_engine_asked_wait(&qp->tx);
+	srnic_leave_run_next(&qp->tx);
 	KUNIT_EXPECT_NULL(test, srnic_own_batch(&qp->tx)->run_next);
 	srnic_tx_unlock(qp);
 	flush_delayed_work(&peer->tx.work);
@@ -201,7 +203,7 @@ static void a_qp_that_was_asked_is_not_destroyed_before_it_is_left_to_a_worker(s
 	/* the last reference */
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(refcount_read(&peer.qp->users) == 1));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(peer.done));
-	srnic_engine_asked_wait(&qp->tx);
+	srnic_leave_run_next(&qp->tx);
 	srnic_tx_unlock(qp);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(peer.done)));
 	flush_work(&peer.work);

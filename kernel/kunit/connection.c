@@ -9,6 +9,7 @@
 #include "connection.h"
 #include "connection/ep.h"
 #include "stream/transmit/engine.h"
+#include "stream/transmit/own_batch.h"
 
 #define PORT 17471
 

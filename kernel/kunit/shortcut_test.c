@@ -7,6 +7,8 @@
 
 #include "connection.h"
 #include "stream/attach.h"
+#include "stream/callbacks.h"
+#include "stream/transmit/batch.h"
 #include "stream/transmit/shortcut.h"
 
 #define OCTETS 16384U

@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 
 #include "stream.h"
+#include "stream/kick/standby.h"
 #include "stream/transmit/engine.h"
 
 static u32 queue_state(const struct stream *s)

@@ -9,6 +9,7 @@
 #include "stream.h"
 #include "stream/attach.h"
 #include "stream/transmit/engine.h"
+#include "stream/transmit/own_batch.h"
 
 /* ---- MSNs (RFC 5041 4.3): numbers of 32 bits, 0 follows 0xffffffff ---- */
 
@@ -660,21 +661,21 @@ static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *
 	struct srnic_qp *qp = s.qp;
 	struct sock *sk = qp->sock->sk;
 	void (*old_write_space)(struct sock *sk) = qp->own_callbacks.write_space;
-	void (*old_state_change)(struct sock *sk) = qp->old_state_change;
-	void (*old_error_report)(struct sock *sk) = qp->old_error_report;
+	void (*old_state_change)(struct sock *sk) = qp->own_callbacks.state_change;
+	void (*old_error_report)(struct sock *sk) = qp->own_callbacks.error_report;
 
 	interruptible = 0;
 	lock_sock(sk);
 	qp->own_callbacks.write_space = note_context;
-	qp->old_state_change = note_context;
-	qp->old_error_report = note_context;
+	qp->own_callbacks.state_change = note_context;
+	qp->own_callbacks.error_report = note_context;
 	sk->sk_data_ready(sk);
 	sk->sk_write_space(sk);
 	sk->sk_state_change(sk);
 	sk->sk_error_report(sk);
 	qp->own_callbacks.write_space = old_write_space;
-	qp->old_state_change = old_state_change;
-	qp->old_error_report = old_error_report;
+	qp->own_callbacks.state_change = old_state_change;
+	qp->own_callbacks.error_report = old_error_report;
 	release_sock(sk);
 	KUNIT_EXPECT_EQ(test, interruptible, 0);
 	srnic_test_expect_nothing_left(test, c);

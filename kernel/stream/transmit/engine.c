@@ -59,20 +59,11 @@ static enum engine_result build_all(struct srnic_qp *qp)
 	return ENGINE_IDLE;
 }
 
-/* The caller goes on with its own work, and may have to wait. */
-static void leave_to_worker(struct srnic_qp *other)
-{
-	if (!other)
-		return;
-	srnic_tx_kick(other);
-	srnic_qp_put(other);
-}
-
 static enum engine_result fill_batch(struct srnic_qp *qp)
 {
 	enum engine_result result;
 
-	leave_to_worker(srnic_take_run_next(&qp->tx));
+	srnic_leave_run_next(&qp->tx);	/* this engine goes on, and may have to wait */
 	result = build_all(qp);
 	srnic_held_drop(&qp->tx.held);
 	return result;

@@ -95,3 +95,13 @@ struct srnic_qp *srnic_take_run_next(struct srnic_tx *tx)
 	srnic_own_batch(tx)->run_next = NULL;
 	return run_next;
 }
+
+void srnic_leave_run_next(struct srnic_tx *tx)
+{
+	struct srnic_qp *run_next = srnic_take_run_next(tx);
+
+	if (!run_next)
+		return;
+	srnic_tx_kick(run_next);
+	srnic_qp_put(run_next);
+}

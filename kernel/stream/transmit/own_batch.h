@@ -38,5 +38,7 @@ int srnic_own_batch_reserve(struct srnic_qp *qp, u32 len);
 void srnic_own_batch_release(struct srnic_qp *qp);
 /* Takes @run_next out: NULL, or the QP with its reference. */
 struct srnic_qp *srnic_take_run_next(struct srnic_tx *tx);
+/* Takes @run_next out and leaves it to a worker. */
+void srnic_leave_run_next(struct srnic_tx *tx);
 
 #endif
