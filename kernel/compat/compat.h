@@ -95,7 +95,7 @@ static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attr
 #endif
 }
 
-/* An initializer of struct ib_device_ops. SRQs tell details since 6.7; before, only the core's. */
+/* An initializer of struct ib_device_ops. SRQs report details since 6.7; before, only the core's. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 #define SRNIC_COMPAT_FILL_RES_SRQ(...) .fill_res_srq_entry = __VA_ARGS__,
 #else
@@ -172,7 +172,7 @@ static inline void srnic_compat_gid_changed(struct ib_device *base)
 }
 
 /*
- * Since 6.14 the RDMA core tells of ports that go up and down, too, but not for bonds; its function
+ * Since 6.14 the RDMA core reports ports that go up and down, too, but not for bonds; its function
  * says once what both find.
  */
 static inline void srnic_compat_port_event(struct ib_device *base, struct net_device *netdev,

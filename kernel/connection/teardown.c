@@ -27,7 +27,7 @@ u32 srnic_teardown_progress(const struct srnic_ep *ep)
 	switch (ep->state) {
 	case CORE_CONN_DRAINING:
 		/* the QP's, for what does not go through TCP (stream/transmit/shortcut.h) */
-		return srnic_sock_progress(ep->sock) + srnic_qp_octets(ep->qp);
+		return srnic_sock_progress(ep->sock) + srnic_qp_bytes(ep->qp);
 	case CORE_CONN_LINGER:
 		return srnic_sock_acked(ep->sock);
 	default:

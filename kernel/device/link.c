@@ -262,7 +262,7 @@ static int newlink(const char *name, struct net_device *netdev)
 	return err;
 }
 
-/* Each change once: several events of the interface may tell of it. */
+/* Each change once: several events of the interface may report it. */
 static void port_event(struct srnic_dev *dev)
 {
 	enum ib_event_type type = srnic_port_up(dev->netdev) ? IB_EVENT_PORT_ACTIVE :

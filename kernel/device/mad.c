@@ -14,7 +14,7 @@
 
 #define VERSION		1		/* of MADs, and of the class */
 #define ALL_PORTS	0xff
-#define UNIT		4		/* data are counted in words of 4 octets */
+#define UNIT		4		/* data are counted in words of 4 bytes */
 
 static bool selects_port(u8 port_select)
 {

@@ -120,8 +120,8 @@ static int put_end(struct sk_buff *msg, u32 end)
 
 static int put_traffic(struct sk_buff *msg, const struct srnic_qp *qp)
 {
-	return rdma_nl_put_driver_u64(msg, "tx_octets", READ_ONCE(qp->tx.octets)) ?:
-	       rdma_nl_put_driver_u64(msg, "rx_octets", READ_ONCE(qp->rx.octets));
+	return rdma_nl_put_driver_u64(msg, "tx_octets", READ_ONCE(qp->tx.bytes)) ?:
+	       rdma_nl_put_driver_u64(msg, "rx_octets", READ_ONCE(qp->rx.bytes));
 }
 
 /* What the ends agreed on. */

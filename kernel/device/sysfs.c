@@ -24,7 +24,7 @@
  * that keeps its TCP window closed; 0: TCP's own time. A consumer may ask for another time.
  *
  * port_map (default empty): pairs RDMA:TCP of ports that change places (port_map.c), for
- * who listens or connects from now on.
+ * connections and listeners from now on.
  *
  * Writing takes CAP_NET_ADMIN where the interface is, as its other settings do: the files' owner is
  * root, but a container's root may have no such rights.

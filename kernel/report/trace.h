@@ -337,7 +337,7 @@ TRACE_EVENT(srnic_tx_pass,
 		__entry->qp = qp->base.qp_num;
 		__entry->where = where;
 		__entry->result = result;
-		__entry->octets = qp->tx.octets;
+		__entry->octets = qp->tx.bytes;
 	),
 	TP_printk("%s qp %u: %s, %s, %llu octets in all", __entry->dev, __entry->qp,
 		  srnic_show_where(__entry->where), srnic_show_result(__entry->result),

@@ -109,7 +109,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 		qp->sock = NULL;
 		srnic_own_batch_release(qp);
 	}
-	if (!owner)	/* one that has come since the caller told the former */
+	if (!owner)	/* one that has come since the caller disconnected the former one */
 		srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
 	srnic_qp_clear_owner(qp, NULL);
 	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);

@@ -24,7 +24,7 @@ struct srnic_qp_owner;
 struct srnic_shortcut;
 
 /**
- * struct srnic_qp - a queue pair. Of more than 2,048 octets the RDMA core would allocate 4,096:
+ * struct srnic_qp - a queue pair. Of more than 2,048 bytes the RDMA core would allocate 4,096:
  * without debugging it has 2,048 on x86-64 in Linux 7.2, and less before
  * @base: the core's part; its qp_num is the index in srnic_dev.qps
  * @dev: its device
@@ -53,7 +53,7 @@ struct srnic_shortcut;
  * @rq: the receive queue
  * @stats: the counts that it adds to: dev->stats, or the counter that it is bound to
  *	(device/counter.c). Read with preemption off
- * @payer: memory control group of the user who created it, charged for reads and batches, and
+ * @payer: memory control group of the user that created it, charged for reads and batches, and
  *	distinguishing tenants (kick/asker.h); or NULL
  * @tx: the transmit half
  * @rx: the receive half
@@ -117,9 +117,9 @@ static inline void srnic_qp_count(struct srnic_qp *qp, enum srnic_counter counte
 }
 
 /* A number that changes when bytes of this connection go out or come in. Any context. */
-static inline u32 srnic_qp_octets(const struct srnic_qp *qp)
+static inline u32 srnic_qp_bytes(const struct srnic_qp *qp)
 {
-	return READ_ONCE(qp->tx.octets) + READ_ONCE(qp->rx.octets);
+	return READ_ONCE(qp->tx.bytes) + READ_ONCE(qp->rx.bytes);
 }
 
 /* A list of local memory, as this QP's work requests may name it. held: of the half that copies. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Who is to run an engine that has work: a worker, the device's thread (standby.c), or the task
+ * Chooses the runner of an engine that has work: a worker, the device's thread (standby.c), or the task
  * that asked for the work (asker.c).
  */
 #include <linux/cpumask.h>
@@ -14,8 +14,9 @@
 /*
  * A real-time task may poll until the engine has done what it waits for, and no worker gets its
  * processor meanwhile: a worker is bound to the processor that queues it. So a worker of another
- * one is asked, and the device's thread, which the scheduler can move if a task polls there as
- * well: whoever comes first. Workers and that thread do not poll.
+ * processor is queued, and the device's thread, which the scheduler can move if a task polls there
+ * as well: the first of them to get a processor runs the engine. Workers and that thread do not
+ * poll.
  */
 static bool keeps_processor(const struct srnic_qp *qp)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Kicks: having an engine look for work. A kick sets srnic_tx.again and queues whoever is to run
+ * Kicks: having an engine look for work. A kick sets srnic_tx.again and queues the runner of
  * the engine; an engine that runs already sees the flag.
  *
  * A caller sets `again` before it tries tx.mutex; the engine reads `again` after it has dropped the

@@ -83,7 +83,7 @@ static void leave(struct srnic_standby *standby)
 /*
  * The thread came in between, while the process that posts has yet to go on: a worker that answers
  * took its processor. To go idle now would cost a doorbell for each request. Once only, so that a
- * user who announces a burst and does not post keeps no thread busy. Not where timers are coarse.
+ * user that announces a burst and does not post keeps no thread busy. Not where timers are coarse.
  */
 static bool came_between(const struct srnic_qp *qp)
 {

@@ -31,7 +31,7 @@ bool srnic_standby_due(struct srnic_qp *qp);
 /* In the timer: did the thread not come in time, so that a worker has to? */
 bool srnic_standby_missed(struct srnic_qp *qp);
 /*
- * Is the engine to stand by now? Only after a doorbell, so that a user who lies makes it look just
+ * Is the engine to stand by now? Only after a doorbell, so that a user that lies makes it look just
  * once more. tx.mutex held.
  */
 bool srnic_standby_wanted(struct srnic_qp *qp);

@@ -137,13 +137,13 @@ static u64 begin_run(struct srnic_qp *qp, const struct sock *sk)
 	return core_rx_fpdus(&qp->rx.core);
 }
 
-static void end_run(struct srnic_qp *qp, u64 fpdus, u32 octets)
+static void end_run(struct srnic_qp *qp, u64 fpdus, u32 bytes)
 {
-	WRITE_ONCE(qp->rx.octets, qp->rx.octets + octets);
+	WRITE_ONCE(qp->rx.bytes, qp->rx.bytes + bytes);
 	fpdus = core_rx_fpdus(&qp->rx.core) - fpdus;
-	trace_srnic_rx_batch(qp, octets, fpdus);
+	trace_srnic_rx_batch(qp, bytes, fpdus);
 	srnic_qp_count(qp, SRNIC_RX_BATCHES, 1);
-	srnic_qp_count(qp, SRNIC_RX_OCTETS, octets);
+	srnic_qp_count(qp, SRNIC_RX_OCTETS, bytes);
 	srnic_qp_count(qp, SRNIC_RX_FPDUS, fpdus);
 }
 
@@ -151,25 +151,25 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 {
 	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
 	u64 fpdus = begin_run(qp, sk);
-	int octets;
+	int bytes;
 
 	forget_urgent(sk);
-	octets = tcp_read_sock(sk, &desc, rx_actor);
-	if (octets > 0)
-		end_run(qp, fpdus, octets);
+	bytes = tcp_read_sock(sk, &desc, rx_actor);
+	if (bytes > 0)
+		end_run(qp, fpdus, bytes);
 }
 
 void srnic_rx_take(struct srnic_qp *qp, struct sock *sk, const struct bio_vec *vec, u32 num)
 {
 	u64 fpdus = begin_run(qp, sk);
-	u32 octets = 0;
+	u32 bytes = 0;
 
 	for (u32 i = 0; i < num; i++) {
 		feed(qp, page_address(vec[i].bv_page) + vec[i].bv_offset, vec[i].bv_len);
-		octets += vec[i].bv_len;
+		bytes += vec[i].bv_len;
 	}
 	srnic_held_drop(&qp->rx.held);
-	end_run(qp, fpdus, octets);
+	end_run(qp, fpdus, bytes);
 }
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
@@ -189,7 +189,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 
 	qp->rx.receive.active = false;
 	qp->rx.refusal = (struct core_refusal) { };
-	qp->rx.octets = 0;
+	qp->rx.bytes = 0;
 	qp->markers = params.markers;
 	srnic_rq_look(&qp->rq);
 	core_rx_init(&qp->rx.core, &params);

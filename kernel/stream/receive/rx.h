@@ -20,7 +20,7 @@
  * @cursor: in the list of @receive
  * @refusal: the request that the peer's Terminate refuses
  * @held: a region that payload is placed in; only while bytes are consumed
- * @octets: bytes of this connection taken from TCP, or from the peer
+ * @bytes: bytes of this connection taken from TCP, or from the peer
  */
 struct srnic_rx_half {
 	struct core_rx core;
@@ -28,7 +28,7 @@ struct srnic_rx_half {
 	struct srnic_sge_cursor cursor;
 	struct core_refusal refusal;
 	struct srnic_held held;
-	u64 octets;
+	u64 bytes;
 };
 
 #endif

@@ -57,7 +57,7 @@ extern struct srnic_batch srnic_no_batch;
  * retries, so no warning.
  */
 #define SRNIC_BATCH_GFP		(GFP_NOIO | __GFP_NOWARN | __GFP_ACCOUNT)
-/* For who works for several tenants: does not wait for the memory of one of them. */
+/* For a caller that serves several tenants: does not wait for the memory of one of them. */
 #define SRNIC_BATCH_GFP_NOW	(SRNIC_BATCH_GFP & ~__GFP_DIRECT_RECLAIM)
 
 /* Initializes an empty batch. Its pages are charged to payer (NULL: to the current task). */

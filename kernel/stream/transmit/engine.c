@@ -26,7 +26,7 @@
 
 /*
  * A run ends after so many bytes, where an FPDU costs SRNIC_FPDU_COST more: 1 MiB in segments of
- * an Ethernet, or 3,500 FPDUs of a few octets. Enough to be worth a run, and few enough not to
+ * an Ethernet, or 3,500 FPDUs of a few bytes. Enough to be worth a run, and few enough not to
  * delay a doorbell's caller.
  */
 #define RUN_COST	(1408 * 1024)
@@ -241,7 +241,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	tx->term_pending = false;
 	tx->last_wqe = false;
 	tx->starved = 0;
-	tx->octets = 0;
+	tx->bytes = 0;
 	tx->built = qp->sq.taken;
 	tx->completed = qp->sq.taken;
 }

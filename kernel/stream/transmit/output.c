@@ -109,7 +109,7 @@ bool srnic_tx_send_batch(struct srnic_qp *qp, bool more)
 			srnic_qp_over(qp, SRNIC_OVER_RESET);
 			return false;
 		}
-		WRITE_ONCE(tx->octets, tx->octets + ret);
+		WRITE_ONCE(tx->bytes, tx->bytes + ret);
 		trace_srnic_tx_batch(qp, ret);
 		srnic_qp_count(qp, SRNIC_TX_BATCHES, 1);
 		srnic_qp_count(qp, SRNIC_TX_OCTETS, ret);

@@ -10,10 +10,10 @@
 /* What an FPDU costs the caller of a run, as bytes. */
 #define SRNIC_FPDU_COST	384
 
-/* The bytes that the batch has, or `octets` of it, cost the caller. */
-static inline void srnic_tx_spend(struct srnic_tx *tx, u32 octets)
+/* Charges the run with this many bytes of the batch, and with its FPDUs. */
+static inline void srnic_tx_spend(struct srnic_tx *tx, u32 bytes)
 {
-	tx->spent += octets + tx->core.fpdus * SRNIC_FPDU_COST;
+	tx->spent += bytes + tx->core.fpdus * SRNIC_FPDU_COST;
 }
 
 /*

@@ -15,7 +15,7 @@
 struct srnic_batch;
 
 /*
- * Who runs an engine. The first two may wait for the memory of the QP's user; the other two also
+ * The runners of an engine. The first two may wait for the memory of the QP's user; the other two also
  * serve other QPs.
  *
  * DOORBELL	the user's system call
@@ -86,7 +86,7 @@ struct srnic_standby {
  * @standby: has @work's part done by a thread that can wait (kick/standby.h)
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
- * @runner: who runs the engine
+ * @runner: of the run in progress, or of the last one
  * @spent: what its caller has sent, in bytes and FPDU_COST
  * @term_pending: @term is to be sent
  * @last_wqe: LAST_WQE_REACHED was raised for this connection
@@ -97,7 +97,7 @@ struct srnic_standby {
  * @starved: times in a row that TCP lacked memory, up to 2
  * @term_deadline: jiffies after which an unsent Terminate is dropped
  * @rest: jiffies before which TCP is not asked again if @starved is 2
- * @octets: bytes of this connection given to TCP, or to the peer
+ * @bytes: bytes of this connection given to TCP, or to the peer
  * @batch: bytes built and not yet given away; &srnic_no_batch while idle
  * @core: the send scheduler's state
  * @held: a region that payload is read from; only while fill_batch() runs
@@ -120,7 +120,7 @@ struct srnic_tx {
 	u8 starved;
 	unsigned long term_deadline;
 	unsigned long rest;
-	u64 octets;
+	u64 bytes;
 	struct srnic_batch *batch;
 
 	struct core_tx core;
