@@ -139,7 +139,7 @@ run_parts() { # PROFILE
 	wait
 	table >"$RESULTS/table"
 	cat "$RESULTS/table"
-	show failures "What failed:"	# last, for who sees the end of it only
+	show failures "What failed:"	# last, for a reader who sees only the end
 	show names "By name:"
 	echo "$(((SECONDS - BEGAN + 59) / 60)) minutes in all"
 	awk '{ passed += $1; failed += $3 }

@@ -127,7 +127,7 @@ static void a_worker_finishes_a_long_answer(struct kunit *test)
 	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
-/* ---- who cannot answer at once ---- */
+/* ---- tasks that cannot run the other engine at once ---- */
 
 /* Both ends have a batch, and keep it until they use it. */
 static void keep_batches(struct kunit *test, struct ends *e)
@@ -265,7 +265,7 @@ static void only_the_peer_of_who_sends_is_taken(struct kunit *test)
 	srnic_test_disconnect(test, e.c, &e.pair);
 }
 
-/* Who sends was preempted: what others ask for meanwhile does not wait for it. */
+/* The sender was preempted: what others ask for meanwhile does not wait for it. */
 static void another_task_of_its_processor_takes_nothing(struct kunit *test)
 {
 	struct ends e = connect_ends(test, false);

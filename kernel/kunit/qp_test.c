@@ -586,7 +586,7 @@ static void a_qp_that_its_user_destroys_fills_no_cq(struct kunit *test)
 }
 
 /* Its event handler waits; meanwhile another task destroys the QP. */
-struct told {
+struct consumer {
 	struct work_struct work;
 	struct srnic_qp *qp;
 	struct completion begun, go_on;
@@ -595,17 +595,17 @@ struct told {
 
 static void wait_in_handler(struct ib_event *event, void *context)
 {
-	struct told *told = context;
+	struct consumer *consumer = context;
 
-	complete(&told->begun);
-	wait_for_completion(&told->go_on);
+	complete(&consumer->begun);
+	wait_for_completion(&consumer->go_on);
 }
 
 static void destroy(struct work_struct *work)
 {
-	struct told *told = container_of(work, struct told, work);
+	struct consumer *consumer = container_of(work, struct consumer, work);
 
-	told->err = ib_destroy_qp(&told->qp->base);
+	consumer->err = ib_destroy_qp(&consumer->qp->base);
 }
 
 /* What telling it kicks would else run when the QP is gone. */
@@ -614,31 +614,31 @@ static void a_qp_that_is_told_of_an_overrun_is_not_destroyed_meanwhile(struct ku
 	struct srnic_test_set *c = test->priv;
 	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 1);
 	struct srnic_qp *qp = long_qp(test, c, cq, ENTRIES);
-	struct told told = { .qp = qp };
+	struct consumer consumer = { .qp = qp };
 	u32 i;
 
-	init_completion(&told.begun);
-	init_completion(&told.go_on);
-	INIT_WORK_ONSTACK(&told.work, destroy);
+	init_completion(&consumer.begun);
+	init_completion(&consumer.go_on);
+	INIT_WORK_ONSTACK(&consumer.work, destroy);
 	c->qp = qp;
 	for (i = 0; i < 2; i++) {
 		KUNIT_ASSERT_EQ(test, post_to(qp, i, IB_WR_SEND, 0), 0);
 		take(c, SRNIC_OP_SEND, SRNIC_WQE_SIGNALED);
 	}
 	qp->base.event_handler = wait_in_handler;
-	qp->base.qp_context = &told;
+	qp->base.qp_context = &consumer;
 	KUNIT_ASSERT_TRUE(test, srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_RTS, NULL));
 	srnic_sq_complete_sent(&qp->sq, 0, 2);
-	wait_for_completion(&told.begun);
-	schedule_work(&told.work);
+	wait_for_completion(&consumer.begun);
+	schedule_work(&consumer.work);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!xa_load(&c->dev->qps, qp->base.qp_num)));
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(refcount_read(&qp->users) == 1));
 	msleep(20);
 	KUNIT_EXPECT_EQ(test, refcount_read(&qp->users), 1);
-	complete(&told.go_on);
-	flush_work(&told.work);
-	destroy_work_on_stack(&told.work);
-	KUNIT_EXPECT_EQ(test, told.err, 0);
+	complete(&consumer.go_on);
+	flush_work(&consumer.work);
+	destroy_work_on_stack(&consumer.work);
+	KUNIT_EXPECT_EQ(test, consumer.err, 0);
 }
 
 /* A request keeps the pointer to its region, which the consumer may have deregistered since. */

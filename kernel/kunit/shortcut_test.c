@@ -81,7 +81,7 @@ static void post_send(struct kunit *test, struct ends *e)
 	KUNIT_ASSERT_EQ(test, try_send(e), 0);
 }
 
-/* For who holds a lock, and so must not fail. */
+/* For a caller that holds a lock, and so must not fail. */
 static bool post_and_wait(struct ends *e)
 {
 	struct ib_wc wc = { };
@@ -267,7 +267,7 @@ static bool has_caught_up(struct ends *e)
 	       READ_ONCE(tcp_sk(sender(e))->write_seq);
 }
 
-/* For who has locked the receiver. Meanwhile the sender's engine gives TCP nothing more. */
+/* The caller has locked the receiver. Meanwhile the sender's engine gives TCP nothing more. */
 static bool release_and_catch_up(struct ends *e)
 {
 	struct srnic_tx *tx = &e->pair.qp->tx;

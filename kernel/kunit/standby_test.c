@@ -48,7 +48,7 @@ static void without_a_burst_the_engine_goes_idle_after_a_doorbell(struct kunit *
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* ---- who looks, and when ---- */
+/* ---- the runner that looks, and when ---- */
 
 /* The device's thread, which does nothing else until it is released. */
 struct occupied {
@@ -111,7 +111,7 @@ static void what_is_posted_while_the_engine_stands_by_needs_no_doorbell(struct k
 	srnic_test_expect_nothing_left(test, c);
 }
 
-/* A user who announces a burst and posts nothing keeps nobody busy. */
+/* A user that announces a burst and posts nothing keeps no thread busy. */
 static void an_engine_that_stands_by_goes_idle(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;

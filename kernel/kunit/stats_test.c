@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What counters tell of a stream, and counters of single QPs.
+ * What counters show of a stream, and counters of single QPs.
  */
 #include "device/counter.h"
 #include "stream.h"
@@ -10,7 +10,7 @@ static u64 counted(struct srnic_test_conn *c, enum srnic_counter counter)
 	return srnic_counted(c->set.dev, counter);
 }
 
-/* A Send of the peer. Its FPDU stays off the stack of who calls this several times. */
+/* A Send of the peer. Its FPDU stays off the stack of a caller that sends several. */
 static noinline void take_one(struct kunit *test, struct stream *s, u8 *octets)
 {
 	post_receive(test, s, octets + OCTETS);

@@ -338,7 +338,7 @@ struct onlooker {
 	struct srnic_qp *qp;
 	enum srnic_end end;
 	u32 overs;
-	bool locked;	/* tx.mutex, when it was told last */
+	bool locked;	/* tx.mutex, when it was called last */
 };
 
 static struct onlooker *onlooker_of(struct srnic_qp_owner *owner)

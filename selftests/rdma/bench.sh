@@ -58,7 +58,7 @@ cases() {
 	END
 }
 
-# Has this peer this operation? None polls unless each end has a processor: who polls keeps one, and user-mode Linux has
+# Has this peer this operation? None polls unless each end has a processor: a polling end keeps one, and user-mode Linux has
 # no other; an emulator that counts instructions gives its processors turns, so that each poll costs the other end's turn.
 has() { # PEER NAME
 	[[ $2 != *-polled || $POLLED = 1 ]] || return
@@ -102,7 +102,7 @@ wire_up() {
 	done
 }
 
-# How rate is told the ends; nothing where there are none.
+# The options of rate that say which ends these are; nothing where there are none.
 ends() { # ENVIRONMENT PEER
 	case $1:$2 in
 	veth:srnic-to-siw) echo cm sr0:10.95.0.1 sr1:10.95.0.2 && return ;;
@@ -166,7 +166,7 @@ ulimit -n 16384
 [ "$ENVIRONMENTS" != wire ] || CABLE=wire
 hosts_up && devices_up && host_device_up srnic && siw_up && mixed_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
 [ "$ENVIRONMENTS" != wire ] || wire_up || { echo "Bail out! no wire"; exit 1; }
-# The whole file at once: who waits for it finds all of it.
+# The whole file at once: a reader that waits for it finds all of it.
 [ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }
 for ((run = 0; run < ROUNDS; run++)); do
 	round

@@ -87,7 +87,7 @@ storm() { # PERCENT TIMES SECONDS
 	until set_faults probability 0; do :; done
 }
 
-# Carriers may break and reconnect, but must move data after the storm. Both end when told to, without a wrong byte or a
+# Carriers may break and reconnect, but must move data after the storm. Both end when they have to, without a wrong byte or a
 # crash. A limit that is never reached counts the failures.
 under_storm() { # CARRIER PERCENT
 	local i sender status=0 INJECTED=0

@@ -35,7 +35,7 @@ set_device() { # NUMBER ATTRIBUTE VALUE
 	echo "$3" >"$file" && [ "$(cat "$file")" = "$3" ]
 }
 
-# SETTINGS: "ATTRIBUTE=VALUE..." of each new device, likewise.
+# SETTINGS: "ATTRIBUTE=VALUE..." of each new device.
 settings_up() { # NUMBER...
 	local n setting
 	for n; do
@@ -214,7 +214,7 @@ with_server() { # SERVER-NS SERVER CLIENT-NS CLIENT [PORT]
 }
 
 # Runs the command up to three times, as long as it fails and TEST finds by what it said that it lost a race which is not
-# ours. TEST's BASH_REMATCH is what is told of that.
+# ours. TEST's BASH_REMATCH is the text that is shown for that.
 despite_races() { # TEST COMMAND...
 	local try said status
 	for try in 1 2 3; do

@@ -119,7 +119,7 @@ check "a good network again, with nothing left behind" good_again
 check "a wire that damages $DAMAGE of 1000 segments behind TCP's back" wire_up
 OBJECTS=$(objects)
 measured "the CRC catches at least $CAUGHT of them, and no octet delivered is wrong" catches
-check "both ends were told so by Terminates" told_the_peer
+check "both ends have it in a Terminate" told_the_peer
 check "nothing is left behind" settled "$OBJECTS"
 check "the wire stops" wire_down
 echo "# wire: $WIRE_SAID"

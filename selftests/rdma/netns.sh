@@ -56,7 +56,7 @@ with_own_file() {
 	return $status
 }
 
-# Runs the command while a server in sr1 serves whoever comes.
+# Runs the command while a server in sr1 serves any client.
 with_a_server() { beside sr1 "ip netns exec sr1 rping -s -P -a $IP1 -p $PORT" $PORT "$@"; } # COMMAND...
 
 reaches() { inside "$1" rping -c -a "$IP1" -C 1 -p $PORT "${@:2}"; } # NS RPING'S-OPTION...

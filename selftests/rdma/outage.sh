@@ -42,7 +42,7 @@ set_peer_timeout() { echo "$1" >/sys/class/infiniband/srnic0/peer_timeout; }
 # Also resolves the neighbours again: rdma_cm waits for them only briefly (lib.sh).
 address_back() { ip -n sr0 addr add "$IP0/24" dev veth0 && reach sr0 "$IP1" && reach sr1 "$IP0"; }
 
-# The peer cannot tell: connections end by peer_timeout, and the sender gets an event. The delay keeps bytes in flight on
+# The peer cannot announce its end: connections end by peer_timeout, and the sender gets an event. The delay keeps bytes in flight on
 # at least one of many connections.
 address_removed() {
 	modprobe sch_netem && tc -n sr0 qdisc add dev veth0 root netem limit 10000 delay 100ms || return

@@ -23,7 +23,7 @@ rping_by() { # ADDRESS-TO-LISTEN-ON ADDRESS
 
 tcp_by() { in_ns sr0 "iperf3 -c $IP1 -p $PORT -n 1M"; }
 
-# An established connection, as TCP and as rdma_cm have it. Who listens keeps the port that the map gave it.
+# An established connection, as TCP and as rdma_cm have it. A listener keeps the port that the map gave it.
 both_views() {
 	local server client status=0
 	become_in_ns sr1 "exec rping -s -V -C 1000000 -a $IP1 -p $PORT" >"$LOGS/server" 2>&1 &

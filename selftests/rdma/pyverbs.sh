@@ -103,7 +103,7 @@ run_module() { # MODULE
 	local module=$1
 	[ -e "pyverbs/$1.py" ] || module=tests.$1
 	report < <(in_ns sr0 "PYTHONPATH=pyverbs exec python3 pyverbs/verdicts.py $ABOVE srnic0 $module" 2>&1) ||
-		line "not ok" "$1 ends before its last case is told"
+		line "not ok" "$1 ends before its last case is reported"
 }
 
 if ! python3 -c 'import pyverbs' 2>/dev/null || ! find_tests; then

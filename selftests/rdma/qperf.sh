@@ -16,7 +16,7 @@ if ! command -v qperf >/dev/null; then
 	skip "qperf is not installed"
 fi
 
-# Its server tells the client the port before it listens: a client that is faster is refused, and tries again.
+# Its server sends the client the port before it listens: a client that is faster is refused, and tries again.
 qperf_runs() { # TEST [OPTION...]
 	local try said
 	for try in {1..30}; do

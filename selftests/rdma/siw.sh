@@ -6,7 +6,7 @@
 #
 # What siw does differently, or wrong:
 # - It initiates without a ready-to-receive message, also with a Request of revision 2.
-# - It lets the peer invalidate a program's own region. Its library does not tell the program which, and takes the STag of
+# - It lets the peer invalidate a program's own region. Its library does not show the program which, and takes the STag of
 #   a Send with Invalidate from the field for a Write's rkey.
 # - The control field of its Terminates (RFC 5040 figure 8) has layer and error type swapped, and M, D and R at the other
 #   end of the octet, where bits are reserved. Its DDP Segment Length excludes the header.

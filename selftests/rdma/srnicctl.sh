@@ -167,7 +167,7 @@ rates() {
 
 batch_top() { says "srnic0  all  1 QP" ctl 0 top -b -n 1 -d 0.2 srnic0; }
 
-# CRCs are off only if both ends ask; who asks for markers receives them.
+# CRCs are off only if both ends ask; an end that asks for markers receives them.
 other_settings() {
 	ctl 0 set srnic0 mpa_crc 0 mpa_markers 1 && ctl 1 set srnic1 mpa_crc 0 && connect_ends &&
 		ends_say "c['crc']" False False && ends_say "c['rx_markers']" True False &&
@@ -345,7 +345,7 @@ check_with_pyverbs "show: a connection that a Terminate ended" tells_ends termin
 rdma_cm_is_for 666:root && RESTRICTS=1
 [ -z "${RESTRICTS:-}" ] || check "doctor: every user may open rdma_cm" doctor_warns_of_rdma_cm
 [ -z "${RESTRICTS:-}" ] || check "the udev rule leaves rdma_cm to a group" rule_restricts_rdma_cm
-check "show: who listens, and on which TCP port" listens
+check "show: listeners, and their TCP ports" listens
 
 check "doctor finds nothing wrong" doctor_is_content
 check "doctor: in JSON" doctor_in_json

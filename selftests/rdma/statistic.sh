@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# The counters tell apart how data moves: batches, copies, who runs the transmit engine, and what it waits for. Counters of
+# The counters show how data moves: batches, copies, the runners of the transmit engine, and what it waits for. Counters of
 # single QPs (rdma statistic qp) have the same names, and the device's sum does not lose what they counted. Terminates are
 # also in the kernel's log, and the most important counters where tools look for them that know InfiniBand's.
 cd "$(dirname "$0")" && . ./lib.sh
@@ -129,9 +129,9 @@ check "20 lists of 8192 small Writes: the doorbell leaves the rest of each to a 
 	grown srnic0 "tx_passes_worker >= 20 and tx_socket_full == 0" small_writes
 check "Sends in lists of 16: a system call for ten at the most" grown srnic0 "0 < tx_doorbells <= 640" sends list=16
 check "Sends posted one by one: a system call for two at the most" grown srnic0 "0 < tx_doorbells <= 3200" sends
-check "reads are answered by thread, workers or who asks" \
+check "reads are answered by thread, workers or the asking task" \
 	grown srnic1 "tx_passes_thread + tx_passes_worker + tx_passes_asker > 0 and tx_copied >= $ITERS * 65536" perf ib_read_bw 65536
-check "reads one at a time: who asks answers, being on the same host" \
+check "reads one at a time: the asking task answers, being on the same host" \
 	grown srnic1 "tx_passes_asker >= $ITERS / 2" perf ib_read_lat 8
 check "reads one at a time wait for each other" grown srnic0 "tx_ord_stalls >= $ITERS / 2" \
 	perf ib_read_bw 4096 --outs=1

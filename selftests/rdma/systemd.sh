@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # srnic@.service under systemd, which boots in a container here, with all interfaces of the machine: the device of an
-# interface is there before who needs it, comes and goes with its interface, and is there again after the next boot.
+# interface is there before the services that need it, comes and goes with its interface, and is there again after the next boot.
 # boot.sh has what the unit's commands do.
 cd "$(dirname "$0")" && . ./lib.sh
 

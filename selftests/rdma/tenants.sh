@@ -37,7 +37,7 @@ limited() {
 	within 300 at_limit 0
 }
 
-# Commands of those who reclaimed memory of a group, and how often each.
+# Commands of the tasks that reclaimed memory of a group, and how often each.
 reclaimers() { sed -nE 's/^ *(.*)-[0-9]+ +\[.*/\1/p' "$TRACE/trace" | sort | uniq -c; }
 
 read_once() {

@@ -111,7 +111,7 @@ goes_down_and_up() {
 
 port_is() { ns0 rdma link show srnic2/1 | grep -q "state $1"; }
 
-# By the interface's events, of which several may tell of a change, and by those of the RDMA core.
+# By the interface's events, of which several may report a change, and by those of the RDMA core.
 port_events_come_once() {
 	local watch
 	become_in_ns sr0 "exec stdbuf -oL ibv_asyncwatch -d srnic2" >"$LOGS/asyncwatch" 2>&1 &
@@ -174,7 +174,7 @@ guids_differ() { # DEVICE DEVICE
 		echo "$one $other" && [ "$one" != "$other" ]
 }
 
-# Whoever listens on all addresses gets the device that rdma_cm chooses.
+# A program that listens on all addresses gets the device that rdma_cm chooses.
 serves_both() { # DEVICE
 	local address
 	for address in $A $BELOW $A6 $BELOW6; do
@@ -220,7 +220,7 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 	[ "$1" != bond ] || check "$1: it fails over in mid-transfer" goes_on fails_over
 	if [ "$1" = vlan ]; then
 		check "$1: it has the speed of the interface below" has_speed_of_cable
-		check "$1: programs are told once that its port goes down, and up" port_events_come_once
+		check "$1: programs get one event when its port goes down, and one when it comes up" port_events_come_once
 		check "$1: its MTU changes in mid-transfer" goes_on other_mtu
 		check "$1: its address goes in mid-transfer, and comes back" goes_on address_away
 		check "$1: it gets another name in mid-transfer" goes_on renamed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // A plugin of QEMU: counts the instructions that a guest executes between two marks
 // (rdma/bench/marks.hh). One thread may emulate all processors, or each has one. Only then it is
-// known which executes a block: QEMU else tells the one for which the block was translated first.
+// known which executes a block: QEMU else names the one for which the block was translated first.
 //	-plugin instructions.so,out=FILE
 // At each end mark FILE is written anew, with a line for each block of instructions so far:
 // address, how many they are, how often it was executed by the first processor, and by others.

@@ -71,7 +71,7 @@ build_kernel() { # DIRECTORY ARCH "TARGET..." FRAGMENT...
 	[ -z "$missing" ] || { echo "the kernel's configuration does not take: $missing"; return 1; }
 	in_root --bind "$dir.new" /run/linux "$ROOT" sh -euc '
 		cd /run/linux
-		make -j"$(nproc)" ARCH="$1" KCFLAGS=-w $2	# who maintains the kernel heeds its warnings
+		make -j"$(nproc)" ARCH="$1" KCFLAGS=-w $2	# its warnings are for its maintainers
 		make -s ARCH="$1" INSTALL_MOD_PATH=/run/linux/installed INSTALL_MOD_STRIP=1 modules_install
 	' sh "$arch" "$targets" || return
 	prune_kernel "$dir.new"

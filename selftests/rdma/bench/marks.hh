@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Instructions that do nothing but tell an emulator where the time that is measured begins and ends
+// Instructions that do nothing but show an emulator where the time that is measured begins and ends
 // (vm/instructions.cc): "nopl" with displacements that no compiler writes.
 #pragma once
 

@@ -13,7 +13,7 @@ struct Work {
 	Work(const char *operation, char **options);
 };
 
-// Whoever makes it connects it and gives it its memory, whoever destroys it takes them away. None
+// Its maker connects it and gives it its memory; its destructor takes them away. None
 // of that is measured, for it costs page faults and registrations, with any driver the same; unless
 // connections are what is measured.
 struct Operation {

@@ -11,7 +11,7 @@
 // thread of its own; regions=N: at each end they share so many, else each has its own; together=1:
 // Sends of all connections in one thread, with CQs in common (cm only); poll=1: does not sleep
 // until a completion comes; zerocopy=1: TCP's Writes are MSG_ZEROCOPY; apart=1: all is on the first
-// processor, but who answers, or reads from TCP, on the second.
+// processor, but the end that responds, or reads from TCP, on the second.
 //
 // Measured is what the operations take: neither connections (but for connect) nor the memory.
 #include <chrono>

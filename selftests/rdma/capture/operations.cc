@@ -168,7 +168,7 @@ void send_with_invalidate(unsigned int flags)
 
 // Opcode, messages, and bytes of payload if it is ours. Each of the four or five connections begins
 // with an RTR (RFC 6581 9.2): an empty Write, which both ends prefer.
-void tell()
+void report()
 {
 	const uint32_t refused_writes = invalidates ? 3 : 1;
 	uint32_t data = 0, sends = 0, solicited = 0;
@@ -217,7 +217,7 @@ try {
 	send_with_invalidate(0);
 	send_with_invalidate(IBV_SEND_SOLICITED);
 	write_to_no_region();
-	tell();
+	report();
 	return 0;
 } catch (const Failure &failure) {
 	fprintf(stderr, "%s\n", failure.what());

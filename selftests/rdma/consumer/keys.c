@@ -200,7 +200,7 @@ static const char *post_write_invalidate_write(struct scene *s, u32 key)
 static const char *says_invalidated(const struct ib_wc *wc, u32 key)
 {
 	return wc->wc_flags & IB_WC_WITH_INVALIDATE && wc->ex.invalidate_rkey == key ?
-	       NULL : "the completion does not tell of the invalidation";
+	       NULL : "the completion does not show the invalidation";
 }
 
 static const char *send_with_inv(struct scene *s)

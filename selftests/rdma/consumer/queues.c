@@ -46,7 +46,7 @@ static const char *bad_in_the_middle(struct scene *s)
 	make_chain(s, wr, sge, CHAIN);
 	wr[BAD].num_sge = s->client.cap.max_send_sge + 1;
 	if (!ib_post_send(s->client.id->qp, wr, &bad) || bad != &wr[BAD])
-		return "the bad one is not told";
+		return "the bad one is not named";
 	wrong = wrong ?:
 		arrives(&s->server, 0, 1) ?:
 		arrives(&s->server, 1, 2) ?:
@@ -89,7 +89,7 @@ static const char *more_than_fits(struct scene *s)
 	err = ib_post_send(s->client.id->qp, &wr->wr, &bad);
 	accepted = bad ? container_of(bad, struct ib_rdma_wr, wr) - wr : 0;
 	if (err != -ENOMEM || accepted < s->client.cap.max_send_wr || accepted >= many)
-		wrong = "what does not fit is not told";
+		wrong = "the request that does not fit is not named";
 	for (u32 i = 0; i < accepted && !wrong; i++)
 		wrong = await(&s->client.sent[0]);
 	kvfree(wr);

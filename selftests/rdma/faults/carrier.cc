@@ -9,7 +9,7 @@
 // -r to connect again when one has broken, -m if completion events may be lost (uverbs drops one if
 // it has no memory for it).
 //
-// Ends with one line of figures. Exit status 0: time was up (or the server was told to stop), 1: a
+// Ends with one line of figures. Exit status 0: time was up (or the server had to stop), 1: a
 // connection broke (without -r), 2: one stalled (without -r), 3: a byte was wrong, 4: it could not
 // start.
 #include "link.hh"

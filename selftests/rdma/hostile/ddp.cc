@@ -95,7 +95,7 @@ std::vector<Row> tagged_rows()
 					to_both(s, 0xc1), send(4)},
 				       0};
 		 }},
-		{"RFC 5040 7.1, 4: of two errors the first one is told", tagged(0),
+		{"RFC 5040 7.1, 4: of two errors the first one is reported", tagged(0),
 		 Attack{{fpdu(Tagged{.stag = nobody, .payload = filler(8)}),
 			 fpdu(Untagged{.qn = 4, .payload = filler(8)})},
 			0}},

@@ -357,7 +357,7 @@ private:
 		std::string said = victim.demand("depths");
 
 		if (said != want)
-			fail("the consumer is told ", said, ", not ", want);
+			fail("the consumer gets ", said, ", not ", want);
 	}
 
 	// Startup with or without C, then a Send whose CRC field is wrong.
@@ -403,7 +403,7 @@ std::vector<Case> dialogue_cases(const Stage &stage)
 		 "it does not",
 		 play(&Dialogues::ends_gracefully)},
 		{"listener",
-		 "RFC 5044 7.1.2, 6: who does not accept the private data answers with R",
+		 "RFC 5044 7.1.2, 6: without accepting the private data it answers with R",
 		 play(&Dialogues::rejected_by_the_consumer)},
 		{"listener", "RFC 6581 9.1: the consumer learns the initiator's IRD and ORD",
 		 play(&Dialogues::request_depths_are_told)},

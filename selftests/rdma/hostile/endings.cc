@@ -156,7 +156,7 @@ std::vector<Case> ending_cases(const Stage &stage)
 		 "reads",
 		 play(&Endings::answer_to_a_slow_reader), true},
 		{"listener",
-		 "RFC 5041 6.2.1: who asks, sends FIN and does not read is not waited for",
+		 "RFC 5041 6.2.1: a peer that asks, sends FIN and does not read is not waited for",
 		 play(&Endings::answer_to_nobody), true},
 		{"listener",
 		 "RFC 5041 6.2.1: a read is completed before a disconnect for as long as its "

@@ -494,7 +494,7 @@ public:
 			for (const Row &row : rows)
 				for (bool listening : {true, false})
 					run_row(row, listening);
-		tell("3.4: the Connection ID and the first numbers are random", ids_are_random());
+		report("3.4: the Connection ID and the first numbers are random", ids_are_random());
 		std::printf("1..%u\n", number_of_cases);
 		return failed ? 1 : 0;
 	}
@@ -510,7 +510,7 @@ private:
 	unsigned hellos = 0, chosen = 0;
 	Pulse pulse;
 
-	void tell(const std::string &name, const std::string &trouble)
+	void report(const std::string &name, const std::string &trouble)
 	{
 		std::printf("%sok %u - %s\n", trouble.empty() ? "" : "not ", ++number_of_cases,
 			    name.c_str());
@@ -526,7 +526,7 @@ private:
 		for (Pace pace : {Pace::whole, Pace::octets})
 			if (trouble.empty())
 				trouble = attempt(row, listening, pace);
-		tell("RDMA/TCP " + row.name + (listening ? " (listener)" : " (client)"), trouble);
+		report("RDMA/TCP " + row.name + (listening ? " (listener)" : " (client)"), trouble);
 	}
 
 	std::string attempt(const Row &row, bool listening, Pace pace)
@@ -625,7 +625,7 @@ private:
 
 		if (!came.empty())
 			fail("the victim says ", hex(came));
-		if (cut) // the reset was told to send()
+		if (cut) // send() saw the reset
 			end = End::reset;
 		if (end != (row.check ? End::reset : End::fin))
 			fail(row.check ? "the connection is not reset" : "no FIN comes");
@@ -666,7 +666,7 @@ private:
 		return value;
 	}
 
-	// enum ibv_event_type of the errors that MPA's peers would be told.
+	// enum ibv_event_type of the errors that MPA's peers would get.
 	static std::string event_of(const Row &row)
 	{
 		const std::string check = row.check ? row.check : "";

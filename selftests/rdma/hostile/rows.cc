@@ -191,7 +191,7 @@ private:
 		return read;
 	}
 
-	// Likewise a FetchAdd of 5 to 0x1000 of STag 0x77. Returns its Request Identifier.
+	// Sends a FetchAdd of 5 to 0x1000 of STag 0x77. Returns its Request Identifier.
 	u32 take_atomic(const Socket &s, u32 msn)
 	{
 		victim.demand("add 5");

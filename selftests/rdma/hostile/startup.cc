@@ -121,8 +121,8 @@ std::vector<Startup> request_rows()
 			  plain_enhanced(a, c), plain_enhanced(a, c)),
 		 enhanced("RFC 6581 9.2: all three types", plain_enhanced(a | b, c | d),
 			  plain_enhanced(a | b, c | d)),
-		 enhanced("RFC 6581 9.2: who asks for none is offered one", plain_enhanced(a, 0),
-			  plain_enhanced(a | b, c | d)),
+		 enhanced("RFC 6581 9.2: an initiator that asks for none is offered one",
+			  plain_enhanced(a, 0), plain_enhanced(a | b, c | d)),
 		 {"RFC 5044 7.1.1: markers that we require are not asked of us",
 		  Frame{.flags = terms.flags(0x90)}.octets(), Then::replies,
 		  Frame{.key = reply_key}.octets()}});

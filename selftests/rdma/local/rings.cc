@@ -265,7 +265,7 @@ Cases ring_cases()
 		{"producer indices far ahead", producer_far_ahead},
 		{"requests with values from the edges", edge_values_in_requests},
 		{"requests that change while the kernel looks", requests_that_change_meanwhile},
-		{"completions that nobody polls: the CQ overruns, and its owner is told",
+		{"completions that nobody polls: the CQ overruns, and its owner gets an event",
 		 completions_that_nobody_polls},
 	};
 }

@@ -35,7 +35,7 @@ def shown(device, end):
     sys.exit('a QP is not shown')
 
 
-def told(device, end):
+def reported(device, end):
     for _ in range(300):
         found = shown(device, end)
         if found:
@@ -48,7 +48,7 @@ device, address, way = sys.argv[1:]
 client, server = connected.connect(address)
 client.mr = None
 {'disconnect': disconnect, 'terminate': terminate}[way](client)
-print(told(device, client), told(device, server), sep='; ')
+print(reported(device, client), reported(device, server), sep='; ')
 if client.mr:
     client.mr.close()
 client.close()

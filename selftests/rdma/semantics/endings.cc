@@ -95,7 +95,7 @@ void what_is_shown_of_a_connected_qp()
 void expect_told(End &end)
 {
 	expect(settings.rdmatcp || end.async_event() == IBV_EVENT_QP_FATAL,
-	       "the event of the one who is told");
+	       "the event of the end that gets the Terminate");
 }
 
 void peers_fault(ibv_wr_opcode opcode)
@@ -107,7 +107,7 @@ void peers_fault(ibv_wr_opcode opcode)
 	scene.joint.client.post(1, opcode, {scene.ours.region.piece(0, 1000)}, IBV_SEND_SIGNALED,
 				wrong);
 	expect(scene.joint.server.async_event() == IBV_EVENT_QP_ACCESS_ERR,
-	       "the event of the one who terminates");
+	       "the event of the end that terminates");
 	expect_told(scene.joint.client);
 	expect_over(scene.joint);
 }

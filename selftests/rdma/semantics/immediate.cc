@@ -40,7 +40,7 @@ void arrives(Joint &joint, uint64_t wr_id, uint32_t written, uint32_t value = da
 	expect(wc.opcode == (settings.rdmatcp ? opcode : IBV_WC_RECV_RDMA_WITH_IMM),
 	       "the receive's opcode");
 	expect(wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htonl(value), "the data");
-	expect(wc.byte_len == written, "the receive tells of another length than was written");
+	expect(wc.byte_len == written, "the receive has another length than was written");
 }
 
 // 6: one work request, one completion at each end; the receive's memory is not touched.

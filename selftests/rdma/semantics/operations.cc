@@ -281,7 +281,7 @@ void *post_and_poll(void *context)
 	return nullptr;
 }
 
-// Else a request would be posted that nobody has told of, or a CQ stay locked.
+// Else a request would be posted that nobody has announced, or a CQ stay locked.
 void cancelled_between_calls()
 {
 	Joint joint = connected();
@@ -374,9 +374,9 @@ Cases operation_cases()
 		 zero_length_writes},
 		{"RFC 5040 5.2.1: a Read of no octets completes, wherever it goes",
 		 zero_length_reads},
-		{"RFC 5040 5.3: a Send with solicited event wakes who waits for one, others do not",
+		{"RFC 5040 5.3: a Send with solicited event wakes its waiter, others do not",
 		 solicited_events},
-		{"an error wakes who waits for solicited events", errors_wake},
+		{"an error wakes a program that waits for solicited events", errors_wake},
 		{"a Send gathers six pieces and is scattered to three", gather_and_scatter_a_send},
 		{"a Write gathers six pieces", gather_a_write},
 		{"a Read at odd places fills its sink and nothing else", scatter_a_read},

@@ -14,7 +14,7 @@
 
 namespace {
 
-// The peer's Terminate is told by the operation's own status, and the connection ends.
+// The operation's own status shows the peer's Terminate, and the connection ends.
 void atomic(Joint &joint, ibv_wr_opcode opcode)
 {
 	alignas(8) uint64_t word[1] = {5}, original[1] = {6};

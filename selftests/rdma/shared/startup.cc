@@ -127,7 +127,7 @@ void address_of_no_device()
 			 "address " +
 			 foreign + ":" + port + "'")
 				.c_str()),
-		"the log does not tell");
+		"the log does not say so");
 }
 
 void same_port_on_two_addresses()
