@@ -78,6 +78,17 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 
 /* ---- verbs ---- */
 
+/*
+ * Since 6.17 reg_user_mr has a DMA handle: hints for a bus. Since 6.15 counter_bind_qp and
+ * counter_unbind_qp have the port, and a driver may extend a counter, and then initializes it.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define SRNIC_COMPAT_DMA_HANDLE
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#define SRNIC_COMPAT_COUNTER_PORT
+#endif
+
 /* The last argument of create_cq is the provider's data alone before 6.11, then all attributes. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define srnic_compat_cq_attrs uverbs_attr_bundle

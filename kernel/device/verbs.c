@@ -7,9 +7,8 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/compat.h"
-#include "compat/counter.h"
-#include "compat/mr.h"
 #include "connection/connect.h"
+#include "device/counter.h"
 #include "device/link.h"
 #include "device/mad.h"
 #include "device/res.h"
@@ -222,6 +221,44 @@ static void disassociate_ucontext(struct ib_ucontext *base)
 {
 }
 
+/* ---- verbs with more arguments in newer kernels ---- */
+
+#ifdef SRNIC_COMPAT_DMA_HANDLE
+static struct ib_mr *reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+			    struct ib_dmah *dmah, struct ib_udata *udata)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return srnic_reg_user_mr(pd, start, length, iova, access, udata);
+}
+#else
+#define reg_mr	srnic_reg_user_mr
+#endif
+
+#ifdef SRNIC_COMPAT_COUNTER_PORT
+static int bind_counter(struct rdma_counter *counter, struct ib_qp *qp, u32 port)
+{
+	return srnic_counter_bind_qp(counter, qp);
+}
+
+static int unbind_counter(struct ib_qp *qp, u32 port)
+{
+	return srnic_counter_unbind_qp(qp);
+}
+
+/* The RDMA core wants both, though we extend no counter. */
+struct extended_counter {
+	struct rdma_counter base;
+};
+
+static void init_counter(struct rdma_counter *counter)
+{
+}
+#else
+#define bind_counter	srnic_counter_bind_qp
+#define unbind_counter	srnic_counter_unbind_qp
+#endif
+
 const struct ib_device_ops srnic_dev_ops = {
 	.owner = THIS_MODULE,
 	.device_group = &srnic_attr_group,
@@ -233,9 +270,9 @@ const struct ib_device_ops srnic_dev_ops = {
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
 	.counter_alloc_stats = srnic_counter_alloc_stats,
-	.counter_bind_qp = srnic_compat_counter_bind_qp,
+	.counter_bind_qp = bind_counter,
 	.counter_dealloc = srnic_counter_dealloc,
-	.counter_unbind_qp = srnic_compat_counter_unbind_qp,
+	.counter_unbind_qp = unbind_counter,
 	.counter_update_stats = srnic_counter_update_stats,
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
@@ -279,11 +316,14 @@ const struct ib_device_ops srnic_dev_ops = {
 	.query_port = query_port,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
-	.reg_user_mr = srnic_compat_reg_user_mr,
+	.reg_user_mr = reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
 
-	SRNIC_COMPAT_COUNTER
+#ifdef SRNIC_COMPAT_COUNTER_PORT
+	.counter_init = init_counter,
+	INIT_RDMA_OBJ_SIZE(rdma_counter, extended_counter, base),
+#endif
 	SRNIC_COMPAT_FILL_RES_SRQ(srnic_fill_res_srq)
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, base),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, base),
