@@ -21,8 +21,7 @@
 #include "connection/connect.h"
 #include "device/framing.h"
 #include "device/link.h"
-#include "memory/mr.h"
-#include "memory/place.h"
+#include "memory/table.h"
 #include "report/counters.h"
 #include "stream/kick/standby.h"
 

@@ -20,23 +20,23 @@ static void finish(struct kunit *test)
 	kvfree(test->priv);
 }
 
-static u8 octet(u32 i)
+static u8 byte_at(u32 i)
 {
 	return i * 7 + (i >> 8) + 1;
 }
 
-/* Copies len octets, and says whether they and nothing else have arrived. */
+/* Copies len bytes, and says whether they and nothing else have arrived. */
 static bool copies(struct kunit *test, u32 to, u32 from, u32 len)
 {
 	u8 *source = test->priv, *destination = source + ROOM;
 	u32 i;
 
 	for (i = 0; i < len; i++)
-		source[from + i] = octet(i);
+		source[from + i] = byte_at(i);
 	memset(destination, 0, ROOM);
 	srnic_copy(destination + to, source + from, len);
 	for (i = 0; i < len; i++)
-		if (destination[to + i] != octet(i))
+		if (destination[to + i] != byte_at(i))
 			return false;
 	return !memchr_inv(destination, 0, to) &&
 	       !memchr_inv(destination + to + len, 0, ROOM - to - len);

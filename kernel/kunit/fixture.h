@@ -14,7 +14,8 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
-#include "memory/mr.h"
+#include "memory/fast_reg.h"
+#include "memory/table.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "report/counters.h"

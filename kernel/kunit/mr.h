@@ -6,7 +6,7 @@
 #define SRNIC_KUNIT_MR_H
 
 #include "fixture.h"
-#include "memory/place.h"
+#include "memory/access.h"
 
 #define LENGTH	(SRNIC_TEST_PAGES * PAGE_SIZE - SRNIC_TEST_OFFSET)
 #define WRITES	(CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE)

@@ -6,29 +6,32 @@
 #include "mr.h"
 
 /* What was held is dropped. */
-static enum core_region_verdict put_octets(struct context *c, bool kernel, u32 stag, u32 access,
-					   u64 to, const void *src, u32 len)
+static enum core_region_verdict put_bytes(struct context *c, bool kernel, u32 stag, u32 rights,
+					  u64 to, const void *src, u32 len)
 {
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .pd = c->id, .rights = rights, .kernel = kernel,
+	};
 	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict verdict =
-		srnic_region_write(&held, c->id, kernel, stag, access, to, src, len);
+	enum core_region_verdict verdict = srnic_region_write(&held, &access, src, len);
 
 	srnic_held_drop(&held);
 	return verdict;
 }
 
-static enum core_region_verdict write_octets(struct context *c, u32 stag, u64 to, u32 len)
+static enum core_region_verdict write_bytes(struct context *c, u32 stag, u64 to, u32 len)
 {
-	return put_octets(c, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf, len);
+	return put_bytes(c, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf, len);
 }
 
-static enum core_region_verdict read_octets(struct context *c, u32 stag, u64 to, u32 len)
+static enum core_region_verdict read_bytes(struct context *c, u32 stag, u64 to, u32 len)
 {
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
+	};
 	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict verdict;
+	enum core_region_verdict verdict = srnic_region_read(&held, &access, c->buf, len);
 
-	verdict = srnic_region_read(&held, c->id, false, stag, CORE_ACCESS_REMOTE_READ, to, c->buf,
-				    len);
 	srnic_held_drop(&held);
 	return verdict;
 }
@@ -44,10 +47,12 @@ static bool snapshot(struct context *c, u32 stag, struct core_region *region)
 
 static enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
 {
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
+	};
 	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict verdict;
+	enum core_region_verdict verdict = srnic_region_verify(&held, &access, len);
 
-	verdict = srnic_region_verify(&held, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, len);
 	srnic_held_drop(&held);
 	return verdict;
 }
@@ -66,7 +71,7 @@ static void fill(struct context *c)
 }
 
 /* Byte i of the region. */
-static u8 *octet(struct context *c, u32 i)
+static u8 *byte_at(struct context *c, u32 i)
 {
 	i += SRNIC_TEST_OFFSET;
 	return &c->mr->page[i / PAGE_SIZE][i % PAGE_SIZE];
@@ -78,7 +83,7 @@ static bool untouched_but(struct context *c, u32 from, u32 to)
 	u32 i;
 
 	for (i = 0; i < LENGTH; i++)
-		if ((i < from || i >= to) && *octet(c, i))
+		if ((i < from || i >= to) && *byte_at(c, i))
 			return false;
 	return !memchr_inv(c->mr->page[0], 0, SRNIC_TEST_OFFSET);
 }
@@ -92,13 +97,13 @@ static void octets_land_where_they_are_addressed_across_pages(struct kunit *test
 	u64 base = c->mr->base->iova;
 
 	fill(c);
-	KUNIT_ASSERT_EQ(test, write_octets(c, stag, base, LENGTH), CORE_REGION_OK);
+	KUNIT_ASSERT_EQ(test, write_bytes(c, stag, base, LENGTH), CORE_REGION_OK);
 	for (i = 0; i < LENGTH; i++)
-		bad += *octet(c, i) != pattern(i);
+		bad += *byte_at(c, i) != pattern(i);
 	KUNIT_EXPECT_EQ(test, bad, 0);
 	KUNIT_EXPECT_NULL(test, memchr_inv(c->mr->page[0], 0, SRNIC_TEST_OFFSET));
 	memset(c->buf, 0, LENGTH);
-	KUNIT_ASSERT_EQ(test, read_octets(c, stag, base + 77, 3 * PAGE_SIZE), CORE_REGION_OK);
+	KUNIT_ASSERT_EQ(test, read_bytes(c, stag, base + 77, 3 * PAGE_SIZE), CORE_REGION_OK);
 	for (i = 0; i < 3 * PAGE_SIZE; i++)
 		bad += c->buf[i] != pattern(i + 77);
 	KUNIT_EXPECT_EQ(test, bad, 0);
@@ -111,10 +116,10 @@ static void a_wrong_key_finds_no_region(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, ALL), bit;
 
 	for (bit = 0; bit < 32; bit++)
-		KUNIT_EXPECT_EQ(test, write_octets(c, stag ^ BIT(bit), c->mr->base->iova, 1),
+		KUNIT_EXPECT_EQ(test, write_bytes(c, stag ^ BIT(bit), c->mr->base->iova, 1),
 				CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, write_octets(c, 0, c->mr->base->iova, 1), CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, write_octets(c, ~0U, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, 0, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, ~0U, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
 }
 
@@ -126,8 +131,8 @@ static void another_protection_domain_gets_nothing(struct kunit *test)
 
 	c->id++;
 	fill(c);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base, 1), CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, read_bytes(c, stag, base, 1), CORE_REGION_FOREIGN);
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 1), CORE_REGION_FOREIGN);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_FOREIGN);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_FOREIGN);
@@ -143,17 +148,16 @@ static void a_right_that_was_not_granted_is_refused(struct kunit *test)
 
 	fill(c);
 	stag = srnic_test_reg(test, c->mr, CORE_ACCESS_REMOTE_READ);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base, 1), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test,
-			put_octets(c, true, stag, CORE_ACCESS_LOCAL_WRITE, base, c->buf,
-				   1),
+			put_bytes(c, true, stag, CORE_ACCESS_LOCAL_WRITE, base, c->buf, 1),
 			CORE_REGION_ACCESS);
-	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, read_bytes(c, stag, base, 1), CORE_REGION_OK);
 	KUNIT_ASSERT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
 	stag = srnic_test_reg(test, c->mr, CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE);
-	KUNIT_EXPECT_EQ(test, read_octets(c, stag, base, 1), CORE_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, read_bytes(c, stag, base, 1), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base, 1), CORE_REGION_OK);
 }
 
 static void bounds_are_exact_at_both_ends(struct kunit *test)
@@ -163,16 +167,16 @@ static void bounds_are_exact_at_both_ends(struct kunit *test)
 	u64 base = c->mr->base->iova;
 
 	memset(c->buf, 0xff, LENGTH);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 1), CORE_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base - 1, 2), CORE_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH, 1), CORE_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 2), CORE_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, 0, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base - 1, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base - 1, 2), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base + LENGTH, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base + LENGTH - 1, 2), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, 0, 1), CORE_REGION_BOUNDS);
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH + 1), CORE_REGION_BOUNDS);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base, LENGTH), CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + LENGTH - 1, 1), CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, *octet(c, LENGTH - 1), 0xff);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base + LENGTH - 1, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, *byte_at(c, LENGTH - 1), 0xff);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, LENGTH - 1, LENGTH));
 }
 
@@ -187,7 +191,7 @@ static void lengths_up_to_the_largest_never_wrap_into_the_region(struct kunit *t
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base, 0 - base), CORE_REGION_WRAP);
 	KUNIT_EXPECT_EQ(test, verify(c, stag, base + LENGTH - 1, 0 - (base + LENGTH) + 2),
 			CORE_REGION_WRAP);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, U64_MAX, 2), CORE_REGION_WRAP);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, U64_MAX, 2), CORE_REGION_WRAP);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
 }
 
@@ -196,8 +200,8 @@ static void no_octets_are_never_checked(struct kunit *test)
 {
 	struct context *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, write_octets(c, 0xdead, U64_MAX, 0), CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, read_octets(c, 0, 0, 0), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, 0xdead, U64_MAX, 0), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, read_bytes(c, 0, 0, 0), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, verify(c, 1, 1, 0), CORE_REGION_OK);
 }
 
@@ -211,9 +215,9 @@ static void a_region_of_one_octet_has_one_octet(struct kunit *test)
 	stag = srnic_test_reg(test, c->mr, ALL);
 	base = c->mr->base->iova;
 	memset(c->buf, 0xff, LENGTH);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 2), CORE_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base + 1, 1), CORE_REGION_BOUNDS);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, base, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base, 2), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base + 1, 1), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, base, 1), CORE_REGION_OK);
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 1));
 }
 
@@ -225,22 +229,19 @@ static void the_local_dma_key_is_for_the_kernels_own_requests_only(struct kunit 
 	struct core_region region;
 
 	c->buf[0] = 0x5a;
-	KUNIT_EXPECT_EQ(test, write_octets(c, lkey, to, 1), CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, read_octets(c, lkey, to, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, lkey, to, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, read_bytes(c, lkey, to, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test,
-			put_octets(c, false, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf,
-				   1),
+			put_bytes(c, false, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
 			CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test,
-			put_octets(c, true, lkey, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
-				   1),
+			put_bytes(c, true, lkey, CORE_ACCESS_REMOTE_WRITE, to, c->buf, 1),
 			CORE_REGION_INVALID);
 	KUNIT_EXPECT_FALSE(test, snapshot(c, lkey, &region));
 	KUNIT_EXPECT_EQ(test, invalidate(c, lkey, true), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0);
 	KUNIT_EXPECT_EQ(test,
-			put_octets(c, true, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf,
-				   1),
+			put_bytes(c, true, lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
 			CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, c->mr->page[0][0], 0x5a);
 }
@@ -251,7 +252,7 @@ static void a_region_that_was_not_registered_grants_nothing(struct kunit *test)
 {
 	struct context *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, write_octets(c, c->mr->base->rkey, c->mr->base->iova, 1),
+	KUNIT_EXPECT_EQ(test, write_bytes(c, c->mr->base->rkey, c->mr->base->iova, 1),
 			CORE_REGION_INVALID);
 }
 
@@ -295,10 +296,10 @@ static void a_new_key_ends_the_old_one(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, invalidate(c, old, false), CORE_REGION_OK);
 	stag = srnic_test_reg(test, c->mr, ALL);
 	KUNIT_EXPECT_NE(test, old, stag);
-	KUNIT_EXPECT_EQ(test, write_octets(c, old, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, old, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, invalidate(c, old, true), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, invalidate(c, old, false), CORE_REGION_INVALID);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
 }
 
 static void the_consumer_may_invalidate_as_often_as_it_likes(struct kunit *test)
@@ -307,7 +308,7 @@ static void the_consumer_may_invalidate_as_often_as_it_likes(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
 }
@@ -323,7 +324,7 @@ static void a_peer_may_invalidate_what_the_consumer_has_invalidated(struct kunit
 
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, false), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
 	srnic_test_map(test, c->mr, LENGTH);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
 	srnic_test_reg(test, c->mr, ALL);
@@ -338,7 +339,7 @@ static void a_peer_invalidates_only_what_its_own_qp_has_registered(struct kunit 
 
 	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->dev, c->id, stag, SRNIC_TEST_QPN + 1),
 			CORE_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);
 }
 
@@ -348,7 +349,7 @@ static void mapping_anew_ends_the_grant(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
 	srnic_test_map(test, c->mr, LENGTH);
-	KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova, 1), CORE_REGION_INVALID);
 }
 
 static void a_page_is_what_the_consumer_says(struct kunit *test)
@@ -369,9 +370,9 @@ static void a_page_is_what_the_consumer_says(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, c->mr->base->length, LEN);
 		stag = srnic_test_reg(test, c->mr, ALL);
 		fill(c);
-		KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova, LEN),
+		KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova, LEN),
 				CORE_REGION_OK);
-		KUNIT_EXPECT_EQ(test, write_octets(c, stag, c->mr->base->iova + LEN, 1),
+		KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova + LEN, 1),
 				CORE_REGION_BOUNDS);
 		KUNIT_EXPECT_EQ(test, memcmp(memory + OFFSET, c->buf, LEN), 0);
 	}
@@ -431,10 +432,10 @@ static void a_region_over_all_of_memory_is_not_a_peers_to_invalidate(struct kuni
 	u64 to = (uintptr_t)c->mr->page[0];
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dma);
-	KUNIT_EXPECT_EQ(test, write_octets(c, dma->rkey, to, 1), CORE_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, write_bytes(c, dma->rkey, to, 1), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test, invalidate(c, dma->rkey, true), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test,
-			put_octets(c, true, dma->lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
+			put_bytes(c, true, dma->lkey, CORE_ACCESS_LOCAL_WRITE, to, c->buf, 1),
 			CORE_REGION_OK);
 	c->pd->device->ops.dereg_mr(dma, NULL);
 }

@@ -59,8 +59,11 @@ static void expect_over(struct kunit *test, struct holder *holder, bool gone)
 static enum core_region_verdict put_held(struct context *c, struct srnic_held *held, u32 stag,
 					 u64 to, u32 len)
 {
-	return srnic_region_write(held, c->id, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf,
-				  len);
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
+	};
+
+	return srnic_region_write(held, &access, c->buf, len);
 }
 
 /* Expectations may sleep, so they come after the drop. */
@@ -98,13 +101,15 @@ static void every_copy_checks_what_is_held(struct kunit *test)
 	struct context *c = test->priv;
 	u32 stag = srnic_test_reg(test, c->mr, WRITES);
 	u64 base = c->mr->base->iova, end = base + c->mr->base->length;
+	const struct srnic_region_access reading = {
+		.to = base, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
+	};
 	struct srnic_held held = { .dev = c->dev };
 	enum core_region_verdict good, beyond, read;
 
 	good = put_held(c, &held, stag, base, 1);
 	beyond = put_held(c, &held, stag, end, 1);
-	read = srnic_region_read(&held, c->id, false, stag, CORE_ACCESS_REMOTE_READ, base, c->buf,
-				 1);
+	read = srnic_region_read(&held, &reading, c->buf, 1);
 	srnic_held_drop(&held);
 	KUNIT_EXPECT_EQ(test, good, CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, beyond, CORE_REGION_BOUNDS);
@@ -199,7 +204,6 @@ static void deregistration_returns_after_the_last_copy(struct kunit *test)
 
 struct racer {
 	struct context *c;
-	u8 *octets;
 	u32 stag;
 	bool landed;
 };
@@ -214,9 +218,8 @@ static int race(void *arg)
 
 	while (!kthread_should_stop()) {
 		for (i = 0; i < 16; i++)
-			if (srnic_region_write(&held, c->id, false, READ_ONCE(racer->stag),
-					       CORE_ACCESS_REMOTE_WRITE, c->mr->base->iova,
-					       racer->octets, LENGTH) == CORE_REGION_OK)
+			if (put_held(c, &held, READ_ONCE(racer->stag), c->mr->base->iova,
+				     LENGTH) == CORE_REGION_OK)
 				WRITE_ONCE(racer->landed, true);
 		srnic_held_drop(&held);
 		cond_resched();
@@ -235,7 +238,7 @@ static void revoke(struct kunit *test, struct context *c, u32 stag, u32 round)
 static void nothing_lands_after_revocation_while_a_peer_keeps_writing(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct racer racer = { .c = c, .octets = c->buf };
+	struct racer racer = { .c = c };
 	struct task_struct *task;
 	u32 round, page, damage = 0;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Copies of payload. Of x86 processors, those with ERMS copy more than some hundred bytes fastest
- * by one instruction, rep movsb, which memcpy() uses only with FSRM, of later ones: elsewhere its
- * loop takes twice as long. AMD's Zen 3 takes twenty times as long with that instruction where the
- * destination begins 1 to 31 bytes after the source, modulo 4096: as payload does that follows an
- * FPDU's header at the start of a page.
+ * Copies of payload. x86 processors with ERMS copy more than some hundred bytes fastest by one
+ * instruction, rep movsb. memcpy() uses it only on later processors, those with FSRM; on the others
+ * its loop takes twice as long. On AMD's Zen 3 that instruction takes twenty times as long where
+ * the destination begins 1 to 31 bytes after the source, modulo 4096. That is the case for payload
+ * behind an FPDU's header at the start of a page.
  */
 #include <linux/kasan-checks.h>
 #include <linux/string.h>

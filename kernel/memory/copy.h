@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-/* As memcpy(), reading each byte once, and quick on more processors. Any context. */
+/* As memcpy(), but reads each byte once, and is fast on more processors. Any context. */
 void srnic_copy(void *to, const void *from, u32 len);
 
 #endif

@@ -20,20 +20,20 @@
 #define CALLS	16	/* per round */
 #define ROUNDS	5	/* the fastest one counts */
 
-enum way {
-	WAY_KERNEL,
-	WAY_TABLES,
-	WAY_INSTRUCTION,
-	WAYS
+enum method {
+	METHOD_KERNEL,
+	METHOD_TABLES,
+	METHOD_INSTRUCTION,
+	METHODS
 };
 
-static const char *const names[WAYS] = {
-	[WAY_KERNEL] = "kernel",
-	[WAY_TABLES] = "tables",
-	[WAY_INSTRUCTION] = "instruction",
+static const char *const names[METHODS] = {
+	[METHOD_KERNEL] = "kernel",
+	[METHOD_TABLES] = "tables",
+	[METHOD_INSTRUCTION] = "instruction",
 };
 
-static enum way chosen;
+static enum method chosen;
 
 #ifdef __x86_64__
 static bool has_instruction(void)
@@ -57,11 +57,11 @@ static u32 core_crc32c_copy_sse42(u32 crc, void *to, const void *from, u64 len)
 }
 #endif
 
-static u32 sum(enum way way, u32 crc, const void *data, u64 len)
+static u32 sum(enum method method, u32 crc, const void *data, u64 len)
 {
-	if (way == WAY_INSTRUCTION)
+	if (method == METHOD_INSTRUCTION)
 		return core_crc32c_sse42(crc, data, len);
-	if (way == WAY_KERNEL)
+	if (method == METHOD_KERNEL)
 		return crc32c(crc, data, len);
 	return core_crc32c_table(crc, data, len);
 }
@@ -73,14 +73,14 @@ u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 
 bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len)
 {
-	if (READ_ONCE(chosen) != WAY_INSTRUCTION)
+	if (READ_ONCE(chosen) != METHOD_INSTRUCTION)
 		return false;
 	*crc = core_crc32c_copy_sse42(*crc, to, from, len);
 	return true;
 }
 
 /* Nanoseconds of the fastest round. */
-static u64 measure(enum way way, const void *sample)
+static u64 measure(enum method method, const void *sample)
 {
 	u64 best = U64_MAX;
 	int round, call;
@@ -92,7 +92,7 @@ static u64 measure(enum way way, const void *sample)
 		preempt_disable();
 		start = ktime_get_ns();
 		for (call = 0; call < CALLS; call++)
-			crc = sum(way, crc, sample, SAMPLE);
+			crc = sum(method, crc, sample, SAMPLE);
 		best = min(best, ktime_get_ns() - start);
 		preempt_enable();
 		OPTIMIZER_HIDE_VAR(crc);
@@ -101,37 +101,37 @@ static u64 measure(enum way way, const void *sample)
 }
 
 /* The usual check value of CRC32C, with the polynomial and bit order of RFC 3720 B.4. */
-static bool correct(enum way way)
+static bool correct(enum method method)
 {
-	return ~sum(way, CORE_CRC_SEED, "123456789", 9) == 0xe3069283;
+	return ~sum(method, CORE_CRC_SEED, "123456789", 9) == 0xe3069283;
 }
 
 int srnic_crc_init(void)
 {
 	u64 best = U64_MAX;
-	enum way way;
+	enum method method;
 	void *sample;
 
 	sample = kzalloc(SAMPLE, GFP_KERNEL);
 	if (!sample)
 		return -ENOMEM;
-	for (way = 0; way < WAYS; way++) {
+	for (method = 0; method < METHODS; method++) {
 		u64 ns;
 
-		if (way == WAY_INSTRUCTION && !has_instruction())
+		if (method == METHOD_INSTRUCTION && !has_instruction())
 			continue;
-		if (!correct(way))
+		if (!correct(method))
 			break;
-		ns = measure(way, sample);
-		pr_debug("CRC32C of %u octets by %s: %llu ns\n", SAMPLE * CALLS, names[way], ns);
+		ns = measure(method, sample);
+		pr_debug("CRC32C of %u bytes by %s: %llu ns\n", SAMPLE * CALLS, names[method], ns);
 		if (ns < best) {
 			best = ns;
-			WRITE_ONCE(chosen, way);
+			WRITE_ONCE(chosen, method);
 		}
 	}
 	kfree(sample);
-	if (way == WAYS)
+	if (method == METHODS)
 		return 0;
-	pr_err("CRC32C by %s is wrong\n", names[way]);
+	pr_err("CRC32C by %s is wrong\n", names[method]);
 	return -EIO;
 }

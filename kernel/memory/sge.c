@@ -3,37 +3,53 @@
  * Gather and scatter lists of local memory: sequential copies that check lkey, access rights and
  * bounds of every entry as it is used.
  */
+#include "memory/access.h"
 #include "memory/sge.h"
 
 /*
- * The entry at the cursor, or the next one, that has bytes left; NULL at the end. Lowers *n to the
- * bytes left in it.
+ * Sets *access to the bytes at the cursor, or of the next entry that has any left, and lowers *n to
+ * how many. False at the list's end.
  */
-static const struct srnic_sge *current_sge(const struct srnic_sge_list *list,
-					   struct srnic_sge_cursor *at, u32 *n)
+static bool access_at(const struct srnic_sge_list *list, struct srnic_sge_cursor *at,
+		      struct srnic_region_access *access, u32 *n)
 {
+	const struct srnic_sge *sge;
+
 	while (at->index < list->num && at->offset == list->sge[at->index].length) {
 		at->index++;
 		at->offset = 0;
 	}
 	if (at->index == list->num)
-		return NULL;
-	*n = min(*n, list->sge[at->index].length - at->offset);
-	return &list->sge[at->index];
+		return false;
+	sge = &list->sge[at->index];
+	*n = min(*n, sge->length - at->offset);
+	access->stag = sge->lkey;
+	access->to = sge->addr + at->offset;
+	return true;
+}
+
+/* An access under the list's keys, to bytes that the caller names. */
+static struct srnic_region_access access_of(const struct srnic_sge_list *list, u32 rights)
+{
+	return (struct srnic_region_access) {
+		.pd = list->pd,
+		.rights = rights,
+		.kernel = list->kernel,
+	};
 }
 
 enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 					   struct srnic_sge_cursor *at, void *dst, u32 len)
 {
+	struct srnic_region_access access = access_of(list, 0);
+
 	while (len) {
 		u32 n = len;
-		const struct srnic_sge *cur = current_sge(list, at, &n);
 		enum core_region_verdict verdict;
 
-		if (!cur)
+		if (!access_at(list, at, &access, &n))
 			return CORE_REGION_BOUNDS;
-		verdict = srnic_region_read(list->held, list->pd, list->kernel, cur->lkey, 0,
-					    cur->addr + at->offset, dst, n);
+		verdict = srnic_region_read(list->held, &access, dst, n);
 		if (verdict != CORE_REGION_OK)
 			return verdict;
 		at->offset += n;
@@ -46,16 +62,15 @@ enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 					    struct srnic_sge_cursor *at, const void *src, u32 len)
 {
+	struct srnic_region_access access = access_of(list, CORE_ACCESS_LOCAL_WRITE);
+
 	while (len) {
 		u32 n = len;
-		const struct srnic_sge *cur = current_sge(list, at, &n);
 		enum core_region_verdict verdict;
 
-		if (!cur)
+		if (!access_at(list, at, &access, &n))
 			return CORE_REGION_BOUNDS;
-		verdict = srnic_region_write(list->held, list->pd, list->kernel, cur->lkey,
-					     CORE_ACCESS_LOCAL_WRITE, cur->addr + at->offset, src,
-					     n);
+		verdict = srnic_region_write(list->held, &access, src, n);
 		if (verdict != CORE_REGION_OK)
 			return verdict;
 		at->offset += n;
@@ -65,13 +80,15 @@ enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 	return CORE_REGION_OK;
 }
 
-enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 access)
+enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 rights)
 {
+	struct srnic_region_access access = access_of(list, rights);
 	enum core_region_verdict verdict = CORE_REGION_OK;
 
-	for (u32 i = 0; i < list->num && verdict == CORE_REGION_OK; i++)
-		verdict = srnic_region_verify(list->held, list->pd, list->kernel,
-					      list->sge[i].lkey, access, list->sge[i].addr,
-					      list->sge[i].length);
+	for (u32 i = 0; i < list->num && verdict == CORE_REGION_OK; i++) {
+		access.stag = list->sge[i].lkey;
+		access.to = list->sge[i].addr;
+		verdict = srnic_region_verify(list->held, &access, list->sge[i].length);
+	}
 	return verdict;
 }

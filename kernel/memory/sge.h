@@ -5,11 +5,11 @@
 #ifndef SRNIC_SGE_H
 #define SRNIC_SGE_H
 
-#include "memory/mr.h"
+#include "memory/held.h"
 
 /**
  * struct srnic_sge_list - a list, and the context of its keys
- * @held: what its user holds of its regions
+ * @held: the region that its user holds
  * @kernel: posted by a kernel consumer, which may use local_dma_lkey
  * @sge: the list. Must be a private copy that user space cannot change
  * @num: entries in @sge
@@ -38,6 +38,6 @@ enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 					    struct srnic_sge_cursor *at, const void *src, u32 len);
 /* Checks the whole list for these local access rights. Not with hard interrupts disabled. */
-enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 access);
+enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 rights);
 
 #endif

@@ -3,7 +3,7 @@
  * What is done with a message that is complete, with a Terminate, and with a peer's error
  * (RFC 5040 5.2 to 5.4, 6.2.1; RFC 7306 5).
  */
-#include "memory/mr.h"
+#include "memory/table.h"
 #include "report/counters.h"
 #include "report/terminate.h"
 #include "report/trace.h"

@@ -3,7 +3,7 @@
  * Where received payload goes: regions that the peer names, receive requests, and the sinks of this
  * end's own Reads (RFC 5041 5.3 to 5.5). Implements the core's callbacks for received segments.
  */
-#include "memory/mr.h"
+#include "memory/access.h"
 #include "queue/srq.h"
 #include "stream/receive/parts.h"
 
@@ -43,9 +43,14 @@ enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_re
 					  u64 *original)
 {
 	struct srnic_qp *qp = ctx;
+	const struct srnic_region_access access = {
+		.to = request->to,
+		.stag = request->stag,
+		.pd = qp->pd,
+		.rights = CORE_ACCESS_REMOTE_ATOMIC,
+	};
 
-	return srnic_region_atomic(&qp->rx.held, qp->pd, request->stag, request->to, &request->op,
-				   original);
+	return srnic_region_atomic(&qp->rx.held, &access, &request->op, original);
 }
 
 bool core_host_read_room(void *ctx)
@@ -78,13 +83,25 @@ enum core_region_verdict srnic_place_response(struct srnic_qp *qp, const u8 *dat
 	return srnic_sges_scatter(&list, &read->cursor, data, n);
 }
 
+static enum core_region_verdict write_region(struct srnic_qp *qp, const struct core_place *at,
+					     const u8 *data, u32 n)
+{
+	const struct srnic_region_access access = {
+		.to = at->to,
+		.stag = at->stag,
+		.pd = qp->pd,
+		.rights = CORE_ACCESS_REMOTE_WRITE,
+	};
+
+	return srnic_region_write(&qp->rx.held, &access, data, n);
+}
+
 static enum core_region_verdict copy_to(struct srnic_qp *qp, const struct core_place *at,
 					const u8 *data, u32 n)
 {
 	switch (at->kind) {
 	case CORE_PLACE_REGION:
-		return srnic_region_write(&qp->rx.held, qp->pd, false, at->stag,
-					  CORE_ACCESS_REMOTE_WRITE, at->to, data, n);
+		return write_region(qp, at, data, n);
 	case CORE_PLACE_RECEIVE:
 		return place_receive(qp, data, n);
 	case CORE_PLACE_READ:

@@ -3,7 +3,7 @@
  * Fills the engine's batch with the bytes that the core selects (core/send.cc): the core's own, and
  * payload from the message's memory.
  */
-#include "memory/mr.h"
+#include "memory/access.h"
 #include "stream/transmit/batch.h"
 #include "stream/transmit/build.h"
 #include "stream/transmit/requests.h"
@@ -19,19 +19,28 @@ static enum core_region_verdict read_inline(struct srnic_qp *qp, u32 offset, voi
 	return CORE_REGION_OK;
 }
 
+/* The source of the peer's oldest Read. */
+static enum core_region_verdict read_source(struct srnic_qp *qp, u32 offset, void *dst, u32 n)
+{
+	const struct core_read_request *asked = &srnic_tx_oldest_asked(qp)->read;
+	const struct srnic_region_access access = {
+		.to = asked->source_to + offset,
+		.stag = asked->source_stag,
+		.pd = qp->pd,
+		.rights = CORE_ACCESS_REMOTE_READ,
+	};
+
+	return srnic_region_read(&qp->tx.held, &access, dst, n);
+}
+
 static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response, u32 offset,
 					     void *dst, u32 n)
 {
 	const struct srnic_send_wqe *wqe = srnic_tx_wqe(&qp->tx);
-	const struct core_read_request *asked;
 	struct srnic_sge_list list;
 
-	if (response) {
-		asked = &srnic_tx_oldest_asked(qp)->read;
-		return srnic_region_read(&qp->tx.held, qp->pd, false, asked->source_stag,
-					 CORE_ACCESS_REMOTE_READ, asked->source_to + offset, dst,
-					 n);
-	}
+	if (response)
+		return read_source(qp, offset, dst, n);
 	if (wqe->flags & SRNIC_WQE_INLINE)
 		return read_inline(qp, offset, dst, n);
 	list = srnic_qp_list(qp, &qp->tx.held, srnic_tx_sges(&qp->tx), wqe->num_sge);

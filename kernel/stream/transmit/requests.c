@@ -5,7 +5,8 @@
  */
 #include <linux/random.h>
 
-#include "memory/mr.h"
+#include "memory/fast_reg.h"
+#include "memory/table.h"
 #include "stream/state.h"
 #include "stream/transmit/requests.h"
 #include "stream/transmit/stall.h"

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Copying between regions and kernel memory, and the checks before it (RFC 5041 7.1, RFC 5040 7.2;
+ * the core decides).
+ *
+ * The bytes are in the region when these functions return. The CQE is published later with a
+ * release, so a consumer that sees the CQE sees the bytes.
+ */
+#include <linux/mm.h>
+
+#include "memory/access.h"
+#include "memory/copy.h"
+#include "memory/crc.h"
+#include "memory/table.h"
+
+/* ---- checks ---- */
+
+static void take_snapshot(const struct srnic_mr *mr, struct core_region *out)
+{
+	out->base = mr->iova;
+	out->length = mr->length;
+	out->pd = mr->pd;
+	out->access = mr->access;
+}
+
+/* For these bytes, which may be a part of those of the access. */
+static enum core_region_verdict check_region(const struct srnic_mr *mr,
+					     const struct srnic_region_access *access, u64 to,
+					     u64 len)
+{
+	struct core_region region;
+
+	take_snapshot(mr, &region);
+	return core_region_check(&region, access->pd, access->rights, to, len);
+}
+
+/* The kernel consumers' key to all memory. For a peer there is no such STag. */
+static enum core_region_verdict check_local_dma(const struct srnic_region_access *access)
+{
+	bool remote = access->rights & (CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
+					CORE_ACCESS_REMOTE_ATOMIC);
+
+	return access->kernel && !remote ? CORE_REGION_OK : CORE_REGION_INVALID;
+}
+
+/* The region, held, if the access to these bytes is allowed; else NULL, and why. */
+static struct srnic_mr *hold_checked(struct srnic_held *held,
+				     const struct srnic_region_access *access, u64 to, u32 len,
+				     enum core_region_verdict *why)
+{
+	struct srnic_mr *mr = srnic_held_region(held, access->stag, len);
+
+	*why = mr ? check_region(mr, access, to, len) : CORE_REGION_INVALID;
+	return *why == CORE_REGION_OK ? mr : NULL;
+}
+
+/* ---- copying ---- */
+
+/*
+ * The address of TO `to`; lowers *len to the contiguous bytes there. No page is in high memory
+ * (64-bit only).
+ */
+static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
+{
+	u64 at = to - mr->iova + mr->offset;
+	u32 size = BIT(mr->piece_shift), offset = at & (size - 1);
+
+	if (mr->dma)
+		return (void *)(uintptr_t)to;
+	*len = min(*len, size - offset);
+	return mr->pieces[at >> mr->piece_shift] + offset;
+}
+
+enum direction { INTO_REGION, FROM_REGION };
+
+/*
+ * Adds the bytes to *sum, unless that is NULL. Of the two sides only `bytes` is private: a program
+ * may change its region meanwhile, and the sum is to be that of what the peer sent, or gets.
+ */
+static void copy_and_sum(void *region, void *bytes, u32 len, enum direction direction, u32 *sum)
+{
+	void *to = direction == INTO_REGION ? region : bytes;
+	void *from = direction == INTO_REGION ? bytes : region;
+
+	if (sum && srnic_crc32c_copy(sum, to, from, len))
+		return;
+	srnic_copy(to, from, len);
+	if (sum)
+		*sum = core_host_crc32c(*sum, bytes, len);
+}
+
+static void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *bytes, u32 len,
+			enum direction direction, u32 *sum)
+{
+	u32 n;
+
+	for (; len; to += n, bytes += n, len -= n) {
+		void *at;
+
+		n = len;
+		at = locate(mr, to, &n);
+		copy_and_sum(at, bytes, n, direction, sum);
+	}
+}
+
+static enum core_region_verdict copy_local_dma(struct srnic_held *held,
+					       const struct srnic_region_access *access, u8 *bytes,
+					       u32 len, enum direction direction)
+{
+	enum core_region_verdict verdict = len ? check_local_dma(access) : CORE_REGION_OK;
+
+	srnic_held_pause(held);
+	if (verdict == CORE_REGION_OK)
+		copy_and_sum((void *)(uintptr_t)access->to, bytes, len, direction, held->sum);
+	return verdict;
+}
+
+static enum core_region_verdict copy(struct srnic_held *held,
+				     const struct srnic_region_access *access, u8 *bytes, u32 len,
+				     enum direction direction)
+{
+	enum core_region_verdict verdict = CORE_REGION_OK;
+	u64 to = access->to;
+	struct srnic_mr *mr;
+	u32 n;
+
+	if (access->stag == SRNIC_LOCAL_DMA_LKEY)
+		return copy_local_dma(held, access, bytes, len, direction);
+	for (; len; to += n, bytes += n, len -= n) {
+		n = min_t(u32, len, SRNIC_HELD_MAX);
+		mr = hold_checked(held, access, to, n, &verdict);
+		if (!mr)
+			return verdict;
+		copy_pieces(mr, to, bytes, n, direction, held->sum);
+	}
+	return CORE_REGION_OK;
+}
+
+enum core_region_verdict srnic_region_write(struct srnic_held *held,
+					    const struct srnic_region_access *access,
+					    const void *src, u32 len)
+{
+	return copy(held, access, (void *)src, len, INTO_REGION);
+}
+
+enum core_region_verdict srnic_region_read(struct srnic_held *held,
+					   const struct srnic_region_access *access,
+					   void *dst, u32 len)
+{
+	return copy(held, access, dst, len, FROM_REGION);
+}
+
+/* ---- other access ---- */
+
+enum core_region_verdict srnic_region_atomic(struct srnic_held *held,
+					     const struct srnic_region_access *access,
+					     const struct core_atomic *op, u64 *original)
+{
+	enum core_region_verdict verdict;
+	u32 len = sizeof(*original);
+	struct srnic_mr *mr;
+	void *word;
+
+	mr = hold_checked(held, access, access->to, len, &verdict);
+	if (!mr)
+		return verdict;
+	word = locate(mr, access->to, &len);
+	/* An aligned word never crosses a piece. */
+	if (!IS_ALIGNED((uintptr_t)word, sizeof(*original)))
+		return CORE_REGION_ALIGNMENT;
+	*original = core_atomic_execute(op, word);
+	return CORE_REGION_OK;
+}
+
+enum core_region_verdict srnic_region_verify(struct srnic_held *held,
+					     const struct srnic_region_access *access, u64 len)
+{
+	struct srnic_mr *mr;
+
+	if (!len)
+		return CORE_REGION_OK;
+	if (access->stag == SRNIC_LOCAL_DMA_LKEY)
+		return check_local_dma(access);
+	mr = srnic_held_region(held, access->stag, 0);
+	return mr ? check_region(mr, access, access->to, len) : CORE_REGION_INVALID;
+}
+
+bool srnic_region_snapshot(struct srnic_held *held, u32 stag, struct core_region *out)
+{
+	const struct srnic_mr *mr = srnic_held_region(held, stag, 0);
+
+	if (mr)
+		take_snapshot(mr, out);
+	return mr;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Fast registration: regions that a kernel consumer maps by a verb, and registers by a request in
+ * its send queue.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "compat/compat.h"
+#include "memory/fast_reg.h"
+#include "memory/registration.h"
+#include "memory/table.h"
+
+/* Page sizes for fast registration. */
+#define MIN_PAGE_SHIFT	12
+#define MAX_PAGE_SHIFT	30
+
+struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct srnic_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > SRNIC_MAX_FAST_REG)
+		return ERR_PTR(-EINVAL);
+	mr = srnic_mr_alloc(pd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->pieces = kvcalloc(max_num_sg, sizeof(*mr->pieces), GFP_KERNEL);
+	if (!mr->pieces) {
+		srnic_mr_free(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	mr->fast_reg = true;
+	mr->max_pieces = max_num_sg;
+	return &mr->base;
+}
+
+static int add_page(struct ib_mr *base, u64 addr)
+{
+	struct srnic_mr *mr = to_srnic_mr(base);
+
+	if (mr->num_pieces == mr->max_pieces)
+		return -ENOMEM;
+	mr->pieces[mr->num_pieces++] = srnic_compat_virt_dma(addr);
+	return 0;
+}
+
+/*
+ * The consumer chooses the page size (ib_map_mr_sg): smaller or larger than the kernel's. Each page
+ * is one piece: "DMA" addresses are kernel virtual addresses, so an sg entry is contiguous.
+ *
+ * Consumers map again while the LOCAL_INV of the old mapping is still queued before the REG_MR
+ * (iSER), or was flushed. Either way the old grant is over, so it is revoked here.
+ */
+int srnic_map_mr_sg(struct ib_mr *base, struct scatterlist *sg, int nents, unsigned int *offset)
+{
+	struct srnic_mr *mr = to_srnic_mr(base);
+	u32 size = base->page_size;
+	int mapped;
+
+	if (!mr->fast_reg || !is_power_of_2(size) || size < BIT(MIN_PAGE_SHIFT) ||
+	    size > BIT(MAX_PAGE_SHIFT))
+		return -EINVAL;
+	srnic_mr_revoke(mr);
+	mr->piece_shift = ilog2(size);
+	mr->num_pieces = 0;
+	base->length = 0;
+	mapped = ib_sg_to_pages(base, sg, nents, offset, add_page);
+	mr->offset = base->iova & (size - 1);
+	return mapped;
+}
+
+/*
+ * Reads base.iova here, because the consumer may have changed its upper part after mapping (NFS).
+ */
+static int register_region(struct srnic_mr *mr, u32 pd, u32 qpn, u32 key, u32 ib_access)
+{
+	u32 access;
+
+	if (!mr->fast_reg || mr->pd != pd ||
+	    key >> SRNIC_STAG_KEY_BITS != mr->stag >> SRNIC_STAG_KEY_BITS)
+		return -EINVAL;
+	if (srnic_mr_access_from_ib(ib_access, &access) || READ_ONCE(mr->state) == SRNIC_MR_VALID)
+		return -EINVAL;
+	if (mr->offset + mr->base.length > (u64)mr->num_pieces << mr->piece_shift ||
+	    (mr->base.iova & (BIT(mr->piece_shift) - 1)) != mr->offset ||
+	    srnic_range_wraps(mr->base.iova, mr->base.length))
+		return -EINVAL;
+	WRITE_ONCE(mr->stag, key);
+	srnic_mr_wait_for_holders(mr);
+	mr->iova = mr->base.iova;
+	mr->length = mr->base.length;
+	mr->access = access;
+	mr->qpn = qpn;
+	srnic_mr_enable(mr);
+	return 0;
+}
+
+/* Until it is found in its slot, the pointer is only a number. */
+int srnic_mr_register(struct srnic_dev *dev, struct srnic_mr *mr, u32 pd, u32 qpn, u32 key,
+		      u32 access)
+{
+	int err = -EINVAL;
+
+	rcu_read_lock();	/* keeps its memory, even if it is deregistered meanwhile */
+	if (mr && xa_load(&dev->mrs, srnic_mr_slot(dev, key)) == mr)
+		err = register_region(mr, pd, qpn, key, access);
+	rcu_read_unlock();
+	return err;
+}
