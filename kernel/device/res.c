@@ -83,9 +83,9 @@ int srnic_fill_res_srq(struct sk_buff *msg, struct ib_srq *base)
 	const struct srnic_srq *srq = to_srnic_srq(base);
 	const struct figure figures[] = {
 		{ "id", srq->id },
-		{ "entries", srq->ring.entries },
-		{ "posted", READ_ONCE(*(srq->user ? &srq->seen : &srq->posted)) },
-		{ "taken", READ_ONCE(srq->taken) },
+		{ "entries", srq->recv.ring.entries },
+		{ "posted", READ_ONCE(*(srq->user ? &srq->recv.seen : &srq->recv.posted)) },
+		{ "taken", READ_ONCE(srq->recv.taken) },
 		{ "limit", READ_ONCE(srq->limit) },
 	};
 
@@ -152,16 +152,16 @@ static int put_connection(struct sk_buff *msg, const struct srnic_qp *qp)
 static int put_queues(struct sk_buff *msg, const struct srnic_qp *qp)
 {
 	const struct srnic_sq *sq = &qp->sq;
-	const struct srnic_rq *rq = &qp->rq;
+	const struct srnic_recv_ring *recv = &qp->rq.recv;
 	const struct figure figures[] = {
 		{ "sq_entries", sq->ring.entries },
 		{ "sq_posted", READ_ONCE(*(qp->user ? &sq->taken : &sq->posted)) },
 		{ "sq_taken", READ_ONCE(sq->taken) },
 		{ "sq_done", READ_ONCE(sq->done) },
-		{ "srq", !!rq->srq },
-		{ "rq_entries", rq->ring.entries },
-		{ "rq_posted", READ_ONCE(*(qp->user ? &rq->seen : &rq->posted)) },
-		{ "rq_taken", READ_ONCE(rq->taken) },
+		{ "srq", !!qp->rq.srq },
+		{ "rq_entries", recv->ring.entries },
+		{ "rq_posted", READ_ONCE(*(qp->user ? &recv->seen : &recv->posted)) },
+		{ "rq_taken", READ_ONCE(recv->taken) },
 	};
 
 	return put_figures(msg, figures, ARRAY_SIZE(figures));

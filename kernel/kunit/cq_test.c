@@ -21,7 +21,7 @@ static void push(struct context *c, u64 wr_id, u8 status, bool solicited)
 		.status = status,
 	};
 
-	srnic_cq_push(c->cq->cq, &cqe, solicited);
+	srnic_cq_add(c->cq->cq, &cqe, solicited);
 }
 
 static int arm(struct context *c, enum ib_cq_notify_flags how)
@@ -183,7 +183,7 @@ static void what_a_completion_tells_reaches_the_consumer(struct kunit *test)
 	};
 	struct ib_wc wc;
 
-	srnic_cq_push(c->cq->cq, &cqe, false);
+	srnic_cq_add(c->cq->cq, &cqe, false);
 	wc = srnic_test_poll(test, c->cq);
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 0x1122334455667788);
 	KUNIT_EXPECT_EQ(test, wc.byte_len, 0xfffffff0);
@@ -248,7 +248,7 @@ static void push_to(struct srnic_test_cq *cq)
 	struct srnic_cqe cqe = { .opcode = SRNIC_OP_RECV };
 
 	ib_req_notify_cq(cq->base, IB_CQ_NEXT_COMP);
-	srnic_cq_push(cq->cq, &cqe, false);
+	srnic_cq_add(cq->cq, &cqe, false);
 }
 
 static void overrun_of_nobody(struct srnic_cq_user *user)

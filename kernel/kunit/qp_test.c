@@ -347,14 +347,14 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 	fail(qp);
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
 		qp->sq.ring.hdr->prod = claims[i];
-		qp->rq.ring.hdr->prod = claims[i];
+		qp->rq.recv.ring.hdr->prod = claims[i];
 		srnic_tx_run(qp);
 		KUNIT_EXPECT_EQ(test, srnic_rq_take(&qp->rq, &qp->rx.receive, &room),
 				CORE_TAKE_EMPTY);
 	}
 	expect_no_wc(test, c);
 	KUNIT_EXPECT_EQ(test, qp->sq.taken, 0);
-	KUNIT_EXPECT_EQ(test, qp->rq.taken, 0);
+	KUNIT_EXPECT_EQ(test, qp->rq.recv.taken, 0);
 }
 
 static void a_qp_is_reset_and_used_again(struct kunit *test)

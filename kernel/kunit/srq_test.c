@@ -133,10 +133,12 @@ static void a_limit_beyond_the_queue_or_another_size_is_refused(struct kunit *te
 static void order_and_room_are_kept_where_the_indices_wrap(struct kunit *test)
 {
 	struct context *c = test->priv;
+	struct srnic_recv_ring *recv = &c->srq->srq->recv;
 	u64 i;
 
-	c->srq->srq->posted = 0 - 2U;
-	c->srq->srq->taken = 0 - 2U;
+	recv->posted = 0 - 2U;
+	recv->taken = 0 - 2U;
+	recv->ring.hdr->prod = 0 - 2U;
 	fill(test, c);
 	KUNIT_EXPECT_EQ(test, post(c, 99, 0), -ENOMEM);
 	for (i = 0; i < ENTRIES; i++) {
@@ -150,20 +152,18 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 {
 	static const u32 claims[] = { ENTRIES + 1, 0x7fffffff, 0x80000000, 0xffffffff };
 	struct context *c = test->priv;
-	struct srnic_srq *srq = c->srq->srq;
+	struct srnic_recv_ring *recv = &c->srq->srq->recv;
 	u32 i;
 
-	srq->user = true;
 	for (i = 0; i < ARRAY_SIZE(claims); i++) {
-		srq->ring.hdr->prod = claims[i];
+		recv->ring.hdr->prod = claims[i];
 		KUNIT_EXPECT_FALSE(test, take(c));
-		KUNIT_EXPECT_EQ(test, srq->seen, 0);
+		KUNIT_EXPECT_EQ(test, recv->seen, 0);
 	}
-	srq->ring.hdr->prod = 1;
+	recv->ring.hdr->prod = 1;
 	KUNIT_EXPECT_TRUE(test, take(c));
-	KUNIT_EXPECT_EQ(test, srq->ring.hdr->cons, 1);
-	KUNIT_EXPECT_EQ(test, srq->seen, 1);
-	srq->user = false;
+	KUNIT_EXPECT_EQ(test, recv->ring.hdr->cons, 1);
+	KUNIT_EXPECT_EQ(test, recv->seen, 1);
 }
 
 /*
@@ -172,40 +172,36 @@ static void a_user_that_publishes_what_cannot_be_has_posted_nothing(struct kunit
 static void a_slot_is_read_once(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_srq *srq = c->srq->srq;
-	struct srnic_recv_wqe *slot = srnic_ring_slot(&srq->ring, 0);
+	struct srnic_recv_ring *recv = &c->srq->srq->recv;
+	struct srnic_recv_wqe *slot = srnic_ring_slot(&recv->ring, 0);
 	u32 room;
 
-	srq->user = true;
 	*slot = (struct srnic_recv_wqe) { .wr_id = 7, .num_sge = 1 };
 	((struct srnic_sge *)(slot + 1))->length = 4096;
-	srq->ring.hdr->prod = 1;
+	recv->ring.hdr->prod = 1;
 	memset(c->wqe, 0xee, sizeof(c->wqe));
 	KUNIT_ASSERT_TRUE(test, take(c));
-	memset(slot, 0xff, srq->ring.slot_size);
-	KUNIT_EXPECT_EQ(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room),
+	memset(slot, 0xff, recv->ring.slot_size);
+	KUNIT_EXPECT_EQ(test, core_recv_wqe_check(taken(c), recv->ring.slot_size, &room),
 			CORE_WQE_OK);
 	KUNIT_EXPECT_EQ(test, room, 4096);
 	KUNIT_EXPECT_EQ(test, taken(c)->wr_id, 7);
-	KUNIT_EXPECT_NULL(test, memchr_inv(c->wqe + srq->ring.slot_size, 0xee,
-					   sizeof(c->wqe) - srq->ring.slot_size));
-	srq->user = false;
+	KUNIT_EXPECT_NULL(test, memchr_inv(c->wqe + recv->ring.slot_size, 0xee,
+					   sizeof(c->wqe) - recv->ring.slot_size));
 }
 
 static void a_slot_that_lies_about_its_list_is_broken(struct kunit *test)
 {
 	struct context *c = test->priv;
-	struct srnic_srq *srq = c->srq->srq;
-	struct srnic_recv_wqe *slot = srnic_ring_slot(&srq->ring, 0);
+	struct srnic_recv_ring *recv = &c->srq->srq->recv;
+	struct srnic_recv_wqe *slot = srnic_ring_slot(&recv->ring, 0);
 	u32 room;
 
-	srq->user = true;
 	slot->num_sge = 0x10000001;
-	srq->ring.hdr->prod = 1;
+	recv->ring.hdr->prod = 1;
 	KUNIT_ASSERT_TRUE(test, take(c));
-	KUNIT_EXPECT_NE(test, core_recv_wqe_check(taken(c), srq->ring.slot_size, &room),
+	KUNIT_EXPECT_NE(test, core_recv_wqe_check(taken(c), recv->ring.slot_size, &room),
 			CORE_WQE_OK);
-	srq->user = false;
 }
 
 static int init(struct kunit *test)

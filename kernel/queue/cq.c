@@ -51,7 +51,7 @@ static void raise_overrun(struct srnic_cq *cq)
 }
 
 /* There may be as many users as QPs: too many for the context of the overrun. */
-static void tell_users(struct work_struct *work)
+static void report_overrun(struct work_struct *work)
 {
 	struct srnic_cq *cq = container_of(work, struct srnic_cq, overrun_work);
 	struct srnic_cq_user *user;
@@ -88,7 +88,7 @@ static void call_handler(struct srnic_cq *cq)
 	cq->base.comp_handler(&cq->base, cq->base.cq_context);
 }
 
-static void arrive(void *context)
+static void called_elsewhere(void *context)
 {
 	struct srnic_cq *cq = context;
 
@@ -113,7 +113,7 @@ static bool call_handler_elsewhere(struct srnic_cq *cq)
 	return false;
 }
 
-static void fire(struct srnic_cq *cq)
+static void notify(struct srnic_cq *cq)
 {
 	trace_srnic_cq_event(cq);
 	if (!cq->base.comp_handler)
@@ -123,7 +123,7 @@ static void fire(struct srnic_cq *cq)
 	call_handler(cq);
 }
 
-void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
+void srnic_cq_batch_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
 {
 	lockdep_assert_irqs_disabled();
 	*batch = (struct srnic_cq_batch) { .cq = cq };
@@ -150,7 +150,7 @@ u32 srnic_cq_consumed(struct srnic_cq *cq)
 	return cons;
 }
 
-bool srnic_cq_room(struct srnic_cq_batch *batch)
+bool srnic_cq_batch_room(struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
@@ -158,75 +158,75 @@ bool srnic_cq_room(struct srnic_cq_batch *batch)
 	return entries_in_use(cq) < cq->ring.entries;
 }
 
-void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited)
+void srnic_cq_batch_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited)
 {
-	if (unlikely(!srnic_cq_room(batch))) {
+	if (unlikely(!srnic_cq_batch_room(batch))) {
 		batch->lost = true;
 		return;
 	}
 	publish(batch->cq, cqe);
 	WRITE_ONCE(batch->cq->peak, max(batch->cq->peak, entries_in_use(batch->cq)));
-	batch->any = true;
+	batch->added = true;
 	batch->solicited |= solicited || cqe->status != SRNIC_WC_SUCCESS;
 }
 
-void srnic_cq_refuse(struct srnic_cq_batch *batch)
+void srnic_cq_batch_overrun(struct srnic_cq_batch *batch)
 {
 	lockdep_assert_held(&batch->cq->lock);
 	batch->lost = true;
 }
 
-void srnic_cq_end(struct srnic_cq_batch *batch)
+void srnic_cq_batch_end(struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
 	lockdep_assert_held(&batch->cq->lock);
-	batch->fire = batch->any && disarm(cq, batch->solicited);
-	batch->first = batch->lost && !cq->overrun;
+	batch->notify = batch->added && disarm(cq, batch->solicited);
+	batch->first_lost = batch->lost && !cq->overrun;
 	cq->overrun |= batch->lost;
 	spin_unlock(&cq->lock);
 }
 
-void srnic_cq_tell(const struct srnic_cq_batch *batch)
+void srnic_cq_batch_notify(const struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
 	/* Raise the CQ's event before those of its QPs. */
-	if (unlikely(batch->first))
+	if (unlikely(batch->first_lost))
 		raise_overrun(cq);
 	if (unlikely(batch->lost))
 		queue_work(srnic_wq, &cq->overrun_work);
-	if (batch->fire)
-		fire(cq);
+	if (batch->notify)
+		notify(cq);
 }
 
 /* False if it is not added, for want of room. */
-static bool push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
-		 enum srnic_flush how)
+static bool add_one(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
+		    enum srnic_flush how)
 {
 	struct srnic_cq_batch batch;
 	unsigned long flags;
 	bool waits;
 
 	local_irq_save(flags);
-	srnic_cq_begin(&batch, cq);
-	waits = how == SRNIC_FLUSH_WAIT && !srnic_cq_room(&batch);
+	srnic_cq_batch_begin(&batch, cq);
+	waits = how == SRNIC_FLUSH_WAIT && !srnic_cq_batch_room(&batch);
 	if (!waits)
-		srnic_cq_add(&batch, cqe, solicited);
-	srnic_cq_end(&batch);
+		srnic_cq_batch_add(&batch, cqe, solicited);
+	srnic_cq_batch_end(&batch);
 	local_irq_restore(flags);
-	srnic_cq_tell(&batch);
+	srnic_cq_batch_notify(&batch);
 	return !waits;
 }
 
-void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited)
+void srnic_cq_add(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited)
 {
-	push(cq, cqe, solicited, SRNIC_FLUSH_LOSE);
+	add_one(cq, cqe, solicited, SRNIC_FLUSH_LOSE);
 }
 
 bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic_flush how)
 {
-	return how == SRNIC_FLUSH_DROP || push(cq, cqe, false, how);
+	return how == SRNIC_FLUSH_DROP || add_one(cq, cqe, false, how);
 }
 
 /*
@@ -259,14 +259,11 @@ static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, stru
 	return true;
 }
 
-/* Entries read with interrupts off at a time. */
-#define CHUNK 64
-
 /* Fills wc from entry n up to num; returns the new n. *more: call again. cq->lock held. */
 static int poll_chunk(struct srnic_cq *cq, int n, int num, struct ib_wc *wc, bool *more)
 {
 	lockdep_assert_held(&cq->lock);
-	for (int left = CHUNK; left && n < num && cq->cons != cq->prod; left--, cq->cons++)
+	for (int left = SRNIC_CQ_CHUNK; left && n < num && cq->cons != cq->prod; left--, cq->cons++)
 		if (fill_wc(cq, srnic_ring_slot(&cq->ring, cq->cons), &wc[n]))
 			n++;
 	*more = n < num && cq->cons != cq->prod;
@@ -309,11 +306,11 @@ int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 vector)
 {
 	cq->vector = vector;
-	INIT_CSD(&cq->call, arrive, cq);
+	INIT_CSD(&cq->call, called_elsewhere, cq);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->users_lock);
 	INIT_LIST_HEAD(&cq->users);
-	INIT_WORK(&cq->overrun_work, tell_users);
+	INIT_WORK(&cq->overrun_work, report_overrun);
 	cq->id = ida_alloc_max(&dev->cq_ids, SRNIC_MAX_CQ - 1, GFP_KERNEL);
 	if (cq->id < 0)
 		return cq->id;

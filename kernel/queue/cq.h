@@ -25,9 +25,8 @@ struct srnic_cq_user {
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
  * @lock: irqsave; protects @prod, @cons, @seen, @peak, @overrun and the ring's producer side.
- *	Innermost.
- *	Completion handlers are called without it, possibly with a socket lock held or in an
- *	interrupt, never with a queue's lock: they may post, poll and arm, but not sleep
+ *	Innermost. Completion handlers are called without it, possibly with a socket lock held or
+ *	in an interrupt, never with a queue's lock: they may post, poll and arm, but not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
  * @seen: the consumer's index as of the newest completion
@@ -41,8 +40,8 @@ struct srnic_cq_user {
  *	0: the one on which the completion was added
  * @call: calls the handler there, with interrupts off
  * @called: bit 0: @call is on its way and has not begun to call the handler
- * @calls: how many are on their way or in the handler. None once all users are detached: the core
- *	frees what the handler needs before it destroys the CQ
+ * @calls: how many calls are on their way or in the handler. None once all users are detached: the
+ *	core frees what the handler needs before it destroys the CQ
  * @users_lock: mutex; protects @users; held while overrun() is called
  */
 struct srnic_cq {
@@ -77,7 +76,7 @@ void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user);
 enum srnic_flush {
 	SRNIC_FLUSH_WAIT,	/* they stay queued until the CQ was polled */
 	SRNIC_FLUSH_LOSE,	/* the CQ overruns */
-	SRNIC_FLUSH_DROP,	/* nobody is to see them, be there room or not */
+	SRNIC_FLUSH_DROP,	/* they are never added, even with room */
 };
 
 /*
@@ -85,34 +84,36 @@ enum srnic_flush {
  * solicited, or an error). Any context. A full ring loses the entry: raises IB_EVENT_CQ_ERR and
  * calls all users' overrun().
  */
-void srnic_cq_push(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited);
-/*
- * The same for a flushed request, as `how` says. False if it has to wait for room. Any context.
- */
+void srnic_cq_add(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited);
+/* Adds that of a flushed request, as `how` says. False if it has to wait for room. Any context. */
 bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic_flush how);
 
 /* Adds several completions, for a caller that holds locks under which no handler may run. */
 struct srnic_cq_batch {
 	struct srnic_cq *cq;
-	bool any, solicited, lost;	/* while cq->lock is held */
-	bool fire, first;		/* for srnic_cq_tell() */
+	bool added, solicited, lost;	/* while cq->lock is held */
+	bool notify, first_lost;	/* for srnic_cq_batch_notify() */
 };
 
+/* Most completions that are added or polled with interrupts off at a time. */
+#define SRNIC_CQ_CHUNK	64
+
 /* Takes cq->lock. Interrupts must be off. */
-void srnic_cq_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq);
-bool srnic_cq_room(struct srnic_cq_batch *batch);
+void srnic_cq_batch_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq);
+/* Does the CQ have room for another? */
+bool srnic_cq_batch_room(struct srnic_cq_batch *batch);
 /* Without room the entry is lost. */
-void srnic_cq_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited);
+void srnic_cq_batch_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cqe, bool solicited);
 /* An entry found no room, and the caller keeps it: the CQ overruns. */
-void srnic_cq_refuse(struct srnic_cq_batch *batch);
+void srnic_cq_batch_overrun(struct srnic_cq_batch *batch);
 /* Drops cq->lock. */
-void srnic_cq_end(struct srnic_cq_batch *batch);
+void srnic_cq_batch_end(struct srnic_cq_batch *batch);
 /* Calls the handlers. No queue's lock held. */
-void srnic_cq_tell(const struct srnic_cq_batch *batch);
+void srnic_cq_batch_notify(const struct srnic_cq_batch *batch);
 
 /*
- * For reports: the consumer's index as it is now, of a user that claims nonsense at most a ring's
- * length from @prod. Process context; the CQ may be in destruction.
+ * For reports: the consumer's index as it is now. If a user's is impossible: a ring's length before
+ * @prod. Process context; the CQ may be in destruction.
  */
 u32 srnic_cq_consumed(struct srnic_cq *cq);
 

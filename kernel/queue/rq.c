@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receive queue: posting by kernel consumers, and taking, completing and flushing of receives.
+ * Receive queue of a QP: taking, completing and flushing of receives.
  */
 #include <linux/slab.h>
 
+#include "queue/flush.h"
 #include "queue/rq.h"
 #include "queue/srq.h"
 
 int srnic_rq_alloc(struct srnic_rq *rq, u32 min_entries, u32 max_sge)
 {
-	spin_lock_init(&rq->lock);
-	if (rq->srq)
-		return 0;
-	return srnic_ring_alloc(&rq->ring, max(min_entries, 1U),
-				sizeof(struct srnic_recv_wqe) + max_sge * sizeof(struct srnic_sge));
+	return rq->srq ? 0 : srnic_recv_ring_alloc(&rq->recv, min_entries, max_sge);
 }
 
 void srnic_rq_free(struct srnic_rq *rq)
 {
-	srnic_ring_free(&rq->ring);
+	srnic_ring_free(&rq->recv.ring);
 }
 
 int srnic_receive_alloc(struct srnic_receive *receive, const struct srnic_rq *rq)
 {
-	receive->size = rq->srq ? rq->srq->ring.slot_size : rq->ring.slot_size;
+	receive->size = rq->srq ? rq->srq->recv.ring.slot_size : rq->recv.ring.slot_size;
 	receive->wqe = kzalloc(receive->size, GFP_KERNEL_ACCOUNT);
 	return receive->wqe ? 0 : -ENOMEM;
 }
@@ -34,51 +31,25 @@ void srnic_receive_free(struct srnic_receive *receive)
 	receive->wqe = NULL;
 }
 
-/* Slots published and not taken. rq->lock held. */
-static u32 pending(struct srnic_rq *rq)
-{
-	u32 n;
-
-	lockdep_assert_held(&rq->lock);
-	/* acquire: the index before the slots that it publishes */
-	n = core_ring_pending(smp_load_acquire(&rq->ring.hdr->prod), rq->taken, rq->ring.entries);
-	WRITE_ONCE(rq->seen, rq->taken + n);
-	return n;
-}
-
 void srnic_rq_look(struct srnic_rq *rq)
 {
 	unsigned long flags;
 
 	if (rq->srq)
 		return;
-	spin_lock_irqsave(&rq->lock, flags);
-	pending(rq);
-	spin_unlock_irqrestore(&rq->lock, flags);
+	spin_lock_irqsave(&rq->recv.lock, flags);
+	srnic_recv_ring_pending(&rq->recv);
+	spin_unlock_irqrestore(&rq->recv.lock, flags);
 }
 
-/* Frees the oldest slot. rq->lock held. */
-static void give_back(struct srnic_rq *rq)
-{
-	lockdep_assert_held(&rq->lock);
-	WRITE_ONCE(rq->taken, rq->taken + 1);
-	/* release: the slot is copied before the producer may write it again */
-	smp_store_release(&rq->ring.hdr->cons, rq->taken);
-}
-
-/* Copies the oldest posted slot once, and frees it. */
-static bool ring_take(struct srnic_rq *rq, struct srnic_recv_wqe *wqe)
+static bool take_own(struct srnic_rq *rq, struct srnic_recv_wqe *wqe)
 {
 	unsigned long flags;
 	bool taken;
 
-	spin_lock_irqsave(&rq->lock, flags);
-	taken = pending(rq);
-	if (taken) {
-		memcpy(wqe, srnic_ring_slot(&rq->ring, rq->taken), rq->ring.slot_size);
-		give_back(rq);
-	}
-	spin_unlock_irqrestore(&rq->lock, flags);
+	spin_lock_irqsave(&rq->recv.lock, flags);
+	taken = srnic_recv_ring_take(&rq->recv, wqe, rq->recv.ring.slot_size);
+	spin_unlock_irqrestore(&rq->recv.lock, flags);
 	return taken;
 }
 
@@ -86,7 +57,7 @@ enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive,
 {
 	struct srnic_recv_wqe *wqe = receive->wqe;
 
-	if (rq->srq ? !srnic_srq_take(rq->srq, wqe, receive->size) : !ring_take(rq, wqe))
+	if (rq->srq ? !srnic_srq_take(rq->srq, wqe, receive->size) : !take_own(rq, wqe))
 		return CORE_TAKE_EMPTY;
 	receive->active = true;
 	if (core_recv_wqe_check(wqe, receive->size, room) == CORE_WQE_OK)
@@ -114,7 +85,7 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		memcpy(&cqe.imm_inv, message->immediate, sizeof(message->immediate));
 	}
 	receive->active = false;
-	srnic_cq_push(rq->cq, &cqe, message->solicited);
+	srnic_cq_add(rq->cq, &cqe, message->solicited);
 }
 
 static struct srnic_cqe failed(const struct srnic_rq *rq, u64 wr_id, u8 status, u32 vendor_err)
@@ -134,7 +105,7 @@ void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status
 		failed(rq, srnic_receive_wqe(receive)->wr_id, status, vendor_err);
 
 	receive->active = false;
-	srnic_cq_push(rq->cq, &cqe, false);
+	srnic_cq_add(rq->cq, &cqe, false);
 }
 
 bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
@@ -148,78 +119,45 @@ bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
 	return !receive->active;
 }
 
-/* Receives flushed with interrupts off at a time; then handlers are called. */
-#define CHUNK 64
+/* @left: receives to flush at most: a ring's length, however fast a user posts. */
+struct rq_flushing {
+	struct srnic_flushing base;
+	struct srnic_rq *rq;
+	u32 left;
+};
 
-/* Returns how many; fewer than max at the end, or if the CQ is full (*full). rq->lock held. */
-static u32 flush_chunk(struct srnic_rq *rq, struct srnic_cq_batch *batch, u32 max,
-		       enum srnic_flush how, bool *full)
+static enum srnic_flushed flush_posted(struct srnic_flushing *base, struct srnic_cq_batch *batch)
 {
-	u32 n = 0;
+	struct rq_flushing *flushing = container_of(base, struct rq_flushing, base);
+	struct srnic_rq *rq = flushing->rq;
+	struct srnic_cqe cqe;
 
-	lockdep_assert_held(&rq->lock);
-	srnic_cq_begin(batch, rq->cq);
-	for (; n < max && pending(rq); n++) {
-		const struct srnic_recv_wqe *slot = srnic_ring_slot(&rq->ring, rq->taken);
-		struct srnic_cqe cqe =
-			failed(rq, READ_ONCE(slot->wr_id), SRNIC_WC_FLUSH_ERR, 0);
-
-		*full = how == SRNIC_FLUSH_WAIT && !srnic_cq_room(batch);
-		if (*full)
-			break;
-		give_back(rq);
-		if (how != SRNIC_FLUSH_DROP)
-			srnic_cq_add(batch, &cqe, false);
-	}
-	srnic_cq_end(batch);
-	return n;
+	if (!flushing->left || !srnic_recv_ring_pending(&rq->recv))
+		return SRNIC_FLUSHED_ALL;
+	if (base->how == SRNIC_FLUSH_WAIT && !srnic_cq_batch_room(batch))
+		return SRNIC_FLUSHED_FULL;
+	cqe = failed(rq, READ_ONCE(srnic_recv_ring_oldest(&rq->recv)->wr_id), SRNIC_WC_FLUSH_ERR,
+		     0);
+	srnic_recv_ring_advance(&rq->recv);
+	if (base->how != SRNIC_FLUSH_DROP)
+		srnic_cq_batch_add(batch, &cqe, false);
+	flushing->left--;
+	return SRNIC_FLUSHED_ONE;
 }
 
-/*
- * Bounded by the ring's size, however fast a user posts. The doorbell of a later post flushes that.
- */
+/* The doorbell of a later post flushes that. */
 bool srnic_rq_flush(struct srnic_rq *rq, enum srnic_flush how)
 {
-	u32 left = rq->srq ? 0 : rq->ring.entries;
-	struct srnic_cq_batch batch;
-	unsigned long flags;
-	bool full = false;
+	struct rq_flushing flushing = {
+		.base = {
+			.cq = rq->cq,
+			.lock = &rq->recv.lock,
+			.how = how,
+			.oldest = flush_posted,
+		},
+		.rq = rq,
+		.left = rq->recv.ring.entries,
+	};
 
-	while (left && !full) {
-		u32 max = min_t(u32, left, CHUNK), n;
-
-		spin_lock_irqsave(&rq->lock, flags);
-		n = flush_chunk(rq, &batch, max, how, &full);
-		spin_unlock_irqrestore(&rq->lock, flags);
-		srnic_cq_tell(&batch);
-		cond_resched();
-		left = n == max ? left - n : 0;
-	}
-	return !full;
-}
-
-static int post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr)
-{
-	int ret;
-
-	if (rq->posted - READ_ONCE(rq->taken) >= rq->ring.entries)
-		return -ENOMEM;
-	ret = srnic_recv_wqe_fill(srnic_ring_slot(&rq->ring, rq->posted), rq->ring.slot_size, wr);
-	if (!ret) /* release: the slot before prod; pairs with pending() */
-		smp_store_release(&rq->ring.hdr->prod, ++rq->posted);
-	return ret;
-}
-
-int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
-{
-	unsigned long flags;
-	int ret = 0;
-
-	spin_lock_irqsave(&rq->lock, flags);
-	for (; wr && !ret; wr = ret ? wr : wr->next)
-		ret = post_one(rq, wr);
-	spin_unlock_irqrestore(&rq->lock, flags);
-	if (ret)
-		*bad = wr;
-	return ret;
+	return rq->srq || srnic_flush_queue(&flushing.base);
 }

@@ -1,39 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Receive queues: a ring of receive WQEs of one QP, or its share of a shared receive queue.
+ * Receive queues of QPs: receives of their own, or those of a shared receive queue.
  */
 #ifndef SRNIC_RQ_H
 #define SRNIC_RQ_H
 
 #include "queue/cq.h"
-#include "queue/ring.h"
+#include "queue/recv_ring.h"
 
 struct srnic_srq;
 
 /**
  * struct srnic_rq - a receive queue
- * @ring: receive WQEs; the consumer (user space or kernel posts) produces. None with @srq
+ * @recv: its own receives. No ring with @srq
  * @srq: the shared queue that receives come from, or NULL
  * @cq: where receives complete
  * @qp_num: the QP's number in CQEs
- * @lock: irqsave; protects @posted, @taken and @seen. cq->lock nests inside
- * @posted: kernel consumers' producer index
- * @taken: the kernel's own consumer index
- * @seen: the producer index when a receive was last taken, or the connection began
  */
 struct srnic_rq {
-	struct srnic_ring ring;
+	struct srnic_recv_ring recv;
 	struct srnic_srq *srq;
 	struct srnic_cq *cq;
 	u32 qp_num;
-	spinlock_t lock;
-	u32 posted;
-	u32 taken;
-	u32 seen;
 };
 
 /*
- * A receive that was taken. Whoever took it completes it. @wqe: a copy of its slot, of @size bytes.
+ * A receive that was taken; its taker completes it. @wqe: a copy of its slot, of @size bytes.
  * @active: taken, not completed yet
  */
 struct srnic_receive {
@@ -62,10 +54,7 @@ int srnic_receive_alloc(struct srnic_receive *receive, const struct srnic_rq *rq
 /* May be called for one that was not allocated. */
 void srnic_receive_free(struct srnic_receive *receive);
 
-/* Posts a kernel consumer's requests; *bad is the first that was refused. Any context. */
-int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
-
-/* Sets @seen. Any context. */
+/* Reads the producer index, into @recv.seen. Any context. */
 void srnic_rq_look(struct srnic_rq *rq);
 /*
  * Takes the next receive; *room: bytes that it can hold. A receive with an invalid list completes

@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "queue/flush.h"
 #include "queue/opcodes.h"
 #include "queue/sq.h"
 
@@ -44,9 +45,6 @@ void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe 
 	};
 }
 
-/* Requests completed with interrupts off at a time; then handlers are called. */
-#define CHUNK 64
-
 /*
  * Completes the oldest request; false if it has to wait for room in the CQ. Frees its slot before
  * the completion is visible, so that a consumer that polled it finds room to post.
@@ -58,18 +56,18 @@ static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch,
 	/* A copy: once the slot is freed, the engine may reuse it. */
 	const struct srnic_sq_track track = *slot;
 	bool good = track.status == SRNIC_WC_SUCCESS;
-	bool shows = how != SRNIC_FLUSH_DROP && ((track.flags & SRNIC_WQE_SIGNALED) || !good);
+	bool visible = how != SRNIC_FLUSH_DROP && ((track.flags & SRNIC_WQE_SIGNALED) || !good);
 
 	lockdep_assert_held(&sq->done_lock);
-	if (unlikely(shows && how == SRNIC_FLUSH_WAIT && !srnic_cq_room(batch)))
+	if (unlikely(visible && how == SRNIC_FLUSH_WAIT && !srnic_cq_batch_room(batch)))
 		return false;
 	slot->done = false;
-	/* release: the slot was read before it is freed: pairs with post_one() ... */
+	/* release: the slot was read before it is freed: pairs with post_send() ... */
 	smp_store_release(&sq->done, sq->done + 1);
 	/* ... and with the user's acquire of cons */
 	smp_store_release(&sq->ring.hdr->cons, sq->done);
-	if (shows)
-		srnic_cq_add(batch, &(struct srnic_cqe) {
+	if (visible)
+		srnic_cq_batch_add(batch, &(struct srnic_cqe) {
 			.wr_id = track.wr_id,
 			.byte_len = good ? track.detail : 0,
 			.qp_num = sq->qp_num,
@@ -80,20 +78,20 @@ static bool complete_oldest(struct srnic_sq *sq, struct srnic_cq_batch *batch,
 	return true;
 }
 
-/* Completes up to CHUNK done requests. True if there may be more. */
+/* Completes up to SRNIC_CQ_CHUNK done requests. True if there may be more. */
 static bool complete_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch)
 {
 	u32 n = 0;
 
-	srnic_cq_begin(batch, sq->cq);
-	for (; n < CHUNK && track_at(sq, sq->done)->done; n++) {
+	srnic_cq_batch_begin(batch, sq->cq);
+	for (; n < SRNIC_CQ_CHUNK && track_at(sq, sq->done)->done; n++) {
 		if (!complete_oldest(sq, batch, SRNIC_FLUSH_WAIT)) {
-			srnic_cq_refuse(batch);
+			srnic_cq_batch_overrun(batch);
 			break;
 		}
 	}
-	srnic_cq_end(batch);
-	return n == CHUNK;
+	srnic_cq_batch_end(batch);
+	return n == SRNIC_CQ_CHUNK;
 }
 
 /* Completes done requests in order, a chunk at a time. */
@@ -107,7 +105,7 @@ static void complete_done(struct srnic_sq *sq)
 		spin_lock_irqsave(&sq->done_lock, flags);
 		more = complete_chunk(sq, &batch);
 		spin_unlock_irqrestore(&sq->done_lock, flags);
-		srnic_cq_tell(&batch);
+		srnic_cq_batch_notify(&batch);
 	} while (more);
 }
 
@@ -126,7 +124,7 @@ void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail)
 	}
 	more = complete_chunk(sq, &batch);
 	spin_unlock_irqrestore(&sq->done_lock, flags);
-	srnic_cq_tell(&batch);
+	srnic_cq_batch_notify(&batch);
 	if (more)
 		complete_done(sq);
 }
@@ -164,7 +162,7 @@ void srnic_sq_blame_write(struct srnic_sq *sq, u8 status, u32 vendor_err)
 	unsigned long flags;
 
 	for (u32 n, from = READ_ONCE(sq->done); from != sq->taken && !track; from += n) {
-		n = min_t(u32, sq->taken - from, CHUNK);
+		n = min_t(u32, sq->taken - from, SRNIC_CQ_CHUNK);
 		spin_lock_irqsave(&sq->done_lock, flags);
 		track = find_undone_write(sq, from, from + n);
 		if (track) {
@@ -182,13 +180,13 @@ void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to)
 	bool more;
 
 	while (from != to) {
-		u32 n = min_t(u32, to - from, CHUNK);
+		u32 n = min_t(u32, to - from, SRNIC_CQ_CHUNK);
 
 		spin_lock_irqsave(&sq->done_lock, flags);
 		mark_sent(sq, from, from + n);
 		more = complete_chunk(sq, &batch);
 		spin_unlock_irqrestore(&sq->done_lock, flags);
-		srnic_cq_tell(&batch);
+		srnic_cq_batch_notify(&batch);
 		if (more)
 			complete_done(sq);
 		from += n;
@@ -207,47 +205,46 @@ static void take_flushed(struct srnic_sq *sq)
 	sq->taken++;
 }
 
-/*
- * Flushes up to CHUNK requests: those taken, then those posted. Returns how many; fewer than CHUNK
- * at the end, or if the CQ is full (*full).
- */
-static u32 flush_chunk(struct srnic_sq *sq, struct srnic_cq_batch *batch, u32 *pending,
-		       enum srnic_flush how, bool *full)
+/* @posted: requests that were posted, but not taken, when flushing began. */
+struct sq_flushing {
+	struct srnic_flushing base;
+	struct srnic_sq *sq;
+	u32 posted;
+};
+
+/* Those taken come before those posted. */
+static enum srnic_flushed flush_oldest(struct srnic_flushing *base, struct srnic_cq_batch *batch)
 {
-	u32 n = 0;
+	struct sq_flushing *flushing = container_of(base, struct sq_flushing, base);
+	struct srnic_sq *sq = flushing->sq;
+	struct srnic_sq_track *oldest = track_at(sq, sq->done);
 
-	srnic_cq_begin(batch, sq->cq);
-	for (; n < CHUNK && (sq->done != sq->taken || *pending) && !*full; n++) {
-		struct srnic_sq_track *oldest = track_at(sq, sq->done);
-
-		if (sq->done == sq->taken) {
-			take_flushed(sq);
-			--*pending;
-		}
-		if (!oldest->done && oldest->status == SRNIC_WC_SUCCESS)
-			oldest->status = SRNIC_WC_FLUSH_ERR;
-		oldest->done = true;
-		*full = !complete_oldest(sq, batch, how);
+	if (sq->done == sq->taken) {
+		if (!flushing->posted)
+			return SRNIC_FLUSHED_ALL;
+		take_flushed(sq);
+		flushing->posted--;
 	}
-	srnic_cq_end(batch);
-	return n;
+	if (!oldest->done && oldest->status == SRNIC_WC_SUCCESS)
+		oldest->status = SRNIC_WC_FLUSH_ERR;
+	oldest->done = true;
+	return complete_oldest(sq, batch, base->how) ? SRNIC_FLUSHED_ONE : SRNIC_FLUSHED_FULL;
 }
 
 bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how)
 {
-	u32 pending = srnic_sq_pending(sq), n;
-	struct srnic_cq_batch batch;
-	unsigned long flags;
-	bool full = false;
+	struct sq_flushing flushing = {
+		.base = {
+			.cq = sq->cq,
+			.lock = &sq->done_lock,
+			.how = how,
+			.oldest = flush_oldest,
+		},
+		.sq = sq,
+		.posted = srnic_sq_pending(sq),
+	};
 
-	do {
-		spin_lock_irqsave(&sq->done_lock, flags);
-		n = flush_chunk(sq, &batch, &pending, how, &full);
-		spin_unlock_irqrestore(&sq->done_lock, flags);
-		srnic_cq_tell(&batch);
-		cond_resched();
-	} while (n == CHUNK && !full);
-	return !full;
+	return srnic_flush_queue(&flushing.base);
 }
 
 /* ---- posting ---- */
@@ -374,7 +371,7 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 					       : fill_sges(wqe, room, wr);
 }
 
-static int post_one(struct srnic_sq *sq, const struct ib_send_wr *wr)
+static int post_send(struct srnic_sq *sq, const struct ib_send_wr *wr)
 {
 	/* acquire: pairs with complete_oldest(), which frees the slot */
 	if (sq->posted - smp_load_acquire(&sq->done) >= sq->ring.entries)
@@ -389,7 +386,7 @@ int srnic_sq_post(struct srnic_sq *sq, const struct ib_send_wr *wr, const struct
 
 	spin_lock_irqsave(&sq->lock, flags);
 	for (; wr; wr = wr->next) {
-		ret = post_one(sq, wr);
+		ret = post_send(sq, wr);
 		if (ret) {
 			*bad = wr;
 			break;

@@ -85,8 +85,8 @@ void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
  */
 void srnic_sq_blame_write(struct srnic_sq *sq, u8 status, u32 vendor_err);
 /*
- * Flushes everything taken or posted. False if some of it waits for room in the CQ. For the engine;
- * may sleep.
+ * Flushes all requests that were taken or posted. False if some wait for room in the CQ. For the
+ * engine; may sleep.
  */
 bool srnic_sq_flush(struct srnic_sq *sq, enum srnic_flush how);
 

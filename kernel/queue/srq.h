@@ -5,17 +5,13 @@
 #ifndef SRNIC_SRQ_H
 #define SRNIC_SRQ_H
 
-#include "queue/ring.h"
+#include "queue/recv_ring.h"
 #include "srnic.h"
 
 /**
  * struct srnic_srq - a receive queue shared by QPs
  * @base: the core's part
- * @ring: receive WQEs; the consumer (user space or kernel posts) produces
- * @lock: irqsave; protects @taken, @posted, @seen, @limit. Innermost
- * @taken: WQEs taken so far (the kernel's own index)
- * @posted: kernel consumers' producer index
- * @seen: a user's, as of when a WQE was wanted last
+ * @recv: the receives. Its lock is innermost, and also protects @limit
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not
  *	armed
  * @max_wr: most WQEs in the queue
@@ -26,11 +22,7 @@
  */
 struct srnic_srq {
 	struct ib_srq base;
-	struct srnic_ring ring;
-	spinlock_t lock;
-	u32 taken;
-	u32 posted;
-	u32 seen;
+	struct srnic_recv_ring recv;
 	u32 limit;
 	u32 max_wr;
 	u32 max_sge;
@@ -49,12 +41,6 @@ static inline struct srnic_srq *to_srnic_srq(struct ib_srq *base)
  * False if the queue is empty. Any context.
  */
 bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size);
-
-/*
- * Fills a receive slot from a kernel consumer's work request; -EINVAL if it does not fit. For RQs
- * and SRQs.
- */
-int srnic_recv_wqe_fill(void *slot, u32 slot_size, const struct ib_recv_wr *wr);
 
 /* verbs */
 int srnic_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata);

@@ -42,7 +42,7 @@ int srnic_post_recv(struct ib_qp *base, const struct ib_recv_wr *wr, const struc
 		*bad = wr;
 		return -EINVAL;
 	}
-	ret = srnic_rq_post(&qp->rq, wr, bad);
+	ret = srnic_recv_ring_post(&qp->rq.recv, wr, bad);
 	smp_mb();	/* prod before the QP's state: pairs with srnic_tx_flush() */
 	if (READ_ONCE(qp->state) >= SRNIC_QP_TERMINATING)
 		srnic_tx_kick(qp);

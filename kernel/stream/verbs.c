@@ -119,8 +119,8 @@ static void report_caps(struct srnic_qp *qp, struct ib_qp_init_attr *attr)
 	qp->cap.max_send_wr = qp->sq.ring.entries;
 	qp->cap.max_send_sge = min_t(u32, list / sizeof(struct srnic_sge), SRNIC_MAX_SGE);
 	qp->cap.max_inline_data = min_t(u32, list, SRNIC_MAX_INLINE);
-	if (qp->rq.ring.hdr)
-		qp->cap.max_recv_wr = qp->rq.ring.entries;
+	if (qp->rq.recv.ring.hdr)
+		qp->cap.max_recv_wr = qp->rq.recv.ring.entries;
 	attr->cap = qp->cap;
 }
 
@@ -132,8 +132,8 @@ static int export_queues(struct srnic_qp *qp, struct ib_udata *udata)
 	int ret;
 
 	ret = srnic_ring_export(&qp->sq.ring, &context->base, &resp.sq);
-	if (!ret && qp->rq.ring.hdr)
-		ret = srnic_ring_export(&qp->rq.ring, &context->base, &resp.rq);
+	if (!ret && qp->rq.recv.ring.hdr)
+		ret = srnic_ring_export(&qp->rq.recv.ring, &context->base, &resp.rq);
 	return ret ?: srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
@@ -251,8 +251,8 @@ static int reset(struct srnic_qp *qp)
 		qp->retry_cnt = RETRIES;
 		WRITE_ONCE(qp->sq.rdmatcp, false);
 		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
-		if (qp->rq.ring.hdr)
-			WRITE_ONCE(qp->rq.ring.hdr->state, 0);
+		if (qp->rq.recv.ring.hdr)
+			WRITE_ONCE(qp->rq.recv.ring.hdr->state, 0);
 		srnic_qp_move(qp, BIT(SRNIC_QP_ERROR), SRNIC_QP_IDLE, NULL);
 	}
 	srnic_tx_unlock(qp);

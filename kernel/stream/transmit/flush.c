@@ -34,8 +34,8 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 
 	lockdep_assert_held(&qp->tx.mutex);
 	WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL | SRNIC_QUEUE_ERROR);
-	if (qp->rq.ring.hdr)
-		WRITE_ONCE(qp->rq.ring.hdr->state, SRNIC_QUEUE_ERROR);
+	if (qp->rq.recv.ring.hdr)
+		WRITE_ONCE(qp->rq.recv.ring.hdr->state, SRNIC_QUEUE_ERROR);
 	/* state before prod; pairs with the user's barrier between prod and state (srnic-abi.h) */
 	smp_mb();
 	received = flush_receive(qp, how);
