@@ -5,7 +5,7 @@
 #include "memory/held.h"
 #include "memory/table.h"
 
-/* A use that copies few bytes or none counts as so many more. */
+/* Each use counts as so many bytes more than it copies: it takes time, too. */
 #define USE	256U
 
 void srnic_held_drop(struct srnic_held *held)

@@ -16,8 +16,8 @@
  * struct srnic_held - the region that a stream holds, if any
  * @dev: of its regions
  * @mr: the region, or NULL. Bottom halves are off meanwhile
- * @stag: the STag that was looked up last; 0, which no region has, before
- * @slot: of @stag in srnic_dev.mrs, which takes longer to compute than to look up
+ * @stag: the STag that was looked up last; 0, which no region has, before the first
+ * @slot: of @stag in srnic_dev.mrs; to compute it takes longer than to look there
  * @left: bytes that may be copied before it has to be dropped
  * @sum: what is copied is added to this CRC32C (core_host_crc32c()); NULL: to none. Set for the
  *	time of a copy

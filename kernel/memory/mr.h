@@ -17,8 +17,9 @@ enum srnic_mr_state {
 };
 
 /**
- * struct srnic_mr - a region
- * @base: lkey and rkey are equal: the STag
+ * struct srnic_mr - a region. What it grants changes only while it is INVALID with no holder: @pd,
+ * @access, @qpn, @iova, @length and what describes the memory
+ * @base: the core's part; lkey and rkey are equal: the STag
  * @umem: a user's pinned memory; NULL for kernel consumers
  * @index: its dense slot in srnic_dev.mrs
  * @users: holders (srnic_mr_hold) plus one for the verbs object. A holder keeps bottom halves off,
@@ -26,15 +27,15 @@ enum srnic_mr_state {
  * @freed: completed when @users reaches 0; dereg waits for it
  * @state: enum srnic_mr_state; becomes VALID with a release, so that fields below are stable while
  *	VALID
- * @pd: number of its protection domain; changes only while INVALID with no holder
- * @access: the IB_ACCESS_* granted; changes like @pd
+ * @pd: number of its protection domain
+ * @access: the IB_ACCESS_* granted
  * @stag: its current STag; changes only while INVALID, before the wait for holders
- * @qpn: the QP that registered it (fast registration); changes like @pd
+ * @qpn: the QP that registered it (fast registration)
  * @dma: all of kernel memory: TOs are kernel virtual addresses, @pieces is unused
  * @zero_based: TOs begin at 0, also when other memory is registered again
  * @fast_reg: made by alloc_mr: REG_MR and LOCAL_INV apply
- * @iova: first valid TO; changes like @pd
- * @length: bytes granted; changes like @pd
+ * @iova: first valid TO
+ * @length: bytes granted
  * @offset: offset of @iova in the first piece
  * @piece_shift: a piece has 1 << @piece_shift bytes
  * @num_pieces: how many of @pieces are in use

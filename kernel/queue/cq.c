@@ -93,7 +93,7 @@ static void called_elsewhere(void *context)
 	struct srnic_cq *cq = context;
 
 	clear_bit(0, &cq->called);
-	smp_mb__after_atomic(); /* a completion that is not seen below calls anew */
+	smp_mb__after_atomic(); /* a completion that the handler does not see calls again */
 	call_handler(cq);
 	/* Then the CQ may be destroyed: waking uses its address only. */
 	if (atomic_dec_and_test(&cq->calls))
@@ -130,7 +130,7 @@ void srnic_cq_batch_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
 	spin_lock(&cq->lock);
 }
 
-/* More than there are if user space has moved its index beyond the kernel's. */
+/* Exceeds the ring's entries if user space has moved its index beyond the kernel's. */
 static u32 entries_in_use(const struct srnic_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
@@ -335,7 +335,7 @@ static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
 	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
-/* A report of the CQ may be under way: the core removes it from its lists only afterwards. */
+/* The RDMA core may still report the CQ: it removes it from its lists only afterwards. */
 static void free_ring(struct srnic_cq *cq)
 {
 	struct srnic_ring ring = cq->ring;

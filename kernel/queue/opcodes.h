@@ -8,8 +8,8 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * The operation (enum srnic_opcode or srnic_kernel_opcode) of a work request; -EINVAL: none. That
- * of a Send with Immediate Data is right for an empty one.
+ * The operation (enum srnic_opcode or srnic_kernel_opcode) of a work request; -EINVAL: none. Only
+ * RDMA/TCP has payload in a Send with Immediate Data.
  */
 int srnic_opcode_of(enum ib_wr_opcode wr);
 /* The completion opcode of an operation or a receive. */

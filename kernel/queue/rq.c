@@ -31,7 +31,7 @@ void srnic_receive_free(struct srnic_receive *receive)
 	receive->wqe = NULL;
 }
 
-void srnic_rq_look(struct srnic_rq *rq)
+void srnic_rq_update_seen(struct srnic_rq *rq)
 {
 	unsigned long flags;
 
@@ -145,7 +145,7 @@ static enum srnic_flushed flush_posted(struct srnic_flushing *base, struct srnic
 	return SRNIC_FLUSHED_ONE;
 }
 
-/* The doorbell of a later post flushes that. */
+/* The doorbell of a later post flushes that post. */
 bool srnic_rq_flush(struct srnic_rq *rq, enum srnic_flush how)
 {
 	struct rq_flushing flushing = {

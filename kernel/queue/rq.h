@@ -54,8 +54,8 @@ int srnic_receive_alloc(struct srnic_receive *receive, const struct srnic_rq *rq
 /* May be called for one that was not allocated. */
 void srnic_receive_free(struct srnic_receive *receive);
 
-/* Reads the producer index, into @recv.seen. Any context. */
-void srnic_rq_look(struct srnic_rq *rq);
+/* Reads the producer index into @recv.seen. Any context. */
+void srnic_rq_update_seen(struct srnic_rq *rq);
 /*
  * Takes the next receive; *room: bytes that it can hold. A receive with an invalid list completes
  * in error at once (CORE_TAKE_BROKEN). Any context.

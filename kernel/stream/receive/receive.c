@@ -191,6 +191,6 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	qp->rx.refusal = (struct core_refusal) { };
 	qp->rx.bytes = 0;
 	qp->markers = params.markers;
-	srnic_rq_look(&qp->rq);
+	srnic_rq_update_seen(&qp->rq);
 	core_rx_init(&qp->rx.core, &params);
 }
