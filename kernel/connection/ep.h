@@ -26,8 +26,8 @@ struct srnic_source;
 struct srnic_ep;
 struct srnic_startup;
 
-/* What a frame of the peer says. @ird, @ord: CORE_MPA_AUTO: nothing. @private_data: in @in. */
-struct srnic_said {
+/* What a frame of the peer offers. @ird, @ord: CORE_MPA_AUTO: nothing. @private_data: in @in. */
+struct srnic_offer {
 	bool rejects;
 	u16 ird, ord;
 	const u8 *private_data;
@@ -41,7 +41,7 @@ struct srnic_said {
  * @lay_out_refusal: with startup->refusal: up to 255 bytes, which always fit
  * @lay_out_error: what an initiator says that cannot agree, if anything
  * @receive: reads and decodes the peer's; returns as srnic_frame_receive()
- * @tell: what a decoded frame says
+ * @describe: what a decoded frame offers
  * @conclude: sets startup->agreed, from both frames of an initiator
  *
  * All with the ep's lock held.
@@ -52,7 +52,7 @@ struct srnic_frame_ops {
 	void (*lay_out_refusal)(struct srnic_ep *ep);
 	void (*lay_out_error)(struct srnic_ep *ep);
 	int (*receive)(struct srnic_ep *ep, bool reply);
-	void (*tell)(const struct srnic_startup *startup, bool reply, struct srnic_said *out);
+	void (*describe)(const struct srnic_startup *startup, bool reply, struct srnic_offer *out);
 	void (*conclude)(struct srnic_startup *startup);
 };
 
@@ -120,7 +120,7 @@ struct srnic_startup {
  * @hurry: an ABORT came: do not drain; never cleared
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
  * @killed: the device goes away: a startup ends, and what ends does not linger; never cleared
- * @peer_closed: the QP was told that the peer has closed its half
+ * @peer_closed: the QP knows that the peer has closed its half
  * @gave_way: another startup has its place; never cleared
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; unused in a state without a limit
@@ -251,8 +251,8 @@ int srnic_frame_fill(struct srnic_ep *ep, u32 want);
  * 7.1.2 rule 9).
  */
 int srnic_frame_receive(struct srnic_ep *ep, bool reply);
-/* What a received frame says. */
-void srnic_frame_said(const struct srnic_startup *startup, bool reply, struct srnic_said *out);
+/* What a received frame offers. */
+void srnic_frame_describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out);
 /* Sets startup->agreed, of an initiator with both frames. */
 void srnic_frame_conclude(struct srnic_startup *startup);
 

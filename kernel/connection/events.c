@@ -26,15 +26,16 @@ static u8 clamp_depth(u16 depth, u16 max)
  * resources. iw_cm copies private data only if there are any, and consumers look at the pointer
  * when the startup may be gone: so it is NULL if there are none.
  */
-static void tell(struct iw_cm_event *event, const struct srnic_startup *startup, bool reply)
+static void describe_peer(struct iw_cm_event *event,
+			  const struct srnic_startup *startup, bool reply)
 {
-	struct srnic_said said;
+	struct srnic_offer offer;
 
-	srnic_frame_said(startup, reply, &said);
-	event->ird = clamp_depth(said.ird, SRNIC_MAX_ORD);
-	event->ord = clamp_depth(said.ord, SRNIC_MAX_IRD);
-	event->private_data = said.private_len ? (void *)said.private_data : NULL;
-	event->private_data_len = said.private_len;
+	srnic_frame_describe(startup, reply, &offer);
+	event->ird = clamp_depth(offer.ird, SRNIC_MAX_ORD);
+	event->ord = clamp_depth(offer.ord, SRNIC_MAX_IRD);
+	event->private_data = offer.private_len ? (void *)offer.private_data : NULL;
+	event->private_data_len = offer.private_len;
 }
 
 /* rdma_cm copies the addresses from the event, so these are the consumer's own. */
@@ -64,7 +65,7 @@ static int report_reply(struct srnic_ep *ep, int status)
 		.remote_addr = ep->cm_id->remote_addr,
 	};
 
-	tell(&event, ep->startup, true);
+	describe_peer(&event, ep->startup, true);
 	if (!status && !ep->qp->user)
 		swap(event.ird, event.ord);
 	return ep->cm_id->event_handler(ep->cm_id, &event);
@@ -115,13 +116,13 @@ static int announce(struct srnic_ep *ep)
 		return ret;
 	}
 	srnic_ep_get(ep);
-	tell(&event, ep->startup, false);
+	describe_peer(&event, ep->startup, false);
 	event.provider_data = (void *)(unsigned long)ep->announced_id;
 	return srnic_listen_announce(ep->listen, &event);
 }
 
 /* Only the peer gets an event. */
-static void tell_of_backlog(const struct srnic_ep *ep)
+static void report_full_backlog(const struct srnic_ep *ep)
 {
 	const struct srnic_startup *startup = ep->startup;
 
@@ -139,6 +140,6 @@ enum core_conn_input srnic_report_request(struct srnic_ep *ep)
 		return CORE_CONN_TOOK_REQUEST;
 	if (ep->error != -ENOMEM)
 		return CORE_CONN_BROKEN;
-	tell_of_backlog(ep);
+	report_full_backlog(ep);
 	return CORE_CONN_BUSY;
 }

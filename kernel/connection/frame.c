@@ -106,7 +106,7 @@ int srnic_frame_fill(struct srnic_ep *ep, u32 want)
 	return 1;
 }
 
-/* An initiator's first byte tells its framing. 1 when known, 0 if nothing has come, or -errno. */
+/* An initiator's first byte shows its framing. 1 when known, 0 if nothing has come, or -errno. */
 static int find_framing(struct srnic_ep *ep)
 {
 	enum core_framing framing;
@@ -137,9 +137,9 @@ int srnic_frame_receive(struct srnic_ep *ep, bool reply)
 	return ep->startup->ops->receive(ep, reply);
 }
 
-void srnic_frame_said(const struct srnic_startup *startup, bool reply, struct srnic_said *out)
+void srnic_frame_describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out)
 {
-	startup->ops->tell(startup, reply, out);
+	startup->ops->describe(startup, reply, out);
 }
 
 void srnic_frame_conclude(struct srnic_startup *startup)

@@ -88,11 +88,11 @@ static int receive(struct srnic_ep *ep, bool reply)
 	return 1;
 }
 
-static void tell(const struct srnic_startup *startup, bool reply, struct srnic_said *out)
+static void describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out)
 {
 	const struct core_hello *hello = reply ? &startup->hello.reply : &startup->hello.request;
 
-	*out = (struct srnic_said) {
+	*out = (struct srnic_offer) {
 		.rejects = hello->kind == CORE_HELLO_REJECT,
 		.ird = hello->ird,
 		.ord = hello->ord,
@@ -113,6 +113,6 @@ const struct srnic_frame_ops srnic_hello_ops = {
 	.lay_out_refusal = lay_out_refusal,
 	.lay_out_error = lay_out_error,
 	.receive = receive,
-	.tell = tell,
+	.describe = describe,
 	.conclude = conclude,
 };

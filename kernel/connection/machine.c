@@ -79,7 +79,7 @@ static enum core_conn_input input_of(enum srnic_over why)
 }
 
 /* Inputs from the QP, the listener and the device. */
-static enum core_conn_input told(const struct srnic_ep *ep)
+static enum core_conn_input external_input(const struct srnic_ep *ep)
 {
 	int over = atomic_read(&ep->over);
 	bool killed = READ_ONCE(ep->killed);
@@ -99,7 +99,7 @@ static enum core_conn_input told(const struct srnic_ep *ep)
 
 enum core_conn_input srnic_ep_look(struct srnic_ep *ep)
 {
-	enum core_conn_input input = told(ep);
+	enum core_conn_input input = external_input(ep);
 
 	lockdep_assert_held(&ep->lock);
 	if (input == CORE_CONN_NOTHING)
@@ -152,7 +152,7 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 	case CORE_CONN_COUNT_RESET:
 		srnic_count(ep->dev, SRNIC_RESETS, 1);
 		break;
-	case CORE_CONN_TELL_DISCONNECT:
+	case CORE_CONN_REPORT_DISCONNECT:
 		srnic_report(ep, IW_CM_EVENT_DISCONNECT, 0);
 		break;
 	case CORE_CONN_START_QP:
@@ -170,26 +170,26 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 	case CORE_CONN_DROP_QP:
 		srnic_ep_drop_qp(ep);
 		break;
-	case CORE_CONN_TELL_REQUEST:
+	case CORE_CONN_REPORT_REQUEST:
 		return srnic_report_request(ep);
 	case CORE_CONN_LEAVE_LISTENER:
 		srnic_ep_leave_listener(ep);
 		break;
-	case CORE_CONN_TELL_CONNECTED:
+	case CORE_CONN_REPORT_CONNECTED:
 		return srnic_report_connected(ep);
-	case CORE_CONN_TELL_REJECTED:
+	case CORE_CONN_REPORT_REJECTED:
 		srnic_report_rejected(ep);
 		break;
-	case CORE_CONN_TELL_FAILED:
+	case CORE_CONN_REPORT_FAILED:
 		srnic_report_failure(ep, status);
 		break;
-	case CORE_CONN_TELL_ESTABLISHED:
+	case CORE_CONN_REPORT_ESTABLISHED:
 		srnic_report_established(ep);
 		break;
-	case CORE_CONN_TELL_NOT_ESTABLISHED:
+	case CORE_CONN_REPORT_NOT_ESTABLISHED:
 		srnic_report(ep, IW_CM_EVENT_ESTABLISHED, status);
 		break;
-	case CORE_CONN_TELL_CLOSED:
+	case CORE_CONN_REPORT_CLOSED:
 		srnic_report(ep, IW_CM_EVENT_CLOSE, status);
 		break;
 	case CORE_CONN_MAKE_REFUSAL:

@@ -99,12 +99,12 @@ static int receive(struct srnic_ep *ep, bool reply)
 	return ret;
 }
 
-static void tell(const struct srnic_startup *startup, bool reply, struct srnic_said *out)
+static void describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out)
 {
 	const struct core_mpa_frame *frame = reply ? &startup->mpa.reply : &startup->mpa.request;
 	u32 own = own_len(frame);
 
-	*out = (struct srnic_said) {
+	*out = (struct srnic_offer) {
 		.rejects = frame->reject,
 		.ird = frame->enhanced ? frame->ird : CORE_MPA_AUTO,
 		.ord = frame->enhanced ? frame->ord : CORE_MPA_AUTO,
@@ -125,6 +125,6 @@ const struct srnic_frame_ops srnic_mpa_ops = {
 	.lay_out_refusal = lay_out_refusal,
 	.lay_out_error = lay_out_error,
 	.receive = receive,
-	.tell = tell,
+	.describe = describe,
 	.conclude = conclude,
 };

@@ -134,14 +134,14 @@ static enum core_conn_input look_await_reply(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 	int ret = srnic_frame_receive(ep, true);
-	struct srnic_said said;
+	struct srnic_offer offer;
 
 	if (ret < 0)
 		return broken(ep, ret);
 	if (!ret)
 		return CORE_CONN_NOTHING;
-	srnic_frame_said(startup, true, &said);
-	if (said.rejects)
+	srnic_frame_describe(startup, true, &offer);
+	if (offer.rejects)
 		return CORE_CONN_REPLY_REJECTS;
 	srnic_frame_conclude(startup);
 	return startup->agreed.error ? CORE_CONN_REPLY_UNFIT : CORE_CONN_REPLY_ACCEPTS;

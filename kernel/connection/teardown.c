@@ -73,7 +73,7 @@ static enum core_conn_input look_draining(struct srnic_ep *ep)
 		return CORE_CONN_PEER_CLOSED;
 	if (!srnic_qp_closed(ep->qp, &ep->owner))
 		return CORE_CONN_NOTHING;
-	/* A fault that has closed it was told before: both with tx.mutex held. */
+	/* A fault that has closed it was reported before: both with tx.mutex held. */
 	return READ_ONCE(ep->faulted) ? CORE_CONN_FAULT : CORE_CONN_DRAINED;
 }
 

@@ -32,7 +32,7 @@ constexpr u32 drained = set_of(CORE_CONN_DRAINED, CORE_CONN_TIMEOUT, CORE_CONN_T
 constexpr u32 release = set_of(CORE_CONN_PART, CORE_CONN_RELEASE);
 constexpr u32 fail = set_of(CORE_CONN_COUNT_FAILURE) | release;
 constexpr u32 shut = set_of(CORE_CONN_PART, CORE_CONN_SHUT);
-constexpr u32 finish = set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED) | shut;
+constexpr u32 finish = set_of(CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED) | shut;
 constexpr u32 refusal = set_of(CORE_CONN_MAKE_REFUSAL, CORE_CONN_PART);
 
 constexpr Row rows[] = {
@@ -43,20 +43,20 @@ constexpr Row rows[] = {
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_ACCEPTS),
 	 set_of(CORE_CONN_START_QP), CORE_CONN_AWAIT_REPLY},
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_QP_STARTED),
-	 set_of(CORE_CONN_TELL_CONNECTED), CORE_CONN_OPERATION},
+	 set_of(CORE_CONN_REPORT_CONNECTED), CORE_CONN_OPERATION},
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_REJECTS),
-	 set_of(CORE_CONN_DROP_QP, CORE_CONN_TELL_REJECTED) | shut, CORE_CONN_LINGER},
+	 set_of(CORE_CONN_DROP_QP, CORE_CONN_REPORT_REJECTED) | shut, CORE_CONN_LINGER},
 	// RFC 6581 8: an initiator that cannot continue says why in a Terminate, its only FPDU.
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_UNFIT, CORE_CONN_QP_REFUSED),
-	 set_of(CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_TELL_FAILED,
+	 set_of(CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_REPORT_FAILED,
 		CORE_CONN_MAKE_TERMINATE, CORE_CONN_PART),
 	 CORE_CONN_CLOSING},
 	{initiates, failures,
-	 fail | set_of(CORE_CONN_DROP_QP, CORE_CONN_TELL_FAILED), CORE_CONN_DEAD},
+	 fail | set_of(CORE_CONN_DROP_QP, CORE_CONN_REPORT_FAILED), CORE_CONN_DEAD},
 
 	// The responder (RFC 5044 7.1.2 rules 2 and 6).
 	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_REQUEST),
-	 set_of(CORE_CONN_TELL_REQUEST), CORE_CONN_AWAIT_REQUEST},
+	 set_of(CORE_CONN_REPORT_REQUEST), CORE_CONN_AWAIT_REQUEST},
 	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_TOOK_REQUEST),
 	 set_of(CORE_CONN_LEAVE_LISTENER), CORE_CONN_ANNOUNCED},
 	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_BUSY), refusal, CORE_CONN_CLOSING},
@@ -66,10 +66,11 @@ constexpr Row rows[] = {
 	{set_of(CORE_CONN_REPLYING), set_of(CORE_CONN_FRAME_SENT),
 	 set_of(CORE_CONN_START_QP), CORE_CONN_REPLYING},
 	{set_of(CORE_CONN_REPLYING), set_of(CORE_CONN_QP_STARTED),
-	 set_of(CORE_CONN_TELL_ESTABLISHED), CORE_CONN_OPERATION},
-	// accept() has succeeded, so only these two events tell iw_cm that the startup failed.
+	 set_of(CORE_CONN_REPORT_ESTABLISHED), CORE_CONN_OPERATION},
+	// accept() has succeeded, so only these two events show iw_cm that the startup failed.
 	{set_of(CORE_CONN_REPLYING), failures | set_of(CORE_CONN_QP_REFUSED),
-	 fail | set_of(CORE_CONN_FAIL_QP, CORE_CONN_TELL_NOT_ESTABLISHED, CORE_CONN_TELL_CLOSED),
+	 fail | set_of(CORE_CONN_FAIL_QP, CORE_CONN_REPORT_NOT_ESTABLISHED,
+		       CORE_CONN_REPORT_CLOSED),
 	 CORE_CONN_DEAD},
 	// A user's accept that is withdrawn, or a kernel consumer's second answer, before the
 	// Reply is out: iw_cm expects an end without events.
@@ -83,24 +84,24 @@ constexpr Row rows[] = {
 	// Full operation. A graceful end still sends what was posted (RFC 5041 6.2.1); a reset, a
 	// Terminate (RFC 5040 6.2.1) or an abort (RFC 5041 6.2.2) stops the QP at once.
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_PEER_CLOSED),
-	 set_of(CORE_CONN_TELL_DISCONNECT, CORE_CONN_DRAIN_QP), CORE_CONN_DRAINING},
+	 set_of(CORE_CONN_REPORT_DISCONNECT, CORE_CONN_DRAIN_QP), CORE_CONN_DRAINING},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_CLOSE), set_of(CORE_CONN_DRAIN_QP),
 	 CORE_CONN_DRAINING},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_RESET),
-	 finish | set_of(CORE_CONN_COUNT_RESET, CORE_CONN_TELL_DISCONNECT), CORE_CONN_LINGER},
+	 finish | set_of(CORE_CONN_COUNT_RESET, CORE_CONN_REPORT_DISCONNECT), CORE_CONN_LINGER},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_TERMINATED),
-	 finish | set_of(CORE_CONN_TELL_DISCONNECT), CORE_CONN_LINGER},
+	 finish | set_of(CORE_CONN_REPORT_DISCONNECT), CORE_CONN_LINGER},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_ABORT, CORE_CONN_KILL), finish,
 	 CORE_CONN_LINGER},
-	// RDMA/TCP has no Terminate: a reset tells the peer.
+	// RDMA/TCP has no Terminate: the peer gets a reset.
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_FAULT),
-	 release | set_of(CORE_CONN_TELL_DISCONNECT, CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED),
+	 release | set_of(CORE_CONN_REPORT_DISCONNECT, CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED),
 	 CORE_CONN_DEAD},
 	{set_of(CORE_CONN_DRAINING), set_of(CORE_CONN_FAULT),
-	 release | set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED), CORE_CONN_DEAD},
-	// The initiator's consumer was not told that it is connected: report a failed connect().
+	 release | set_of(CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED), CORE_CONN_DEAD},
+	// The initiator's consumer has not learned that it is connected: report a failed connect().
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_UNDELIVERED),
-	 shut | set_of(CORE_CONN_STOP_QP, CORE_CONN_TELL_FAILED), CORE_CONN_LINGER},
+	 shut | set_of(CORE_CONN_STOP_QP, CORE_CONN_REPORT_FAILED), CORE_CONN_LINGER},
 
 	// RFC 5044 8, error 1: the peer has closed, too, and may still owe a message or a response.
 	{set_of(CORE_CONN_DRAINING), set_of(CORE_CONN_PEER_CLOSED), set_of(CORE_CONN_DRAIN_QP),

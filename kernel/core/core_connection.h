@@ -43,7 +43,7 @@ enum core_conn_input {
 	CORE_CONN_BUSY,			/* its backlog is full */
 	CORE_CONN_ACCEPT,
 	CORE_CONN_REJECT,		/* also an accept that failed */
-	CORE_CONN_UNDELIVERED,		/* TELL_CONNECTED failed for want of memory */
+	CORE_CONN_UNDELIVERED,		/* REPORT_CONNECTED failed for want of memory */
 	/* the QP */
 	CORE_CONN_QP_STARTED,
 	CORE_CONN_QP_REFUSED,		/* it did not start */
@@ -60,26 +60,26 @@ enum core_conn_input {
 };
 
 /*
- * Actions, taken in this order. TELL_*: events of iw_cm, "status": with the errno of the input.
+ * Actions, taken in this order. REPORT_*: events of iw_cm, "status": with the errno of the input.
  * outcome: the next input.
  */
 enum core_conn_action {
 	CORE_CONN_COUNT_FAILURE,	/* statistics: a startup failed */
 	CORE_CONN_COUNT_RESET,
-	CORE_CONN_TELL_DISCONNECT,
+	CORE_CONN_REPORT_DISCONNECT,
 	CORE_CONN_START_QP,		/* outcome: QP_STARTED, QP_REFUSED */
 	CORE_CONN_DRAIN_QP,		/* it takes no new work requests */
 	CORE_CONN_STOP_QP,		/* to error, and off the socket */
 	CORE_CONN_FAIL_QP,		/* to error, before it was started */
 	CORE_CONN_DROP_QP,		/* the consumer can connect it again */
-	CORE_CONN_TELL_REQUEST,		/* outcome: TOOK_REQUEST, BUSY, BROKEN */
+	CORE_CONN_REPORT_REQUEST,		/* outcome: TOOK_REQUEST, BUSY, BROKEN */
 	CORE_CONN_LEAVE_LISTENER,	/* another startup may take its place */
-	CORE_CONN_TELL_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED on failure */
-	CORE_CONN_TELL_REJECTED,	/* CONNECT_REPLY with the peer's private data */
-	CORE_CONN_TELL_FAILED,		/* CONNECT_REPLY, status */
-	CORE_CONN_TELL_ESTABLISHED,
-	CORE_CONN_TELL_NOT_ESTABLISHED,	/* ESTABLISHED, status */
-	CORE_CONN_TELL_CLOSED,		/* CLOSE, status */
+	CORE_CONN_REPORT_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED on failure */
+	CORE_CONN_REPORT_REJECTED,	/* CONNECT_REPLY with the peer's private data */
+	CORE_CONN_REPORT_FAILED,		/* CONNECT_REPLY, status */
+	CORE_CONN_REPORT_ESTABLISHED,
+	CORE_CONN_REPORT_NOT_ESTABLISHED,	/* ESTABLISHED, status */
+	CORE_CONN_REPORT_CLOSED,		/* CLOSE, status */
 	CORE_CONN_MAKE_REFUSAL,		/* lay out a Reply that rejects */
 	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate, if the framing has one */
 	CORE_CONN_PART,			/* release the consumer's objects: no event follows */

@@ -55,7 +55,7 @@ TEST(ConnectionInitiator, OperatesOnceTheReplyAccepts)
 {
 	expect(CORE_CONN_AWAIT_REPLY, CORE_CONN_REPLY_ACCEPTS, {CORE_CONN_START_QP},
 	       CORE_CONN_AWAIT_REPLY);
-	expect(CORE_CONN_AWAIT_REPLY, CORE_CONN_QP_STARTED, {CORE_CONN_TELL_CONNECTED},
+	expect(CORE_CONN_AWAIT_REPLY, CORE_CONN_QP_STARTED, {CORE_CONN_REPORT_CONNECTED},
 	       CORE_CONN_OPERATION);
 }
 
@@ -64,7 +64,7 @@ TEST(ConnectionInitiator, OperatesOnceTheReplyAccepts)
 TEST(ConnectionInitiator, ClosesWhenTheReplyRejects)
 {
 	expect(CORE_CONN_AWAIT_REPLY, CORE_CONN_REPLY_REJECTS,
-	       {CORE_CONN_DROP_QP, CORE_CONN_TELL_REJECTED, CORE_CONN_PART, CORE_CONN_SHUT},
+	       {CORE_CONN_DROP_QP, CORE_CONN_REPORT_REJECTED, CORE_CONN_PART, CORE_CONN_SHUT},
 	       CORE_CONN_LINGER);
 }
 
@@ -73,7 +73,7 @@ TEST(ConnectionInitiator, TerminatesWhenTheReplyIsUnfitOrTheQpIsGone)
 {
 	for (Input input : {CORE_CONN_REPLY_UNFIT, CORE_CONN_QP_REFUSED})
 		expect(CORE_CONN_AWAIT_REPLY, input,
-		       {CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_TELL_FAILED,
+		       {CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_REPORT_FAILED,
 			CORE_CONN_MAKE_TERMINATE, CORE_CONN_PART},
 		       CORE_CONN_CLOSING);
 }
@@ -86,7 +86,7 @@ TEST(ConnectionInitiator, FailsInEveryStateWithOneEvent)
 	for (State state : {CORE_CONN_CONNECTING, CORE_CONN_REQUESTING, CORE_CONN_AWAIT_REPLY})
 		for (Input input : failures)
 			expect(state, input,
-			       {CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_TELL_FAILED,
+			       {CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_REPORT_FAILED,
 				CORE_CONN_PART, CORE_CONN_RELEASE},
 			       CORE_CONN_DEAD);
 }
@@ -95,7 +95,7 @@ TEST(ConnectionInitiator, FailsInEveryStateWithOneEvent)
 TEST(ConnectionInitiator, EndsWhatItsConsumerCouldNotBeToldOf)
 {
 	expect(CORE_CONN_OPERATION, CORE_CONN_UNDELIVERED,
-	       {CORE_CONN_STOP_QP, CORE_CONN_TELL_FAILED, CORE_CONN_PART, CORE_CONN_SHUT},
+	       {CORE_CONN_STOP_QP, CORE_CONN_REPORT_FAILED, CORE_CONN_PART, CORE_CONN_SHUT},
 	       CORE_CONN_LINGER);
 }
 
@@ -105,7 +105,7 @@ TEST(ConnectionInitiator, EndsWhatItsConsumerCouldNotBeToldOf)
 // until an MPA Request Frame is received and validated before entering Full MPA/DDP Operation."
 TEST(ConnectionResponder, HandsAValidRequestToTheConsumer)
 {
-	expect(CORE_CONN_AWAIT_REQUEST, CORE_CONN_REQUEST, {CORE_CONN_TELL_REQUEST},
+	expect(CORE_CONN_AWAIT_REQUEST, CORE_CONN_REQUEST, {CORE_CONN_REPORT_REQUEST},
 	       CORE_CONN_AWAIT_REQUEST);
 	expect(CORE_CONN_AWAIT_REQUEST, CORE_CONN_TOOK_REQUEST, {CORE_CONN_LEAVE_LISTENER},
 	       CORE_CONN_ANNOUNCED);
@@ -127,7 +127,7 @@ TEST(ConnectionResponder, OperatesOnceTheReplyIsOut)
 {
 	expect(CORE_CONN_ANNOUNCED, CORE_CONN_ACCEPT, {}, CORE_CONN_REPLYING);
 	expect(CORE_CONN_REPLYING, CORE_CONN_FRAME_SENT, {CORE_CONN_START_QP}, CORE_CONN_REPLYING);
-	expect(CORE_CONN_REPLYING, CORE_CONN_QP_STARTED, {CORE_CONN_TELL_ESTABLISHED},
+	expect(CORE_CONN_REPLYING, CORE_CONN_QP_STARTED, {CORE_CONN_REPORT_ESTABLISHED},
 	       CORE_CONN_OPERATION);
 }
 
@@ -148,8 +148,9 @@ TEST(ConnectionResponder, FailsWithItsQpAfterTheConsumerAccepted)
 	for (Input input : {CORE_CONN_BROKEN, CORE_CONN_TIMEOUT, CORE_CONN_ABORT, CORE_CONN_KILL,
 			    CORE_CONN_QP_REFUSED})
 		expect(CORE_CONN_REPLYING, input,
-		       {CORE_CONN_COUNT_FAILURE, CORE_CONN_FAIL_QP, CORE_CONN_TELL_NOT_ESTABLISHED,
-			CORE_CONN_TELL_CLOSED, CORE_CONN_PART, CORE_CONN_RELEASE},
+		       {CORE_CONN_COUNT_FAILURE, CORE_CONN_FAIL_QP,
+			CORE_CONN_REPORT_NOT_ESTABLISHED, CORE_CONN_REPORT_CLOSED, CORE_CONN_PART,
+			CORE_CONN_RELEASE},
 		       CORE_CONN_DEAD);
 }
 
@@ -185,7 +186,7 @@ TEST(ConnectionClosing, IsResetWhenTheFrameDoesNotGetOut)
 TEST(ConnectionTeardown, TellsOfThePeersFinAndDrains)
 {
 	expect(CORE_CONN_OPERATION, CORE_CONN_PEER_CLOSED,
-	       {CORE_CONN_TELL_DISCONNECT, CORE_CONN_DRAIN_QP}, CORE_CONN_DRAINING);
+	       {CORE_CONN_REPORT_DISCONNECT, CORE_CONN_DRAIN_QP}, CORE_CONN_DRAINING);
 }
 
 // RFC 5041 6.2.1: "If the Local Peer ULP indicates graceful teardown, the DDP layer on the Local
@@ -207,7 +208,7 @@ TEST(ConnectionTeardown, ClosesOnceDrainedOrWhenThatIsInVain)
 	for (Input input : {CORE_CONN_DRAINED, CORE_CONN_TIMEOUT, CORE_CONN_TCP_CLOSED,
 			    CORE_CONN_ABORT, CORE_CONN_KILL})
 		expect(CORE_CONN_DRAINING, input,
-		       {CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED, CORE_CONN_PART, CORE_CONN_SHUT},
+		       {CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED, CORE_CONN_PART, CORE_CONN_SHUT},
 		       CORE_CONN_LINGER);
 }
 
@@ -216,8 +217,8 @@ TEST(ConnectionTeardown, ClosesOnceDrainedOrWhenThatIsInVain)
 TEST(ConnectionTeardown, EndsAtOnceOnAReset)
 {
 	expect(CORE_CONN_OPERATION, CORE_CONN_RESET,
-	       {CORE_CONN_COUNT_RESET, CORE_CONN_TELL_DISCONNECT, CORE_CONN_STOP_QP,
-		CORE_CONN_TELL_CLOSED, CORE_CONN_PART, CORE_CONN_SHUT},
+	       {CORE_CONN_COUNT_RESET, CORE_CONN_REPORT_DISCONNECT, CORE_CONN_STOP_QP,
+		CORE_CONN_REPORT_CLOSED, CORE_CONN_PART, CORE_CONN_SHUT},
 	       CORE_CONN_LINGER);
 }
 
@@ -226,8 +227,8 @@ TEST(ConnectionTeardown, EndsAtOnceOnAReset)
 TEST(ConnectionTeardown, ClosesGracefullyAfterATerminate)
 {
 	expect(CORE_CONN_OPERATION, CORE_CONN_TERMINATED,
-	       {CORE_CONN_TELL_DISCONNECT, CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED, CORE_CONN_PART,
-		CORE_CONN_SHUT},
+	       {CORE_CONN_REPORT_DISCONNECT, CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED,
+		CORE_CONN_PART, CORE_CONN_SHUT},
 	       CORE_CONN_LINGER);
 }
 
@@ -236,7 +237,7 @@ TEST(ConnectionTeardown, EndsAtOnceWhenTheQpOrTheDeviceGoes)
 {
 	for (Input input : {CORE_CONN_ABORT, CORE_CONN_KILL})
 		expect(CORE_CONN_OPERATION, input,
-		       {CORE_CONN_STOP_QP, CORE_CONN_TELL_CLOSED, CORE_CONN_PART, CORE_CONN_SHUT},
+		       {CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED, CORE_CONN_PART, CORE_CONN_SHUT},
 		       CORE_CONN_LINGER);
 }
 
@@ -393,9 +394,9 @@ std::vector<Input> outcomes(u32 actions)
 {
 	if (actions >> CORE_CONN_START_QP & 1)
 		return {CORE_CONN_QP_STARTED, CORE_CONN_QP_REFUSED};
-	if (actions >> CORE_CONN_TELL_REQUEST & 1)
+	if (actions >> CORE_CONN_REPORT_REQUEST & 1)
 		return {CORE_CONN_TOOK_REQUEST, CORE_CONN_BUSY, CORE_CONN_BROKEN};
-	if (actions >> CORE_CONN_TELL_CONNECTED & 1)
+	if (actions >> CORE_CONN_REPORT_CONNECTED & 1)
 		return {CORE_CONN_NOTHING, CORE_CONN_UNDELIVERED};
 	return {CORE_CONN_NOTHING};
 }
@@ -407,7 +408,7 @@ bool is_outcome(Input input)
 	       input == CORE_CONN_UNDELIVERED;
 }
 
-void tell(u32 &events, const Life &life)
+void report(u32 &events, const Life &life)
 {
 	events++;
 	ASSERT_FALSE(life.parted) << "an event after the consumer's id was given back";
@@ -416,30 +417,30 @@ void tell(u32 &events, const Life &life)
 void act(Life &life, Action action)
 {
 	switch (action) {
-	case CORE_CONN_TELL_CONNECTED:
-	case CORE_CONN_TELL_REJECTED:
-	case CORE_CONN_TELL_FAILED:
-		tell(life.connect_reply, life);
+	case CORE_CONN_REPORT_CONNECTED:
+	case CORE_CONN_REPORT_REJECTED:
+	case CORE_CONN_REPORT_FAILED:
+		report(life.connect_reply, life);
 		ASSERT_TRUE(life.initiator);
-		life.good = action == CORE_CONN_TELL_CONNECTED;
+		life.good = action == CORE_CONN_REPORT_CONNECTED;
 		ASSERT_EQ(life.good, life.started && !life.stopped);
 		break;
-	case CORE_CONN_TELL_REQUEST:
-		tell(life.request, life);
+	case CORE_CONN_REPORT_REQUEST:
+		report(life.request, life);
 		break;
-	case CORE_CONN_TELL_ESTABLISHED:
-	case CORE_CONN_TELL_NOT_ESTABLISHED:
-		tell(life.established, life);
+	case CORE_CONN_REPORT_ESTABLISHED:
+	case CORE_CONN_REPORT_NOT_ESTABLISHED:
+		report(life.established, life);
 		ASSERT_TRUE(life.accepted);
-		life.good = action == CORE_CONN_TELL_ESTABLISHED;
+		life.good = action == CORE_CONN_REPORT_ESTABLISHED;
 		ASSERT_EQ(life.good, life.started);
 		break;
-	case CORE_CONN_TELL_DISCONNECT:
-		tell(life.disconnect, life);
+	case CORE_CONN_REPORT_DISCONNECT:
+		report(life.disconnect, life);
 		ASSERT_TRUE(life.good);
 		break;
-	case CORE_CONN_TELL_CLOSED:
-		tell(life.close, life);
+	case CORE_CONN_REPORT_CLOSED:
+		report(life.close, life);
 		ASSERT_TRUE(life.good ? life.stopped : life.established == 1);
 		break;
 	case CORE_CONN_STOP_QP:
@@ -500,7 +501,7 @@ void expect_budget(const Life &life)
 }
 
 // Every expected event has been delivered.
-void expect_all_told(const Life &life)
+void expect_all_reported(const Life &life)
 {
 	ASSERT_TRUE(life.parted && life.released);
 	ASSERT_EQ(life.started, life.stopped);
@@ -514,7 +515,7 @@ u64 walk(const Life &life, u32 depth)
 
 	expect_budget(life);
 	if (life.state == CORE_CONN_DEAD)
-		expect_all_told(life);
+		expect_all_reported(life);
 	if (!depth || testing::Test::HasFatalFailure())
 		return walked;
 	for (u32 i = 0; i < CORE_CONN_INPUTS; i++) {
