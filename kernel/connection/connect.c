@@ -10,6 +10,7 @@
 #include "compat/iwcm-net.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "connection/iwcm.h"
 #include "stream/qp.h"
 
 /* ---- connect ---- */
@@ -23,6 +24,16 @@ static bool may_connect(const struct iw_cm_id *id, const struct srnic_qp *qp)
 	if (!qp->user)
 		return srnic_iwcm_qp(id) == &qp->base;
 	return same_thread_group(qp->base.res.task, current);
+}
+
+static struct srnic_offer offer_of(const struct iw_cm_conn_param *param)
+{
+	return (struct srnic_offer) {
+		.ird = param->ird,
+		.ord = param->ord,
+		.private_data = param->private_data,
+		.private_len = param->private_data_len,
+	};
 }
 
 /* Claims the consumer's QP, if it can be connected. */
@@ -118,16 +129,17 @@ static int open_connection(struct srnic_ep *ep, struct iw_cm_id *id)
 static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 			  const struct iw_cm_conn_param *param)
 {
+	const struct srnic_offer offer = offer_of(param);
 	int ret = take_qp(ep, id, param->qpn);
 
 	if (!ret)
-		ret = srnic_frame_request(ep, param);
+		ret = srnic_frame_request(ep, &offer);
 	if (!ret)
 		ret = open_connection(ep, id);
 	if (ret)
 		return ret;
 	id->add_ref(id);
-	ep->cm_id = id;
+	ep->consumer_id = id;
 	srnic_ep_enter(ep, CORE_CONN_CONNECTING);
 	return 0;
 }
@@ -145,7 +157,7 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	/* Before 6.6 rdma_cm takes a GID for proof that the device is in the id's namespace. */
 	if (!net_eq(net, dev_net(dev->netdev)))
 		return -EADDRNOTAVAIL;
-	ep = srnic_ep_create(dev, net);
+	ep = srnic_ep_create(dev, net, &srnic_iwcm_ops);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ret = connect_locked(ep, id, param);
@@ -222,36 +234,19 @@ static int wait_for_event(struct srnic_ep *ep, struct iw_cm_id *id, struct user_
 	return 0;
 }
 
-/*
- * The connection of this id, locked and referenced; NULL if it is gone (closed or timed out).
- */
-static struct srnic_ep *find_announced(struct iw_cm_id *id)
-{
-	struct srnic_dev_connections *conns = &to_srnic_dev(id->device)->connections;
-	struct srnic_ep *ep;
-
-	xa_lock(&conns->announced);
-	ep = xa_load(&conns->announced, (unsigned long)id->provider_data);
-	if (ep)
-		srnic_ep_get(ep);
-	xa_unlock(&conns->announced);
-	if (ep)
-		mutex_lock(&ep->lock);
-	return ep;
-}
-
 static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
 {
+	const struct srnic_offer offer = offer_of(param);
 	int ret;
 
 	if (srnic_sock_peer_gone(ep->sock))
 		return -ECONNRESET;
-	ret = take_qp(ep, id, param->qpn) ?: srnic_frame_reply(ep, param);
+	ret = take_qp(ep, id, param->qpn) ?: srnic_frame_reply(ep, &offer);
 	if (ret)
 		return ret;
 	id->add_ref(id);
-	ep->cm_id = id;
+	ep->consumer_id = id;
 	return 0;
 }
 
@@ -261,7 +256,7 @@ static int accept_locked(struct srnic_ep *ep, struct iw_cm_id *id,
  */
 int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
-	struct srnic_ep *ep = find_announced(id);
+	struct srnic_ep *ep = srnic_find_announced(id);
 	struct user_accept user;
 	int ret = -EINVAL;
 	bool waits;
@@ -285,7 +280,7 @@ int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 int srnic_reject(struct iw_cm_id *id, const void *pdata, u8 len)
 {
-	struct srnic_ep *ep = find_announced(id);
+	struct srnic_ep *ep = srnic_find_announced(id);
 
 	if (!ep)
 		return 0;

@@ -114,7 +114,8 @@ static void free_unlisted(struct srnic_ep *ep)
 	kfree(ep);
 }
 
-struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net)
+struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net,
+				 const struct srnic_consumer_ops *consumer)
 {
 	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 	int ret = -ENOMEM;
@@ -126,6 +127,7 @@ struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net)
 	INIT_DELAYED_WORK(&ep->work, srnic_ep_work);
 	ep->watch.wake = wake;
 	ep->owner.ops = &owner_ops;
+	ep->consumer = consumer;
 	ep->dev = dev;
 	ep->net = maybe_get_net(net);
 	ep->startup = kzalloc(sizeof(*ep->startup), GFP_KERNEL);
@@ -158,16 +160,6 @@ void srnic_ep_drop_qp(struct srnic_ep *ep)
 	srnic_qp_put(qp);
 }
 
-void srnic_ep_forget_announcement(struct srnic_ep *ep)
-{
-	lockdep_assert_held(&ep->lock);
-	if (!ep->announced_id)
-		return;
-	xa_erase(&ep->dev->connections.announced, ep->announced_id);
-	ep->announced_id = 0;
-	srnic_ep_put(ep);	/* never the last one */
-}
-
 void srnic_ep_leave_listener(struct srnic_ep *ep)
 {
 	struct srnic_listen *listen = ep->listen;
@@ -181,10 +173,7 @@ void srnic_ep_leave_listener(struct srnic_ep *ep)
 void srnic_ep_part(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
-	srnic_ep_forget_announcement(ep);
-	if (ep->cm_id)
-		ep->cm_id->rem_ref(ep->cm_id);
-	ep->cm_id = NULL;
+	ep->consumer->part(ep);
 	srnic_ep_drop_qp(ep);
 }
 

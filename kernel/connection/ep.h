@@ -12,8 +12,8 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
-#include <rdma/iw_cm.h>
 
+#include "connection/consumer.h"
 #include "connection/places.h"
 #include "connection/socket.h"
 #include "srnic.h"
@@ -26,11 +26,15 @@ struct srnic_source;
 struct srnic_ep;
 struct srnic_startup;
 
-/* What a frame of the peer offers. @ird, @ord: CORE_MPA_AUTO: nothing. @private_data: in @in. */
+/*
+ * What an end offers in its frame; all 0 of a consumer that has not decided yet. @rejects: only of
+ * the peer. @ird, @ord: CORE_MPA_AUTO if the peer offers none. @private_data: of the consumer, or
+ * in srnic_startup.in
+ */
 struct srnic_offer {
 	bool rejects;
-	u16 ird, ord;
-	const u8 *private_data;
+	u32 ird, ord;
+	const void *private_data;
 	u32 private_len;
 };
 
@@ -47,8 +51,8 @@ struct srnic_offer {
  * All with the ep's lock held.
  */
 struct srnic_frame_ops {
-	int (*lay_out_request)(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
-	int (*lay_out_reply)(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
+	int (*lay_out_request)(struct srnic_ep *ep, const struct srnic_offer *offer);
+	int (*lay_out_reply)(struct srnic_ep *ep, const struct srnic_offer *offer);
 	void (*lay_out_refusal)(struct srnic_ep *ep);
 	void (*lay_out_error)(struct srnic_ep *ep);
 	int (*receive)(struct srnic_ep *ep, bool reply);
@@ -124,7 +128,8 @@ struct srnic_startup {
  * @gave_way: another startup has its place; never cleared
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; unused in a state without a limit
- * @cm_id: the consumer's id, for events; until PART
+ * @consumer: what it reports to; never changes
+ * @consumer_id: which one, as @consumer knows it; until PART
  * @owner: this ep for the QP (stream/owner.h)
  * @qp: claimed by this ep, or started; referenced
  * @listen: the listening id of a startup, until it is announced or released
@@ -154,7 +159,8 @@ struct srnic_ep {
 	bool gave_way;
 	int error;
 	struct core_patience patience;
-	struct iw_cm_id *cm_id;
+	const struct srnic_consumer_ops *consumer;
+	void *consumer_id;
 	struct srnic_qp_owner owner;
 	struct srnic_qp *qp;
 	struct srnic_listen *listen;
@@ -175,15 +181,16 @@ struct srnic_ep {
  * Returns the ep locked, with a reference for the caller; its work waits until
  * srnic_ep_unlock_put(). Call without any ep's lock.
  */
-struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net);
+struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net,
+				 const struct srnic_consumer_ops *consumer);
 void srnic_ep_unlock_put(struct srnic_ep *ep);
 void srnic_ep_get(struct srnic_ep *ep);
 void srnic_ep_put(struct srnic_ep *ep);
 /*
  * Ends the stream or the startup. Any context; idempotent: the first reason counts, but a later
  * ABORT still hurries a graceful close, and a later FAULT makes a reset of it. The ep's work does
- * the rest: srnic_qp_stop(), the socket's shutdown and release, and iw_cm's events, each at most
- * once.
+ * the rest: srnic_qp_stop(), the socket's shutdown and release, and the consumer's events, each at
+ * most once.
  */
 void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
 /* Queues the ep's work. Any context; the caller holds a reference. */
@@ -193,8 +200,6 @@ void srnic_ep_kick(struct srnic_ep *ep);
  * consumer learns of a failure.
  */
 void srnic_ep_drop_qp(struct srnic_ep *ep);
-/* After this, accept and reject do not find the ep. */
-void srnic_ep_forget_announcement(struct srnic_ep *ep);
 /* Gives up its place among the startups of a listening id. */
 void srnic_ep_leave_listener(struct srnic_ep *ep);
 /* Releases the consumer's objects: no event follows. */
@@ -223,14 +228,14 @@ bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input);
 
 /* ---- frame.c: the frames of startup, in ep->startup; mpa.c, hello.c ---- */
 
-/* Sets what this end offers or asks for. Before the consumer decides, param is empty. */
-void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
+/* Sets what this end offers or asks for. */
+void srnic_frame_local(struct srnic_ep *ep, const struct srnic_offer *offer);
 /* Lays out the Request. -EINVAL: the private data does not fit. */
-int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
+int srnic_frame_request(struct srnic_ep *ep, const struct srnic_offer *offer);
 /*
  * Lays out the Reply to the Request. -EINVAL as before, -EPROTO: startup->agreed has an error.
  */
-int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param);
+int srnic_frame_reply(struct srnic_ep *ep, const struct srnic_offer *offer);
 /*
  * Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2), with startup->refusal: up to 255 bytes,
  * which always fit.
@@ -256,22 +261,6 @@ void srnic_frame_describe(const struct srnic_startup *startup, bool reply, struc
 /* Sets startup->agreed, of an initiator with both frames. */
 void srnic_frame_conclude(struct srnic_startup *startup);
 
-/* ---- events.c: iw_cm's events; from the ep's work only, cm_id set (listen for a request) ---- */
-
-int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status);
-/* A failed connect(). */
-void srnic_report_failure(struct srnic_ep *ep, int status);
-/* The peer has accepted. Outcome UNDELIVERED: iw_cm could not copy the private data. */
-enum core_conn_input srnic_report_connected(struct srnic_ep *ep);
-/* The peer has rejected; without its private data if iw_cm cannot copy it. */
-void srnic_report_rejected(struct srnic_ep *ep);
-void srnic_report_established(struct srnic_ep *ep);
-/*
- * Announces the connection to the consumer, with a number by which accept and reject find it.
- * Outcome: TOOK_REQUEST, BUSY, or BROKEN.
- */
-enum core_conn_input srnic_report_request(struct srnic_ep *ep);
-
 /* ---- startup.c: the states before OPERATION ---- */
 
 /*
@@ -286,8 +275,14 @@ enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
 u32 srnic_startup_patience(enum core_conn_limit limit);
 /* Outcome: QP_STARTED or QP_REFUSED. */
 enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep);
-/* Full operation has begun: frees ep->startup. */
-void srnic_startup_done(struct srnic_ep *ep);
+/* Announces the connection to the consumer. Outcome: TOOK_REQUEST, BUSY or BROKEN. */
+enum core_conn_input srnic_startup_request(struct srnic_ep *ep);
+/*
+ * Full operation has begun: the consumer gets its report, and ep->startup is freed. Outcome of the
+ * first: UNDELIVERED on failure.
+ */
+enum core_conn_input srnic_startup_connected(struct srnic_ep *ep);
+void srnic_startup_established(struct srnic_ep *ep);
 
 /* ---- teardown.c: OPERATION and the states after it ---- */
 
@@ -301,17 +296,10 @@ void srnic_teardown_shut(struct srnic_ep *ep);
 
 /* ---- listen.c: listening ids ---- */
 
-/*
- * Delivers a CONNECT_REQUEST; -ECONNABORTED if the id no longer listens, -ENOMEM if its backlog is
- * full.
- */
-int srnic_listen_announce(struct srnic_listen *listen, struct iw_cm_event *event);
 /* Gives the ep of srnic_ep_passive() a place among the startups. -ENOMEM. */
 int srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
 /* The ep, announced or released, leaves its place, and its reference on listen is dropped. */
 void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep);
-/* For tests: the socket of a listening id, referenced; NULL if it has none just now. */
-struct sock *srnic_listen_sock(const struct iw_cm_id *id);
 /* Closes all listening ids of a device. No ep's lock. */
 void srnic_listen_dev_exit(struct srnic_dev *dev);
 

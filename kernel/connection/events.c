@@ -1,18 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * iw_cm events for consumers. The ep's work raises them while the ep has the consumer's id.
+ * iw_cm's events: what a connection reports to a consumer that is an id of iw_cm. Connections that
+ * are announced and not answered yet have numbers, by which iw_cm's accept and reject find them.
  */
 #include "connection/connect.h"
 #include "connection/ep.h"
-#include "report/counters.h"
+#include "connection/iwcm.h"
 #include "stream/qp.h"
 
-int srnic_report(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
+static int raise(struct srnic_ep *ep, struct iw_cm_event *event)
 {
-	struct iw_cm_event event = { .event = type, .status = status };
+	struct iw_cm_id *id = ep->consumer_id;
 
 	lockdep_assert_held(&ep->lock);
-	return ep->cm_id->event_handler(ep->cm_id, &event);
+	return id->event_handler(id, event);
+}
+
+static void raise_plain(struct srnic_ep *ep, enum iw_cm_event_type type, int status)
+{
+	raise(ep, &(struct iw_cm_event) { .event = type, .status = status });
+}
+
+/* rdma_cm copies the addresses from the event, so these are the consumer's own. */
+static struct iw_cm_event addressed(const struct srnic_ep *ep, enum iw_cm_event_type type,
+				    int status)
+{
+	const struct iw_cm_id *id = ep->consumer_id;
+
+	return (struct iw_cm_event) {
+		.event = type,
+		.status = status,
+		.local_addr = id->local_addr,
+		.remote_addr = id->remote_addr,
+	};
 }
 
 static u8 clamp_depth(u16 depth, u16 max)
@@ -26,8 +46,8 @@ static u8 clamp_depth(u16 depth, u16 max)
  * resources. iw_cm copies private data only if there are any, and consumers look at the pointer
  * when the startup may be gone: so it is NULL if there are none.
  */
-static void describe_peer(struct iw_cm_event *event,
-			  const struct srnic_startup *startup, bool reply)
+static void describe_peer(struct iw_cm_event *event, const struct srnic_startup *startup,
+			  bool reply)
 {
 	struct srnic_offer offer;
 
@@ -38,70 +58,85 @@ static void describe_peer(struct iw_cm_event *event,
 	event->private_data_len = offer.private_len;
 }
 
-/* rdma_cm copies the addresses from the event, so these are the consumer's own. */
-void srnic_report_failure(struct srnic_ep *ep, int status)
-{
-	struct iw_cm_event event = {
-		.event = IW_CM_EVENT_CONNECT_REPLY,
-		.status = status,
-		.local_addr = ep->cm_id->local_addr,
-		.remote_addr = ep->cm_id->remote_addr,
-	};
+/* ---- connect() ---- */
 
-	ep->cm_id->event_handler(ep->cm_id, &event);
+static void failed(struct srnic_ep *ep, int status)
+{
+	struct iw_cm_event event = addressed(ep, IW_CM_EVENT_CONNECT_REPLY, status);
+
+	raise(ep, &event);
 }
 
 /*
- * The peer's answer to connect(). -ENOMEM: not delivered. SMB Direct, alone among the kernel's
- * consumers, looks at the depths: since 7.0 it wants iWARP's the other way round, as siw and irdma
- * report them, and would have one or two regions in flight.
+ * The peer's answer to connect(). -ENOMEM: iw_cm could not copy the private data. SMB Direct, alone
+ * among the kernel's consumers, looks at the depths: since 7.0 it wants iWARP's the other way
+ * round, as siw and irdma report them, and would have one or two regions in flight.
  */
 static int report_reply(struct srnic_ep *ep, int status)
 {
-	struct iw_cm_event event = {
-		.event = IW_CM_EVENT_CONNECT_REPLY,
-		.status = status,
-		.local_addr = ep->cm_id->local_addr,
-		.remote_addr = ep->cm_id->remote_addr,
-	};
+	struct iw_cm_event event = addressed(ep, IW_CM_EVENT_CONNECT_REPLY, status);
 
 	describe_peer(&event, ep->startup, true);
 	if (!status && !ep->qp->user)
 		swap(event.ird, event.ord);
-	return ep->cm_id->event_handler(ep->cm_id, &event);
+	return raise(ep, &event);
 }
 
-enum core_conn_input srnic_report_connected(struct srnic_ep *ep)
+static int connected(struct srnic_ep *ep)
 {
-	ep->error = report_reply(ep, 0);
-	srnic_startup_done(ep);
-	return ep->error ? CORE_CONN_UNDELIVERED : CORE_CONN_NOTHING;
+	return report_reply(ep, 0);
 }
 
-void srnic_report_rejected(struct srnic_ep *ep)
+/* Without the peer's private data if iw_cm cannot copy it. */
+static void rejected(struct srnic_ep *ep)
 {
 	if (report_reply(ep, -ECONNREFUSED))
-		srnic_report_failure(ep, -ECONNREFUSED);
+		failed(ep, -ECONNREFUSED);
 }
 
-void srnic_report_established(struct srnic_ep *ep)
-{
-	struct iw_cm_event event = {
-		.event = IW_CM_EVENT_ESTABLISHED,
-		.local_addr = ep->cm_id->local_addr,
-		.remote_addr = ep->cm_id->remote_addr,
-		.ird = clamp_depth(ep->startup->agreed.ord, SRNIC_MAX_ORD),
-		.ord = clamp_depth(ep->startup->agreed.ird, SRNIC_MAX_IRD),
-	};
+/* ---- announced connections ---- */
 
-	srnic_ep_forget_announcement(ep);
-	ep->cm_id->event_handler(ep->cm_id, &event);
-	srnic_startup_done(ep);
-}
-
-static int announce(struct srnic_ep *ep)
+static int enter_announced(struct srnic_ep *ep)
 {
 	struct srnic_dev_connections *conns = &ep->dev->connections;
+	int ret = xa_alloc_cyclic(&conns->announced, &ep->announced_id, ep, XA_LIMIT(1, INT_MAX),
+				  &conns->next_announced, GFP_KERNEL);
+
+	if (ret < 0) {
+		ep->announced_id = 0;
+		return ret;
+	}
+	srnic_ep_get(ep);
+	return 0;
+}
+
+/* After this, accept and reject do not find the ep. */
+static void leave_announced(struct srnic_ep *ep)
+{
+	if (!ep->announced_id)
+		return;
+	xa_erase(&ep->dev->connections.announced, ep->announced_id);
+	ep->announced_id = 0;
+	srnic_ep_put(ep);	/* never the last one */
+}
+
+struct srnic_ep *srnic_find_announced(struct iw_cm_id *id)
+{
+	struct srnic_dev_connections *conns = &to_srnic_dev(id->device)->connections;
+	struct srnic_ep *ep;
+
+	xa_lock(&conns->announced);
+	ep = xa_load(&conns->announced, (unsigned long)id->provider_data);
+	if (ep)
+		srnic_ep_get(ep);
+	xa_unlock(&conns->announced);
+	if (ep)
+		mutex_lock(&ep->lock);
+	return ep;
+}
+
+static int request(struct srnic_ep *ep)
+{
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
 		.local_addr = ep->startup->here,
@@ -109,37 +144,60 @@ static int announce(struct srnic_ep *ep)
 	};
 	int ret;
 
-	ret = xa_alloc_cyclic(&conns->announced, &ep->announced_id, ep, XA_LIMIT(1, INT_MAX),
-			      &conns->next_announced, GFP_KERNEL);
-	if (ret < 0) {
-		ep->announced_id = 0;
+	lockdep_assert_held(&ep->lock);
+	ret = enter_announced(ep);
+	if (ret)
 		return ret;
-	}
-	srnic_ep_get(ep);
 	describe_peer(&event, ep->startup, false);
 	event.provider_data = (void *)(unsigned long)ep->announced_id;
 	return srnic_listen_announce(ep->listen, &event);
 }
 
-/* Only the peer gets an event. */
-static void report_full_backlog(const struct srnic_ep *ep)
+static void established(struct srnic_ep *ep)
 {
-	const struct srnic_startup *startup = ep->startup;
+	struct iw_cm_event event = addressed(ep, IW_CM_EVENT_ESTABLISHED, 0);
 
-	srnic_count(ep->dev, SRNIC_BACKLOG_FULL, 1);
-	ibdev_warn_ratelimited(&ep->dev->base,
-			       "%pISpc rejected: the backlog of the program at %pISpc is full\n",
-			       &startup->there, &startup->here);
+	event.ird = clamp_depth(ep->startup->agreed.ord, SRNIC_MAX_ORD);
+	event.ord = clamp_depth(ep->startup->agreed.ird, SRNIC_MAX_IRD);
+	leave_announced(ep);
+	raise(ep, &event);
 }
 
-enum core_conn_input srnic_report_request(struct srnic_ep *ep)
+static void not_established(struct srnic_ep *ep, int status)
 {
-	lockdep_assert_held(&ep->lock);
-	ep->error = announce(ep);
-	if (!ep->error)
-		return CORE_CONN_TOOK_REQUEST;
-	if (ep->error != -ENOMEM)
-		return CORE_CONN_BROKEN;
-	report_full_backlog(ep);
-	return CORE_CONN_BUSY;
+	raise_plain(ep, IW_CM_EVENT_ESTABLISHED, status);
 }
+
+/* ---- the end ---- */
+
+static void disconnected(struct srnic_ep *ep)
+{
+	raise_plain(ep, IW_CM_EVENT_DISCONNECT, 0);
+}
+
+static void closed(struct srnic_ep *ep, int status)
+{
+	raise_plain(ep, IW_CM_EVENT_CLOSE, status);
+}
+
+static void part(struct srnic_ep *ep)
+{
+	struct iw_cm_id *id = ep->consumer_id;
+
+	leave_announced(ep);
+	if (id)
+		id->rem_ref(id);
+	ep->consumer_id = NULL;
+}
+
+const struct srnic_consumer_ops srnic_iwcm_ops = {
+	.request = request,
+	.connected = connected,
+	.rejected = rejected,
+	.failed = failed,
+	.established = established,
+	.not_established = not_established,
+	.disconnected = disconnected,
+	.closed = closed,
+	.part = part,
+};

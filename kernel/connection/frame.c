@@ -24,12 +24,12 @@ static const char *const framing_names[] = {
 
 /* ---- our frames ---- */
 
-void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+void srnic_frame_local(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	lockdep_assert_held(&ep->lock);
 	ep->startup->local = (struct core_startup_local) {
-		.ird = min_t(u32, param->ird, SRNIC_MAX_IRD),
-		.ord = min_t(u32, param->ord, SRNIC_MAX_ORD),
+		.ird = min_t(u32, offer->ird, SRNIC_MAX_IRD),
+		.ord = min_t(u32, offer->ord, SRNIC_MAX_ORD),
 		.max_ird = SRNIC_MAX_IRD,
 		.crc = READ_ONCE(ep->dev->crc),
 		.markers = READ_ONCE(ep->dev->markers),
@@ -40,21 +40,21 @@ void srnic_frame_local(struct srnic_ep *ep, const struct iw_cm_conn_param *param
 	};
 }
 
-int srnic_frame_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+int srnic_frame_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	bool mpa = srnic_framing_allowed(ep->dev, CORE_FRAMING_MPA);
 
 	lockdep_assert_held(&ep->lock);
 	ep->startup->ops = framings[mpa ? CORE_FRAMING_MPA : CORE_FRAMING_RDMATCP];
-	srnic_frame_local(ep, param);
-	return ep->startup->ops->lay_out_request(ep, param);
+	srnic_frame_local(ep, offer);
+	return ep->startup->ops->lay_out_request(ep, offer);
 }
 
-int srnic_frame_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+int srnic_frame_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	lockdep_assert_held(&ep->lock);
-	srnic_frame_local(ep, param);
-	return ep->startup->ops->lay_out_reply(ep, param);
+	srnic_frame_local(ep, offer);
+	return ep->startup->ops->lay_out_reply(ep, offer);
 }
 
 void srnic_frame_refusal(struct srnic_ep *ep)

@@ -18,17 +18,17 @@ static void lay_out(struct srnic_startup *startup, const struct core_hello *hell
 	startup->out_sent = 0;
 }
 
-static int lay_out_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+static int lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	struct srnic_startup *startup = ep->startup;
 	u64 random[2];
 
-	if (param->private_data_len > U8_MAX)
+	if (offer->private_len > U8_MAX)
 		return -EINVAL;
 	get_random_bytes(random, sizeof(random));
-	core_hello_connect(&startup->local, param->private_data_len, random,
+	core_hello_connect(&startup->local, offer->private_len, random,
 			   &startup->hello.request);
-	lay_out(startup, &startup->hello.request, param->private_data);
+	lay_out(startup, &startup->hello.request, offer->private_data);
 	return 0;
 }
 
@@ -39,11 +39,11 @@ static void respond(struct srnic_startup *startup, bool reject, const void *priv
 	lay_out(startup, &startup->hello.reply, private);
 }
 
-static int lay_out_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+static int lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
-	if (param->private_data_len > U8_MAX)
+	if (offer->private_len > U8_MAX)
 		return -EINVAL;
-	respond(ep->startup, false, param->private_data, param->private_data_len);
+	respond(ep->startup, false, offer->private_data, offer->private_len);
 	return 0;
 }
 

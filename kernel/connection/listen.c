@@ -20,6 +20,7 @@
 #include "compat/sock.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "connection/iwcm.h"
 #include "report/counters.h"
 
 #define ACCEPTS_PER_PASS 16

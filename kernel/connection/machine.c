@@ -112,7 +112,7 @@ enum core_conn_input srnic_ep_look(struct srnic_ep *ep)
 
 /* ---- actions ---- */
 
-/* The status of the event for iw_cm. */
+/* The status for the consumer. */
 static int status_of(const struct srnic_ep *ep, enum core_conn_input input)
 {
 	switch (input) {
@@ -153,7 +153,7 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 		srnic_count(ep->dev, SRNIC_RESETS, 1);
 		break;
 	case CORE_CONN_REPORT_DISCONNECT:
-		srnic_report(ep, IW_CM_EVENT_DISCONNECT, 0);
+		ep->consumer->disconnected(ep);
 		break;
 	case CORE_CONN_START_QP:
 		return srnic_startup_start_qp(ep);
@@ -171,26 +171,26 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 		srnic_ep_drop_qp(ep);
 		break;
 	case CORE_CONN_REPORT_REQUEST:
-		return srnic_report_request(ep);
+		return srnic_startup_request(ep);
 	case CORE_CONN_LEAVE_LISTENER:
 		srnic_ep_leave_listener(ep);
 		break;
 	case CORE_CONN_REPORT_CONNECTED:
-		return srnic_report_connected(ep);
+		return srnic_startup_connected(ep);
 	case CORE_CONN_REPORT_REJECTED:
-		srnic_report_rejected(ep);
+		ep->consumer->rejected(ep);
 		break;
 	case CORE_CONN_REPORT_FAILED:
-		srnic_report_failure(ep, status);
+		ep->consumer->failed(ep, status);
 		break;
 	case CORE_CONN_REPORT_ESTABLISHED:
-		srnic_report_established(ep);
+		srnic_startup_established(ep);
 		break;
 	case CORE_CONN_REPORT_NOT_ESTABLISHED:
-		srnic_report(ep, IW_CM_EVENT_ESTABLISHED, status);
+		ep->consumer->not_established(ep, status);
 		break;
 	case CORE_CONN_REPORT_CLOSED:
-		srnic_report(ep, IW_CM_EVENT_CLOSE, status);
+		ep->consumer->closed(ep, status);
 		break;
 	case CORE_CONN_MAKE_REFUSAL:
 		srnic_frame_refusal(ep);

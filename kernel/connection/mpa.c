@@ -24,22 +24,22 @@ static void lay_out(struct srnic_startup *startup, const struct core_mpa_frame *
 	startup->out_sent = 0;
 }
 
-static int lay_out_request(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+static int lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	struct srnic_startup *startup = ep->startup;
-	u32 len = param->private_data_len;
+	u32 len = offer->private_len;
 
 	if (!fits(len, startup->local.revision == 2))
 		return -EINVAL;
 	core_mpa_request(&startup->local, len, &startup->mpa.request);
-	lay_out(startup, &startup->mpa.request, param->private_data, len);
+	lay_out(startup, &startup->mpa.request, offer->private_data, len);
 	return 0;
 }
 
-static int lay_out_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *param)
+static int lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	struct srnic_startup *startup = ep->startup;
-	u32 len = param->private_data_len;
+	u32 len = offer->private_len;
 
 	if (!fits(len, startup->mpa.request.enhanced))
 		return -EINVAL;
@@ -47,7 +47,7 @@ static int lay_out_reply(struct srnic_ep *ep, const struct iw_cm_conn_param *par
 			 &startup->agreed);
 	if (startup->agreed.error)
 		return -EPROTO;
-	lay_out(startup, &startup->mpa.reply, param->private_data, len);
+	lay_out(startup, &startup->mpa.reply, offer->private_data, len);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <net/tcp_states.h>
 
 #include "connection/ep.h"
+#include "connection/iwcm.h"
 #include "report/counters.h"
 #include "stream/qp.h"
 
@@ -41,7 +42,7 @@ u32 srnic_startup_patience(enum core_conn_limit limit)
 int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock,
 		     const struct sockaddr_storage *here, const struct sockaddr_storage *there)
 {
-	struct srnic_ep *ep = srnic_ep_create(dev, sock_net(sock->sk));
+	struct srnic_ep *ep = srnic_ep_create(dev, sock_net(sock->sk), &srnic_iwcm_ops);
 	int ret;
 
 	if (IS_ERR(ep))
@@ -58,11 +59,35 @@ int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct 
 		srnic_ep_unlock_put(ep);
 		return ret;
 	}
-	srnic_frame_local(ep, &(struct iw_cm_conn_param) {});
+	srnic_frame_local(ep, &(struct srnic_offer) {});
 	srnic_sock_watch(sock, &ep->watch);
 	srnic_ep_enter(ep, CORE_CONN_AWAIT_REQUEST);
 	srnic_ep_unlock_put(ep);
 	return 0;
+}
+
+/* ---- the consumer decides ---- */
+
+/* Only the peer gets an event. */
+static void note_full_backlog(const struct srnic_ep *ep)
+{
+	const struct srnic_startup *startup = ep->startup;
+
+	srnic_count(ep->dev, SRNIC_BACKLOG_FULL, 1);
+	ibdev_warn_ratelimited(&ep->dev->base,
+			       "%pISpc rejected: the backlog of the program at %pISpc is full\n",
+			       &startup->there, &startup->here);
+}
+
+enum core_conn_input srnic_startup_request(struct srnic_ep *ep)
+{
+	ep->error = ep->consumer->request(ep);
+	if (!ep->error)
+		return CORE_CONN_TOOK_REQUEST;
+	if (ep->error != -ENOMEM)
+		return CORE_CONN_BROKEN;
+	note_full_backlog(ep);
+	return CORE_CONN_BUSY;
 }
 
 /* ---- into full operation ---- */
@@ -87,12 +112,25 @@ enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)
 	return CORE_CONN_QP_REFUSED;
 }
 
-void srnic_startup_done(struct srnic_ep *ep)
+static void startup_done(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 	srnic_count(ep->dev, SRNIC_CONNECTS, 1);
 	kfree(ep->startup);
 	ep->startup = NULL;
+}
+
+enum core_conn_input srnic_startup_connected(struct srnic_ep *ep)
+{
+	ep->error = ep->consumer->connected(ep);
+	startup_done(ep);
+	return ep->error ? CORE_CONN_UNDELIVERED : CORE_CONN_NOTHING;
+}
+
+void srnic_startup_established(struct srnic_ep *ep)
+{
+	ep->consumer->established(ep);
+	startup_done(ep);
 }
 
 /* ---- inputs of each state ---- */

@@ -14,6 +14,7 @@
 #include "compat/unaligned.h"
 #include "connection.h"
 #include "connection/ep.h"
+#include "connection/iwcm.h"
 #include "report/counters.h"
 
 #define HEADER CORE_MPA_HEADER
