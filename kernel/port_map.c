@@ -40,10 +40,8 @@ static u16 partner(const struct srnic_port_map *map, u16 port)
 
 void srnic_ports_exchange(struct srnic_port_map *map, struct sockaddr_storage *addr)
 {
-	__be16 *port = srnic_port_of(addr);
-
 	spin_lock(&map->lock);
-	*port = htons(partner(map, ntohs(*port)));
+	srnic_set_port(addr, htons(partner(map, ntohs(srnic_port_of(addr)))));
 	spin_unlock(&map->lock);
 }
 

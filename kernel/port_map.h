@@ -34,12 +34,20 @@ struct srnic_port_map {
 	u32 num;
 };
 
-/* Where an IPv4 or IPv6 address has its port. */
-static inline __be16 *srnic_port_of(struct sockaddr_storage *addr)
+/* The port of an IPv4 or IPv6 address. */
+static inline __be16 srnic_port_of(const struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET6)
-		return &((struct sockaddr_in6 *)addr)->sin6_port;
-	return &((struct sockaddr_in *)addr)->sin_port;
+		return ((const struct sockaddr_in6 *)addr)->sin6_port;
+	return ((const struct sockaddr_in *)addr)->sin_port;
+}
+
+static inline void srnic_set_port(struct sockaddr_storage *addr, __be16 port)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = port;
+	else
+		((struct sockaddr_in *)addr)->sin_port = port;
 }
 
 /* The pairs of the module's parameter port_map; by default each port is carried by its own. */

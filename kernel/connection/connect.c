@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * iw_cm's connect, accept and reject: the checks of the QP, the addresses, and the frame that
- * begins or answers the startup phase (RFC 5044 7.1.2). listen.c listens.
+ * begins or answers the startup phase (RFC 5044 7.1.2).
  */
 #include <linux/completion.h>
 #include <linux/sched/signal.h>
@@ -96,9 +96,9 @@ static void note_port(const struct srnic_ep *ep, struct iw_cm_id *id)
 {
 	struct sockaddr_storage here = ep->startup->here;
 
-	*srnic_port_of(&here) = srnic_sock_port(ep->sock);
+	srnic_set_port(&here, srnic_sock_port(ep->sock));
 	srnic_ports_exchange(&ep->dev->connections.ports, &here);
-	*srnic_port_of(&id->local_addr) = *srnic_port_of(&here);
+	srnic_set_port(&id->local_addr, srnic_port_of(&here));
 }
 
 /*
@@ -118,7 +118,7 @@ static int open_connection(struct srnic_ep *ep, struct iw_cm_id *id)
 	scope(there, ep->dev->netdev);
 	ret = open_from(ep, id, here);
 	if (port_is_taken(ret)) {
-		*srnic_port_of(here) = 0;
+		srnic_set_port(here, 0);
 		ret = open_from(ep, id, here);
 	}
 	if (!ret)

@@ -7,6 +7,7 @@
 
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "connection/iwcm.h"
 #include "stream/qp.h"
 
 /* ---- references, and queueing its work ---- */
@@ -160,16 +161,6 @@ void srnic_ep_drop_qp(struct srnic_ep *ep)
 	srnic_qp_put(qp);
 }
 
-void srnic_ep_leave_listener(struct srnic_ep *ep)
-{
-	struct srnic_listen *listen = ep->listen;
-
-	lockdep_assert_held(&ep->lock);
-	ep->listen = NULL;
-	if (listen)
-		srnic_listen_done(listen, ep);
-}
-
 void srnic_ep_part(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
@@ -180,7 +171,6 @@ void srnic_ep_part(struct srnic_ep *ep)
 void srnic_ep_release(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
-	srnic_ep_leave_listener(ep);
 	if (ep->sock) {
 		srnic_sock_unwatch(ep->sock, &ep->watch);
 		srnic_sock_release(ep->sock);
@@ -269,7 +259,7 @@ void srnic_connect_dev_exit(struct srnic_dev *dev)
 
 	srnic_connect_dev_close(dev);
 	abort_all(conns);
-	srnic_listen_dev_exit(dev);
+	srnic_listening_dev_exit(dev);
 	wait_event(conns->idle, all_gone(conns));
 	xa_destroy(&conns->announced);
 }

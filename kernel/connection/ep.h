@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * An ep (endpoint), for the files that implement connections: ep.c, the object; frame.c, mpa.c and
- * hello.c, startup frames; events.c, events for the consumer; startup.c and teardown.c, the inputs
- * of each state; machine.c, the state machine; connect.c and listen.c, the verbs; places.c, the
- * startups of a port. All use socket.c.
+ * hello.c, startup frames; startup.c and teardown.c, the inputs of each state; machine.c, the state
+ * machine; listener.c and admission.c, where startups come from; connect.c, events.c and
+ * listening_id.c, iw_cm. All use socket.c.
  * The states and their transitions are the core's (core/connection.cc).
  */
 #ifndef SRNIC_EP_H
@@ -13,15 +13,14 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
+#include "connection/admission.h"
 #include "connection/consumer.h"
-#include "connection/places.h"
 #include "connection/socket.h"
 #include "srnic.h"
 #include "stream/attach.h"
 
-struct srnic_listen;
+struct srnic_listener_member;
 struct srnic_qp;
-struct srnic_source;
 
 struct srnic_ep;
 struct srnic_startup;
@@ -106,8 +105,8 @@ struct srnic_startup {
  *	the QP, as its @owner		srnic_qp_claim()	unclaim, or srnic_qp_stop()
  *
  * The ep itself holds the device's count (srnic_connect_dev_exit() waits for it), the namespace,
- * and where not NULL the id, the QP, the listening id and the socket. It may be freed in any
- * context, since a DEAD ep holds only the count.
+ * and where not NULL the consumer's id, the QP, the listener's member and the socket. It may be
+ * freed in any context, since a DEAD ep holds only the count.
  *
  * @ref: as in the table above
  * @link: in dev->connections.eps, under dev->connections.lock
@@ -125,20 +124,18 @@ struct srnic_startup {
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
  * @killed: the device goes away: a startup ends, and what ends does not linger; never cleared
  * @peer_closed: the QP knows that the peer has closed its half
- * @gave_way: another startup has its place; never cleared
+ * @gave_way: another startup was admitted instead; never cleared
  * @error: the errno of the last input that has one
  * @patience: how long the state may last, in jiffies; unused in a state without a limit
  * @consumer: what it reports to; never changes
  * @consumer_id: which one, as @consumer knows it; until PART
  * @owner: this ep for the QP (stream/owner.h)
  * @qp: claimed by this ep, or started; referenced
- * @listen: the listening id of a startup, until it is announced or released
- * @place: in places->startups, of @listen, while @source is set; under places->lock
- * @beside: in source->startups, under the same lock
- * @source: where the peer is, while @listen is set, unless this ep gave way; under the same lock
- * @since: when it took its place, in jiffies
+ * @member: the member of a listening socket that it was accepted for, until it is announced or
+ *	released; referenced
+ * @admitted: among the startups of that socket
  * @announced_id: 0, or its number in dev->connections.announced
- * @startup: NULL once OPERATION was reached or the ep is DEAD; before, @place has left its list
+ * @startup: NULL once OPERATION was reached or the ep is DEAD; before, @member is NULL
  */
 struct srnic_ep {
 	struct kref ref;
@@ -163,10 +160,8 @@ struct srnic_ep {
 	void *consumer_id;
 	struct srnic_qp_owner owner;
 	struct srnic_qp *qp;
-	struct srnic_listen *listen;
-	struct list_head place, beside;
-	struct srnic_source *source;
-	u64 since;
+	struct srnic_listener_member *member;
+	struct srnic_admitted admitted;
 	u32 announced_id;
 	struct srnic_startup *startup;
 };
@@ -200,16 +195,14 @@ void srnic_ep_kick(struct srnic_ep *ep);
  * consumer learns of a failure.
  */
 void srnic_ep_drop_qp(struct srnic_ep *ep);
-/* Gives up its place among the startups of a listening id. */
-void srnic_ep_leave_listener(struct srnic_ep *ep);
 /* Releases the consumer's objects: no event follows. */
 void srnic_ep_part(struct srnic_ep *ep);
 /*
- * Releases everything else. The ep has parted and is DEAD; an open connection is reset. The caller
- * still has a reference.
+ * Releases everything else. The ep has parted, is DEAD and no member's startup; an open connection
+ * is reset. The caller still has a reference.
  */
 void srnic_ep_release(struct srnic_ep *ep);
-/* Both, in any state: for an ep that the consumer does not know about. */
+/* Both, in any state: for an ep that neither the consumer nor a listener knows. */
 void srnic_ep_discard(struct srnic_ep *ep);
 
 /* ---- machine.c: the state machine ---- */
@@ -265,9 +258,9 @@ void srnic_frame_conclude(struct srnic_startup *startup);
 
 /*
  * Makes an ep of an accepted socket between these addresses. If it returns 0, the ep owns the
- * socket and the caller's reference on listen. No ep's lock.
+ * socket. No ep's lock.
  */
-int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock,
+int srnic_ep_passive(struct srnic_listener_member *member, struct socket *sock,
 		     const struct sockaddr_storage *here, const struct sockaddr_storage *there);
 /* The next input of a startup state; BROKEN: the reason is in ep->error. */
 enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
@@ -293,14 +286,5 @@ void srnic_teardown_patience(const struct srnic_ep *ep, u32 *each, u32 *most);
 u32 srnic_teardown_progress(const struct srnic_ep *ep);
 /* Closes our half and watches the socket for the peer's close. */
 void srnic_teardown_shut(struct srnic_ep *ep);
-
-/* ---- listen.c: listening ids ---- */
-
-/* Gives the ep of srnic_ep_passive() a place among the startups. -ENOMEM. */
-int srnic_listen_begun(struct srnic_listen *listen, struct srnic_ep *ep);
-/* The ep, announced or released, leaves its place, and its reference on listen is dropped. */
-void srnic_listen_done(struct srnic_listen *listen, struct srnic_ep *ep);
-/* Closes all listening ids of a device. No ep's lock. */
-void srnic_listen_dev_exit(struct srnic_dev *dev);
 
 #endif

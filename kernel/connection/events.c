@@ -3,7 +3,6 @@
  * iw_cm's events: what a connection reports to a consumer that is an id of iw_cm. Connections that
  * are announced and not answered yet have numbers, by which iw_cm's accept and reject find them.
  */
-#include "connection/connect.h"
 #include "connection/ep.h"
 #include "connection/iwcm.h"
 #include "stream/qp.h"
@@ -135,6 +134,23 @@ struct srnic_ep *srnic_find_announced(struct iw_cm_id *id)
 	return ep;
 }
 
+static int deliver_request(struct srnic_listener_member *member, struct iw_cm_event *event)
+{
+	struct srnic_listening_id *listening =
+		container_of(member, struct srnic_listening_id, member);
+	struct iw_cm_id *id = listening->cm_id;
+	int ret = -ECONNABORTED;
+
+	mutex_lock(&listening->lock);
+	if (listening->open) {
+		srnic_set_port(&event->local_addr, srnic_port_of(&id->m_local_addr));
+		ret = id->event_handler(id, event);
+	}
+	mutex_unlock(&listening->lock);
+	return ret;
+}
+
+/* -ECONNABORTED: the id no longer listens. */
 static int request(struct srnic_ep *ep)
 {
 	struct iw_cm_event event = {
@@ -150,7 +166,7 @@ static int request(struct srnic_ep *ep)
 		return ret;
 	describe_peer(&event, ep->startup, false);
 	event.provider_data = (void *)(unsigned long)ep->announced_id;
-	return srnic_listen_announce(ep->listen, &event);
+	return deliver_request(ep->member, &event);
 }
 
 static void established(struct srnic_ep *ep)

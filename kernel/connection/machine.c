@@ -8,6 +8,7 @@
 #include <linux/sched/mm.h>
 
 #include "connection/ep.h"
+#include "connection/listener.h"
 #include "report/counters.h"
 #include "report/trace.h"
 #include "stream/qp.h"
@@ -173,7 +174,7 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 	case CORE_CONN_REPORT_REQUEST:
 		return srnic_startup_request(ep);
 	case CORE_CONN_LEAVE_LISTENER:
-		srnic_ep_leave_listener(ep);
+		srnic_listener_dismiss(ep);
 		break;
 	case CORE_CONN_REPORT_CONNECTED:
 		return srnic_startup_connected(ep);
@@ -205,6 +206,7 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 		srnic_teardown_shut(ep);
 		break;
 	case CORE_CONN_RELEASE:
+		srnic_listener_dismiss(ep);
 		srnic_ep_release(ep);
 		break;
 	case CORE_CONN_ACTIONS:

@@ -183,11 +183,11 @@ static bool is_local_port(const struct socket *sock, u16 port)
 /* Takes the port away from an address that must not be bound to it. */
 static void leave_port_to_connect(struct socket *sock, struct sockaddr_storage *from)
 {
-	u16 port = ntohs(*srnic_port_of(from));
+	u16 port = ntohs(srnic_port_of(from));
 
 	if (port && !is_local_port(sock, port))
 		return;
-	*srnic_port_of(from) = 0;
+	srnic_set_port(from, 0);
 	set_option(sock, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (port)
 		set_option(sock, IP_LOCAL_PORT_RANGE, port | (u32)port << 16);

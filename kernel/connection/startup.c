@@ -10,6 +10,7 @@
 
 #include "connection/ep.h"
 #include "connection/iwcm.h"
+#include "connection/listener.h"
 #include "report/counters.h"
 #include "stream/qp.h"
 
@@ -39,10 +40,10 @@ u32 srnic_startup_patience(enum core_conn_limit limit)
 	}
 }
 
-int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct socket *sock,
+int srnic_ep_passive(struct srnic_listener_member *member, struct socket *sock,
 		     const struct sockaddr_storage *here, const struct sockaddr_storage *there)
 {
-	struct srnic_ep *ep = srnic_ep_create(dev, sock_net(sock->sk), &srnic_iwcm_ops);
+	struct srnic_ep *ep = srnic_ep_create(member->dev, sock_net(sock->sk), &srnic_iwcm_ops);
 	int ret;
 
 	if (IS_ERR(ep))
@@ -50,11 +51,9 @@ int srnic_ep_passive(struct srnic_dev *dev, struct srnic_listen *listen, struct 
 	ep->startup->here = *here;
 	ep->startup->there = *there;
 	ep->sock = sock;
-	ep->listen = listen;
-	ret = srnic_listen_begun(listen, ep);
+	ret = srnic_listener_admit(member, ep);
 	if (ret) {
-		ep->sock = NULL;	/* both stay the caller's */
-		ep->listen = NULL;
+		ep->sock = NULL;	/* stays the caller's */
 		srnic_ep_discard(ep);
 		srnic_ep_unlock_put(ep);
 		return ret;

@@ -375,7 +375,7 @@ static u16 port_of_peer(struct kunit *test, struct socket *sock)
 
 static u16 port_told(struct srnic_test_consumer *client)
 {
-	return ntohs(*srnic_port_of(&client->id.local_addr));
+	return ntohs(srnic_port_of(&client->id.local_addr));
 }
 
 /* What iw_cm passes on to rdma_cm is what the peer sees. */

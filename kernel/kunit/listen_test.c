@@ -307,7 +307,7 @@ static void a_peer_that_leaves_before_it_is_accepted_is_counted(struct kunit *te
 /* The child that waits in TCP's queue, referenced; or NULL. */
 static struct sock *queued_child(struct srnic_test_conn *c)
 {
-	struct sock *listening = srnic_listen_sock(&c->listener->id), *child = NULL;
+	struct sock *listening = srnic_listening_sock(&c->listener->id), *child = NULL;
 	struct request_sock_queue *queue = &inet_csk(listening)->icsk_accept_queue;
 
 	spin_lock_bh(&queue->rskq_lock);
@@ -347,7 +347,7 @@ static void a_connection_that_a_bpf_program_has_taken_is_refused(struct kunit *t
 
 static bool listens(struct srnic_test_conn *c)
 {
-	struct sock *sk = srnic_listen_sock(&c->listener->id);
+	struct sock *sk = srnic_listening_sock(&c->listener->id);
 	bool ret = sk && inet_sk_state_load(sk) == TCP_LISTEN;
 
 	if (sk)
@@ -365,7 +365,7 @@ static void a_socket_that_is_closed_from_outside_listens_again(struct kunit *tes
 	srnic_test_listen(test, c, 1);
 	before = placed_peer(test, c);
 	for (i = 0; i < 2; i++) {
-		struct sock *sk = srnic_listen_sock(&c->listener->id);
+		struct sock *sk = srnic_listening_sock(&c->listener->id);
 
 		KUNIT_ASSERT_NOT_NULL(test, sk);
 		KUNIT_EXPECT_EQ(test, tcp_abort(sk, ECONNABORTED), 0);

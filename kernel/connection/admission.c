@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Places for the startups of a listening socket. Which one gives way when all are taken is the
+ * Admission of startups on a listening socket. Which one gives way when there are too many is the
  * core's decision (core/connection.cc); here is what it has to know, found in bounded time whatever
  * the limits are: sources are sorted by how many startups each has.
  */
@@ -10,17 +10,17 @@
 #include <net/ipv6.h>
 
 #include "connection/ep.h"
-#include "connection/places.h"
+#include "connection/admission.h"
 
 /*
- * How long a connection may be idle before another may take its place: enough for an honest peer
- * that is far away or loses a segment.
+ * How long a startup may be idle before it gives way to another: enough for an honest peer that is
+ * far away or loses a segment.
  */
 #define IDLE_GRACE	(HZ / 2)
 
 /*
  * How many startups to look at for an idle one. The others have bytes that wait for their works,
- * which soon leave places.
+ * which soon make room.
  */
 #define LOOKS		64
 
@@ -35,9 +35,9 @@ MODULE_PARM_DESC(max_startups_per_source, "Of these, most from one address when 
 /*
  * struct srnic_source - an address that connections come from
  * @addr: IPv4 as a mapped address
- * @by_addr: in places->sources
- * @by_num: in places->crowds
- * @startups: struct srnic_ep by @beside, oldest first; at least one
+ * @by_addr: in admission->sources
+ * @by_num: in admission->crowds
+ * @startups: struct srnic_ep by admitted.beside, oldest first; at least one
  * @num: of them
  */
 struct srnic_source {
@@ -47,7 +47,7 @@ struct srnic_source {
 	u32 num;
 };
 
-/* ---- sources; places->lock held ---- */
+/* ---- sources; admission->lock held ---- */
 
 static struct srnic_source *alloc_source(const struct sockaddr_storage *from)
 {
@@ -77,27 +77,27 @@ static bool by_num(struct rb_node *a, const struct rb_node *b)
 }
 
 /* Frees a source whose last startup this was. */
-static void recount(struct srnic_places *places, struct srnic_source *source, int change)
+static void recount(struct srnic_admission *admission, struct srnic_source *source, int change)
 {
 	if (source->num)
-		rb_erase(&source->by_num, &places->crowds);
+		rb_erase(&source->by_num, &admission->crowds);
 	source->num += change;
 	if (source->num) {
-		rb_add(&source->by_num, &places->crowds, by_num);
+		rb_add(&source->by_num, &admission->crowds, by_num);
 		return;
 	}
-	rb_erase(&source->by_addr, &places->sources);
+	rb_erase(&source->by_addr, &admission->sources);
 	kfree(source);
 }
 
-static struct srnic_source *busiest(const struct srnic_places *places)
+static struct srnic_source *busiest(const struct srnic_admission *admission)
 {
-	struct rb_node *last = rb_last(&places->crowds);
+	struct rb_node *last = rb_last(&admission->crowds);
 
 	return last ? rb_entry(last, struct srnic_source, by_num) : NULL;
 }
 
-/* ---- idle startups; places->lock held ---- */
+/* ---- idle startups; admission->lock held ---- */
 
 /*
  * Does the peer owe the next byte? Not if some wait to be read, nor while the ep's work runs, which
@@ -114,12 +114,12 @@ static bool is_idle(struct srnic_ep *ep)
 	return idle;
 }
 
-static struct srnic_ep *oldest_idle(struct srnic_places *places)
+static struct srnic_ep *oldest_idle(struct srnic_admission *admission)
 {
 	struct srnic_ep *ep;
 	int looks = LOOKS;
 
-	list_for_each_entry(ep, &places->startups, place) {
+	list_for_each_entry(ep, &admission->startups, admitted.link) {
 		if (is_idle(ep))
 			return ep;
 		if (!--looks)
@@ -133,7 +133,7 @@ static struct srnic_ep *oldest_idle_of(struct srnic_source *source)
 	struct srnic_ep *ep;
 	int looks = LOOKS;
 
-	list_for_each_entry(ep, &source->startups, beside) {
+	list_for_each_entry(ep, &source->startups, admitted.beside) {
 		if (is_idle(ep))
 			return ep;
 		if (!--looks)
@@ -142,45 +142,45 @@ static struct srnic_ep *oldest_idle_of(struct srnic_source *source)
 	return NULL;
 }
 
-/* ---- places ---- */
+/* ---- admission ---- */
 
-static void vacate(struct srnic_places *places, struct srnic_ep *ep)
+static void vacate(struct srnic_admission *admission, struct srnic_ep *ep)
 {
-	lockdep_assert_held(&places->lock);
-	list_del(&ep->place);
-	list_del(&ep->beside);
-	places->num--;
-	recount(places, ep->source, -1);
-	ep->source = NULL;
+	lockdep_assert_held(&admission->lock);
+	list_del(&ep->admitted.link);
+	list_del(&ep->admitted.beside);
+	admission->num--;
+	recount(admission, ep->admitted.source, -1);
+	ep->admitted.source = NULL;
 }
 
-static void give_way(struct srnic_places *places, struct srnic_ep *ep)
+static void give_way(struct srnic_admission *admission, struct srnic_ep *ep)
 {
-	vacate(places, ep);
+	vacate(admission, ep);
 	WRITE_ONCE(ep->gave_way, true);
 	srnic_ep_over(ep, SRNIC_OVER_ABORT);
 }
 
-void srnic_places_init(struct srnic_places *places)
+void srnic_admission_init(struct srnic_admission *admission)
 {
-	spin_lock_init(&places->lock);
-	INIT_LIST_HEAD(&places->startups);
-	places->sources = RB_ROOT;
-	places->crowds = RB_ROOT;
+	spin_lock_init(&admission->lock);
+	INIT_LIST_HEAD(&admission->startups);
+	admission->sources = RB_ROOT;
+	admission->crowds = RB_ROOT;
 }
 
-/* All places are taken. Returns as srnic_places_make_room(). */
-static u64 make_one_give_way(struct srnic_places *places, u32 limit)
+/* There are too many startups. Returns as srnic_admission_make_room(). */
+static u64 make_one_give_way(struct srnic_admission *admission, u32 limit)
 {
-	struct srnic_source *crowd = busiest(places);
+	struct srnic_source *crowd = busiest(admission);
 	struct core_startups startups = {
-		.num = places->num,
+		.num = admission->num,
 		.limit = limit,
 		.busiest = crowd ? crowd->num : 0,
 		.each = max(READ_ONCE(srnic_max_startups_per_source), 1U),
 		.grace = IDLE_GRACE,
 	};
-	struct srnic_ep *of_crowd = NULL, *oldest = oldest_idle(places);
+	struct srnic_ep *of_crowd = NULL, *oldest = oldest_idle(admission);
 	u64 wait;
 
 	if (startups.busiest > startups.each)
@@ -188,13 +188,13 @@ static u64 make_one_give_way(struct srnic_places *places, u32 limit)
 	startups.source_idles = of_crowd;
 	startups.idles = oldest;
 	if (oldest)
-		startups.age = get_jiffies_64() - oldest->since;
+		startups.age = get_jiffies_64() - oldest->admitted.since;
 	switch (core_admit(&startups, &wait)) {
 	case CORE_ADMIT_FOR_SOURCE:
-		give_way(places, of_crowd);
+		give_way(admission, of_crowd);
 		break;
 	case CORE_ADMIT_FOR_OLDEST:
-		give_way(places, oldest);
+		give_way(admission, oldest);
 		break;
 	case CORE_ADMIT:
 	case CORE_ADMIT_LATER:
@@ -203,61 +203,62 @@ static u64 make_one_give_way(struct srnic_places *places, u32 limit)
 	return wait;
 }
 
-unsigned long srnic_places_make_room(struct srnic_places *places, u32 least)
+unsigned long srnic_admission_make_room(struct srnic_admission *admission, u32 least)
 {
 	u32 limit = max(READ_ONCE(srnic_max_startups), least);
 	unsigned long wait = 0;
 
-	spin_lock(&places->lock);
-	if (places->num >= limit)
-		wait = make_one_give_way(places, limit);
-	places->full = wait;
-	spin_unlock(&places->lock);
+	spin_lock(&admission->lock);
+	if (admission->num >= limit)
+		wait = make_one_give_way(admission, limit);
+	admission->full = wait;
+	spin_unlock(&admission->lock);
 	return wait;
 }
 
-int srnic_places_take(struct srnic_places *places, struct srnic_ep *ep)
+int srnic_admission_add(struct srnic_admission *admission, struct srnic_ep *ep)
 {
 	struct srnic_source *fresh = alloc_source(&ep->startup->there), *source = fresh;
 	struct rb_node *known;
 
 	if (!fresh)
 		return -ENOMEM;
-	ep->since = get_jiffies_64();
-	spin_lock(&places->lock);
-	known = rb_find_add(&fresh->by_addr, &places->sources, by_addr);
+	ep->admitted.since = get_jiffies_64();
+	spin_lock(&admission->lock);
+	known = rb_find_add(&fresh->by_addr, &admission->sources, by_addr);
 	if (known)
 		source = rb_entry(known, struct srnic_source, by_addr);
-	ep->source = source;
-	list_add_tail(&ep->place, &places->startups);
-	list_add_tail(&ep->beside, &source->startups);
-	places->num++;
-	recount(places, source, 1);
-	spin_unlock(&places->lock);
+	ep->admitted.source = source;
+	list_add_tail(&ep->admitted.link, &admission->startups);
+	list_add_tail(&ep->admitted.beside, &source->startups);
+	admission->num++;
+	recount(admission, source, 1);
+	spin_unlock(&admission->lock);
 	if (known)
 		kfree(fresh);
 	return 0;
 }
 
-bool srnic_places_leave(struct srnic_places *places, struct srnic_ep *ep)
+bool srnic_admission_remove(struct srnic_admission *admission, struct srnic_ep *ep)
 {
 	bool full;
 
-	spin_lock(&places->lock);
-	if (ep->source)
-		vacate(places, ep);
-	full = places->full;
-	spin_unlock(&places->lock);
+	spin_lock(&admission->lock);
+	if (ep->admitted.source)
+		vacate(admission, ep);
+	full = admission->full;
+	spin_unlock(&admission->lock);
 	return full;
 }
 
-void srnic_places_end(struct srnic_places *places, const struct srnic_listen *listen)
+void srnic_admission_end(struct srnic_admission *admission,
+			 const struct srnic_listener_member *member)
 {
 	struct srnic_ep *ep;
 
-	spin_lock(&places->lock);
-	list_for_each_entry(ep, &places->startups, place)
-		if (ep->listen == listen)
+	spin_lock(&admission->lock);
+	list_for_each_entry(ep, &admission->startups, admitted.link)
+		if (ep->member == member)
 			srnic_ep_over(ep, SRNIC_OVER_ABORT);
-	spin_unlock(&places->lock);
+	spin_unlock(&admission->lock);
 }
