@@ -32,7 +32,7 @@
 struct srnic_stats;
 
 /**
- * struct srnic_dev_connections - the connections of a device (ep.c)
+ * struct srnic_dev_connections - the connections of a device (connection/connections.c)
  * @lock: irqsave; protects @eps, @num, @refused, @open, @dying. Innermost
  * @eps: eps that have not ended yet; an ep leaves the list before it drops its own reference
  * @num: eps not freed yet

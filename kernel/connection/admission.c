@@ -9,8 +9,8 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
-#include "connection/ep.h"
 #include "connection/admission.h"
+#include "connection/ep.h"
 
 /*
  * How long a startup may be idle before it gives way to another: enough for an honest peer that is

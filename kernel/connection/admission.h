@@ -13,7 +13,6 @@
 
 struct srnic_ep;
 struct srnic_listener_member;
-struct srnic_source;
 
 /* Module parameters and their defaults. */
 #define SRNIC_MAX_STARTUPS		128
@@ -36,19 +35,6 @@ struct srnic_admission {
 	struct rb_root crowds;
 	u32 num;
 	bool full;
-};
-
-/**
- * struct srnic_admitted - an ep among the startups of a listening socket; under admission->lock
- * @link: in admission->startups, while @source is set
- * @beside: in source->startups, while @source is set
- * @source: where the peer is; NULL if the ep is not among the startups or gave way
- * @since: when it was admitted, in jiffies
- */
-struct srnic_admitted {
-	struct list_head link, beside;
-	struct srnic_source *source;
-	u64 since;
 };
 
 void srnic_admission_init(struct srnic_admission *admission);

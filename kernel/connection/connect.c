@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * iw_cm's connect, accept and reject: the checks of the QP, the addresses, and the frame that
- * begins or answers the startup phase (RFC 5044 7.1.2).
+ * iw_cm's calls for one connection: connect, accept and reject, and the checks of the QP (RFC 5044
+ * 7.1.2).
  */
 #include <linux/completion.h>
 #include <linux/sched/signal.h>
-#include <net/addrconf.h>
 
 #include "compat/iwcm-net.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "connection/frame.h"
 #include "connection/iwcm.h"
+#include "connection/machine.h"
+#include "connection/open.h"
+#include "stream/attach.h"
 #include "stream/qp.h"
 
 /* ---- connect ---- */
@@ -54,43 +57,6 @@ static int take_qp(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 	return 0;
 }
 
-/* A link-local address without a scope is on the device's link. */
-static void scope(struct sockaddr_storage *addr, const struct net_device *netdev)
-{
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
-
-	if (addr->ss_family == AF_INET6 && !in6->sin6_scope_id &&
-	    ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		in6->sin6_scope_id = netdev->ifindex;
-}
-
-/* Opens the ep's socket, and starts to connect it. */
-static int open_from(struct srnic_ep *ep, const struct iw_cm_id *id,
-		     const struct sockaddr_storage *here)
-{
-	int l3mdev = srnic_iwcm_l3mdev(id, ep->dev->netdev);
-	int ret = srnic_sock_create(ep->net, l3mdev, id->m_remote_addr.ss_family, &ep->sock);
-
-	if (ret)
-		return ret;
-	if (id->tos_set)
-		srnic_sock_set_tos(ep->sock, id->tos);
-	srnic_sock_watch(ep->sock, &ep->watch);
-	ret = srnic_sock_connect(ep->sock, here, &ep->startup->there);
-	if (!ret)
-		return 0;
-	srnic_sock_unwatch(ep->sock, &ep->watch);
-	srnic_sock_release(ep->sock);
-	ep->sock = NULL;
-	return ret;
-}
-
-/* TCP does not give the port that rdma_cm chose. */
-static bool port_is_taken(int err)
-{
-	return err == -EADDRINUSE || err == -EADDRNOTAVAIL || err == -EACCES;
-}
-
 /* rdma_cm learns this port with the reply: iw_cm takes the address of that event from the id. */
 static void note_port(const struct srnic_ep *ep, struct iw_cm_id *id)
 {
@@ -101,46 +67,25 @@ static void note_port(const struct srnic_ep *ep, struct iw_cm_id *id)
 	srnic_set_port(&id->local_addr, srnic_port_of(&here));
 }
 
-/*
- * Uses iw_cm's mapped addresses. With a port mapper the peer listens there; else both are equal.
- * Comes from rdma_cm's port if TCP gives it, else from another.
- */
-static int open_connection(struct srnic_ep *ep, struct iw_cm_id *id)
-{
-	struct sockaddr_storage *here = &ep->startup->here, *there = &ep->startup->there;
-	int ret;
-
-	*here = id->m_local_addr;
-	*there = id->m_remote_addr;
-	srnic_ports_exchange(&ep->dev->connections.ports, here);
-	srnic_ports_exchange(&ep->dev->connections.ports, there);
-	scope(here, ep->dev->netdev);
-	scope(there, ep->dev->netdev);
-	ret = open_from(ep, id, here);
-	if (port_is_taken(ret)) {
-		srnic_set_port(here, 0);
-		ret = open_from(ep, id, here);
-	}
-	if (!ret)
-		note_port(ep, id);
-	return ret;
-}
-
+/* Uses iw_cm's mapped addresses. With a port mapper the peer listens there; else both are equal. */
 static int connect_locked(struct srnic_ep *ep, struct iw_cm_id *id,
 			  const struct iw_cm_conn_param *param)
 {
 	const struct srnic_offer offer = offer_of(param);
-	int ret = take_qp(ep, id, param->qpn);
+	const struct srnic_route route = {
+		.here = &id->m_local_addr,
+		.there = &id->m_remote_addr,
+		.l3mdev = srnic_iwcm_l3mdev(id, ep->dev->netdev),
+		.tos_set = id->tos_set,
+		.tos = id->tos,
+	};
+	int ret = take_qp(ep, id, param->qpn) ?: srnic_open_active(ep, &route, &offer);
 
-	if (!ret)
-		ret = srnic_frame_request(ep, &offer);
-	if (!ret)
-		ret = open_connection(ep, id);
 	if (ret)
 		return ret;
+	note_port(ep, id);
 	id->add_ref(id);
 	ep->consumer_id = id;
-	srnic_ep_enter(ep, CORE_CONN_CONNECTING);
 	return 0;
 }
 
@@ -157,7 +102,7 @@ int srnic_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	/* Before 6.6 rdma_cm takes a GID for proof that the device is in the id's namespace. */
 	if (!net_eq(net, dev_net(dev->netdev)))
 		return -EADDRNOTAVAIL;
-	ep = srnic_ep_create(dev, net, &srnic_iwcm_ops);
+	ep = srnic_ep_create(dev, net, srnic_machine_work, &srnic_iwcm_ops);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ret = connect_locked(ep, id, param);
@@ -214,7 +159,7 @@ static bool withdraw(struct srnic_ep *ep, struct iw_cm_id *id, const struct user
 	if (early) {
 		id->cm_handler = user->handler;
 		id->provider_data = NULL;
-		srnic_ep_feed(ep, CORE_CONN_REJECT);
+		srnic_machine_feed(ep, CORE_CONN_REJECT);
 	}
 	mutex_unlock(&ep->lock);
 	return early;
@@ -268,7 +213,7 @@ int srnic_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	waits = !ret && ep->qp->user;
 	if (waits)
 		watch_event(id, &user);
-	if (!srnic_ep_feed(ep, ret ? CORE_CONN_REJECT : CORE_CONN_ACCEPT))
+	if (!srnic_machine_feed(ep, ret ? CORE_CONN_REJECT : CORE_CONN_ACCEPT))
 		ret = -ECONNRESET;
 	srnic_ep_kick(ep);
 	mutex_unlock(&ep->lock);
@@ -288,7 +233,7 @@ int srnic_reject(struct iw_cm_id *id, const void *pdata, u8 len)
 		ep->startup->refusal = pdata;
 		ep->startup->refusal_len = len;
 	}
-	srnic_ep_feed(ep, CORE_CONN_REJECT);
+	srnic_machine_feed(ep, CORE_CONN_REJECT);
 	srnic_ep_kick(ep);
 	srnic_ep_unlock_put(ep);
 	return 0;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An ep: references, creation and release, and calls from the QP and the device.
+ * An ep: references, its work, calls from the QP, creation and release.
  */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "connection/connect.h"
 #include "connection/ep.h"
-#include "connection/iwcm.h"
 #include "stream/qp.h"
 
 /* ---- references, and queueing its work ---- */
@@ -115,7 +113,7 @@ static void free_unlisted(struct srnic_ep *ep)
 	kfree(ep);
 }
 
-struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net,
+struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net, work_func_t work,
 				 const struct srnic_consumer_ops *consumer)
 {
 	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
@@ -125,7 +123,7 @@ struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net,
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ep->ref);
 	mutex_init(&ep->lock);
-	INIT_DELAYED_WORK(&ep->work, srnic_ep_work);
+	INIT_DELAYED_WORK(&ep->work, work);
 	ep->watch.wake = wake;
 	ep->owner.ops = &owner_ops;
 	ep->consumer = consumer;
@@ -192,74 +190,4 @@ void srnic_ep_discard(struct srnic_ep *ep)
 	ep->state = CORE_CONN_DEAD;
 	srnic_ep_part(ep);
 	srnic_ep_release(ep);
-}
-
-/* ---- the device ---- */
-
-void srnic_connect_dev_init(struct srnic_dev *dev)
-{
-	struct srnic_dev_connections *conns = &dev->connections;
-
-	spin_lock_init(&conns->lock);
-	INIT_LIST_HEAD(&conns->eps);
-	init_waitqueue_head(&conns->idle);
-	xa_init_flags(&conns->announced, XA_FLAGS_ALLOC1);
-	srnic_ports_init(&conns->ports);
-}
-
-void srnic_connect_dev_open(struct srnic_dev *dev)
-{
-	struct srnic_dev_connections *conns = &dev->connections;
-
-	spin_lock_irq(&conns->lock);
-	conns->open = true;
-	conns->dying = false;
-	spin_unlock_irq(&conns->lock);
-}
-
-void srnic_connect_dev_close(struct srnic_dev *dev)
-{
-	struct srnic_dev_connections *conns = &dev->connections;
-	struct srnic_ep *ep;
-
-	spin_lock_irq(&conns->lock);
-	conns->open = false;
-	conns->dying = true;
-	list_for_each_entry(ep, &conns->eps, link) {
-		WRITE_ONCE(ep->killed, true);
-		srnic_ep_kick(ep);
-	}
-	spin_unlock_irq(&conns->lock);
-}
-
-static void abort_all(struct srnic_dev_connections *conns)
-{
-	struct srnic_ep *ep;
-
-	spin_lock_irq(&conns->lock);
-	list_for_each_entry(ep, &conns->eps, link)
-		srnic_ep_over(ep, SRNIC_OVER_ABORT);
-	spin_unlock_irq(&conns->lock);
-}
-
-static bool all_gone(struct srnic_dev_connections *conns)
-{
-	bool gone;
-
-	/* Under the lock: free_ep() of the last ep must be done with the device. */
-	spin_lock_irq(&conns->lock);
-	gone = !conns->num;
-	spin_unlock_irq(&conns->lock);
-	return gone;
-}
-
-void srnic_connect_dev_exit(struct srnic_dev *dev)
-{
-	struct srnic_dev_connections *conns = &dev->connections;
-
-	srnic_connect_dev_close(dev);
-	abort_all(conns);
-	srnic_listening_dev_exit(dev);
-	wait_event(conns->idle, all_gone(conns));
-	xa_destroy(&conns->announced);
 }

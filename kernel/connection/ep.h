@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An ep (endpoint), for the files that implement connections: ep.c, the object; frame.c, mpa.c and
- * hello.c, startup frames; startup.c and teardown.c, the inputs of each state; machine.c, the state
- * machine; listener.c and admission.c, where startups come from; connect.c, events.c and
- * listening_id.c, iw_cm. All use socket.c.
- * The states and their transitions are the core's (core/connection.cc).
+ * An ep (endpoint): one TCP connection. The states and their transitions are the core's
+ * (core/connection.cc); machine.c carries them out. The files of connection/, from the ground up:
+ *
+ *	address.c, socket.c		addresses, kernel TCP sockets
+ *	ep.c				the object: references, its work, release
+ *	frame.c, mpa.c, hello.c		startup frames
+ *	admission.c, listener.c		startups of a listening socket, and that socket
+ *	startup.c, teardown.c		inputs of the states before OPERATION, and of the others
+ *	machine.c			the state machine
+ *	open.c				how either end begins
+ *	events.c, listening_id.c,	iw_cm as the consumer: its events, its listening ids, its
+ *	connect.c			calls for one connection
+ *	connections.c			all connections of a device
  */
 #ifndef SRNIC_EP_H
 #define SRNIC_EP_H
@@ -13,17 +21,15 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
-#include "connection/admission.h"
 #include "connection/consumer.h"
 #include "connection/socket.h"
 #include "srnic.h"
-#include "stream/attach.h"
+#include "stream/owner.h"
 
+struct srnic_frame_ops;
 struct srnic_listener_member;
 struct srnic_qp;
-
-struct srnic_ep;
-struct srnic_startup;
+struct srnic_source;
 
 /*
  * What an end offers in its frame; all 0 of a consumer that has not decided yet. @rejects: only of
@@ -36,30 +42,6 @@ struct srnic_offer {
 	const void *private_data;
 	u32 private_len;
 };
-
-/**
- * struct srnic_frame_ops - the frames of one framing
- * @lay_out_request: -EINVAL: the private data does not fit
- * @lay_out_reply: likewise; -EPROTO: startup->agreed has an error
- * @lay_out_refusal: with startup->refusal: up to 255 bytes, which always fit
- * @lay_out_error: what an initiator says that cannot agree, if anything
- * @receive: reads and decodes the peer's; returns as srnic_frame_receive()
- * @describe: what a decoded frame offers
- * @conclude: sets startup->agreed, from both frames of an initiator
- *
- * All with the ep's lock held.
- */
-struct srnic_frame_ops {
-	int (*lay_out_request)(struct srnic_ep *ep, const struct srnic_offer *offer);
-	int (*lay_out_reply)(struct srnic_ep *ep, const struct srnic_offer *offer);
-	void (*lay_out_refusal)(struct srnic_ep *ep);
-	void (*lay_out_error)(struct srnic_ep *ep);
-	int (*receive)(struct srnic_ep *ep, bool reply);
-	void (*describe)(const struct srnic_startup *startup, bool reply, struct srnic_offer *out);
-	void (*conclude)(struct srnic_startup *startup);
-};
-
-extern const struct srnic_frame_ops srnic_mpa_ops, srnic_hello_ops;
 
 #define SRNIC_FRAME_MAX CORE_HELLO_MAX
 static_assert(CORE_MPA_HEADER + CORE_MPA_MAX_PRIVATE <= SRNIC_FRAME_MAX);
@@ -90,6 +72,21 @@ struct srnic_startup {
 	u32 refusal_len;
 	u8 in[SRNIC_FRAME_MAX];
 	u8 out[SRNIC_FRAME_MAX];
+};
+
+/**
+ * struct srnic_admitted - an ep among the startups of a listening socket (admission.h)
+ * @link: in admission->startups, while @source is set
+ * @beside: in source->startups, while @source is set
+ * @source: where the peer is; NULL if the ep is not among the startups or gave way
+ * @since: when it was admitted, in jiffies
+ *
+ * Under admission->lock.
+ */
+struct srnic_admitted {
+	struct list_head link, beside;
+	struct srnic_source *source;
+	u64 since;
 };
 
 /**
@@ -166,17 +163,13 @@ struct srnic_ep {
 	struct srnic_startup *startup;
 };
 
-/*
- * Unless noted, everything below is called in process context with the ep's lock held.
- */
-
-/* ---- ep.c: the object and its work ---- */
+/* Unless noted, all of these are called in process context with the ep's lock held. */
 
 /*
- * Returns the ep locked, with a reference for the caller; its work waits until
- * srnic_ep_unlock_put(). Call without any ep's lock.
+ * Returns the ep locked, with a reference for the caller. Its work is srnic_machine_work(), which
+ * waits until srnic_ep_unlock_put(). Call without any ep's lock.
  */
-struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net,
+struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net, work_func_t work,
 				 const struct srnic_consumer_ops *consumer);
 void srnic_ep_unlock_put(struct srnic_ep *ep);
 void srnic_ep_get(struct srnic_ep *ep);
@@ -204,87 +197,5 @@ void srnic_ep_part(struct srnic_ep *ep);
 void srnic_ep_release(struct srnic_ep *ep);
 /* Both, in any state: for an ep that neither the consumer nor a listener knows. */
 void srnic_ep_discard(struct srnic_ep *ep);
-
-/* ---- machine.c: the state machine ---- */
-
-/* The body of ep->work. No ep's lock. */
-void srnic_ep_work(struct work_struct *work);
-/* Sets the first state; the work continues from there. */
-void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state);
-/* The next input for the current state, or NOTHING. For the work. */
-enum core_conn_input srnic_ep_look(struct srnic_ep *ep);
-/*
- * Handles an input and those that follow from it. False if it means nothing in this state. Only the
- * work arms the timer of a new state, so a verb calls srnic_ep_kick() afterwards.
- */
-bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input);
-
-/* ---- frame.c: the frames of startup, in ep->startup; mpa.c, hello.c ---- */
-
-/* Sets what this end offers or asks for. */
-void srnic_frame_local(struct srnic_ep *ep, const struct srnic_offer *offer);
-/* Lays out the Request. -EINVAL: the private data does not fit. */
-int srnic_frame_request(struct srnic_ep *ep, const struct srnic_offer *offer);
-/*
- * Lays out the Reply to the Request. -EINVAL as before, -EPROTO: startup->agreed has an error.
- */
-int srnic_frame_reply(struct srnic_ep *ep, const struct srnic_offer *offer);
-/*
- * Lays out the Reply that refuses (RFC 5044 7.1.2 rule 2), with startup->refusal: up to 255 bytes,
- * which always fit.
- */
-void srnic_frame_refusal(struct srnic_ep *ep);
-/* Lays out what an initiator sends that cannot agree, if anything: agreed.error. */
-void srnic_frame_error(struct srnic_ep *ep);
-/* Sends the frame laid out: 1 when TCP has all of it, 0 when some is left, or -errno. */
-int srnic_frame_send(struct srnic_ep *ep);
-/*
- * Reads the first `want` bytes of the peer's frame: 1 when all are there, 0 when some are missing,
- * or -errno.
- */
-int srnic_frame_fill(struct srnic_ep *ep, u32 want);
-/*
- * Reads the peer's frame and not a byte beyond it: 1 when complete and valid, 0 if not complete, or
- * -errno. A frame with too much private data for iw_cm counts as improperly formatted (RFC 5044
- * 7.1.2 rule 9).
- */
-int srnic_frame_receive(struct srnic_ep *ep, bool reply);
-/* What a received frame offers. */
-void srnic_frame_describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out);
-/* Sets startup->agreed, of an initiator with both frames. */
-void srnic_frame_conclude(struct srnic_startup *startup);
-
-/* ---- startup.c: the states before OPERATION ---- */
-
-/*
- * Makes an ep of an accepted socket between these addresses. If it returns 0, the ep owns the
- * socket. No ep's lock.
- */
-int srnic_ep_passive(struct srnic_listener_member *member, struct socket *sock,
-		     const struct sockaddr_storage *here, const struct sockaddr_storage *there);
-/* The next input of a startup state; BROKEN: the reason is in ep->error. */
-enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
-/* Seconds that a state with this limit may last. Any context. */
-u32 srnic_startup_patience(enum core_conn_limit limit);
-/* Outcome: QP_STARTED or QP_REFUSED. */
-enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep);
-/* Announces the connection to the consumer. Outcome: TOOK_REQUEST, BUSY or BROKEN. */
-enum core_conn_input srnic_startup_request(struct srnic_ep *ep);
-/*
- * Full operation has begun: the consumer gets its report, and ep->startup is freed. Outcome of the
- * first: UNDELIVERED on failure.
- */
-enum core_conn_input srnic_startup_connected(struct srnic_ep *ep);
-void srnic_startup_established(struct srnic_ep *ep);
-
-/* ---- teardown.c: OPERATION and the states after it ---- */
-
-enum core_conn_input srnic_teardown_look(struct srnic_ep *ep);
-/* Seconds that DRAINING and LINGER may last without progress, and in all. */
-void srnic_teardown_patience(const struct srnic_ep *ep, u32 *each, u32 *most);
-/* A number that changes with progress; 0 in states that count none. */
-u32 srnic_teardown_progress(const struct srnic_ep *ep);
-/* Closes our half and watches the socket for the peer's close. */
-void srnic_teardown_shut(struct srnic_ep *ep);
 
 #endif

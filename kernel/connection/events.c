@@ -4,6 +4,7 @@
  * are announced and not answered yet have numbers, by which iw_cm's accept and reject find them.
  */
 #include "connection/ep.h"
+#include "connection/frame.h"
 #include "connection/iwcm.h"
 #include "stream/qp.h"
 

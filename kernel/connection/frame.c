@@ -7,6 +7,7 @@
 #include <linux/moduleparam.h>
 
 #include "connection/ep.h"
+#include "connection/frame.h"
 
 static unsigned int mpa_revision = 2;
 module_param(mpa_revision, uint, 0644);

@@ -6,6 +6,7 @@
 #include <linux/random.h>
 
 #include "connection/ep.h"
+#include "connection/frame.h"
 
 /* ---- our messages ---- */
 

@@ -15,6 +15,7 @@
 
 #include "compat/sock.h"
 #include "connection/address.h"
+#include "connection/admission.h"
 #include "connection/ep.h"
 #include "connection/listener.h"
 #include "report/counters.h"

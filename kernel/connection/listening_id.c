@@ -12,8 +12,8 @@
 #include "compat/sock.h"
 #include "connection/address.h"
 #include "connection/connect.h"
-#include "connection/ep.h"
 #include "connection/iwcm.h"
+#include "connection/open.h"
 
 /* Those that listen, in the order in which they began; under srnic_listeners_lock. */
 static LIST_HEAD(listening_ids);
@@ -28,7 +28,7 @@ static struct srnic_listening_id *listening_id_of(struct srnic_listener_member *
 static int accepted(struct srnic_listener_member *member, struct socket *sock,
 		    const struct sockaddr_storage *here, const struct sockaddr_storage *there)
 {
-	return srnic_ep_passive(member, sock, here, there);
+	return srnic_open_passive(member, &srnic_iwcm_ops, sock, here, there);
 }
 
 static void free_listening_id(struct srnic_listener_member *member)

@@ -8,9 +8,14 @@
 #include <linux/sched/mm.h>
 
 #include "connection/ep.h"
+#include "connection/frame.h"
 #include "connection/listener.h"
+#include "connection/machine.h"
+#include "connection/startup.h"
+#include "connection/teardown.h"
 #include "report/counters.h"
 #include "report/trace.h"
+#include "stream/attach.h"
 #include "stream/qp.h"
 
 #define DRAIN_POLL	msecs_to_jiffies(4)
@@ -98,7 +103,7 @@ static enum core_conn_input external_input(const struct srnic_ep *ep)
 	return CORE_CONN_NOTHING;
 }
 
-enum core_conn_input srnic_ep_look(struct srnic_ep *ep)
+enum core_conn_input srnic_machine_look(struct srnic_ep *ep)
 {
 	enum core_conn_input input = external_input(ep);
 
@@ -234,7 +239,7 @@ static enum core_conn_input take_step(struct srnic_ep *ep, enum core_conn_input 
 	return outcome;
 }
 
-bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input)
+bool srnic_machine_feed(struct srnic_ep *ep, enum core_conn_input input)
 {
 	bool known = false;
 
@@ -252,12 +257,12 @@ bool srnic_ep_feed(struct srnic_ep *ep, enum core_conn_input input)
 
 static void run(struct srnic_ep *ep)
 {
-	while (srnic_ep_feed(ep, srnic_ep_look(ep)))
+	while (srnic_machine_feed(ep, srnic_machine_look(ep)))
 		;
 	arm(ep);
 }
 
-void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state)
+void srnic_machine_enter(struct srnic_ep *ep, enum core_conn_state state)
 {
 	lockdep_assert_held(&ep->lock);
 	ep->state = state;
@@ -265,7 +270,7 @@ void srnic_ep_enter(struct srnic_ep *ep, enum core_conn_state state)
 	srnic_ep_kick(ep);
 }
 
-void srnic_ep_work(struct work_struct *work)
+void srnic_machine_work(struct work_struct *work)
 {
 	struct srnic_ep *ep = container_of(to_delayed_work(work), struct srnic_ep, work);
 	unsigned int noio = memalloc_noio_save(); /* storage may wait for this connection */

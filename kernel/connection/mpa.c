@@ -4,6 +4,7 @@
  * core decides, and decodes the peer's.
  */
 #include "connection/ep.h"
+#include "connection/frame.h"
 #include "report/terminate.h"
 
 /* ---- our frames ---- */

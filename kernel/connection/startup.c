@@ -9,9 +9,10 @@
 #include <net/tcp_states.h>
 
 #include "connection/ep.h"
-#include "connection/iwcm.h"
-#include "connection/listener.h"
+#include "connection/frame.h"
+#include "connection/startup.h"
 #include "report/counters.h"
+#include "stream/attach.h"
 #include "stream/qp.h"
 
 #define MAX_SECONDS 3600U
@@ -38,31 +39,6 @@ u32 srnic_startup_patience(enum core_conn_limit limit)
 	default:
 		return min(READ_ONCE(startup_timeout), MAX_SECONDS);
 	}
-}
-
-int srnic_ep_passive(struct srnic_listener_member *member, struct socket *sock,
-		     const struct sockaddr_storage *here, const struct sockaddr_storage *there)
-{
-	struct srnic_ep *ep = srnic_ep_create(member->dev, sock_net(sock->sk), &srnic_iwcm_ops);
-	int ret;
-
-	if (IS_ERR(ep))
-		return PTR_ERR(ep);
-	ep->startup->here = *here;
-	ep->startup->there = *there;
-	ep->sock = sock;
-	ret = srnic_listener_admit(member, ep);
-	if (ret) {
-		ep->sock = NULL;	/* stays the caller's */
-		srnic_ep_discard(ep);
-		srnic_ep_unlock_put(ep);
-		return ret;
-	}
-	srnic_frame_local(ep, &(struct srnic_offer) {});
-	srnic_sock_watch(sock, &ep->watch);
-	srnic_ep_enter(ep, CORE_CONN_AWAIT_REQUEST);
-	srnic_ep_unlock_put(ep);
-	return 0;
 }
 
 /* ---- the consumer decides ---- */

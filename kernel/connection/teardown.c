@@ -5,7 +5,10 @@
  */
 #include <linux/net.h>
 
+#include "connection/admission.h"
 #include "connection/ep.h"
+#include "connection/teardown.h"
+#include "stream/attach.h"
 #include "stream/qp.h"
 
 /*

@@ -10,6 +10,8 @@
 #include "connection.h"
 #include "connection/connect.h"
 #include "connection/ep.h"
+#include "connection/machine.h"
+#include "connection/teardown.h"
 
 #define HEADER CORE_MPA_HEADER
 
@@ -519,17 +521,17 @@ static void a_drain_lasts_while_the_peer_reads_but_not_for_ever(struct kunit *te
 	ep = lock_only_ep(c);		/* its work waits, the test takes its steps */
 	kernel_sock_shutdown(sock, SHUT_WR);
 	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(atomic_read(&ep->over)));
-	KUNIT_EXPECT_TRUE(test, srnic_ep_feed(ep, srnic_ep_look(ep)));
+	KUNIT_EXPECT_TRUE(test, srnic_machine_feed(ep, srnic_machine_look(ep)));
 	for (i = 0; i < 5; i++) {
 		KUNIT_EXPECT_TRUE(test, reads_on(ep, sock, octets));
 		ep->patience.end = 0;
-		KUNIT_EXPECT_EQ(test, srnic_ep_look(ep), CORE_CONN_NOTHING);
+		KUNIT_EXPECT_EQ(test, srnic_machine_look(ep), CORE_CONN_NOTHING);
 		KUNIT_EXPECT_EQ(test, ep->state, CORE_CONN_DRAINING);
 	}
 	KUNIT_EXPECT_EQ(test, client->num, 2);
 	KUNIT_EXPECT_TRUE(test, reads_on(ep, sock, octets));
 	ep->patience.limit = 0;
-	KUNIT_EXPECT_TRUE(test, srnic_ep_feed(ep, srnic_ep_look(ep)));
+	KUNIT_EXPECT_TRUE(test, srnic_machine_feed(ep, srnic_machine_look(ep)));
 	srnic_ep_unlock_put(ep);
 	srnic_test_expect_event(test, client, 2, IW_CM_EVENT_DISCONNECT, 0);
 	srnic_test_expect_event(test, client, 3, IW_CM_EVENT_CLOSE, 0);

@@ -13,6 +13,7 @@
 
 #include "compat/unaligned.h"
 #include "connection.h"
+#include "connection/admission.h"
 #include "connection/ep.h"
 #include "connection/iwcm.h"
 #include "report/counters.h"
