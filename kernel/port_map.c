@@ -118,17 +118,17 @@ int srnic_ports_print(struct srnic_port_map *map, char *page)
 
 /* ---- the module parameter ---- */
 
-static int set_default(const char *value, const struct kernel_param *param)
+static int parse_default(const char *value, const struct kernel_param *param)
 {
 	return srnic_ports_parse(&of_new_devices, value);
 }
 
-static int get_default(char *buffer, const struct kernel_param *param)
+static int print_default(char *buffer, const struct kernel_param *param)
 {
 	return srnic_ports_print(&of_new_devices, buffer);
 }
 
-static const struct kernel_param_ops default_ops = { .set = set_default, .get = get_default };
+static const struct kernel_param_ops default_ops = { .set = parse_default, .get = print_default };
 
 module_param_cb(port_map, &default_ops, NULL, 0644);
 MODULE_PARM_DESC(port_map, "Port map of new devices: RDMA:TCP pairs of ports that change places");

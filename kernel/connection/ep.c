@@ -40,7 +40,7 @@ void srnic_ep_kick(struct srnic_ep *ep)
 		srnic_ep_put(ep);	/* it was pending and has a reference */
 }
 
-static void wake(struct srnic_watch *watch)
+static void ep_socket_event(struct srnic_watch *watch)
 {
 	srnic_ep_kick(container_of(watch, struct srnic_ep, watch));
 }
@@ -124,7 +124,7 @@ struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net, work_fu
 	kref_init(&ep->ref);
 	mutex_init(&ep->lock);
 	INIT_DELAYED_WORK(&ep->work, work);
-	ep->watch.wake = wake;
+	ep->watch.event = ep_socket_event;
 	ep->owner.ops = &owner_ops;
 	ep->consumer = consumer;
 	ep->dev = dev;

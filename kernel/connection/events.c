@@ -60,7 +60,7 @@ static void describe_peer(struct iw_cm_event *event, const struct srnic_startup 
 
 /* ---- connect() ---- */
 
-static void failed(struct srnic_ep *ep, int status)
+static void report_failed(struct srnic_ep *ep, int status)
 {
 	struct iw_cm_event event = addressed(ep, IW_CM_EVENT_CONNECT_REPLY, status);
 
@@ -82,16 +82,16 @@ static int report_reply(struct srnic_ep *ep, int status)
 	return raise(ep, &event);
 }
 
-static int connected(struct srnic_ep *ep)
+static int report_connected(struct srnic_ep *ep)
 {
 	return report_reply(ep, 0);
 }
 
 /* Without the peer's private data if iw_cm cannot copy it. */
-static void rejected(struct srnic_ep *ep)
+static void report_rejected(struct srnic_ep *ep)
 {
 	if (report_reply(ep, -ECONNREFUSED))
-		failed(ep, -ECONNREFUSED);
+		report_failed(ep, -ECONNREFUSED);
 }
 
 /* ---- announced connections ---- */
@@ -152,7 +152,7 @@ static int deliver_request(struct srnic_listener_member *member, struct iw_cm_ev
 }
 
 /* -ECONNABORTED: the id no longer listens. */
-static int request(struct srnic_ep *ep)
+static int report_request(struct srnic_ep *ep)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
@@ -170,7 +170,7 @@ static int request(struct srnic_ep *ep)
 	return deliver_request(ep->member, &event);
 }
 
-static void established(struct srnic_ep *ep)
+static void report_established(struct srnic_ep *ep)
 {
 	struct iw_cm_event event = addressed(ep, IW_CM_EVENT_ESTABLISHED, 0);
 
@@ -180,19 +180,19 @@ static void established(struct srnic_ep *ep)
 	raise(ep, &event);
 }
 
-static void not_established(struct srnic_ep *ep, int status)
+static void report_not_established(struct srnic_ep *ep, int status)
 {
 	raise_plain(ep, IW_CM_EVENT_ESTABLISHED, status);
 }
 
 /* ---- the end ---- */
 
-static void disconnected(struct srnic_ep *ep)
+static void report_disconnected(struct srnic_ep *ep)
 {
 	raise_plain(ep, IW_CM_EVENT_DISCONNECT, 0);
 }
 
-static void closed(struct srnic_ep *ep, int status)
+static void report_closed(struct srnic_ep *ep, int status)
 {
 	raise_plain(ep, IW_CM_EVENT_CLOSE, status);
 }
@@ -208,13 +208,13 @@ static void part(struct srnic_ep *ep)
 }
 
 const struct srnic_consumer_ops srnic_iwcm_ops = {
-	.request = request,
-	.connected = connected,
-	.rejected = rejected,
-	.failed = failed,
-	.established = established,
-	.not_established = not_established,
-	.disconnected = disconnected,
-	.closed = closed,
+	.request = report_request,
+	.connected = report_connected,
+	.rejected = report_rejected,
+	.failed = report_failed,
+	.established = report_established,
+	.not_established = report_not_established,
+	.disconnected = report_disconnected,
+	.closed = report_closed,
 	.part = part,
 };

@@ -12,14 +12,14 @@
 
 static_assert(CORE_HELLO_MAX_PRIVATE == U8_MAX);	/* iw_cm's limit */
 
-static void lay_out(struct srnic_startup *startup, const struct core_hello *hello,
-		    const void *private)
+static void hello_lay_out(struct srnic_startup *startup, const struct core_hello *hello,
+			  const void *private)
 {
 	startup->out_len = core_hello_build(hello, private, startup->out);
 	startup->out_sent = 0;
 }
 
-static int lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
+static int hello_lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	struct srnic_startup *startup = ep->startup;
 	u64 random[2];
@@ -29,7 +29,7 @@ static int lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 	get_random_bytes(random, sizeof(random));
 	core_hello_connect(&startup->local, offer->private_len, random,
 			   &startup->hello.request);
-	lay_out(startup, &startup->hello.request, offer->private_data);
+	hello_lay_out(startup, &startup->hello.request, offer->private_data);
 	return 0;
 }
 
@@ -37,10 +37,10 @@ static void respond(struct srnic_startup *startup, bool reject, const void *priv
 {
 	core_hello_respond(&startup->hello.request, &startup->local, reject, len, get_random_u64(),
 			   &startup->hello.reply, &startup->agreed);
-	lay_out(startup, &startup->hello.reply, private);
+	hello_lay_out(startup, &startup->hello.reply, private);
 }
 
-static int lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
+static int hello_lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	if (offer->private_len > U8_MAX)
 		return -EINVAL;
@@ -48,13 +48,13 @@ static int lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
 	return 0;
 }
 
-static void lay_out_refusal(struct srnic_ep *ep)
+static void hello_lay_out_refusal(struct srnic_ep *ep)
 {
 	respond(ep->startup, true, ep->startup->refusal, ep->startup->refusal_len);
 }
 
 /* There is no message for errors: nothing is laid out. */
-static void lay_out_error(struct srnic_ep *ep)
+static void hello_lay_out_error(struct srnic_ep *ep)
 {
 	ep->startup->out_len = 0;
 	ep->startup->out_sent = 0;
@@ -68,7 +68,7 @@ static bool may_be(u8 kind, bool reply)
 		       kind == CORE_HELLO_CONNECT;
 }
 
-static int receive(struct srnic_ep *ep, bool reply)
+static int hello_receive(struct srnic_ep *ep, bool reply)
 {
 	struct srnic_startup *startup = ep->startup;
 	struct core_hello *hello = reply ? &startup->hello.reply : &startup->hello.request;
@@ -89,7 +89,7 @@ static int receive(struct srnic_ep *ep, bool reply)
 	return 1;
 }
 
-static void describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out)
+static void hello_describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out)
 {
 	const struct core_hello *hello = reply ? &startup->hello.reply : &startup->hello.request;
 
@@ -102,18 +102,18 @@ static void describe(const struct srnic_startup *startup, bool reply, struct srn
 	};
 }
 
-static void conclude(struct srnic_startup *startup)
+static void hello_conclude(struct srnic_startup *startup)
 {
 	core_hello_conclude(&startup->hello.request, &startup->hello.reply, &startup->local,
 			    &startup->agreed);
 }
 
 const struct srnic_frame_ops srnic_hello_ops = {
-	.lay_out_request = lay_out_request,
-	.lay_out_reply = lay_out_reply,
-	.lay_out_refusal = lay_out_refusal,
-	.lay_out_error = lay_out_error,
-	.receive = receive,
-	.describe = describe,
-	.conclude = conclude,
+	.lay_out_request = hello_lay_out_request,
+	.lay_out_reply = hello_lay_out_reply,
+	.lay_out_refusal = hello_lay_out_refusal,
+	.lay_out_error = hello_lay_out_error,
+	.receive = hello_receive,
+	.describe = hello_describe,
+	.conclude = hello_conclude,
 };

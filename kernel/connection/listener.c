@@ -13,7 +13,6 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "compat/sock.h"
 #include "connection/address.h"
 #include "connection/admission.h"
 #include "connection/ep.h"
@@ -364,7 +363,7 @@ static struct srnic_listener *open_listener(struct net *net,
 	srnic_admission_init(&listener->admission);
 	INIT_LIST_HEAD(&listener->members);
 	INIT_DELAYED_WORK(&listener->work, listener_work);
-	listener->watch.wake = listening_socket_event;
+	listener->watch.event = listening_socket_event;
 	listener->addr = member->addr;
 	listener->l3mdev = member->l3mdev;
 	listener->wildcard = srnic_is_wildcard(&listener->addr);

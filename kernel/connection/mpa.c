@@ -15,8 +15,8 @@ static bool fits(u32 private_len, bool enhanced)
 }
 
 /* fits() has checked the room. */
-static void lay_out(struct srnic_startup *startup, const struct core_mpa_frame *frame,
-		    const void *private, u32 len)
+static void mpa_lay_out(struct srnic_startup *startup, const struct core_mpa_frame *frame,
+			const void *private, u32 len)
 {
 	u32 header = core_mpa_build(frame, startup->out);
 
@@ -25,7 +25,7 @@ static void lay_out(struct srnic_startup *startup, const struct core_mpa_frame *
 	startup->out_sent = 0;
 }
 
-static int lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
+static int mpa_lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	struct srnic_startup *startup = ep->startup;
 	u32 len = offer->private_len;
@@ -33,11 +33,11 @@ static int lay_out_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 	if (!fits(len, startup->local.revision == 2))
 		return -EINVAL;
 	core_mpa_request(&startup->local, len, &startup->mpa.request);
-	lay_out(startup, &startup->mpa.request, offer->private_data, len);
+	mpa_lay_out(startup, &startup->mpa.request, offer->private_data, len);
 	return 0;
 }
 
-static int lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
+static int mpa_lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
 	struct srnic_startup *startup = ep->startup;
 	u32 len = offer->private_len;
@@ -48,21 +48,21 @@ static int lay_out_reply(struct srnic_ep *ep, const struct srnic_offer *offer)
 			 &startup->agreed);
 	if (startup->agreed.error)
 		return -EPROTO;
-	lay_out(startup, &startup->mpa.reply, offer->private_data, len);
+	mpa_lay_out(startup, &startup->mpa.reply, offer->private_data, len);
 	return 0;
 }
 
-static void lay_out_refusal(struct srnic_ep *ep)
+static void mpa_lay_out_refusal(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 
 	core_mpa_respond(&startup->mpa.request, &startup->local, true, startup->refusal_len,
 			 &startup->mpa.reply, &startup->agreed);
-	lay_out(startup, &startup->mpa.reply, startup->refusal, startup->refusal_len);
+	mpa_lay_out(startup, &startup->mpa.reply, startup->refusal, startup->refusal_len);
 }
 
 /* RFC 6581 8: a Terminate, the only FPDU that the initiator sends. */
-static void lay_out_error(struct srnic_ep *ep)
+static void mpa_lay_out_error(struct srnic_ep *ep)
 {
 	struct srnic_startup *startup = ep->startup;
 	struct core_terminate term = { .layer = CORE_LAYER_LLP, .code = startup->agreed.error };
@@ -80,7 +80,7 @@ static u32 own_len(const struct core_mpa_frame *frame)
 	return CORE_MPA_HEADER + (frame->enhanced ? CORE_MPA_ENHANCED : 0);
 }
 
-static int receive(struct srnic_ep *ep, bool reply)
+static int mpa_receive(struct srnic_ep *ep, bool reply)
 {
 	struct srnic_startup *startup = ep->startup;
 	struct core_mpa_frame *frame = reply ? &startup->mpa.reply : &startup->mpa.request;
@@ -100,7 +100,7 @@ static int receive(struct srnic_ep *ep, bool reply)
 	return ret;
 }
 
-static void describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out)
+static void mpa_describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out)
 {
 	const struct core_mpa_frame *frame = reply ? &startup->mpa.reply : &startup->mpa.request;
 	u32 own = own_len(frame);
@@ -114,18 +114,18 @@ static void describe(const struct srnic_startup *startup, bool reply, struct srn
 	};
 }
 
-static void conclude(struct srnic_startup *startup)
+static void mpa_conclude(struct srnic_startup *startup)
 {
 	core_mpa_conclude(&startup->mpa.request, &startup->mpa.reply, &startup->local,
 			  &startup->agreed);
 }
 
 const struct srnic_frame_ops srnic_mpa_ops = {
-	.lay_out_request = lay_out_request,
-	.lay_out_reply = lay_out_reply,
-	.lay_out_refusal = lay_out_refusal,
-	.lay_out_error = lay_out_error,
-	.receive = receive,
-	.describe = describe,
-	.conclude = conclude,
+	.lay_out_request = mpa_lay_out_request,
+	.lay_out_reply = mpa_lay_out_reply,
+	.lay_out_refusal = mpa_lay_out_refusal,
+	.lay_out_error = mpa_lay_out_error,
+	.receive = mpa_receive,
+	.describe = mpa_describe,
+	.conclude = mpa_conclude,
 };

@@ -38,7 +38,7 @@ static struct srnic_watch *watch_of(const struct sock *sk)
 	return (struct srnic_watch *)(data & SK_USER_DATA_PTRMASK);
 }
 
-static void wake(struct sock *sk, bool space)
+static void report_event(struct sock *sk, bool space)
 {
 	struct srnic_watch *watch;
 
@@ -47,29 +47,29 @@ static void wake(struct sock *sk, bool space)
 	if (watch) {
 		if (space)
 			watch->old_write_space(sk);
-		watch->wake(watch);
+		watch->event(watch);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void data_ready(struct sock *sk)
+static void watched_data_ready(struct sock *sk)
 {
-	wake(sk, false);
+	report_event(sk, false);
 }
 
-static void state_change(struct sock *sk)
+static void watched_state_change(struct sock *sk)
 {
-	wake(sk, false);
+	report_event(sk, false);
 }
 
-static void error_report(struct sock *sk)
+static void watched_error_report(struct sock *sk)
 {
-	wake(sk, false);
+	report_event(sk, false);
 }
 
-static void write_space(struct sock *sk)
+static void watched_write_space(struct sock *sk)
 {
-	wake(sk, true);
+	report_event(sk, true);
 }
 
 static void set_callbacks(struct sock *sk, const struct srnic_watch *from)
@@ -91,10 +91,10 @@ void srnic_sock_watch(struct socket *sock, struct srnic_watch *watch)
 	watch->old_write_space = sk->sk_write_space;
 	watch->old_error_report = sk->sk_error_report;
 	__rcu_assign_sk_user_data_with_flags(sk, watch, SK_USER_DATA_NOCOPY);
-	sk->sk_data_ready = data_ready;
-	sk->sk_state_change = state_change;
-	sk->sk_write_space = write_space;
-	sk->sk_error_report = error_report;
+	sk->sk_data_ready = watched_data_ready;
+	sk->sk_state_change = watched_state_change;
+	sk->sk_write_space = watched_write_space;
+	sk->sk_error_report = watched_error_report;
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 }

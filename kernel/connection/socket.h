@@ -14,7 +14,7 @@ struct sock;
 
 /**
  * struct srnic_watch - a callback for a socket's events: data, space, another state, an error
- * @wake: called in any context, possibly with the socket locked, so it may only queue work; not
+ * @event: called in any context, possibly with the socket locked, so it may only queue work; not
  *	called after srnic_sock_unwatch() has returned
  * @old_data_ready: the socket's own callback, restored by srnic_sock_unwatch()
  * @old_state_change: likewise
@@ -24,7 +24,7 @@ struct sock;
  * A watch is on one socket at a time. Accepted sockets do not inherit it.
  */
 struct srnic_watch {
-	void (*wake)(struct srnic_watch *watch);
+	void (*event)(struct srnic_watch *watch);
 	void (*old_data_ready)(struct sock *sk);
 	void (*old_state_change)(struct sock *sk);
 	void (*old_write_space)(struct sock *sk);
