@@ -72,7 +72,7 @@ static void reply(struct kunit *test, struct socket *sock, const struct core_mpa
 	srnic_test_send(test, sock, octets, core_mpa_build(frame, octets));
 }
 
-/* connect() has failed, the consumer was told once, and nothing is held. */
+/* connect() has failed, the consumer had one event, and nothing is held. */
 static void expect_failure(struct kunit *test, struct srnic_test_conn *c,
 			   struct srnic_test_consumer *client, int status)
 {
@@ -83,7 +83,7 @@ static void expect_failure(struct kunit *test, struct srnic_test_conn *c,
 	KUNIT_EXPECT_EQ(test, c->set.qp->state, SRNIC_QP_IDLE);
 }
 
-static void connecting_to_nobody_is_refused_and_told_once(struct kunit *test)
+static void connecting_to_nobody_is_refused_and_reported_once(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 
@@ -181,7 +181,7 @@ static void a_server_that_replies_nonsense_is_left(struct kunit *test)
 	expect_failure(test, c, client, -EPROTO);
 }
 
-static void a_servers_rejection_is_told_with_its_private_data(struct kunit *test)
+static void a_servers_rejection_is_reported_with_its_private_data(struct kunit *test)
 {
 	struct core_mpa_frame frame = {
 		.reply = 1, .revision = 1, .crc = 1, .reject = 1, .private_len = 2,
@@ -190,33 +190,33 @@ static void a_servers_rejection_is_told_with_its_private_data(struct kunit *test
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
 	u8 octets[HEADER + CORE_MPA_ENHANCED];
-	struct srnic_test_told *told;
+	struct srnic_test_event *seen;
 
 	expect_request(test, sock);
 	core_mpa_build(&frame, octets);
 	memcpy(octets + HEADER, "no", 2);
 	srnic_test_send(test, sock, octets, HEADER + 2);
-	told = srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
-	KUNIT_EXPECT_EQ(test, told->private_len, 2);
-	KUNIT_EXPECT_MEMEQ(test, told->private_data, "no", 2);
+	seen = srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, seen->private_len, 2);
+	KUNIT_EXPECT_MEMEQ(test, seen->private_data, "no", 2);
 	expect_failure(test, c, client, -ECONNREFUSED);
 }
 
 /* RFC 6581 9.1; in the peer's view, as SMB Direct expects. User space: rdma/hostile. */
-static void the_kernels_consumer_hears_the_depths_as_the_server_said_them(struct kunit *test)
+static void the_kernels_consumer_gets_the_depths_that_the_server_offered(struct kunit *test)
 {
 	struct core_mpa_frame frame = good_reply;
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_consumer *client;
 	struct socket *sock = serve(test, c, &client);
-	struct srnic_test_told *told;
+	struct srnic_test_event *seen;
 
 	expect_request(test, sock);
 	frame.ird = 7;
 	reply(test, sock, &frame);
-	told = srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
-	KUNIT_EXPECT_EQ(test, told->ird, 1);
-	KUNIT_EXPECT_EQ(test, told->ord, 7);
+	seen = srnic_test_expect_event(test, client, 1, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, seen->ird, 1);
+	KUNIT_EXPECT_EQ(test, seen->ord, 7);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -288,7 +288,7 @@ static void an_ep_that_lost_its_qp_neither_starts_nor_fails_it(struct kunit *tes
 }
 
 /* RFC 6581 9.3: layer 2, error type 0, error code 5, in the only FPDU that this end sends. */
-static void a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate(struct kunit *test)
+static void a_qp_that_cannot_start_after_a_good_reply_causes_a_terminate(struct kunit *test)
 {
 	static const u8 head[] = {0, 22, 0x41, 0x47, 0, 0, 0, 0, 0,    0, 0, 2,
 				  0, 0,	 0,    1,    0, 0, 0, 0, 0x20, 5, 0, 0};
@@ -375,7 +375,7 @@ static u16 port_of_peer(struct kunit *test, struct socket *sock)
 
 #define CLIENT_PORT 17499
 
-static u16 port_told(struct srnic_test_consumer *client)
+static u16 reported_port(struct srnic_test_consumer *client)
 {
 	return ntohs(srnic_port_of(&client->id.local_addr));
 }
@@ -384,7 +384,7 @@ static u16 port_told(struct srnic_test_consumer *client)
 static void expect_truth(struct kunit *test, struct srnic_test_consumer *client,
 			 struct socket *sock)
 {
-	KUNIT_EXPECT_EQ(test, port_told(client), port_of_peer(test, sock));
+	KUNIT_EXPECT_EQ(test, reported_port(client), port_of_peer(test, sock));
 }
 
 static void a_connection_comes_from_its_consumers_port(struct kunit *test)
@@ -579,7 +579,7 @@ static void two_qps_connect_and_what_one_sends_the_other_receives(struct kunit *
 	srnic_test_expect_end(test, c, &pair);
 }
 
-static void both_consumers_hear_of_an_abort_once(struct kunit *test)
+static void both_consumers_get_one_report_of_an_abort(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct srnic_test_conn *c = test->priv;
@@ -604,7 +604,7 @@ static void a_destroyed_qp_takes_its_connection_along(struct kunit *test)
 }
 
 /* As a reset does that was overtaken by another one, after which the QP was connected. */
-static void a_qp_that_is_stopped_tells_the_connection_that_it_has_then(struct kunit *test)
+static void a_qp_that_is_stopped_reports_to_its_present_connection(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_pair pair;
@@ -652,7 +652,7 @@ static void a_device_that_goes_ends_a_startup_and_refuses_another(struct kunit *
 }
 
 /*
- * A consumer that was told of a disconnect would connect again while rdma_cm still knows the
+ * A consumer that got a DISCONNECT would connect again while rdma_cm still knows the
  * device: the end has to come with rdma_cm's own word that the device goes.
  */
 static void a_device_that_goes_leaves_a_connection_to_its_consumers(struct kunit *test)
@@ -673,19 +673,19 @@ static void a_device_that_goes_leaves_a_connection_to_its_consumers(struct kunit
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(connecting_to_nobody_is_refused_and_told_once),
+	KUNIT_CASE(connecting_to_nobody_is_refused_and_reported_once),
 	KUNIT_CASE(connecting_with_a_qp_that_is_not_there_fails_at_once),
 	KUNIT_CASE(connecting_with_a_qp_of_another_consumer_is_not_permitted),
 	KUNIT_CASE(connecting_with_more_private_data_than_a_frame_holds_fails_at_once),
 	KUNIT_CASE(nothing_goes_out_before_the_rtr),
 	KUNIT_CASE(a_server_that_never_replies_is_given_up),
 	KUNIT_CASE(a_server_that_replies_nonsense_is_left),
-	KUNIT_CASE(a_servers_rejection_is_told_with_its_private_data),
-	KUNIT_CASE(the_kernels_consumer_hears_the_depths_as_the_server_said_them),
+	KUNIT_CASE(a_servers_rejection_is_reported_with_its_private_data),
+	KUNIT_CASE(the_kernels_consumer_gets_the_depths_that_the_server_offered),
 	KUNIT_CASE(a_qp_that_fails_while_it_connects_ends_the_attempt),
 	KUNIT_CASE(a_qp_that_is_reset_while_it_connects_stays_reset),
 	KUNIT_CASE(an_ep_that_lost_its_qp_neither_starts_nor_fails_it),
-	KUNIT_CASE(a_qp_that_cannot_start_after_a_good_reply_is_told_in_a_terminate),
+	KUNIT_CASE(a_qp_that_cannot_start_after_a_good_reply_causes_a_terminate),
 	KUNIT_CASE(a_qp_that_was_used_before_sends_its_rtr_first),
 	KUNIT_CASE(a_connection_comes_from_its_consumers_port),
 	KUNIT_CASE(where_tcp_uses_that_port_a_connection_comes_from_another),
@@ -693,9 +693,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_silent_peer_has_the_devices_time_or_the_consumers),
 	KUNIT_CASE(a_drain_lasts_while_the_peer_reads_but_not_for_ever),
 	KUNIT_CASE(two_qps_connect_and_what_one_sends_the_other_receives),
-	KUNIT_CASE(both_consumers_hear_of_an_abort_once),
+	KUNIT_CASE(both_consumers_get_one_report_of_an_abort),
 	KUNIT_CASE(a_destroyed_qp_takes_its_connection_along),
-	KUNIT_CASE(a_qp_that_is_stopped_tells_the_connection_that_it_has_then),
+	KUNIT_CASE(a_qp_that_is_stopped_reports_to_its_present_connection),
 	KUNIT_CASE(a_device_goes_with_connections_in_every_state),
 	KUNIT_CASE(a_device_that_goes_ends_a_startup_and_refuses_another),
 	KUNIT_CASE(a_device_that_goes_leaves_a_connection_to_its_consumers),

@@ -18,18 +18,18 @@
 static int on_event(struct iw_cm_id *id, struct iw_cm_event *event)
 {
 	struct srnic_test_consumer *consumer = container_of(id, struct srnic_test_consumer, id);
-	struct srnic_test_told *told;
+	struct srnic_test_event *seen;
 
 	if (consumer->num < SRNIC_TEST_EVENTS) {
-		told = &consumer->told[consumer->num];
-		told->type = event->event;
-		told->status = event->status;
-		told->ird = event->ird;
-		told->ord = event->ord;
-		told->provider_data = event->provider_data;
-		told->private_len = event->private_data_len;
-		told->points = event->private_data;
-		memcpy(told->private_data, event->private_data, event->private_data_len);
+		seen = &consumer->events[consumer->num];
+		seen->type = event->event;
+		seen->status = event->status;
+		seen->ird = event->ird;
+		seen->ord = event->ord;
+		seen->provider_data = event->provider_data;
+		seen->private_len = event->private_data_len;
+		seen->points = event->private_data;
+		memcpy(seen->private_data, event->private_data, event->private_data_len);
 	}
 	/* pairs with smp_load_acquire() where events are read */
 	smp_store_release(&consumer->num, consumer->num + 1);
@@ -75,22 +75,22 @@ struct srnic_test_consumer *srnic_test_consumer(struct kunit *test, struct srnic
 	return consumer;
 }
 
-static bool hears(struct srnic_test_consumer *consumer, u32 num)
+static bool has_event(struct srnic_test_consumer *consumer, u32 num)
 {
 	/* pairs with on_event() */
 	return srnic_test_eventually(smp_load_acquire(&consumer->num) >= num);
 }
 
-struct srnic_test_told *srnic_test_expect_event(struct kunit *test,
-						struct srnic_test_consumer *consumer, u32 num,
-						enum iw_cm_event_type type, int status)
+struct srnic_test_event *srnic_test_expect_event(struct kunit *test,
+						 struct srnic_test_consumer *consumer, u32 num,
+						 enum iw_cm_event_type type, int status)
 {
-	struct srnic_test_told *told = &consumer->told[num - 1];
+	struct srnic_test_event *seen = &consumer->events[num - 1];
 
-	KUNIT_ASSERT_TRUE_MSG(test, hears(consumer, num), "event %u did not come", num);
-	KUNIT_EXPECT_EQ(test, told->type, type);
-	KUNIT_EXPECT_EQ(test, told->status, status);
-	return told;
+	KUNIT_ASSERT_TRUE_MSG(test, has_event(consumer, num), "event %u did not come", num);
+	KUNIT_EXPECT_EQ(test, seen->type, type);
+	KUNIT_EXPECT_EQ(test, seen->status, status);
+	return seen;
 }
 
 struct iw_cm_conn_param srnic_test_param(struct srnic_test_consumer *consumer, struct srnic_qp *qp)
@@ -357,9 +357,9 @@ void srnic_test_expect_close(struct kunit *test, struct srnic_test_consumer *con
 	last = smp_load_acquire(&consumer->num); /* pairs with on_event() */
 	KUNIT_ASSERT_GE(test, last, 2);
 	KUNIT_ASSERT_LE(test, last, 3);
-	KUNIT_EXPECT_EQ(test, consumer->told[last - 1].type, IW_CM_EVENT_CLOSE);
+	KUNIT_EXPECT_EQ(test, consumer->events[last - 1].type, IW_CM_EVENT_CLOSE);
 	if (last == 3)
-		KUNIT_EXPECT_EQ(test, consumer->told[1].type, IW_CM_EVENT_DISCONNECT);
+		KUNIT_EXPECT_EQ(test, consumer->events[1].type, IW_CM_EVENT_DISCONNECT);
 }
 
 void srnic_test_expect_end(struct kunit *test, struct srnic_test_conn *c,

@@ -15,7 +15,7 @@
 #define SRNIC_TEST_EVENTS	8
 #define SRNIC_TEST_PEERS	8
 
-struct srnic_test_told {
+struct srnic_test_event {
 	enum iw_cm_event_type type;
 	int status;
 	u8 ird, ord;
@@ -39,14 +39,14 @@ struct srnic_test_consumer {
 	int answer;
 	u32 processed;
 	u32 num;
-	struct srnic_test_told told[SRNIC_TEST_EVENTS];
+	struct srnic_test_event events[SRNIC_TEST_EVENTS];
 };
 
 struct srnic_test_consumer *srnic_test_consumer(struct kunit *test, struct srnic_dev *dev);
 /* Waits for event number num, counted from 1, and checks it. */
-struct srnic_test_told *srnic_test_expect_event(struct kunit *test,
-						struct srnic_test_consumer *consumer, u32 num,
-						enum iw_cm_event_type type, int status);
+struct srnic_test_event *srnic_test_expect_event(struct kunit *test,
+						 struct srnic_test_consumer *consumer, u32 num,
+						 enum iw_cm_event_type type, int status);
 /* The consumer's parameters. Also sets rdma_cm's pointer to the QP. */
 struct iw_cm_conn_param srnic_test_param(struct srnic_test_consumer *consumer, struct srnic_qp *qp);
 

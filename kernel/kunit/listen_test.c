@@ -158,8 +158,8 @@ static struct socket *stalled_peer(struct kunit *test, struct srnic_test_conn *c
 	return sock;
 }
 
-/* The same, once it has its place. */
-static struct socket *placed_peer(struct kunit *test, struct srnic_test_conn *c)
+/* A peer that owes the rest of its Request, once it is admitted. */
+static struct socket *admitted_peer(struct kunit *test, struct srnic_test_conn *c)
 {
 	u32 before = srnic_test_num_eps(c);
 	struct socket *sock = stalled_peer(test, c);
@@ -168,7 +168,7 @@ static struct socket *placed_peer(struct kunit *test, struct srnic_test_conn *c)
 	return sock;
 }
 
-static void a_peer_that_never_sends_takes_no_place(struct kunit *test)
+static void a_peer_that_never_sends_is_not_admitted(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
 	struct socket *silent[3];
@@ -194,7 +194,7 @@ static void stalled_peers_do_not_use_up_the_backlog(struct kunit *test)
 	srnic_max_startups_per_source = 1;	/* does not matter while there is room */
 	srnic_test_listen(test, c, 1);
 	for (i = 0; i < ARRAY_SIZE(stalled); i++)
-		stalled[i] = placed_peer(test, c);
+		stalled[i] = admitted_peer(test, c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(srnic_test_announce(test, c)));
 	for (i = 0; i < ARRAY_SIZE(stalled); i++)
 		KUNIT_EXPECT_TRUE(test, srnic_test_is_open(stalled[i]));
@@ -209,8 +209,8 @@ static void of_too_many_stalled_peers_the_oldest_gives_way(struct kunit *test)
 
 	srnic_max_startups = 2;
 	srnic_test_listen(test, c, 1);
-	oldest = placed_peer(test, c);
-	other = placed_peer(test, c);
+	oldest = admitted_peer(test, c);
+	other = admitted_peer(test, c);
 	newest = srnic_test_announce(test, c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_open(other));
@@ -230,8 +230,8 @@ static void of_too_many_stalled_peers_of_one_source_its_oldest_gives_way(struct 
 	srnic_max_startups = 2;
 	srnic_max_startups_per_source = 1;
 	srnic_test_listen(test, c, 1);
-	oldest = placed_peer(test, c);
-	other = placed_peer(test, c);
+	oldest = admitted_peer(test, c);
+	other = admitted_peer(test, c);
 	begin = jiffies;
 	newest = stalled_peer(test, c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
@@ -266,7 +266,7 @@ static void a_peer_whose_bytes_wait_does_not_give_way(struct kunit *test)
 	srnic_max_startups = 1;
 	srnic_max_startups_per_source = 1;
 	srnic_test_listen(test, c, 1);
-	late = placed_peer(test, c);
+	late = admitted_peer(test, c);
 	ep = first_ep(c);
 	mutex_lock(&ep->lock);
 	srnic_test_send(test, late, octets + 3, len - 3);
@@ -295,7 +295,7 @@ static void a_peer_that_leaves_before_it_is_accepted_is_counted(struct kunit *te
 
 	srnic_max_startups = 1;
 	srnic_test_listen(test, c, 1);
-	oldest = placed_peer(test, c);
+	oldest = admitted_peer(test, c);
 	sock_no_linger(stalled_peer(test, c)->sk);
 	srnic_test_close_peer(c, 1);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(oldest));
@@ -331,7 +331,7 @@ static void a_connection_that_a_bpf_program_has_taken_is_refused(struct kunit *t
 
 	srnic_max_startups = 1;
 	srnic_test_listen(test, c, 1);
-	oldest = placed_peer(test, c);
+	oldest = admitted_peer(test, c);
 	taken = stalled_peer(test, c);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually((child = queued_child(c))));
 	WRITE_ONCE(child->sk_user_data, (void *)((uintptr_t)anothers | SK_USER_DATA_NOCOPY |
@@ -364,7 +364,7 @@ static void a_socket_that_is_closed_from_outside_listens_again(struct kunit *tes
 	int i;
 
 	srnic_test_listen(test, c, 1);
-	before = placed_peer(test, c);
+	before = admitted_peer(test, c);
 	for (i = 0; i < 2; i++) {
 		struct sock *sk = srnic_listening_sock(&c->listener->id);
 
@@ -422,7 +422,7 @@ static void a_request_in_single_octets_is_announced_with_its_private_data(struct
 {
 	struct srnic_test_conn *c = test->priv;
 	struct socket *sock;
-	struct srnic_test_told *told;
+	struct srnic_test_event *seen;
 	u8 octets[64];
 	u32 len, i;
 
@@ -432,9 +432,9 @@ static void a_request_in_single_octets_is_announced_with_its_private_data(struct
 	len = srnic_test_request(octets, "private data", 12);
 	for (i = 0; i < len; i++)
 		srnic_test_send(test, sock, octets + i, 1);
-	told = srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0);
-	KUNIT_EXPECT_EQ(test, told->private_len, 12);
-	KUNIT_EXPECT_MEMEQ(test, told->private_data, "private data", 12);
+	seen = srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0);
+	KUNIT_EXPECT_EQ(test, seen->private_len, 12);
+	KUNIT_EXPECT_MEMEQ(test, seen->private_data, "private data", 12);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -442,16 +442,16 @@ static void a_request_in_single_octets_is_announced_with_its_private_data(struct
 static void a_request_without_private_data_is_announced_without_a_pointer(struct kunit *test)
 {
 	struct srnic_test_conn *c = test->priv;
-	struct srnic_test_told *told;
+	struct srnic_test_event *seen;
 	struct socket *sock;
 	u8 octets[64];
 
 	srnic_test_listen(test, c, 1);
 	sock = srnic_test_connect_peer(test, c);
 	srnic_test_send(test, sock, octets, srnic_test_request(octets, "", 0));
-	told = srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0);
-	KUNIT_EXPECT_EQ(test, told->private_len, 0);
-	KUNIT_EXPECT_FALSE(test, told->points);
+	seen = srnic_test_expect_event(test, c->listener, 1, IW_CM_EVENT_CONNECT_REQUEST, 0);
+	KUNIT_EXPECT_EQ(test, seen->private_len, 0);
+	KUNIT_EXPECT_FALSE(test, seen->points);
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -463,7 +463,7 @@ static void when_the_listener_goes_unannounced_peers_are_reset(struct kunit *tes
 
 	srnic_test_listen(test, c, 1);
 	listener = c->listener;
-	sock = placed_peer(test, c);
+	sock = admitted_peer(test, c);
 	srnic_test_stop_listening(c);
 	KUNIT_EXPECT_TRUE(test, srnic_test_is_reset(sock));
 	KUNIT_EXPECT_EQ(test, listener->num, 0);
@@ -752,7 +752,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_port_map_has_sixteen_pairs),
 	KUNIT_CASE(mapped_ports_change_places),
 	KUNIT_CASE(a_wildcard_of_another_namespace_opens_nothing),
-	KUNIT_CASE(a_peer_that_never_sends_takes_no_place),
+	KUNIT_CASE(a_peer_that_never_sends_is_not_admitted),
 	KUNIT_CASE(stalled_peers_do_not_use_up_the_backlog),
 	KUNIT_CASE(of_too_many_stalled_peers_the_oldest_gives_way),
 	KUNIT_CASE(of_too_many_stalled_peers_of_one_source_its_oldest_gives_way),

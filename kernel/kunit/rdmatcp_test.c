@@ -63,8 +63,8 @@ static struct stream begin_rdmatcp(struct kunit *test)
 	listen_for_rdmatcp(test, c);
 	s.peer = srnic_test_announce_by(test, c, octets,
 					core_hello_build(&hello, "hello", octets));
-	KUNIT_EXPECT_EQ(test, c->listener->told[0].private_len, 5);
-	KUNIT_EXPECT_MEMEQ(test, c->listener->told[0].private_data, "hello", 5);
+	KUNIT_EXPECT_EQ(test, c->listener->events[0].private_len, 5);
+	KUNIT_EXPECT_MEMEQ(test, c->listener->events[0].private_data, "hello", 5);
 	param = srnic_test_param(c->server, s.qp);
 	KUNIT_ASSERT_EQ(test, srnic_accept(&c->server->id, &param), 0);
 	s.read_msn = hear_accept(test, s.peer, octets) + 1;
