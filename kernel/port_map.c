@@ -47,7 +47,7 @@ void srnic_ports_exchange(struct srnic_port_map *map, struct sockaddr_storage *a
 
 /* ---- as text ---- */
 
-/* A port's number at the text, and what is behind it; NULL if there is none. */
+/* Reads a port's number. Returns the text after it, or NULL if there is no number. */
 static const char *parse_port(const char *text, u16 *port)
 {
 	u32 number = 0;

@@ -53,17 +53,17 @@ static inline void srnic_set_port(struct sockaddr_storage *addr, __be16 port)
 /* The pairs of the module's parameter port_map; by default each port is carried by its own. */
 void srnic_ports_init(struct srnic_port_map *map);
 /*
- * An address of RDMA becomes that of TCP, or the other way round: it is the same, because ports
- * change places.
+ * Turns an address with an RDMA port into one with its TCP port, and back: ports change places, so
+ * both directions are one operation.
  */
 void srnic_ports_exchange(struct srnic_port_map *map, struct sockaddr_storage *addr);
 /*
- * Takes new pairs from text, "RDMA:TCP" each, apart by blanks; none is allowed. 0; -EINVAL: a word
- * is no pair of two ports; -EEXIST: a port is there twice; -E2BIG. After an error the map is as it
- * was.
+ * Takes new pairs from text, "RDMA:TCP" each, with blanks between them; there may be none. 0;
+ * -EINVAL: a word is not a pair of two ports; -EEXIST: a port is there twice; -E2BIG. An error
+ * leaves the map unchanged.
  */
 int srnic_ports_parse(struct srnic_port_map *map, const char *text);
-/* The pairs as such text, with a newline, into a page. Returns its length. */
+/* Prints the pairs in that form, with a newline, into a page. Returns the length. */
 int srnic_ports_print(struct srnic_port_map *map, char *page);
 
 #endif

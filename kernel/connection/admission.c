@@ -19,8 +19,8 @@
 #define IDLE_GRACE	(HZ / 2)
 
 /*
- * How many startups to look at for an idle one. The others have bytes that wait for their works,
- * which soon make room.
+ * How many startups to look at for an idle one. The startups before it have unread bytes: their
+ * works soon make room.
  */
 #define LOOKS		64
 
@@ -100,8 +100,8 @@ static struct srnic_source *busiest(const struct srnic_admission *admission)
 /* ---- idle startups; admission->lock held ---- */
 
 /*
- * Does the peer owe the next byte? Not if some wait to be read, nor while the ep's work runs, which
- * may just have read them.
+ * Does the peer owe the next byte? Not if bytes wait to be read, and not while the ep's work runs,
+ * which may just have read them.
  */
 static bool is_idle(struct srnic_ep *ep)
 {

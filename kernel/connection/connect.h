@@ -19,7 +19,7 @@ void srnic_connect_dev_open(struct srnic_dev *dev);
  * its consumers. Does not wait.
  */
 void srnic_connect_dev_close(struct srnic_dev *dev);
-/* The same, ends all connections and listeners, and waits until all of them are gone. */
+/* Closes the device, ends all connections and listeners, and waits until all of them are gone. */
 void srnic_connect_dev_exit(struct srnic_dev *dev);
 
 /* iw_cm verbs */

@@ -56,7 +56,7 @@ static bool all_gone(struct srnic_dev_connections *conns)
 {
 	bool gone;
 
-	/* Under the lock: free_ep() of the last ep must be done with the device. */
+	/* Under the lock: free_ep() of the last ep must have finished with the device. */
 	spin_lock_irq(&conns->lock);
 	gone = !conns->num;
 	spin_unlock_irq(&conns->lock);

@@ -15,8 +15,8 @@ struct srnic_ep;
  * @connected: the peer has accepted. 0, or an error: the consumer does not know
  * @rejected: the peer has rejected
  * @failed: connecting has failed, with this errno
- * @established: what this end has accepted is in full operation
- * @not_established: what this end has accepted did not start, with this errno
+ * @established: the connection that this end has accepted is in full operation
+ * @not_established: the connection that this end has accepted did not start, with this errno
  * @disconnected: the peer, or an error, ends the connection
  * @closed: the connection has ended, with this errno; the last report
  * @part: releases the consumer's objects and clears consumer_id: no report follows. In any state,

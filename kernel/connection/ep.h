@@ -32,9 +32,9 @@ struct srnic_qp;
 struct srnic_source;
 
 /*
- * What an end offers in its frame; all 0 of a consumer that has not decided yet. @rejects: only of
- * the peer. @ird, @ord: CORE_MPA_AUTO if the peer offers none. @private_data: of the consumer, or
- * in srnic_startup.in
+ * What an end offers in its frame; all 0 while its consumer has not decided. @rejects: the peer's
+ * only. @ird, @ord: CORE_MPA_AUTO if the peer offers none. @private_data: in the consumer's memory,
+ * or the peer's in srnic_startup.in
  */
 struct srnic_offer {
 	bool rejects;
@@ -97,7 +97,7 @@ struct srnic_admitted {
  *
  *	reference held by		from			until
  *	the machine itself		creation		DEAD
- *	pending or running work		being queued		the end of the run
+ *	queued or running work		being queued		the end of the run
  *	dev->connections.announced	the request event	ESTABLISHED is reported, or PART
  *	the QP, as its @owner		srnic_qp_claim()	unclaim, or srnic_qp_stop()
  *
@@ -112,7 +112,7 @@ struct srnic_admitted {
  * @work: runs the machine; also its timer
  * @watch: on @sock, except in OPERATION and DRAINING, when the QP has the callbacks
  * @dev: never changes
- * @net: likewise
+ * @net: never changes
  * @sock: released by RELEASE
  * @state: the core's; changes in machine.c, and in srnic_ep_discard()
  * @over: 0, or 1 + enum srnic_over; the first reason stays; atomic
@@ -129,10 +129,10 @@ struct srnic_admitted {
  * @owner: this ep for the QP (stream/owner.h)
  * @qp: claimed by this ep, or started; referenced
  * @member: the member of a listening socket that it was accepted for, until it is announced or
- *	released; referenced
+ *	released; referenced. Cleared before @admitted leaves the list where others compare it
  * @admitted: among the startups of that socket
  * @announced_id: 0, or its number in dev->connections.announced
- * @startup: NULL once OPERATION was reached or the ep is DEAD; before, @member is NULL
+ * @startup: NULL once OPERATION was reached or the ep is DEAD; @member is NULL by then
  */
 struct srnic_ep {
 	struct kref ref;
@@ -177,8 +177,8 @@ void srnic_ep_put(struct srnic_ep *ep);
 /*
  * Ends the stream or the startup. Any context; idempotent: the first reason counts, but a later
  * ABORT still hurries a graceful close, and a later FAULT makes a reset of it. The ep's work does
- * the rest: srnic_qp_stop(), the socket's shutdown and release, and the consumer's events, each at
- * most once.
+ * the rest: srnic_qp_stop(), the socket's shutdown and release, and the reports to the consumer,
+ * each at most once.
  */
 void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
 /* Queues the ep's work. Any context; the caller holds a reference. */

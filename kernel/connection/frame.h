@@ -14,11 +14,11 @@ struct srnic_startup;
 /**
  * struct srnic_frame_ops - the frames of one framing
  * @lay_out_request: -EINVAL: the private data does not fit
- * @lay_out_reply: likewise; -EPROTO: startup->agreed has an error
+ * @lay_out_reply: -EINVAL: the private data does not fit; -EPROTO: startup->agreed has an error
  * @lay_out_refusal: with startup->refusal: up to 255 bytes, which always fit
- * @lay_out_error: what an initiator says that cannot agree, if anything
+ * @lay_out_error: the last message of an initiator that cannot agree, if the framing has one
  * @receive: reads and decodes the peer's; returns as srnic_frame_receive()
- * @describe: what a decoded frame offers
+ * @describe: sets *out to what a decoded frame offers
  * @conclude: sets startup->agreed, from both frames of an initiator
  *
  * All with the ep's lock held.
@@ -42,7 +42,8 @@ void srnic_frame_local(struct srnic_ep *ep, const struct srnic_offer *offer);
 /* Lays out the Request. -EINVAL: the private data does not fit. */
 int srnic_frame_request(struct srnic_ep *ep, const struct srnic_offer *offer);
 /*
- * Lays out the Reply to the Request. -EINVAL as before, -EPROTO: startup->agreed has an error.
+ * Lays out the Reply to the Request. -EINVAL: the private data does not fit; -EPROTO:
+ * startup->agreed has an error.
  */
 int srnic_frame_reply(struct srnic_ep *ep, const struct srnic_offer *offer);
 /*
@@ -50,7 +51,7 @@ int srnic_frame_reply(struct srnic_ep *ep, const struct srnic_offer *offer);
  * which always fit.
  */
 void srnic_frame_refusal(struct srnic_ep *ep);
-/* Lays out what an initiator sends that cannot agree, if anything: agreed.error. */
+/* Lays out the last message of an initiator that cannot agree, if there is one: agreed.error. */
 void srnic_frame_error(struct srnic_ep *ep);
 /* Sends the frame laid out: 1 when TCP has all of it, 0 when some is left, or -errno. */
 int srnic_frame_send(struct srnic_ep *ep);
@@ -65,7 +66,7 @@ int srnic_frame_fill(struct srnic_ep *ep, u32 want);
  * 7.1.2 rule 9).
  */
 int srnic_frame_receive(struct srnic_ep *ep, bool reply);
-/* What a received frame offers. */
+/* Sets *out to what a received frame offers. */
 void srnic_frame_describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out);
 /* Sets startup->agreed, of an initiator with both frames. */
 void srnic_frame_conclude(struct srnic_startup *startup);

@@ -156,7 +156,7 @@ static struct srnic_listener_member *first_member(const struct srnic_listener *l
 	return list_first_entry(&listener->members, struct srnic_listener_member, link);
 }
 
-/* For what concerns no other: there is a member whenever connections are accepted. */
+/* For reports that concern no particular device. There is a member while sockets are accepted. */
 static struct srnic_dev *first_device(const struct srnic_listener *listener)
 {
 	return first_member(listener)->dev;
@@ -283,7 +283,7 @@ static void listener_work(struct work_struct *work)
 
 /* ---- listening sockets (srnic_listeners_lock held) ---- */
 
-/* Most likely TCP's own: members that listen at the same address have been found before. */
+/* A plain TCP socket has it, most likely: a member at the same address would have been found. */
 static void warn_port_in_use(const struct srnic_listener_member *member)
 {
 	ibdev_warn_ratelimited(&member->dev->base,
@@ -436,7 +436,7 @@ int srnic_listener_join(struct srnic_listener_member *member, struct net *net)
 	list_add_tail(&member->link, &listener->members);
 	listener->backlog = max_t(u32, listener->backlog, member->backlog);
 	mutex_unlock(&listener->lock);
-	kick(listener, 0);	/* for what came before there was a member */
+	kick(listener, 0);	/* connections may have come before there was a member */
 	return 0;
 }
 

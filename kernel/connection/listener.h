@@ -30,8 +30,8 @@ struct srnic_member_ops {
 };
 
 /**
- * struct srnic_listener_member - a member of a listening socket; part of what listens
- * @ref: held by what listens, by the membership, by each startup (srnic_ep.member)
+ * struct srnic_listener_member - a member of a listening socket; part of a larger struct
+ * @ref: held by its creator, by the membership, by each startup (srnic_ep.member)
  * @listener: set by srnic_listener_join(), once; referenced
  * @link: in listener->members, under srnic_listeners_lock and the listener's lock
  * @ops: this and all below never change after srnic_listener_join()

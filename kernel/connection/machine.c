@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Runs an ep's state machine: gets an input, asks the core what to do (core/connection.cc), and
- * does it. The inputs of the states before OPERATION come from startup.c, the rest from teardown.c.
+ * Runs an ep's state machine: finds an input, asks the core what to do (core/connection.cc), and
+ * does it. The inputs of the states before OPERATION come from startup.c, the others from
+ * teardown.c.
  */
 #include <linux/jiffies.h>
 #include <linux/net.h>

@@ -17,7 +17,7 @@ struct srnic_offer;
 /**
  * struct srnic_route - where a connection goes
  * @here: local address, with an RDMA port
- * @there: the peer's, likewise
+ * @there: the peer's address, with an RDMA port
  * @l3mdev: the VRF whose addresses and routes it uses; 0: of none
  * @tos_set: @tos is wanted
  * @tos: of IP

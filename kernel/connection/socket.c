@@ -156,9 +156,9 @@ void srnic_sock_set_tos(struct socket *sock, u8 tos)
 /*
  * ---- source ports ----
  *
- * connect() may choose a port that other connections have, also in TIME_WAIT, if they are to other
- * servers, and programs' connections may then share ours. A port that bind() takes is lost to every
- * connect() of the host, until the last socket that has it is out of TIME_WAIT.
+ * connect() may choose a port that connections to other servers have, also in TIME_WAIT, and
+ * programs' connections may share ours. A port that bind() takes is lost to every connect() of the
+ * host, until the last socket that has it is out of TIME_WAIT.
  *
  * rdma_cm chooses from ip_local_port_range, as connect() does. So a port of that range is not
  * bound: connect() gets a range of one port (before Linux 6.3 it chooses any). Only a consumer can
@@ -232,7 +232,7 @@ int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local,
 
 void srnic_sock_defer_accept(struct socket *sock, int seconds)
 {
-	/* Cannot fail; and all works without, too. */
+	/* Cannot fail; and connections work without it as well. */
 	sock_common_setsockopt(sock, SOL_TCP, TCP_DEFER_ACCEPT, KERNEL_SOCKPTR(&seconds),
 			       sizeof(seconds));
 }
@@ -299,8 +299,8 @@ int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 /* ---- data ---- */
 
 /*
- * From a page of its own: a socket keeps the fragment that it copies octets into, of up to 32 KiB,
- * until it is closed.
+ * Sends from a page of its own: a socket keeps the fragment that it copies bytes into, of up to
+ * 32 KiB, until it is closed.
  */
 int srnic_sock_send(struct socket *sock, const void *data, size_t len)
 {

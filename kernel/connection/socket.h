@@ -16,10 +16,10 @@ struct sock;
  * struct srnic_watch - a callback for a socket's events: data, space, another state, an error
  * @event: called in any context, possibly with the socket locked, so it may only queue work; not
  *	called after srnic_sock_unwatch() has returned
- * @old_data_ready: the socket's own callback, restored by srnic_sock_unwatch()
- * @old_state_change: likewise
- * @old_write_space: likewise
- * @old_error_report: likewise
+ * @old_data_ready: the socket's own callback, as the others restored by srnic_sock_unwatch()
+ * @old_state_change: the socket's own callback
+ * @old_write_space: the socket's own callback
+ * @old_error_report: the socket's own callback
  *
  * A watch is on one socket at a time. Accepted sockets do not inherit it.
  */
@@ -51,8 +51,8 @@ __be16 srnic_sock_port(const struct socket *sock);
 int srnic_sock_listen(struct socket *sock, const struct sockaddr_storage *local, bool v6only,
 		      int backlog);
 /*
- * A connection of this socket, which is to listen, can be accepted when its first byte has arrived,
- * or about so long after the handshake.
+ * For a socket that will listen: a connection can be accepted only when its first byte has arrived,
+ * or about this long after the handshake.
  */
 void srnic_sock_defer_accept(struct socket *sock, int seconds);
 /* Is a connection waiting to be accepted? */
@@ -63,8 +63,8 @@ bool srnic_sock_has_connection(const struct socket *listening);
 int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
 		      struct socket **out);
 /*
- * Does an accepted connection, on which there is no watch yet, belong to a BPF program's map? Then
- * it is of no use, and must be reset.
+ * Does an accepted connection, on which there is no watch yet, belong to a BPF program's map? Such
+ * a connection is of no use, and must be reset.
  */
 bool srnic_sock_is_taken(const struct socket *sock);
 /* The addresses of both ends; IPv4-mapped IPv6 addresses become IPv4. */
@@ -83,7 +83,7 @@ bool srnic_sock_unread(struct socket *sock);
 bool srnic_sock_discard(struct socket *sock);
 /* A number that changes when the peer acknowledges bytes or our FIN. */
 u32 srnic_sock_acked(struct socket *sock);
-/* The same, and it changes when bytes from the peer arrive. */
+/* A number that changes when the peer acknowledges bytes or our FIN, or sends bytes. */
 u32 srnic_sock_progress(struct socket *sock);
 /* TCP is done with this connection, closed or reset. */
 bool srnic_sock_closed(struct socket *sock);

@@ -29,7 +29,7 @@ u32 srnic_teardown_progress(const struct srnic_ep *ep)
 {
 	switch (ep->state) {
 	case CORE_CONN_DRAINING:
-		/* the QP's, for what does not go through TCP (stream/transmit/shortcut.h) */
+		/* the QP's include what bypasses TCP (stream/transmit/shortcut.h) */
 		return srnic_sock_progress(ep->sock) + srnic_qp_bytes(ep->qp);
 	case CORE_CONN_LINGER:
 		return srnic_sock_acked(ep->sock);
@@ -59,8 +59,8 @@ void srnic_teardown_shut(struct srnic_ep *ep)
 }
 
 /*
- * A peer is no longer one of its listener's startups when it is refused, and may then stay silent.
- * So that these do not add up, TCP alone sends the refusal of those beyond a limit.
+ * A refused peer no longer counts as one of its listener's startups, and may stay silent. So that
+ * such peers do not add up, those beyond a limit are left to TCP alone.
  */
 static bool too_many_refused(const struct srnic_ep *ep)
 {

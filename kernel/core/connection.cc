@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The state machine of a connection, as a table: MPA startup in both roles (RFC 5044 7.1.2, RFC
 // 6581 6 to 10), and all ways to end it (RFC 5044 7.2 and 8, RFC 5041 6.2, RFC 5040 6.2). The shell
-// has sockets, timers and iw_cm.
+// has sockets, timers and consumers.
 #include "types.hh"
 
 namespace srnic {
@@ -103,7 +103,7 @@ constexpr Row rows[] = {
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_UNDELIVERED),
 	 shut | set_of(CORE_CONN_STOP_QP, CORE_CONN_REPORT_FAILED), CORE_CONN_LINGER},
 
-	// RFC 5044 8, error 1: the peer has closed, too, and may still owe a message or a response.
+	// RFC 5044 8, error 1: the peer has closed as well; it may still owe a message or response.
 	{set_of(CORE_CONN_DRAINING), set_of(CORE_CONN_PEER_CLOSED), set_of(CORE_CONN_DRAIN_QP),
 	 CORE_CONN_DRAINING},
 	{set_of(CORE_CONN_DRAINING), drained, finish, CORE_CONN_LINGER},
@@ -166,9 +166,9 @@ enum core_conn_limit core_conn_limit_of(enum core_conn_state state)
 	}
 }
 
-// RFC 5044 7.1.2 rule 10. While there is room nobody gives way. A source with more than its share
-// loses places at once: others must not wait for it. Idle connections of many sources delay an
-// honest peer by at most the grace.
+// RFC 5044 7.1.2 rule 10. While there is room no startup gives way. A source with more than its
+// share loses startups at once: other sources must not wait for it. Idle connections of many
+// sources delay an honest peer by at most the grace.
 enum core_admission core_admit(const struct core_startups *startups, u64 *wait)
 {
 	const bool idled = startups->idles && startups->age >= startups->grace;

@@ -43,7 +43,7 @@ enum core_conn_input {
 	CORE_CONN_BUSY,			/* its backlog is full */
 	CORE_CONN_ACCEPT,
 	CORE_CONN_REJECT,		/* also an accept that failed */
-	CORE_CONN_UNDELIVERED,		/* REPORT_CONNECTED failed for want of memory */
+	CORE_CONN_UNDELIVERED,		/* REPORT_CONNECTED failed: no memory */
 	/* the QP */
 	CORE_CONN_QP_STARTED,
 	CORE_CONN_QP_REFUSED,		/* it did not start */
@@ -60,26 +60,26 @@ enum core_conn_input {
 };
 
 /*
- * Actions, taken in this order. REPORT_*: events of iw_cm, "status": with the errno of the input.
- * outcome: the next input.
+ * Actions, taken in this order. REPORT_*: reports to the consumer, here as iw_cm's events. Status:
+ * with the errno of the input. Outcome: the next input.
  */
 enum core_conn_action {
 	CORE_CONN_COUNT_FAILURE,	/* statistics: a startup failed */
 	CORE_CONN_COUNT_RESET,
-	CORE_CONN_REPORT_DISCONNECT,
+	CORE_CONN_REPORT_DISCONNECT,	/* DISCONNECT */
 	CORE_CONN_START_QP,		/* outcome: QP_STARTED, QP_REFUSED */
 	CORE_CONN_DRAIN_QP,		/* it takes no new work requests */
 	CORE_CONN_STOP_QP,		/* to error, and off the socket */
 	CORE_CONN_FAIL_QP,		/* to error, before it was started */
 	CORE_CONN_DROP_QP,		/* the consumer can connect it again */
-	CORE_CONN_REPORT_REQUEST,		/* outcome: TOOK_REQUEST, BUSY, BROKEN */
-	CORE_CONN_LEAVE_LISTENER,	/* another startup may take its place */
+	CORE_CONN_REPORT_REQUEST,	/* CONNECT_REQUEST; outcome: TOOK_REQUEST, BUSY, BROKEN */
+	CORE_CONN_LEAVE_LISTENER,	/* no longer one of its startups */
 	CORE_CONN_REPORT_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED on failure */
 	CORE_CONN_REPORT_REJECTED,	/* CONNECT_REPLY with the peer's private data */
-	CORE_CONN_REPORT_FAILED,		/* CONNECT_REPLY, status */
-	CORE_CONN_REPORT_ESTABLISHED,
+	CORE_CONN_REPORT_FAILED,	/* CONNECT_REPLY, status */
+	CORE_CONN_REPORT_ESTABLISHED,	/* ESTABLISHED */
 	CORE_CONN_REPORT_NOT_ESTABLISHED,	/* ESTABLISHED, status */
-	CORE_CONN_REPORT_CLOSED,		/* CLOSE, status */
+	CORE_CONN_REPORT_CLOSED,	/* CLOSE, status */
 	CORE_CONN_MAKE_REFUSAL,		/* lay out a Reply that rejects */
 	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate, if the framing has one */
 	CORE_CONN_PART,			/* release the consumer's objects: no event follows */
@@ -110,16 +110,16 @@ enum core_conn_limit core_conn_limit_of(enum core_conn_state state);
 
 /**
  * struct core_startups - the startups in progress on a port, when another connection arrives
- * @num: all of them
- * @limit: most of them
- * @busiest: those of the source that has most
- * @each: most of a source, once the port is full
- * @source_idles: the busiest source has an idle one
- * @idles: any source has one
- * @age: of the oldest idle one
- * @grace: how long one may be idle
+ * @num: how many there are
+ * @limit: how many there may be
+ * @busiest: how many the source has that has most
+ * @each: how many a source may have, once the port is full
+ * @source_idles: the busiest source has an idle startup
+ * @idles: any source has an idle startup
+ * @age: of the oldest idle startup
+ * @grace: how long a startup may be idle
  *
- * A startup is idle if the peer owes the next byte. One whose bytes wait to be read is not: there
+ * A startup is idle if the peer owes the next byte. A startup with unread bytes is not idle: there
  * this end is late. Times are ticks of the caller's clock.
  */
 struct core_startups {
@@ -129,7 +129,7 @@ struct core_startups {
 	u64 age, grace;
 };
 
-/* May the other begin, too? */
+/* May another startup begin? */
 enum core_admission {
 	CORE_ADMIT,
 	CORE_ADMIT_FOR_SOURCE,		/* yes: the busiest source's oldest idle one gives way */
@@ -137,7 +137,7 @@ enum core_admission {
 	CORE_ADMIT_LATER		/* no */
 };
 
-/* *wait: if not now, after which time to ask again; sooner if a startup ends. */
+/* *wait: after which time to ask again if the answer is no; sooner if a startup ends. */
 enum core_admission core_admit(const struct core_startups *startups, u64 *wait);
 
 /**
@@ -156,7 +156,7 @@ struct core_patience {
 };
 
 void core_patience_begin(struct core_patience *patience, u64 now, u32 each, u32 most, u32 progress);
-/* Records progress; true if the timeout has expired nevertheless. */
+/* Records progress; true if the timeout has expired even so. */
 bool core_patience_over(struct core_patience *patience, u64 now, u32 progress);
 
 #endif
