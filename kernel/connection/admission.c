@@ -158,7 +158,7 @@ static void give_way(struct srnic_admission *admission, struct srnic_ep *ep)
 {
 	vacate(admission, ep);
 	WRITE_ONCE(ep->gave_way, true);
-	srnic_ep_over(ep, SRNIC_OVER_ABORT);
+	srnic_ep_over(ep, CORE_CONN_ABORT);
 }
 
 void srnic_admission_init(struct srnic_admission *admission)
@@ -259,6 +259,6 @@ void srnic_admission_end(struct srnic_admission *admission,
 	spin_lock(&admission->lock);
 	list_for_each_entry(ep, &admission->startups, admitted.link)
 		if (ep->member == member)
-			srnic_ep_over(ep, SRNIC_OVER_ABORT);
+			srnic_ep_over(ep, CORE_CONN_ABORT);
 	spin_unlock(&admission->lock);
 }

@@ -48,7 +48,7 @@ static void abort_all(struct srnic_dev_connections *conns)
 
 	spin_lock_irq(&conns->lock);
 	list_for_each_entry(ep, &conns->eps, link)
-		srnic_ep_over(ep, SRNIC_OVER_ABORT);
+		srnic_ep_over(ep, CORE_CONN_ABORT);
 	spin_unlock_irq(&conns->lock);
 }
 

@@ -45,13 +45,13 @@ static void ep_socket_event(struct srnic_watch *watch)
 	srnic_ep_kick(container_of(watch, struct srnic_ep, watch));
 }
 
-void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why)
+void srnic_ep_over(struct srnic_ep *ep, enum core_conn_input why)
 {
-	if (why == SRNIC_OVER_ABORT)
+	if (why == CORE_CONN_ABORT)
 		WRITE_ONCE(ep->hurry, true);
-	if (why == SRNIC_OVER_FAULT)
+	if (why == CORE_CONN_FAULT)
 		WRITE_ONCE(ep->faulted, true);
-	if (!atomic_cmpxchg(&ep->over, 0, 1 + why))
+	if (!atomic_cmpxchg(&ep->over, CORE_CONN_NOTHING, why))
 		srnic_ep_kick(ep);
 }
 
@@ -72,7 +72,7 @@ static void owner_put(struct srnic_qp_owner *owner)
 	srnic_ep_put(ep_of(owner));
 }
 
-static void owner_over(struct srnic_qp_owner *owner, enum srnic_over why)
+static void owner_over(struct srnic_qp_owner *owner, enum core_conn_input why)
 {
 	srnic_ep_over(ep_of(owner), why);
 }

@@ -115,7 +115,7 @@ struct srnic_admitted {
  * @net: never changes
  * @sock: released by RELEASE
  * @state: the core's; changes in machine.c, and in srnic_ep_discard()
- * @over: 0, or 1 + enum srnic_over; the first reason stays; atomic
+ * @over: enum core_conn_input of srnic_ep_over(), NOTHING before; the first stays; atomic
  * @refused: counted in srnic_dev_connections.refused
  * @hurry: an ABORT came: do not drain; never cleared
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
@@ -175,12 +175,12 @@ void srnic_ep_unlock_put(struct srnic_ep *ep);
 void srnic_ep_get(struct srnic_ep *ep);
 void srnic_ep_put(struct srnic_ep *ep);
 /*
- * Ends the stream or the startup. Any context; idempotent: the first reason counts, but a later
+ * Ends the stream or the startup. Any context; idempotent: the first input counts, but a later
  * ABORT still hurries a graceful close, and a later FAULT makes a reset of it. The ep's work does
  * the rest: srnic_qp_stop(), the socket's shutdown and release, and the reports to the consumer,
  * each at most once.
  */
-void srnic_ep_over(struct srnic_ep *ep, enum srnic_over why);
+void srnic_ep_over(struct srnic_ep *ep, enum core_conn_input why);
 /* Queues the ep's work. Any context; the caller holds a reference. */
 void srnic_ep_kick(struct srnic_ep *ep);
 /*

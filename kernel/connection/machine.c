@@ -66,35 +66,16 @@ static void arm(struct srnic_ep *ep)
 
 /* ---- inputs ---- */
 
-static enum core_conn_input input_of(enum srnic_over why)
-{
-	switch (why) {
-	case SRNIC_OVER_PEER_CLOSED:
-		return CORE_CONN_PEER_CLOSED;
-	case SRNIC_OVER_RESET:
-		return CORE_CONN_RESET;
-	case SRNIC_OVER_TERMINATED:
-		return CORE_CONN_TERMINATED;
-	case SRNIC_OVER_FAULT:
-		return CORE_CONN_FAULT;
-	case SRNIC_OVER_CLOSE:
-		return CORE_CONN_CLOSE;
-	case SRNIC_OVER_ABORT:
-		break;
-	}
-	return CORE_CONN_ABORT;
-}
-
 /* Inputs from the QP, the listener and the device. */
 static enum core_conn_input external_input(const struct srnic_ep *ep)
 {
-	int over = atomic_read(&ep->over);
+	enum core_conn_input over = atomic_read(&ep->over);
 	bool killed = READ_ONCE(ep->killed);
 
 	if (ep->state < CORE_CONN_OPERATION)
 		return over || killed ? CORE_CONN_ABORT : CORE_CONN_NOTHING;
 	if (ep->state == CORE_CONN_OPERATION)
-		return over ? input_of(over - 1) : CORE_CONN_NOTHING;
+		return over;
 	if (killed)
 		return CORE_CONN_KILL;
 	if (READ_ONCE(ep->faulted) && ep->state == CORE_CONN_DRAINING)

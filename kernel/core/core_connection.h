@@ -27,7 +27,7 @@ enum core_conn_state {
 
 /* Events that a connection reacts to. */
 enum core_conn_input {
-	CORE_CONN_NOTHING,
+	CORE_CONN_NOTHING = 0,
 	/* TCP, the peer and time */
 	CORE_CONN_TCP_CONNECTED,
 	CORE_CONN_FRAME_SENT,		/* TCP has taken the whole frame laid out */
@@ -51,7 +51,7 @@ enum core_conn_input {
 	CORE_CONN_RESET,		/* RST, timeout, any socket error in full operation */
 	CORE_CONN_TERMINATED,		/* a Terminate was sent or received */
 	CORE_CONN_FAULT,		/* an error that this framing has no message for */
-	CORE_CONN_CLOSE,		/* the consumer closes gracefully */
+	CORE_CONN_CLOSE,		/* the consumer closes gracefully: modify_qp(SQD) */
 	CORE_CONN_DRAINED,		/* the QP has sent what was posted before */
 	/* in any state */
 	CORE_CONN_ABORT,		/* the QP, or the listener of a startup, goes away */

@@ -357,7 +357,7 @@ static void onlooker_put(struct srnic_qp_owner *owner)
 {
 }
 
-static void onlooker_over(struct srnic_qp_owner *owner, enum srnic_over why)
+static void onlooker_over(struct srnic_qp_owner *owner, enum core_conn_input why)
 {
 	struct onlooker *onlooker = onlooker_of(owner);
 

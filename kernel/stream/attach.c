@@ -110,7 +110,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 		srnic_own_batch_release(qp);
 	}
 	if (!owner)	/* one that has come since the caller disconnected the former one */
-		srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
+		srnic_qp_disconnect(qp, CORE_CONN_ABORT);
 	srnic_qp_clear_owner(qp, NULL);
 	srnic_qp_move(qp, SRNIC_QP_ANY_BUT(SRNIC_QP_ERROR), SRNIC_QP_ERROR, NULL);
 	mutex_unlock(&qp->tx.mutex);

@@ -28,7 +28,7 @@ bool srnic_qp_closed(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 /*
  * Ends the QP's use of its socket: state ERROR, callbacks restored. When it returns neither half
  * uses the socket, and the QP has no owner. This call flushes posted requests, unless the engine
- * runs elsewhere and then does. owner NULL: any owner, which gets SRNIC_OVER_ABORT. Idempotent;
+ * runs elsewhere and then does. owner NULL: any owner, which gets CORE_CONN_ABORT. Idempotent;
  * process context; never with a socket lock held.
  */
 void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner);

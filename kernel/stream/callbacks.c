@@ -56,7 +56,7 @@ static void write_space(struct sock *sk)
 static void tcp_failed(struct srnic_qp *qp, const struct sock *sk)
 {
 	srnic_qp_note_end(qp, SRNIC_END_TCP, READ_ONCE(sk->sk_err));
-	srnic_qp_over(qp, SRNIC_OVER_RESET);
+	srnic_qp_over(qp, CORE_CONN_RESET);
 }
 
 /*
@@ -67,7 +67,7 @@ void srnic_callbacks_catch_up(struct srnic_qp *qp, struct sock *sk)
 	if (sk->sk_err || sk->sk_state == TCP_CLOSE)
 		tcp_failed(qp, sk);
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
-		srnic_qp_over(qp, SRNIC_OVER_PEER_CLOSED);
+		srnic_qp_over(qp, CORE_CONN_PEER_CLOSED);
 }
 
 static void state_change(struct sock *sk)

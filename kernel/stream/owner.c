@@ -43,27 +43,27 @@ void srnic_qp_unclaim(struct srnic_qp *qp, struct srnic_qp_owner *owner)
 }
 
 /* Errors that the QP found itself were noted there, with their details. */
-static enum srnic_end end_of(enum srnic_over why)
+static enum srnic_end end_of(enum core_conn_input why)
 {
 	switch (why) {
-	case SRNIC_OVER_PEER_CLOSED:
+	case CORE_CONN_PEER_CLOSED:
 		return SRNIC_END_PEER_CLOSED;
-	case SRNIC_OVER_RESET:
+	case CORE_CONN_RESET:
 		return SRNIC_END_TCP;
-	case SRNIC_OVER_CLOSE:
+	case CORE_CONN_CLOSE:
 		return SRNIC_END_CLOSED;
 	default:
 		return SRNIC_END_ABORTED;
 	}
 }
 
-void srnic_qp_over(struct srnic_qp *qp, enum srnic_over why)
+void srnic_qp_over(struct srnic_qp *qp, enum core_conn_input why)
 {
 	srnic_qp_note_end(qp, end_of(why), 0);
 	qp->owner->ops->over(qp->owner, why);
 }
 
-void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why)
+void srnic_qp_disconnect(struct srnic_qp *qp, enum core_conn_input why)
 {
 	struct srnic_qp_owner *owner;
 	unsigned long flags;

@@ -8,30 +8,21 @@
 
 #include "stream/qp.h"
 
-/* Why a stream is over or is to end. */
-enum srnic_over {
-	SRNIC_OVER_PEER_CLOSED,	/* FIN after the last byte was consumed */
-	SRNIC_OVER_RESET,	/* RST, timeout, any socket error */
-	SRNIC_OVER_TERMINATED,	/* a Terminate was sent or received: close gracefully */
-	SRNIC_OVER_FAULT,	/* an error without a message (RDMA/TCP): reset, though it drains */
-	SRNIC_OVER_ABORT,	/* modify_qp(ERROR, RESET), destroy_qp: startup ends, no drain */
-	SRNIC_OVER_CLOSE,	/* modify_qp(SQD): close gracefully */
-};
-
 /**
  * struct srnic_qp_owner_ops - a QP's calls to its owner
  * @hold: takes a reference. Any context
  * @put: drops a reference. Any context
- * @over: the stream is over or is to end. Any context, possibly with the socket locked or tx.mutex
- *	held, so it only records the reason and queues work, which calls srnic_qp_stop(). May be
- *	called again: the first reason counts, but a later ABORT still hurries a graceful close,
- *	and a later FAULT makes a reset of it.
+ * @over: the stream is over or is to end: an input of the owner's state machine, one of its inputs
+ *	from the QP, or ABORT. Any context, possibly with the socket locked or tx.mutex held, so it
+ *	only records the input and queues work, which calls srnic_qp_stop(). May be called again:
+ *	the first input counts, but a later ABORT still hurries a graceful close, and a later FAULT
+ *	makes a reset of it.
  *	Before srnic_qp_start() only ABORT is passed: the QP can no longer be started
  */
 struct srnic_qp_owner_ops {
 	void (*hold)(struct srnic_qp_owner *owner);
 	void (*put)(struct srnic_qp_owner *owner);
-	void (*over)(struct srnic_qp_owner *owner, enum srnic_over why);
+	void (*over)(struct srnic_qp_owner *owner, enum core_conn_input why);
 };
 
 /**
@@ -66,9 +57,9 @@ static inline bool srnic_qp_is_owner(const struct srnic_qp *qp, const struct srn
 /* ---- for the QP's own files ---- */
 
 /* Calls the owner's over(). With tx.mutex held and qp->sock set, or from the socket's callbacks. */
-void srnic_qp_over(struct srnic_qp *qp, enum srnic_over why);
+void srnic_qp_over(struct srnic_qp *qp, enum core_conn_input why);
 /* srnic_qp_over(), if the QP has an owner, started or not. Any context. */
-void srnic_qp_disconnect(struct srnic_qp *qp, enum srnic_over why);
+void srnic_qp_disconnect(struct srnic_qp *qp, enum core_conn_input why);
 /* Drops the owner if it is `only`; any owner if that is NULL. Any context. */
 void srnic_qp_clear_owner(struct srnic_qp *qp, struct srnic_qp_owner *only);
 

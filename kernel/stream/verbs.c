@@ -271,7 +271,7 @@ static void fail_and_wait(struct srnic_qp *qp)
 		lock_sock(qp->sock->sk);
 		release_sock(qp->sock->sk);
 	}
-	srnic_qp_disconnect(qp, SRNIC_OVER_ABORT);
+	srnic_qp_disconnect(qp, CORE_CONN_ABORT);
 	srnic_tx_unlock(qp);
 }
 
@@ -289,7 +289,7 @@ static void close_gracefully(struct srnic_qp *qp)
 	mutex_lock(&qp->tx.mutex);
 	if (connected(qp)) {
 		core_tx_close(&qp->tx.core, srnic_sq_pending(&qp->sq), false);
-		srnic_qp_disconnect(qp, SRNIC_OVER_CLOSE);
+		srnic_qp_disconnect(qp, CORE_CONN_CLOSE);
 	}
 	srnic_tx_unlock(qp);
 }

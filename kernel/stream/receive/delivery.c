@@ -146,7 +146,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 	blame_request(qp, term);
 	srnic_qp_fail(qp);
 	srnic_qp_event(qp, IB_EVENT_QP_FATAL);
-	srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
+	srnic_qp_over(qp, CORE_CONN_TERMINATED);
 }
 
 /* ---- errors that this end found ---- */

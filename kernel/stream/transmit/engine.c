@@ -156,7 +156,7 @@ static enum engine_result reset_peer(struct srnic_qp *qp)
 {
 	qp->tx.term_pending = false;
 	srnic_qp_fail(qp);
-	srnic_qp_over(qp, SRNIC_OVER_FAULT);
+	srnic_qp_over(qp, CORE_CONN_FAULT);
 	return ENGINE_IDLE;
 }
 
@@ -174,13 +174,13 @@ static enum engine_result send_terminate(struct srnic_qp *qp)
 		return ENGINE_RETRY;
 	if (!tx->term_pending && srnic_tx_send_batch(qp, false)) {
 		srnic_qp_fail(qp);
-		srnic_qp_over(qp, SRNIC_OVER_TERMINATED);
+		srnic_qp_over(qp, CORE_CONN_TERMINATED);
 		return ENGINE_IDLE;
 	}
 	if (time_before(jiffies, tx->term_deadline))
 		return ENGINE_WAIT;
 	srnic_qp_fail(qp);
-	srnic_qp_over(qp, SRNIC_OVER_RESET);
+	srnic_qp_over(qp, CORE_CONN_RESET);
 	return ENGINE_IDLE;
 }
 

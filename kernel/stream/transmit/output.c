@@ -106,7 +106,7 @@ bool srnic_tx_send_batch(struct srnic_qp *qp, bool more)
 		if (ret < 0) {
 			srnic_qp_note_end(qp, SRNIC_END_TCP, -ret);
 			srnic_qp_fail(qp);
-			srnic_qp_over(qp, SRNIC_OVER_RESET);
+			srnic_qp_over(qp, CORE_CONN_RESET);
 			return false;
 		}
 		WRITE_ONCE(tx->bytes, tx->bytes + ret);
