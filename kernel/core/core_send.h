@@ -16,7 +16,7 @@ struct core_tx_params {
 	u8 crc;			/* make CRCs */
 	u8 markers;		/* make markers */
 	u8 long_segments;	/* or FPDUs: not cut to fit TCP segments */
-	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 delays the first send */
+	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 mutes it at first */
 	u8 rtr;			/* CORE_RTR_*, as initiator: sent first (RFC 6581 9.2); 0: none */
 };
 
@@ -25,7 +25,7 @@ struct core_tx_params {
  * @fpdus: FPDUs built since the host has set this to 0
  * @params: parameters of the stream
  * @mulpdu: octets of the largest ULPDU, or RDMA/TCP segment
- * @held: a responder that has not validated an FPDU yet
+ * @muted: a responder that has not validated an FPDU yet (RFC 5044 7.1.2 rule 4)
  * @stopped: nothing is sent any more, except a Terminate
  * @building: the FPDU is begun
  * @rtr: CORE_RTR_* that has to be sent first
@@ -59,7 +59,7 @@ struct core_tx {
 	u32 fpdus;
 	u32 mulpdu;
 	struct core_tx_params params;
-	u8 held;
+	u8 muted;
 	u8 stopped;
 	u8 building;
 	u8 rtr;

@@ -2,7 +2,7 @@
 // Send: the scheduler. Requests in the order of posting (RFC 5040 5.5 rule 13), responses in the
 // order of the peer's requests (rule 17), taking turns; message sequence numbers (RFC 5041 4.3),
 // waiting for reads (ORD: RFC 5040 6.1 and 8.1; the fence), the RTR of RFC 6581 9.2, the
-// responder's hold of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate
+// responder's mute of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate
 // of RFC 5040 5.4.
 //
 // It schedules messages; outgoing.hh has their wire formats.
@@ -19,11 +19,11 @@ static_assert(mulpdu_min >= CORE_ULPDU_HEAD); // RDMAP's own messages are one se
 void *host(const core_tx &tx) { return tx.params.ctx; }
 
 // RFC 5044 7.1.2 rule 4: a responder sends nothing before it has received and validated an FPDU.
-bool holds(core_tx &tx)
+bool is_muted(core_tx &tx)
 {
-	if (tx.held) [[unlikely]]
-		tx.held = !core_host_validated(host(tx));
-	return tx.held;
+	if (tx.muted) [[unlikely]]
+		tx.muted = !core_host_validated(host(tx));
+	return tx.muted;
 }
 
 // RFC 5041 4.3: each queue counts its own messages. RDMA/TCP counts all that are no responses
@@ -375,7 +375,7 @@ void core_tx_init(struct core_tx *tx, const struct core_tx_params *params)
 {
 	*tx = {};
 	tx->params = *params;
-	tx->held = !params->initiator && outgoing::is_mpa(*tx);
+	tx->muted = !params->initiator && outgoing::is_mpa(*tx);
 	tx->rtr = params->rtr;
 	tx->tail = CORE_MSG_NONE;
 	if (!outgoing::is_mpa(*tx))
@@ -390,7 +390,7 @@ void core_tx_set_emss(struct core_tx *tx, u32 emss)
 
 u32 core_tx_choose(struct core_tx *tx)
 {
-	if (tx->stopped || holds(*tx)) [[unlikely]]
+	if (tx->stopped || is_muted(*tx)) [[unlikely]]
 		return 0;
 	tx->turn = next_message(*tx);
 	if (!tx->turn || tx->stopped)
@@ -438,7 +438,7 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 	core_tx_msg msg{};
 
 	tx->stopped = 1;
-	if (holds(*tx) || !outgoing::is_mpa(*tx)) // RDMA/TCP has no error messages
+	if (is_muted(*tx) || !outgoing::is_mpa(*tx)) // RDMA/TCP has no error messages
 		return 0;
 	msg.opcode = CORE_MSG_TERMINATE;
 	msg.msn = first_msn;
@@ -462,7 +462,7 @@ bool core_tx_closed(struct core_tx *tx)
 {
 	core_asked asked;
 
-	if (tx->peer_closed && holds(*tx)) // nothing may ever be sent
+	if (tx->peer_closed && is_muted(*tx)) // nothing may ever be sent
 		return true;
 	if (!tx->peer_closed && core_host_reads(host(*tx)))
 		return false;
@@ -472,5 +472,5 @@ bool core_tx_closed(struct core_tx *tx)
 
 bool core_tx_may_take(struct core_tx *tx)
 {
-	return !holds(*tx) && !(tx->closing && !tx->may_take);
+	return !is_muted(*tx) && !(tx->closing && !tx->may_take);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The send scheduler and either transmit framing, in any order of events: every FPDU or segment has
-// its announced length and is complete, with MPA two tagged messages never mix and a held responder
-// sends nothing, reads stay within the ORD, and nothing follows a refusal or Terminate.
+// its announced length and is complete, with MPA two tagged messages never mix and a muted
+// responder sends nothing, reads stay within the ORD, and nothing follows a refusal or Terminate.
 #include "send_host.hh"
 
 namespace {

@@ -39,7 +39,7 @@ public:
 
 	enum class State { startup, rts, terminating, error };
 	State state() const { return now; }
-	bool held() const { return framing == CORE_FRAMING_MPA && !initiator && !validated; }
+	bool muted() const { return framing == CORE_FRAMING_MPA && !initiator && !validated; }
 	u32 sq_room() const { return sq_entries - (prod - sq_done); }
 	bool sq_idle() const { return sq_done == prod; }
 	u32 max_ord() const { return ord; }
@@ -128,7 +128,7 @@ private:
 	void deliver_read_response();
 	core_rx_event deliver_atomic_response();
 	void blame_request(const core_terminate &why);
-	void release_hold();
+	void unmute_responder();
 	void deliver(core_rx_event event);
 
 	// tx.cc

@@ -571,7 +571,7 @@ void Program::finish()
 {
 	drain();
 	// A responder sends nothing before its peer has (RFC 5044 7.1.2 rule 4).
-	if (!oracle.failed(0) && !oracle.failed(1) && ends[1].held()) {
+	if (!oracle.failed(0) && !oracle.failed(1) && ends[1].muted()) {
 		submit(0, begin(0, SRNIC_OP_WRITE));
 		drain();
 	}

@@ -131,7 +131,7 @@ void Endpoint::blame_request(const core_terminate &why)
 }
 
 // RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU.
-void Endpoint::release_hold()
+void Endpoint::unmute_responder()
 {
 	if (core_rx_fpdus(&rx))
 		validated = true;
@@ -163,7 +163,7 @@ void Endpoint::deliver(core_rx_event event)
 		fail(Cause::peer_terminated);
 		break;
 	case CORE_RX_ERROR:
-		release_hold(); // a refused FPDU may still be valid
+		unmute_responder(); // a refused FPDU may still be valid
 		if (receive_active && core_rx_receive_status(&rx) != SRNIC_WC_FLUSH_ERR)
 			complete_recv(nullptr, core_rx_receive_status(&rx));
 		if (framing == CORE_FRAMING_MPA)
@@ -202,7 +202,7 @@ void Endpoint::feed(const u8 *data, u32 len)
 		data += n;
 		len -= n;
 	}
-	release_hold();
+	unmute_responder();
 }
 
 } // namespace sim
