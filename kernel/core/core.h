@@ -27,6 +27,7 @@ struct srnic_send_wqe;
 struct srnic_recv_wqe;
 struct srnic_sge;
 
+#include "core_framing.h"
 #include "core_startup.h"
 #include "core_rdmatcp.h"
 #include "core_connection.h"

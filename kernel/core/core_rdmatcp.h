@@ -9,12 +9,6 @@
 struct core_startup_local;
 struct core_startup_agreed;
 
-/* How the octets of a stream are framed: a connection's wire format. */
-enum core_framing {
-	CORE_FRAMING_MPA = 0,		/* RFC 5044, with DDP and RDMAP */
-	CORE_FRAMING_RDMATCP,		/* draft-williams-rdmatcp-00 */
-};
-
 /* The check that a segment of the peer failed. Nothing is sent: the connection is reset. */
 enum core_rdmatcp_fault {
 	CORE_RDMATCP_FINE = 0,

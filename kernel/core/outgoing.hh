@@ -1,91 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The wire format of a stream on transmit, by its framing: MPA's FPDUs with the headers of DDP and
+// The segments of a stream on transmit, by its framing: MPA's FPDUs with the headers of DDP and
 // RDMAP (rdmap/transmit.hh), or RDMA/TCP's segments (rdmatcp/transmit.hh). "Segment" here is
 // either.
 #pragma once
 
-#include "mpa/startup.hh"
 #include "rdmap/transmit.hh"
 #include "rdmatcp/transmit.hh"
 
 namespace srnic::outgoing {
 
-inline bool is_mpa(const core_tx &tx) { return tx.params.framing == CORE_FRAMING_MPA; }
+using srnic::abandon_segment, rdmatcp::abandon_segment;
+using srnic::begin_segment, rdmatcp::begin_segment;
+using srnic::largest_segment, rdmatcp::largest_segment;
+using srnic::next_step, rdmatcp::next_step;
+using srnic::payload_sum, rdmatcp::payload_sum;
+using srnic::segment_wire_len, rdmatcp::segment_wire_len;
+using srnic::start_segments, rdmatcp::start_segments;
+using srnic::sum_up, rdmatcp::sum_up;
 
-// Does the format have a message for this operation? RFC 7306 has none of Immediate Data with
-// payload, RDMA/TCP none of an atomic operation.
-inline bool has_form(const core_tx &tx, const core_operation &op, u32 length)
+// Calls `what` with the segment that the stream builds. The only place that chooses it.
+template <class Tx, class What> [[gnu::always_inline]] inline auto by_framing(Tx &tx, What what)
 {
-	if (is_mpa(tx))
-		return op.handler != CORE_HANDLE_IMMEDIATE || !length;
-	return op.handler != CORE_HANDLE_ATOMIC;
+	switch (static_cast<core_framing>(tx.params.framing)) {
+	case CORE_FRAMING_MPA:
+		[[likely]] return what(tx.fpdu);
+	case CORE_FRAMING_RDMATCP:
+		return what(tx.segment);
+	}
+	__builtin_unreachable();
 }
 
 inline void start(core_tx &tx)
 {
 	tx.mulpdu = min(mulpdu_min, rdmatcp::min_room);
-	if (is_mpa(tx))
-		return core_fpdu_init(&tx.fpdu, tx.params.crc, tx.params.markers);
-	tx.segment = {};
-	tx.segment.connection_id = tx.params.connection_id;
-	tx.segment.crc = tx.params.crc;
+	by_framing(tx, [&](auto &segment) { start_segments(segment, tx.params); });
 }
 
-inline u32 largest_segment(const core_tx &tx, u32 emss)
+// Octets of the largest segment that fits a TCP segment of this size.
+inline u32 largest(const core_tx &tx, u32 emss)
 {
 	const u32 fitting = tx.params.long_segments ? ~0u : emss;
 
-	return is_mpa(tx) ? mulpdu(fitting, tx.fpdu.markers.on) : rdmatcp::room_for(fitting);
+	return by_framing(tx, [&](auto &segment) { return largest_segment(segment, fitting); });
 }
 
 // The octets on the wire of the message's next segment. Changes nothing.
-inline u32 segment_len(const core_tx &tx, const core_tx_msg &msg)
+inline u32 wire_len(const core_tx &tx, const core_tx_msg &msg)
 {
-	if (is_mpa(tx)) [[likely]]
-		return segment_wire_len(tx.fpdu, msg, tx.mulpdu);
-	return rdmatcp::wire_len(rdmatcp::next_cut(msg, tx.mulpdu).length());
+	return by_framing(tx,
+			  [&](auto &segment) { return segment_wire_len(segment, msg, tx.mulpdu); });
 }
 
 // Begins it, and advances the message.
 inline void begin(core_tx &tx, core_tx_msg &msg)
 {
-	if (is_mpa(tx)) [[likely]]
-		begin_segment(tx.fpdu, msg, tx.mulpdu);
-	else
-		rdmatcp::begin_segment(tx.segment, msg, tx.mulpdu);
+	by_framing(tx, [&](auto &segment) { begin_segment(segment, msg, tx.mulpdu); });
 }
 
 inline core_tx_step next(core_tx &tx)
 {
-	return is_mpa(tx) ? next_step(tx.fpdu) : rdmatcp::next_step(tx.segment);
+	return by_framing(tx, [](auto &segment) { return next_step(segment); });
 }
 
-inline u32 *payload_sum(core_tx &tx)
+// The CRC32C that payload is added to; nullptr: none is, or not a CRC32C.
+inline u32 *sum(core_tx &tx)
 {
-	return is_mpa(tx) && tx.fpdu.crc ? &tx.fpdu.sum : nullptr;
+	return by_framing(tx, [](auto &segment) { return payload_sum(segment); });
 }
 
 inline void copied(core_tx &tx, const void *octets, u32 n)
 {
-	if (is_mpa(tx)) [[likely]]
-		sum_up(tx.fpdu, octets, n);
-	else
-		rdmatcp::sum_up(tx.segment, octets, n);
+	by_framing(tx, [&](auto &segment) { sum_up(segment, octets, n); });
 }
 
 // Takes it back: the stream is where it was before.
 inline void abandon(core_tx &tx)
 {
-	if (is_mpa(tx))
-		abandon_fpdu(tx.fpdu);
-}
-
-// May segments of one message come between those of another? With MPA receivers can tell untagged
-// from tagged messages, but some cannot tell two tagged messages apart. RDMA/TCP has two groups, of
-// which Read Responses are one (draft-williams-rdmatcp-00 4).
-inline bool may_interleave(const core_tx &tx, u8 one, u8 other)
-{
-	return !is_mpa(tx) || !is_tagged(one) || !is_tagged(other);
+	by_framing(tx, [](auto &segment) { abandon_segment(segment); });
 }
 
 } // namespace srnic::outgoing

@@ -4,82 +4,64 @@
 // DDP and RDMAP (rdmap/receive.hh) these into segments. For RDMA/TCP it is rdmatcp/receive.hh. The
 // rules (receive.hh) decide about segments.
 #include "mpa/receive.hh"
-#include "rdma/srnic-abi.h"
 #include "rdmap/receive.hh"
 #include "rdmatcp/receive.hh"
 
 namespace srnic {
 namespace {
 
-using Layers = FpduReceiver<RdmapReceiver>;
-using Rdmatcp = rdmatcp::SegmentReceiver;
+// MPA, and a layer above it.
+template <class Upper> class LayeredReceiver : public FpduReceiver<Upper> {
+	using Fpdus = FpduReceiver<Upper>;
 
-template <class Receiver> constexpr bool fits()
-{
-	return sizeof(Receiver) <= CORE_RX_STATE && alignof(Receiver) <= 8;
-}
-static_assert(fits<Layers>() && fits<Rdmatcp>());
+public:
+	using Fpdus::upper;
 
-bool is_mpa(const core_rx *rx) { return rx->framing == CORE_FRAMING_MPA; }
-
-Layers &layers(core_rx *rx) { return *reinterpret_cast<Layers *>(rx->state); }
-Rdmatcp &rdmatcp_of(core_rx *rx) { return *reinterpret_cast<Rdmatcp *>(rx->state); }
-
-const Layers &layers(const core_rx *rx) { return *reinterpret_cast<const Layers *>(rx->state); }
-
-const Rdmatcp &rdmatcp_of(const core_rx *rx)
-{
-	return *reinterpret_cast<const Rdmatcp *>(rx->state);
-}
-
-// Counters, events and statuses are those of the error that MPA's peers would be told.
-constexpr Error equivalent(core_rdmatcp_fault fault)
-{
-	switch (fault) {
-	case CORE_RDMATCP_VERSION:
-		return error(UntaggedError::version);
-	case CORE_RDMATCP_NUMBER:
-		return error(UntaggedError::msn_range);
-	case CORE_RDMATCP_OFFSET:
-		return error(UntaggedError::invalid_mo);
-	case CORE_RDMATCP_CRC:
-		return error(LlpError::crc);
-	case CORE_RDMATCP_BUFFER_ID:
-		return error(TaggedError::invalid_stag);
-	case CORE_RDMATCP_BOUNDS:
-		return error(TaggedError::base_or_bounds);
-	case CORE_RDMATCP_ACCESS:
-		return error(TaggedError::not_associated);
-	case CORE_RDMATCP_NO_BUFFER:
-		return error(UntaggedError::no_buffer);
-	case CORE_RDMATCP_TOO_LONG:
-		return error(UntaggedError::too_long);
-	case CORE_RDMATCP_LOCAL:
-		return local_catastrophic;
-	default:
-		return error(OperationError::unspecified);
+	void start(const core_rx_params &params)
+	{
+		upper.start(params);
+		Fpdus::start(params.crc, params.markers);
 	}
-}
-
-struct Terminates {
-	core_terminate of[CORE_RDMATCP_FAULTS];
+	core_rx_event fail(core_region_verdict verdict)
+	{
+		return upper.fail(this->ulpdu(), this->ulpdu_len(), verdict);
+	}
+	core_rx_event fail_invalidate(core_region_verdict verdict)
+	{
+		return upper.fail_invalidate(this->ulpdu(), this->ulpdu_len(), verdict);
+	}
+	void stop() { upper.stop(); }
+	u64 segments() const { return this->fpdus(); }
+	const MessageReceiver &messages() const { return upper.messages; }
+	const core_terminate &terminate() const { return upper.terminate(); }
+	u8 receive_status() const { return core_terminate_receive_status(&terminate()); }
+	core_rdmatcp_fault fault() const { return CORE_RDMATCP_FINE; }
 };
 
-consteval Terminates equivalents()
+template <class Receiver, class Rx> auto &receiver_in(Rx *rx)
 {
-	Terminates all{};
-
-	for (u32 i = CORE_RDMATCP_FINE + 1; i < CORE_RDMATCP_FAULTS; i++)
-		all.of[i] = terminate_of(equivalent(static_cast<core_rdmatcp_fault>(i)));
-	return all;
+	static_assert(sizeof(Receiver) <= CORE_RX_STATE && alignof(Receiver) <= 8);
+	if constexpr (__is_same(Rx, const core_rx))
+		return *reinterpret_cast<const Receiver *>(rx->state);
+	else
+		return *reinterpret_cast<Receiver *>(rx->state);
 }
 
-// What would be sent if RDMA/TCP had Terminates.
-constexpr Terminates rdmatcp_terminates = equivalents();
+// Calls `what` with the stream's receiver. The only place that chooses it.
+template <class Rx, class What> [[gnu::always_inline]] inline auto by_framing(Rx *rx, What what)
+{
+	switch (static_cast<core_framing>(rx->framing)) {
+	case CORE_FRAMING_MPA:
+		[[likely]] return what(receiver_in<LayeredReceiver<RdmapReceiver>>(rx));
+	case CORE_FRAMING_RDMATCP:
+		return what(receiver_in<rdmatcp::SegmentReceiver>(rx));
+	}
+	__builtin_unreachable();
+}
 
 const MessageReceiver &messages(const core_rx *rx)
 {
-	return is_mpa(rx) ? layers(rx).upper.messages : rdmatcp_of(rx).messages;
+	return *by_framing(rx, [](auto &receiver) { return &receiver.messages(); });
 }
 
 } // namespace
@@ -91,65 +73,52 @@ void core_rx_init(struct core_rx *rx, const struct core_rx_params *params)
 {
 	*rx = {};
 	rx->framing = params->framing;
-	if (!is_mpa(rx))
-		return rdmatcp_of(rx).start(*params);
-	layers(rx).upper.start(*params);
-	layers(rx).start(params->crc, params->markers);
+	by_framing(rx, [&](auto &receiver) { receiver.start(*params); });
 }
 
 struct core_rx_step core_rx_next(struct core_rx *rx)
 {
-	return is_mpa(rx) ? layers(rx).next() : rdmatcp_of(rx).next();
+	return by_framing(rx, [](auto &receiver) { return receiver.next(); });
 }
 
 enum core_rx_event core_rx_took(struct core_rx *rx, u32 n)
 {
-	if (is_mpa(rx)) [[likely]]
-		return layers(rx).took(n);
-	return rdmatcp_of(rx).took(n);
+	return by_framing(rx, [&](auto &receiver) { return receiver.took(n); });
 }
 
-u32 *core_rx_sum(struct core_rx *rx) { return is_mpa(rx) ? layers(rx).payload_sum() : nullptr; }
+u32 *core_rx_sum(struct core_rx *rx)
+{
+	return by_framing(rx, [](auto &receiver) { return receiver.payload_sum(); });
+}
 
 enum core_rx_event core_rx_placed(struct core_rx *rx, const u8 *data, u32 n)
 {
-	return is_mpa(rx) ? layers(rx).placed(data, n) : rdmatcp_of(rx).placed(data, n);
+	return by_framing(rx, [&](auto &receiver) { return receiver.placed(data, n); });
 }
 
 enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict verdict)
 {
-	Layers &all = layers(rx);
-
-	if (!is_mpa(rx))
-		return rdmatcp_of(rx).fail(verdict);
-	return all.upper.fail(all.ulpdu(), all.ulpdu_len(), verdict);
+	return by_framing(rx, [&](auto &receiver) { return receiver.fail(verdict); });
 }
 
 enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict)
 {
-	Layers &all = layers(rx);
-
-	if (!is_mpa(rx))
-		return rdmatcp_of(rx).fail(verdict);
-	return all.upper.fail_invalidate(all.ulpdu(), all.ulpdu_len(), verdict);
+	return by_framing(rx, [&](auto &receiver) { return receiver.fail_invalidate(verdict); });
 }
 
 void core_rx_stop(struct core_rx *rx)
 {
-	if (is_mpa(rx))
-		layers(rx).upper.stop();
-	else
-		rdmatcp_of(rx).stop();
+	by_framing(rx, [](auto &receiver) { receiver.stop(); });
 }
 
 bool core_rx_between(const struct core_rx *rx)
 {
-	return is_mpa(rx) ? layers(rx).between() : rdmatcp_of(rx).between();
+	return by_framing(rx, [](auto &receiver) { return receiver.between(); });
 }
 
 u64 core_rx_fpdus(const struct core_rx *rx)
 {
-	return is_mpa(rx) ? layers(rx).fpdus() : rdmatcp_of(rx).segments();
+	return by_framing(rx, [](auto &receiver) { return receiver.segments(); });
 }
 
 const struct core_rx_message *core_rx_delivered(const struct core_rx *rx)
@@ -163,19 +132,15 @@ u64 core_rx_original(const struct core_rx *rx) { return messages(rx).original();
 
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx)
 {
-	return is_mpa(rx) ? &layers(rx).upper.terminate()
-			  : &rdmatcp_terminates.of[rdmatcp_of(rx).fault()];
+	return by_framing(rx, [](auto &receiver) { return &receiver.terminate(); });
 }
 
 u8 core_rx_receive_status(const struct core_rx *rx)
 {
-	if (is_mpa(rx))
-		return core_terminate_receive_status(core_rx_terminate(rx));
-	return core_rx_fault(rx) == CORE_RDMATCP_TOO_LONG ? SRNIC_WC_LOC_LEN_ERR
-							  : SRNIC_WC_FLUSH_ERR;
+	return by_framing(rx, [](auto &receiver) { return receiver.receive_status(); });
 }
 
 enum core_rdmatcp_fault core_rx_fault(const struct core_rx *rx)
 {
-	return is_mpa(rx) ? CORE_RDMATCP_FINE : rdmatcp_of(rx).fault();
+	return by_framing(rx, [](auto &receiver) { return receiver.fault(); });
 }

@@ -6,10 +6,10 @@
 // of RFC 5040 5.4.
 //
 // It schedules messages; outgoing.hh has their wire formats.
-#include "mpa/startup.hh"
+#include "framings.hh"
 #include "operations.hh"
-#include "rdmap/terminate.hh"
 #include "outgoing.hh"
+#include "rdmap/terminate.hh"
 
 namespace srnic {
 namespace {
@@ -17,6 +17,11 @@ namespace {
 static_assert(mulpdu_min >= CORE_ULPDU_HEAD); // RDMAP's own messages are one segment
 
 void *host(const core_tx &tx) { return tx.params.ctx; }
+
+const core_framing_traits &traits(const core_tx &tx)
+{
+	return traits_of(static_cast<core_framing>(tx.params.framing));
+}
 
 // RFC 5044 7.1.2 rule 4: a responder sends nothing before it has received and validated an FPDU.
 bool is_muted(core_tx &tx)
@@ -26,9 +31,12 @@ bool is_muted(core_tx &tx)
 	return tx.muted;
 }
 
-// RFC 5041 4.3: each queue counts its own messages. RDMA/TCP counts all that are no responses
+// The number of the next message of this queue (RFC 5041 4.3), or of the stream
 // (draft-williams-rdmatcp-00 3.4).
-u32 number(core_tx &tx, u32 &of_queue) { return ++(outgoing::is_mpa(tx) ? of_queue : tx.send_msn); }
+u32 number(core_tx &tx, u32 &of_queue)
+{
+	return ++(traits(tx).numbers_by_queue ? of_queue : tx.send_msn);
+}
 
 void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 {
@@ -63,7 +71,7 @@ void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 // ---- reads of this end ----
 
 // A Read Request has its own STag on the wire, hard to guess (RFC 5040 8.1.1), and TO 0: local keys
-// stay secret, and sinks may be scattered. RDMA/TCP's responses name the request's number instead.
+// stay secret, and sinks may be scattered. Without it responses name the request's number.
 void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u64 source_to)
 {
 	core_read_sink sink{};
@@ -71,7 +79,7 @@ void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u
 
 	msg.opcode = CORE_MSG_READ_REQUEST;
 	msg.msn = number(tx, tx.read_msn);
-	sink.stag = outgoing::is_mpa(tx) ? core_host_random(host(tx)) | 1 : msg.msn;
+	sink.stag = traits(tx).sink_stag ? core_host_random(host(tx)) | 1 : msg.msn;
 	sink.length = length;
 	tx.request = {sink.stag, length, source_stag, sink.to, source_to};
 	msg.request = &tx.request;
@@ -109,7 +117,7 @@ void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
 }
 
-// Those that are kept; with payload over RDMA/TCP only.
+// Those that are kept.
 [[gnu::noinline]] void start_immediate(core_tx &tx, u8 opcode, u32 length)
 {
 	core_tx_msg msg{};
@@ -121,12 +129,11 @@ void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 	begin(tx, msg, true);
 }
 
-// Immediate Data of a Write that begins now. RDMA/TCP has them in its last segment, MPA sends them
-// right behind it.
+// Immediate Data of a Write that begins now: in its last segment, or right behind it.
 [[gnu::noinline]] void add_immediate(core_tx &tx, core_tx_msg &msg, const srnic_send_wqe &wqe)
 {
 	keep_immediate(tx, wqe);
-	if (outgoing::is_mpa(tx)) {
+	if (!traits(tx).immediate_in_write) {
 		tx.tail = wire_opcode(operation(SRNIC_OP_IMM), wqe.flags);
 		return;
 	}
@@ -186,7 +193,7 @@ void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wq
 	msg.length = length;
 	msg.stag = wqe.rkey;
 	msg.to = wqe.remote_addr;
-	if (!outgoing::is_mpa(tx))
+	if (traits(tx).numbers_writes)
 		msg.msn = number(tx, tx.send_msn);
 	if (op.immediate) [[unlikely]]
 		add_immediate(tx, msg, wqe);
@@ -237,6 +244,14 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	}
 }
 
+// Does the framing have a message for this operation?
+bool has_form(const core_tx &tx, const core_operation &op, u32 length)
+{
+	if (op.handler == CORE_HANDLE_IMMEDIATE)
+		return !length || traits(tx).immediate_payload;
+	return op.handler != CORE_HANDLE_ATOMIC || traits(tx).atomics;
+}
+
 u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
 		 u32 &length)
 {
@@ -245,7 +260,7 @@ u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_w
 	if (core_send_wqe_check(&wqe, tx.params.slot_size, tx.params.kernel, &length) !=
 	    CORE_WQE_OK)
 		return SRNIC_WC_LOC_QP_OP_ERR;
-	if (!outgoing::has_form(tx, op, length)) [[unlikely]]
+	if (!has_form(tx, op, length)) [[unlikely]]
 		return SRNIC_WC_LOC_QP_OP_ERR;
 	if (op.handler == CORE_HANDLE_ATOMIC && length < sizeof(u64)) [[unlikely]]
 		return SRNIC_WC_LOC_LEN_ERR;
@@ -265,6 +280,12 @@ bool must_wait(const core_tx &tx, const core_operation &op, u8 flags)
 	return core_host_wait_for_reads(host(tx), fence ? 0 : tx.params.ord - 1);
 }
 
+// May segments of one message come between those of another?
+bool may_interleave(const core_tx &tx, u8 one, u8 other)
+{
+	return traits(tx).interleaves_tagged || !is_tagged(one) || !is_tagged(other);
+}
+
 // Takes the next request and begins, does or refuses it. False if none can be taken now.
 bool take_request(core_tx &tx)
 {
@@ -279,7 +300,7 @@ bool take_request(core_tx &tx)
 		return false;
 	const core_operation &op = operation(wqe->opcode);
 
-	if ((tx.answer_active && !outgoing::may_interleave(tx, op.wire, tx.answer.opcode)) ||
+	if ((tx.answer_active && !may_interleave(tx, op.wire, tx.answer.opcode)) ||
 	    must_wait(tx, op, wqe->flags))
 		return false;
 	core_host_take_send(host(tx));
@@ -326,8 +347,7 @@ bool start_answer(core_tx &tx)
 
 core_tx_msg *answer_message(core_tx &tx)
 {
-	if (tx.local_active &&
-	    !outgoing::may_interleave(tx, CORE_MSG_READ_RESPONSE, tx.local.opcode))
+	if (tx.local_active && !may_interleave(tx, CORE_MSG_READ_RESPONSE, tx.local.opcode))
 		return nullptr;
 	return tx.answer_active || start_answer(tx) ? &tx.answer : nullptr;
 }
@@ -375,18 +395,15 @@ void core_tx_init(struct core_tx *tx, const struct core_tx_params *params)
 {
 	*tx = {};
 	tx->params = *params;
-	tx->muted = !params->initiator && outgoing::is_mpa(*tx);
+	tx->muted = !params->initiator && traits(*tx).mutes_responder;
 	tx->rtr = params->rtr;
 	tx->tail = CORE_MSG_NONE;
-	if (!outgoing::is_mpa(*tx))
+	if (traits(*tx).numbers_agreed)
 		tx->send_msn = params->first_msn - 1;
 	outgoing::start(*tx);
 }
 
-void core_tx_set_emss(struct core_tx *tx, u32 emss)
-{
-	tx->mulpdu = outgoing::largest_segment(*tx, emss);
-}
+void core_tx_set_emss(struct core_tx *tx, u32 emss) { tx->mulpdu = outgoing::largest(*tx, emss); }
 
 u32 core_tx_choose(struct core_tx *tx)
 {
@@ -395,7 +412,7 @@ u32 core_tx_choose(struct core_tx *tx)
 	tx->turn = next_message(*tx);
 	if (!tx->turn || tx->stopped)
 		return 0;
-	return outgoing::segment_len(*tx, *tx->turn);
+	return outgoing::wire_len(*tx, *tx->turn);
 }
 
 struct core_tx_step core_tx_next(struct core_tx *tx)
@@ -414,7 +431,7 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 	return step;
 }
 
-u32 *core_tx_sum(struct core_tx *tx) { return outgoing::payload_sum(*tx); }
+u32 *core_tx_sum(struct core_tx *tx) { return outgoing::sum(*tx); }
 
 void core_tx_copied(struct core_tx *tx, const void *octets, u32 n)
 {
@@ -438,7 +455,7 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 	core_tx_msg msg{};
 
 	tx->stopped = 1;
-	if (is_muted(*tx) || !outgoing::is_mpa(*tx)) // RDMA/TCP has no error messages
+	if (is_muted(*tx) || !traits(*tx).terminate)
 		return 0;
 	msg.opcode = CORE_MSG_TERMINATE;
 	msg.msn = first_msn;
@@ -447,7 +464,7 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 	tx->answer_active = 0;
 	tx->tail = CORE_MSG_NONE;
 	tx->turn = &tx->local;
-	return outgoing::segment_len(*tx, tx->local);
+	return outgoing::wire_len(*tx, tx->local);
 }
 
 void core_tx_close(struct core_tx *tx, u32 posted, bool peer)

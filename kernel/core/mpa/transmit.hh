@@ -52,6 +52,9 @@ inline core_tx_step payload_step(u32 offset, u32 len)
 	return {nullptr, 0, len, offset, false, false};
 }
 
+// The CRC32C that payload is added to; nullptr: there are no CRCs.
+inline u32 *payload_sum(core_fpdu &fpdu) { return fpdu.crc ? &fpdu.sum : nullptr; }
+
 // Adds octets to the CRC.
 inline void sum_up(core_fpdu &fpdu, const void *octets, u32 len)
 {

@@ -5,6 +5,7 @@
 // host.
 #pragma once
 
+#include "mpa/startup.hh"
 #include "mpa/transmit.hh"
 #include "rdmap/rdmap.hh"
 
@@ -72,6 +73,9 @@ inline void begin_segment(core_fpdu &fpdu, core_tx_msg &msg, u32 mulpdu)
 	msg.done = cut.last;
 }
 
+// Takes its FPDU back: the stream is where it was before.
+inline void abandon_segment(core_fpdu &fpdu) { abandon_fpdu(fpdu); }
+
 // The octets on the wire of that FPDU. Changes nothing.
 inline u32 segment_wire_len(const core_fpdu &fpdu, const core_tx_msg &msg, u32 mulpdu)
 {
@@ -79,6 +83,17 @@ inline u32 segment_wire_len(const core_fpdu &fpdu, const core_tx_msg &msg, u32 m
 
 	return fpdu_wire_len(fpdu, ddp_header_len(is_tagged(msg.opcode)) + own +
 					   cut_of(msg, mulpdu).payload);
+}
+
+inline void start_segments(core_fpdu &fpdu, const core_tx_params &params)
+{
+	core_fpdu_init(&fpdu, params.crc, params.markers);
+}
+
+// The MULPDU for this EMSS.
+inline u32 largest_segment(const core_fpdu &fpdu, u32 emss)
+{
+	return mulpdu(emss, fpdu.markers.on);
 }
 
 } // namespace srnic

@@ -3,6 +3,9 @@
 // in which they are checked.
 #include "rdmatcp/receive.hh"
 
+#include "rdma/srnic-abi.h"
+#include "rdmatcp/faults.hh"
+
 namespace srnic::rdmatcp {
 
 namespace {
@@ -23,40 +26,12 @@ constexpr u16 allowed(Type type, bool last)
 	}
 }
 
-core_rdmatcp_fault fault_of(Verdict verdict)
-{
-	switch (verdict) {
-	case Verdict::good:
-		return CORE_RDMATCP_FINE;
-	case Verdict::stag_invalid:
-		return CORE_RDMATCP_BUFFER_ID;
-	case Verdict::out_of_bounds:
-	case Verdict::wraps:
-		return CORE_RDMATCP_BOUNDS;
-	case Verdict::no_access:
-	case Verdict::foreign:
-		return CORE_RDMATCP_ACCESS;
-	case Verdict::wrong_offset:
-		return CORE_RDMATCP_OFFSET;
-	case Verdict::no_buffer:
-		return CORE_RDMATCP_NO_BUFFER;
-	case Verdict::too_long:
-		return CORE_RDMATCP_TOO_LONG;
-	case Verdict::wrong_end:
-		return CORE_RDMATCP_LENGTH;
-	case Verdict::no_read:
-		return CORE_RDMATCP_NUMBER;
-	default:
-		return CORE_RDMATCP_LOCAL;
-	}
-}
-
 } // namespace
 
 void SegmentReceiver::start(const core_rx_params &params)
 {
 	*this = {};
-	messages.start(params);
+	rules.start(params);
 	connection_id = params.connection_id;
 	number = params.first_msn;
 	check = params.crc;
@@ -84,19 +59,6 @@ core_rx_event SegmentReceiver::want_payload()
 	return left ? want(Part::payload, 0) : want_trailer();
 }
 
-core_rx_step SegmentReceiver::next()
-{
-	if (stopped) [[unlikely]]
-		return srnic::stop();
-	if (part == Part::payload)
-		return place(left, &messages.place());
-	if (part == Part::ignored)
-		return take(min(left, u32{sizeof(rest)}), rest);
-	if (part == Part::trailer)
-		return take(u32{need} - have, rest + have);
-	return take(u32{need} - have, head + have);
-}
-
 core_rx_event SegmentReceiver::took(u32 n)
 {
 	if (part == Part::ignored) [[unlikely]]
@@ -117,7 +79,7 @@ core_rx_event SegmentReceiver::took_ignored(u32 n)
 core_rx_event SegmentReceiver::placed(const u8 *data, u32 n)
 {
 	sum(data, n);
-	messages.placed(n);
+	rules.placed(n);
 	left -= n;
 	return left ? CORE_RX_MORE : want_trailer();
 }
@@ -142,6 +104,13 @@ bool SegmentReceiver::between() const
 	if (verdict == CORE_REGION_OK)
 		return refuse(CORE_RDMATCP_LOCAL);
 	return refuse(fault_of(verdict_of(verdict)));
+}
+
+const core_terminate &SegmentReceiver::terminate() const { return terminates.of[found]; }
+
+u8 SegmentReceiver::receive_status() const
+{
+	return found == CORE_RDMATCP_TOO_LONG ? SRNIC_WC_LOC_LEN_ERR : SRNIC_WC_FLUSH_ERR;
 }
 
 // ---- Fields ----
@@ -193,9 +162,9 @@ core_rdmatcp_fault SegmentReceiver::begin_send()
 {
 	Segment part_of_send = segment(Message::send);
 
-	part_of_send.msn = messages.next_send();
+	part_of_send.msn = rules.next_send();
 	part_of_send.mo = data_offset();
-	return fault_of(messages.begin_send(part_of_send, false));
+	return fault_of(rules.begin_send(part_of_send, false));
 }
 
 // 3.4: the same buffer and RDMA Length in all segments, and one after the other.
@@ -230,12 +199,12 @@ core_rdmatcp_fault SegmentReceiver::begin_write()
 	part_of_write.to = open.to;
 	open.to += payload();
 	open.done += payload();
-	verdict = messages.begin_write(part_of_write);
+	verdict = rules.begin_write(part_of_write);
 	if (verdict != Verdict::good || !(control.flags & immediate))
 		return fault_of(verdict);
-	data.msn = messages.next_send();
+	data.msn = rules.next_send();
 	data.length = immediate_len;
-	return fault_of(messages.begin_immediate(data));
+	return fault_of(rules.begin_immediate(data));
 }
 
 // 3.3: one segment without payload.
@@ -247,8 +216,8 @@ core_rdmatcp_fault SegmentReceiver::begin_read_request()
 		return CORE_RDMATCP_BITS;
 	if (payload())
 		return CORE_RDMATCP_LENGTH;
-	request.msn = messages.next_read();
-	return fault_of(messages.begin_read_request(request, 0));
+	request.msn = rules.next_read();
+	return fault_of(rules.begin_read_request(request, 0));
 }
 
 core_rdmatcp_fault SegmentReceiver::begin_message()
@@ -272,7 +241,7 @@ core_rdmatcp_fault SegmentReceiver::begin_read_response()
 
 	if (common().bits.begin() == answering)
 		return CORE_RDMATCP_BITS;
-	if (!core_host_read_sink(messages.host(), &sink) || common().number.host() != sink.stag)
+	if (!core_host_read_sink(rules.host(), &sink) || common().number.host() != sink.stag)
 		return CORE_RDMATCP_NUMBER;
 	if (data_offset() != answered)
 		return CORE_RDMATCP_OFFSET;
@@ -280,7 +249,7 @@ core_rdmatcp_fault SegmentReceiver::begin_read_response()
 	answered = last() ? 0 : answered + payload();
 	response.stag = sink.stag;
 	response.to = sink.to + data_offset();
-	return fault_of(messages.begin_read_response(response, true));
+	return fault_of(rules.begin_read_response(response, true));
 }
 
 core_rdmatcp_fault SegmentReceiver::begin()
@@ -313,7 +282,7 @@ core_rx_event SegmentReceiver::on_header()
 
 core_rx_event SegmentReceiver::deliver_send()
 {
-	messages.deliver_send(segment(Message::send), control.immediate);
+	rules.deliver_send(segment(Message::send), control.immediate);
 	return CORE_RX_SEND;
 }
 
@@ -321,7 +290,7 @@ core_rx_event SegmentReceiver::deliver_write()
 {
 	if (!(control.flags & immediate))
 		return CORE_RX_WRITE;
-	messages.deliver_immediate(segment(Message::immediate), control.immediate);
+	rules.deliver_immediate(segment(Message::immediate), control.immediate);
 	return CORE_RX_SEND;
 }
 
@@ -329,8 +298,8 @@ core_rx_event SegmentReceiver::deliver_write()
 core_rx_event SegmentReceiver::deliver_read_request()
 {
 	Verdict verdict =
-		messages.deliver_read_request({common().number.host(), header().rdma_length.host(),
-					       header().buffer_id.host(), 0, buffer_offset()});
+		rules.deliver_read_request({common().number.host(), header().rdma_length.host(),
+					    header().buffer_id.host(), 0, buffer_offset()});
 
 	return verdict == Verdict::good ? CORE_RX_READ_REQUEST : refuse(fault_of(verdict));
 }

@@ -15,20 +15,26 @@ namespace srnic::rdmatcp {
 
 class SegmentReceiver {
 public:
-	MessageReceiver messages;
-
 	void start(const core_rx_params &params);
 	core_rx_step next();
 	// n octets (1..want of the last step) were taken, or were placed.
 	core_rx_event took(u32 n);
 	core_rx_event placed(const u8 *data, u32 n);
+	// None: the CRC is no CRC32C.
+	u32 *payload_sum() { return nullptr; }
 	// The host failed on the segment in progress, or on the message delivered last.
 	core_rx_event fail(core_region_verdict verdict);
+	core_rx_event fail_invalidate(core_region_verdict verdict) { return fail(verdict); }
 	void stop() { stopped = true; }
 	// Is no segment and no message unfinished? Or is the stream over?
 	bool between() const;
 	u64 segments() const { return whole; }
+	const MessageReceiver &messages() const { return rules; }
 	core_rdmatcp_fault fault() const { return found; }
+	// What an MPA peer would be sent.
+	const core_terminate &terminate() const;
+	// Of a receive in progress: enum srnic_wc_status.
+	u8 receive_status() const;
 
 private:
 	enum class Part : u8 { header, ignored, payload, trailer };
@@ -76,6 +82,7 @@ private:
 	core_rx_event deliver_write();
 	core_rx_event deliver_read_request();
 
+	MessageReceiver rules;
 	u64 connection_id;
 	u64 whole;    // valid segments so far
 	u32 number;   // of the message in progress, else of the next one
@@ -94,5 +101,18 @@ private:
 	u8 head[sizeof(BufferHeader) + max_control]; // stays until the segment is delivered
 	u8 rest[64];				     // control data that are ignored; pad and CRC
 };
+
+inline core_rx_step SegmentReceiver::next()
+{
+	if (stopped) [[unlikely]]
+		return srnic::stop();
+	if (part == Part::payload)
+		return place(left, &rules.place());
+	if (part == Part::ignored)
+		return take(min(left, u32{sizeof(rest)}), rest);
+	if (part == Part::trailer)
+		return take(u32{need} - have, rest + have);
+	return take(u32{need} - have, head + have);
+}
 
 } // namespace srnic::rdmatcp

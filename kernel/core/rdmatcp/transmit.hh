@@ -37,8 +37,28 @@ struct Cut {
 
 Cut next_cut(const core_tx_msg &msg, u32 room);
 
+inline u32 segment_wire_len(const core_segment &, const core_tx_msg &msg, u32 room)
+{
+	return wire_len(next_cut(msg, room).length());
+}
+
+inline void start_segments(core_segment &segment, const core_tx_params &params)
+{
+	segment = {};
+	segment.connection_id = params.connection_id;
+	segment.crc = params.crc;
+}
+
+inline u32 largest_segment(const core_segment &, u32 emss) { return room_for(emss); }
+
 // Begins the message's next segment, and advances the message.
 void begin_segment(core_segment &segment, core_tx_msg &msg, u32 room);
+
+// A segment that is taken back leaves nothing behind: segments do not depend on those before.
+inline void abandon_segment(core_segment &) {}
+
+// None: the CRC is no CRC32C.
+inline u32 *payload_sum(core_segment &) { return nullptr; }
 
 // Adds octets of payload to the CRC.
 inline void sum_up(core_segment &segment, const void *octets, u32 len)
