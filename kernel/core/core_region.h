@@ -55,7 +55,7 @@ struct core_revoker {
  * invalid already: then nothing is left to do.
  */
 enum core_region_verdict core_may_invalidate(const struct core_grant *grant,
-					     const struct core_revoker *who);
+					     const struct core_revoker *revoker);
 
 /*
  * The Terminate for an RDMA Read whose source can no longer be read (RFC 5040 4.8, figures 9 and

@@ -11,10 +11,8 @@
 
 namespace srnic {
 
-namespace row {
-
 // RFC 5044, 5041, 5040, 6581, 7306.
-constexpr core_framing_traits mpa = {
+constexpr core_framing_traits mpa_traits = {
 	.name = "mpa",
 	.terminate = true,
 	.atomics = true,
@@ -29,7 +27,7 @@ constexpr core_framing_traits mpa = {
 };
 
 // draft-williams-rdmatcp-00, and its binding to verbs (Documentation/rdmatcp.rst).
-constexpr core_framing_traits rdmatcp = {
+constexpr core_framing_traits rdmatcp_traits = {
 	.name = "rdmatcp",
 	.terminate = false,
 	.atomics = false,
@@ -43,15 +41,13 @@ constexpr core_framing_traits rdmatcp = {
 	.interleaves_tagged = true, // Read Responses are a group of their own (4)
 };
 
-} // namespace row
-
 constexpr const core_framing_traits &traits_of(core_framing framing)
 {
 	switch (framing) {
 	case CORE_FRAMING_MPA:
-		[[likely]] return row::mpa;
+		[[likely]] return mpa_traits;
 	case CORE_FRAMING_RDMATCP:
-		return row::rdmatcp;
+		return rdmatcp_traits;
 	}
 	__builtin_unreachable();
 }

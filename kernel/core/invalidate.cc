@@ -3,7 +3,7 @@
 #include "invalidate.hh"
 
 enum core_region_verdict core_may_invalidate(const struct core_grant *grant,
-					     const struct core_revoker *who)
+					     const struct core_revoker *revoker)
 {
-	return srnic::may_invalidate(*grant, *who);
+	return srnic::may_invalidate(*grant, *revoker);
 }

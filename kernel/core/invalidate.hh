@@ -9,15 +9,15 @@ namespace srnic {
 
 // A peer's Send with Invalidate may reach a region that the consumer has just invalidated itself.
 // That is no error while the STag is still the region's, and the region this stream's.
-constexpr core_region_verdict may_invalidate(const core_grant &grant, const core_revoker &who)
+constexpr core_region_verdict may_invalidate(const core_grant &grant, const core_revoker &revoker)
 {
-	if (grant.stag != who.stag)
+	if (grant.stag != revoker.stag)
 		return CORE_REGION_INVALID;
-	if (grant.pd != who.pd)
+	if (grant.pd != revoker.pd)
 		return CORE_REGION_FOREIGN;
 	if (!grant.revocable)
 		return CORE_REGION_ACCESS;
-	if (who.peer && grant.qpn != who.qpn)
+	if (revoker.peer && grant.qpn != revoker.qpn)
 		return CORE_REGION_FOREIGN;
 	return CORE_REGION_OK;
 }

@@ -5,7 +5,7 @@
 
 namespace srnic {
 
-void MessageReceiver::start(const core_rx_params &params)
+void MessageRules::start(const core_rx_params &params)
 {
 	*this = {};
 	ctx = params.ctx;
@@ -16,7 +16,7 @@ void MessageReceiver::start(const core_rx_params &params)
 }
 
 // RFC 5040 7.2, 4. With zero length the source must not be checked (5.2.1).
-Verdict MessageReceiver::check_source(const core_read_request &wanted) const
+Verdict MessageRules::check_source(const core_read_request &wanted) const
 {
 	core_region region;
 
@@ -28,7 +28,7 @@ Verdict MessageReceiver::check_source(const core_read_request &wanted) const
 				       wanted.length));
 }
 
-Verdict MessageReceiver::deliver_read_request(const core_read_request &wanted)
+Verdict MessageRules::deliver_read_request(const core_read_request &wanted)
 {
 	Verdict verdict = check_source(wanted);
 
@@ -44,7 +44,7 @@ Verdict MessageReceiver::deliver_read_request(const core_read_request &wanted)
 
 // RFC 7306 5.4 rules 3, 5 and 8: in the order of delivery, each when it is delivered and never
 // again; only its response waits for its turn.
-Verdict MessageReceiver::deliver_atomic_request(const core_atomic_request &wanted)
+Verdict MessageRules::deliver_atomic_request(const core_atomic_request &wanted)
 {
 	const u8 code = wanted.op.code;
 	u64 original = 0;
@@ -62,7 +62,7 @@ Verdict MessageReceiver::deliver_atomic_request(const core_atomic_request &wante
 	return Verdict::good;
 }
 
-Verdict MessageReceiver::begin_atomic_response(const Segment &segment)
+Verdict MessageRules::begin_atomic_response(const Segment &segment)
 {
 	Verdict verdict = check_whole(segment, atomic_msn, CORE_ATOMIC_RESPONSE_LEN,
 				      CORE_ATOMIC_RESPONSE_LEN);
@@ -74,7 +74,7 @@ Verdict MessageReceiver::begin_atomic_response(const Segment &segment)
 }
 
 // RFC 7306 5.2.2 rule 7. The request may have gone meanwhile only with the stream.
-Verdict MessageReceiver::deliver_atomic_response(const core_atomic_response &response)
+Verdict MessageRules::deliver_atomic_response(const core_atomic_response &response)
 {
 	core_read_sink sink;
 
@@ -87,7 +87,7 @@ Verdict MessageReceiver::deliver_atomic_response(const core_atomic_response &res
 
 // ---- Immediate Data ----
 
-Verdict MessageReceiver::begin_immediate(const Segment &segment)
+Verdict MessageRules::begin_immediate(const Segment &segment)
 {
 	Verdict verdict =
 		check_whole(segment, send_msn, CORE_IMMEDIATE_LEN, CORE_IMMEDIATE_LEN);
@@ -98,7 +98,7 @@ Verdict MessageReceiver::begin_immediate(const Segment &segment)
 }
 
 // RFC 7306 6: with the RDMA Write before it, it is one operation of the peer's.
-void MessageReceiver::deliver_immediate(const Segment &segment, const u8 *data)
+void MessageRules::deliver_immediate(const Segment &segment, const u8 *data)
 {
 	delivered = {segment.solicited, false, false, true, false, written, 0, {}};
 	__builtin_memcpy(delivered.immediate, data, sizeof(delivered.immediate));

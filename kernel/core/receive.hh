@@ -68,7 +68,7 @@ constexpr Verdict check_sink(const core_read_sink &sink, const Segment &segment)
 	return Verdict::good;
 }
 
-class MessageReceiver {
+class MessageRules {
 public:
 	void start(const core_rx_params &params);
 	void *host() const { return ctx; }
@@ -136,7 +136,7 @@ private:
 
 // RFC 5041 4.2: the segments of a message continue each other. What does not is no part of it, so
 // that a peer cannot have its Immediate Data tell of more octets than the region has.
-inline void MessageReceiver::note_write(const Segment &segment)
+inline void MessageRules::note_write(const Segment &segment)
 {
 	if (write_over || segment.stag != write_stag || segment.to != write_end)
 		written = 0;
@@ -148,7 +148,7 @@ inline void MessageReceiver::note_write(const Segment &segment)
 
 // RFC 5040 5.1. Each segment is checked by itself: its place does not depend on the message that it
 // continues. RFC 5041 5.2: no check without payload.
-inline Verdict MessageReceiver::begin_write(const Segment &segment)
+inline Verdict MessageRules::begin_write(const Segment &segment)
 {
 	core_region region;
 
@@ -163,7 +163,7 @@ inline Verdict MessageReceiver::begin_write(const Segment &segment)
 }
 
 // RFC 5040 5.2.2.
-inline Verdict MessageReceiver::begin_read_response(const Segment &segment, bool may_end_later)
+inline Verdict MessageRules::begin_read_response(const Segment &segment, bool may_end_later)
 {
 	Verdict verdict = Verdict::good;
 	core_read_sink sink;
@@ -186,13 +186,13 @@ inline Verdict MessageReceiver::begin_read_response(const Segment &segment, bool
 
 // RFC 6581 9.2: a zero-length Send before everything else says that the initiator is ready. It
 // consumes no receive (4.4.2).
-inline bool MessageReceiver::is_rtr(const Segment &segment, bool first) const
+inline bool MessageRules::is_rtr(const Segment &segment, bool first) const
 {
 	return first && rtr & CORE_RTR_SEND && segment.last && !segment.length &&
 	       !segment.solicited && !segment.invalidate;
 }
 
-inline Verdict MessageReceiver::take_receive(const Segment &segment)
+inline Verdict MessageRules::take_receive(const Segment &segment)
 {
 	core_take taken = core_host_receive(ctx, &receive_room);
 
@@ -204,7 +204,7 @@ inline Verdict MessageReceiver::take_receive(const Segment &segment)
 }
 
 // RFC 5040 5.3. TCP keeps order, so only the MSN of the oldest receive and the next MO are legal.
-inline Verdict MessageReceiver::begin_send(const Segment &segment, bool first)
+inline Verdict MessageRules::begin_send(const Segment &segment, bool first)
 {
 	Verdict verdict = Verdict::good;
 
@@ -228,7 +228,7 @@ inline Verdict MessageReceiver::begin_send(const Segment &segment, bool first)
 }
 
 // The queue of Read Requests has as many buffers as the IRD.
-inline Verdict MessageReceiver::begin_read_request(const Segment &segment, u32 len)
+inline Verdict MessageRules::begin_read_request(const Segment &segment, u32 len)
 {
 	Verdict verdict = check_whole(segment, read_msn, len, len);
 
@@ -239,7 +239,7 @@ inline Verdict MessageReceiver::begin_read_request(const Segment &segment, u32 l
 
 // ---- Delivery (RFC 5041 5.4) ----
 
-inline void MessageReceiver::deliver_send(const Segment &last, const u8 *immediate)
+inline void MessageRules::deliver_send(const Segment &last, const u8 *immediate)
 {
 	delivered = {last.solicited,	   last.invalidate, !receive_active, false,
 		     immediate != nullptr, receive_len,	    last.inv_stag,   {}};

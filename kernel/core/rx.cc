@@ -32,7 +32,7 @@ public:
 	}
 	void stop() { upper.stop(); }
 	u64 segments() const { return this->fpdus(); }
-	const MessageReceiver &messages() const { return upper.messages; }
+	const MessageRules &message_rules() const { return upper.rules; }
 	const core_terminate &terminate() const { return upper.terminate(); }
 	u8 receive_status() const { return core_terminate_receive_status(&terminate()); }
 	core_rdmatcp_fault fault() const { return CORE_RDMATCP_FINE; }
@@ -59,9 +59,9 @@ template <class Rx, class What> [[gnu::always_inline]] inline auto by_framing(Rx
 	__builtin_unreachable();
 }
 
-const MessageReceiver &messages(const core_rx *rx)
+const MessageRules &rules(const core_rx *rx)
 {
-	return *by_framing(rx, [](auto &receiver) { return &receiver.messages(); });
+	return *by_framing(rx, [](auto &receiver) { return &receiver.message_rules(); });
 }
 
 } // namespace
@@ -123,12 +123,12 @@ u64 core_rx_fpdus(const struct core_rx *rx)
 
 const struct core_rx_message *core_rx_delivered(const struct core_rx *rx)
 {
-	return &messages(rx).message();
+	return &rules(rx).message();
 }
 
-const struct core_asked *core_rx_asked(const struct core_rx *rx) { return &messages(rx).asked(); }
+const struct core_asked *core_rx_asked(const struct core_rx *rx) { return &rules(rx).asked(); }
 
-u64 core_rx_original(const struct core_rx *rx) { return messages(rx).original(); }
+u64 core_rx_original(const struct core_rx *rx) { return rules(rx).original(); }
 
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx)
 {

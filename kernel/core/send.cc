@@ -38,7 +38,7 @@ u32 number(core_tx &tx, u32 &of_queue)
 	return ++(traits(tx).numbers_by_queue ? of_queue : tx.send_msn);
 }
 
-void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
+void begin_local(core_tx &tx, const core_tx_msg &msg, bool of_request)
 {
 	tx.local = msg;
 	tx.local_active = 1;
@@ -48,7 +48,7 @@ void begin(core_tx &tx, const core_tx_msg &msg, bool of_request)
 // ---- errors of this end ----
 
 // RFC 5040 7.1 case 1: an error in a message that is not sent yet. The Terminate is sent instead.
-[[gnu::cold, gnu::noinline]] void refuse(core_tx &tx, u8 status)
+[[gnu::cold, gnu::noinline]] void refuse_request(core_tx &tx, u8 status)
 {
 	core_terminate term;
 
@@ -83,7 +83,7 @@ void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u
 	sink.length = length;
 	tx.request = {sink.stag, length, source_stag, sink.to, source_to};
 	msg.request = &tx.request;
-	begin(tx, msg, kind != CORE_READ_RTR);
+	begin_local(tx, msg, kind != CORE_READ_RTR);
 	core_host_expect_read(host(tx), &sink, kind);
 }
 
@@ -107,7 +107,7 @@ constexpr u32 rtr_stag = 1;
 		msg.opcode = CORE_MSG_SEND;
 		msg.msn = ++tx.send_msn;
 	}
-	begin(tx, msg, false);
+	begin_local(tx, msg, false);
 }
 
 // ---- Immediate Data (RFC 7306 6) ----
@@ -126,7 +126,7 @@ void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 	msg.length = length;
 	msg.msn = number(tx, tx.send_msn);
 	msg.immediate = tx.immediate;
-	begin(tx, msg, true);
+	begin_local(tx, msg, true);
 }
 
 // Immediate Data of a Write that begins now: in its last segment, or right behind it.
@@ -179,7 +179,7 @@ void start_atomic(core_tx &tx, const srnic_send_wqe &wqe)
 	msg.opcode = CORE_MSG_ATOMIC_REQUEST;
 	msg.msn = ++tx.read_msn;
 	msg.atomic = &tx.atomic;
-	begin(tx, msg, true);
+	begin_local(tx, msg, true);
 	core_host_expect_read(host(tx), &sink, CORE_READ_ATOMIC);
 }
 
@@ -197,7 +197,7 @@ void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wq
 		msg.msn = number(tx, tx.send_msn);
 	if (op.immediate) [[unlikely]]
 		add_immediate(tx, msg, wqe);
-	begin(tx, msg, true);
+	begin_local(tx, msg, true);
 }
 
 void start_send(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
@@ -208,16 +208,16 @@ void start_send(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe
 	msg.length = length;
 	msg.msn = number(tx, tx.send_msn);
 	msg.inv_stag = wqe.imm_inv;
-	begin(tx, msg, true);
+	begin_local(tx, msg, true);
 }
 
 // Requests that send nothing are done when their turn comes.
-void done_here(core_tx &tx, bool good)
+void complete_local(core_tx &tx, bool good)
 {
 	if (good)
 		core_host_complete(host(tx), SRNIC_WC_SUCCESS);
 	else
-		refuse(tx, SRNIC_WC_LOC_PROT_ERR);
+		refuse_request(tx, SRNIC_WC_LOC_PROT_ERR);
 	core_host_built(host(tx));
 }
 
@@ -238,9 +238,9 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	case CORE_HANDLE_ATOMIC:
 		return start_atomic(tx, wqe);
 	case CORE_HANDLE_LOCAL_INVALIDATE:
-		return done_here(tx, core_host_local_invalidate(host(tx), wqe.imm_inv));
+		return complete_local(tx, core_host_local_invalidate(host(tx), wqe.imm_inv));
 	case CORE_HANDLE_REGISTER:
-		return done_here(tx, core_host_register(host(tx), &wqe));
+		return complete_local(tx, core_host_register(host(tx), &wqe));
 	}
 }
 
@@ -309,7 +309,7 @@ bool take_request(core_tx &tx)
 	if (status == SRNIC_WC_SUCCESS) [[likely]]
 		start_request(tx, op, *wqe, length);
 	else
-		refuse(tx, status);
+		refuse_request(tx, status);
 	return true;
 }
 
@@ -447,7 +447,7 @@ void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict)
 	if (tx->turn == &tx->answer)
 		source_gone(*tx, verdict);
 	else
-		refuse(*tx, SRNIC_WC_LOC_PROT_ERR);
+		refuse_request(*tx, SRNIC_WC_LOC_PROT_ERR);
 }
 
 u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
@@ -460,7 +460,7 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 	msg.opcode = CORE_MSG_TERMINATE;
 	msg.msn = first_msn;
 	msg.term = term;
-	begin(*tx, msg, false);
+	begin_local(*tx, msg, false);
 	tx->answer_active = 0;
 	tx->tail = CORE_MSG_NONE;
 	tx->turn = &tx->local;

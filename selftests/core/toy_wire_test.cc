@@ -45,7 +45,7 @@ Bytes toy_request(u32 id, const core_read_request &request)
 class ToyReceiver {
 public:
 	FakeHost host;
-	MessageReceiver messages;
+	MessageRules rules;
 	Verdict verdict = Verdict::good;
 	std::vector<Message> delivered;
 
@@ -56,7 +56,7 @@ public:
 		params.ctx = &host;
 		params.pd = FakeHost::pd;
 		params.first_msn = 100;
-		messages.start(params);
+		rules.start(params);
 	}
 
 	Verdict receive(const Bytes &stream)
@@ -101,13 +101,13 @@ private:
 	{
 		switch (segment.message) {
 		case Message::write:
-			return messages.begin_write(segment);
+			return rules.begin_write(segment);
 		case Message::read_response:
-			return messages.begin_read_response(segment);
+			return rules.begin_read_response(segment);
 		case Message::send:
-			return messages.begin_send(segment, false);
+			return rules.begin_send(segment, false);
 		default:
-			return messages.begin_read_request(segment, sizeof(ToyRequest));
+			return rules.begin_read_request(segment, sizeof(ToyRequest));
 		}
 	}
 
@@ -115,22 +115,22 @@ private:
 	void place(const u8 *data, u32 len)
 	{
 		for (u32 n = (len + 1) / 2; len; data += n, len -= n, n = len) {
-			u8 *to = host.target(messages.place(), n);
+			u8 *to = host.target(rules.place(), n);
 
 			ASSERT_TRUE(to) << "placement outside of what was granted";
 			memcpy(to, data, n);
-			messages.placed(n);
+			rules.placed(n);
 		}
 	}
 
 	void deliver(const Segment &segment, const u8 *data)
 	{
 		if (segment.message == Message::send)
-			messages.deliver_send(segment);
+			rules.deliver_send(segment);
 		if (segment.message == Message::read_request) {
 			ToyRequest wanted = load<ToyRequest>(data);
 
-			verdict = messages.deliver_read_request(
+			verdict = rules.deliver_read_request(
 				{wanted.sink.host(), wanted.length.host(), wanted.source.host(),
 				 wanted.to.host(), wanted.from.host()});
 		}
@@ -164,8 +164,8 @@ TEST(ToyWire, ASend)
 	end.host.post_receive(9);
 	EXPECT_EQ(end.receive(send(100, 0, 20, false) + send(100, 20, 30)), Verdict::good);
 	EXPECT_EQ(end.host.receiving, payload(20, 100) + payload(30, 100));
-	EXPECT_EQ(end.messages.message().length, 50u);
-	EXPECT_FALSE(end.messages.inside_send());
+	EXPECT_EQ(end.rules.message().length, 50u);
+	EXPECT_FALSE(end.rules.inside_send());
 	EXPECT_EQ(end.receive(send(101, 0, 9)), Verdict::good);
 	EXPECT_EQ(end.delivered, std::vector(2, Message::send));
 }
@@ -188,8 +188,8 @@ TEST(ToyWire, ARead)
 	asked.host.grant(7, 0x1000, 40);
 	asked.host.read_room = 1;
 	EXPECT_EQ(asked.receive(toy_request(100, request)), Verdict::good);
-	EXPECT_EQ(asked.messages.asked().read.source_to, 0x1000u);
-	EXPECT_EQ(asked.messages.asked().read.length, 40u);
+	EXPECT_EQ(asked.rules.asked().read.source_to, 0x1000u);
+	EXPECT_EQ(asked.rules.asked().read.length, 40u);
 	asking.host.post_read(1, 0x2000, 40);
 	EXPECT_EQ(asking.receive(response(1, 0x2000, 11, false) + response(1, 0x200b, 29)),
 		  Verdict::good);

@@ -266,10 +266,10 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::took_octets(u32 n)
 template <class Upper> core_rx_step FpduReceiver<Upper>::next_octets()
 {
 	if (part == Part::payload)
-		return place(left, &upper.place());
+		return place_step(left, &upper.place());
 	if (part == Part::skipped) [[unlikely]]
-		return take(min(left, u32{sizeof(buf)}), buf);
-	return take(u32{need} - have, buf + have);
+		return take_step(min(left, u32{sizeof(buf)}), buf);
+	return take_step(u32{need} - have, buf + have);
 }
 
 // ---- Markers (RFC 5044 4.3) ----
@@ -316,7 +316,7 @@ template <class Upper>
 	core_rx_step step = next_octets();
 
 	if (!markers.left)
-		return take(u32{CORE_MARKER_LEN} - marker_have, marker + marker_have);
+		return take_step(u32{CORE_MARKER_LEN} - marker_have, marker + marker_have);
 	step.want = min(step.want, u32{markers.left});
 	return step;
 }
@@ -337,7 +337,7 @@ template <class Upper> void FpduReceiver<Upper>::start(bool crcs, bool with_mark
 template <class Upper> core_rx_step FpduReceiver<Upper>::next()
 {
 	if (upper.over()) [[unlikely]]
-		return stop();
+		return stop_step();
 	return markers.on ? next_between_markers() : next_octets();
 }
 

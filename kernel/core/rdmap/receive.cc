@@ -11,7 +11,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 	stopped = false;
 	refused = false;
 	term = {};
-	messages.start(params);
+	rules.start(params);
 }
 
 // ---- Errors ----
@@ -33,7 +33,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 }
 
 // Ends the stream. Only the first error is reported (RFC 5040 7.1, 4).
-[[gnu::cold]] core_rx_event RdmapReceiver::tell(const u8 *ulpdu, u32 len, Error why)
+[[gnu::cold]] core_rx_event RdmapReceiver::end_stream(const u8 *ulpdu, u32 len, Error why)
 {
 	if (!stopped)
 		capture(ulpdu, len, why);
@@ -54,7 +54,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 {
 	if (verdict != Verdict::local)
 		return refuse(ulpdu, len, error_of(message, verdict));
-	tell(ulpdu, len, local_catastrophic);
+	end_stream(ulpdu, len, local_catastrophic);
 	return Rest::over;
 }
 
@@ -63,7 +63,7 @@ void RdmapReceiver::start(const core_rx_params &params)
 {
 	LlpError code = why == FramingFault::crc ? LlpError::crc : LlpError::framing;
 
-	return tell(nullptr, 0, error(code));
+	return end_stream(nullptr, 0, error(code));
 }
 
 // Receives and read sinks are this end's memory: if the host cannot use them, that is a local error
@@ -74,8 +74,8 @@ void RdmapReceiver::start(const core_rx_params &params)
 	Message message = row_of(RdmapControl{ulpdu[1]}.opcode()).message;
 
 	if (verdict == CORE_REGION_OK || message == Message::send)
-		return tell(ulpdu, len, local_catastrophic);
-	return tell(ulpdu, len, region_error(message, verdict_of(verdict)));
+		return end_stream(ulpdu, len, local_catastrophic);
+	return end_stream(ulpdu, len, region_error(message, verdict_of(verdict)));
 }
 
 // RFC 5040 5.3 names the code for an STag of another stream; also used for one that may not be
@@ -84,26 +84,26 @@ void RdmapReceiver::start(const core_rx_params &params)
 							   core_region_verdict verdict)
 {
 	if (verdict == CORE_REGION_OK)
-		return tell(ulpdu, len, local_catastrophic);
+		return end_stream(ulpdu, len, local_catastrophic);
 	if (verdict == CORE_REGION_INVALID)
-		return tell(ulpdu, len, error(ProtectionError::invalid_stag, false));
-	return tell(ulpdu, len, error(ProtectionError::cannot_invalidate, false));
+		return end_stream(ulpdu, len, error(ProtectionError::invalid_stag, false));
+	return end_stream(ulpdu, len, error(ProtectionError::cannot_invalidate, false));
 }
 
 // ---- Messages that RDMAP consumes ----
 
 // The event of a message that is delivered, or the Terminate for it.
-core_rx_event RdmapReceiver::end(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
-				 Verdict verdict)
+core_rx_event RdmapReceiver::outcome(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
+				     Verdict verdict)
 {
 	if (verdict != Verdict::good) [[unlikely]]
-		return tell(ulpdu, len, error_of(message, verdict));
+		return end_stream(ulpdu, len, error_of(message, verdict));
 	return good;
 }
 
 core_rx_event RdmapReceiver::deliver_immediate(const u8 *ulpdu, u32 len)
 {
-	messages.deliver_immediate(
+	rules.deliver_immediate(
 		segment_of(load<UntaggedHeader>(ulpdu), len - sizeof(UntaggedHeader)),
 		ulpdu + sizeof(UntaggedHeader));
 	return CORE_RX_SEND;
@@ -116,27 +116,27 @@ template <class Header> static auto own_part(const u8 *ulpdu)
 
 core_rx_event RdmapReceiver::deliver_read_request(const u8 *ulpdu, u32 len)
 {
-	return end(ulpdu, len, Message::read_request, CORE_RX_READ_REQUEST,
-		   messages.deliver_read_request(own_part<ReadRequestHeader>(ulpdu)));
+	return outcome(ulpdu, len, Message::read_request, CORE_RX_READ_REQUEST,
+		       rules.deliver_read_request(own_part<ReadRequestHeader>(ulpdu)));
 }
 
 core_rx_event RdmapReceiver::deliver_atomic_request(const u8 *ulpdu, u32 len)
 {
-	return end(ulpdu, len, Message::atomic_request, CORE_RX_ATOMIC_REQUEST,
-		   messages.deliver_atomic_request(own_part<AtomicRequestHeader>(ulpdu)));
+	return outcome(ulpdu, len, Message::atomic_request, CORE_RX_ATOMIC_REQUEST,
+		       rules.deliver_atomic_request(own_part<AtomicRequestHeader>(ulpdu)));
 }
 
 core_rx_event RdmapReceiver::deliver_atomic_response(const u8 *ulpdu, u32 len)
 {
-	return end(ulpdu, len, Message::atomic_response, CORE_RX_ATOMIC_RESPONSE,
-		   messages.deliver_atomic_response(own_part<AtomicResponseHeader>(ulpdu)));
+	return outcome(ulpdu, len, Message::atomic_response, CORE_RX_ATOMIC_RESPONSE,
+		       rules.deliver_atomic_response(own_part<AtomicResponseHeader>(ulpdu)));
 }
 
 core_rx_event RdmapReceiver::deliver_terminate(const u8 *ulpdu, u32 len)
 {
 	if (!core_terminate_parse(ulpdu + sizeof(UntaggedHeader), len - u32{sizeof(UntaggedHeader)},
 				  &term))
-		return tell(ulpdu, len, error(OperationError::unspecified));
+		return end_stream(ulpdu, len, error(OperationError::unspecified));
 	stopped = true;
 	return CORE_RX_TERMINATE;
 }

@@ -81,17 +81,17 @@ public:
 	};
 	static u32 header_len(const u8 *ulpdu, u32 have);
 
-	MessageReceiver messages;
+	MessageRules rules;
 
 	void start(const core_rx_params &params);
 	Rest begin(const u8 *ulpdu, u32 len, bool first);
-	const core_place &place() const { return messages.place(); }
-	void placed(u32 n) { messages.placed(n); }
+	const core_place &place() const { return rules.place(); }
+	void placed(u32 n) { rules.placed(n); }
 	core_rx_event end(const u8 *ulpdu, u32 len);
 	core_rx_event fault(FramingFault why);
 	bool over() const { return stopped; }
 	void stop() { stopped = true; }
-	bool between() const { return !messages.inside_send(); }
+	bool between() const { return !rules.inside_send(); }
 
 	// The host failed on the segment in this ULPDU.
 	core_rx_event fail(const u8 *ulpdu, u32 len, core_region_verdict verdict);
@@ -104,11 +104,11 @@ private:
 	Rest refuse(const u8 *ulpdu, u32 len, Error why);
 	Rest refuse(const u8 *ulpdu, u32 len, Message message, Verdict verdict);
 	void capture(const u8 *ulpdu, u32 len, Error why);
-	core_rx_event tell(const u8 *ulpdu, u32 len, Error why);
+	core_rx_event end_stream(const u8 *ulpdu, u32 len, Error why);
 	core_rx_event deliver_send(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_immediate(const u8 *ulpdu, u32 len);
-	core_rx_event end(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
-			  Verdict verdict);
+	core_rx_event outcome(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
+			      Verdict verdict);
 	core_rx_event deliver_read_request(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_atomic_request(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_atomic_response(const u8 *ulpdu, u32 len);
@@ -138,9 +138,9 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 		return refuse(ulpdu, len, wrong);
 	const Segment segment = segment_of(header, len - sizeof(header));
 	if (segment.message == Message::write)
-		verdict = messages.begin_write(segment);
+		verdict = rules.begin_write(segment);
 	else
-		verdict = messages.begin_read_response(segment);
+		verdict = rules.begin_read_response(segment);
 	if (verdict != Verdict::good) [[unlikely]]
 		return refuse(ulpdu, len, segment.message, verdict);
 	return Rest::placed;
@@ -159,16 +159,16 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 		return refuse(ulpdu, len, wrong);
 	const Segment segment = segment_of(header, len - sizeof(header));
 	if (segment.message == Message::send) {
-		verdict = messages.begin_send(segment, first);
+		verdict = rules.begin_send(segment, first);
 		rest = Rest::placed;
 	} else if (segment.message == Message::immediate) {
-		verdict = messages.begin_immediate(segment);
+		verdict = rules.begin_immediate(segment);
 	} else if (segment.message == Message::read_request) {
-		verdict = messages.begin_read_request(segment, CORE_READ_REQUEST_LEN);
+		verdict = rules.begin_read_request(segment, CORE_READ_REQUEST_LEN);
 	} else if (segment.message == Message::atomic_request) {
-		verdict = messages.begin_read_request(segment, CORE_ATOMIC_REQUEST_LEN);
+		verdict = rules.begin_read_request(segment, CORE_ATOMIC_REQUEST_LEN);
 	} else if (segment.message == Message::atomic_response) {
-		verdict = messages.begin_atomic_response(segment);
+		verdict = rules.begin_atomic_response(segment);
 	} else {
 		verdict = check_whole(segment, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
 	}
@@ -187,8 +187,7 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 
 inline core_rx_event RdmapReceiver::deliver_send(const u8 *ulpdu, u32 len)
 {
-	messages.deliver_send(
-		segment_of(load<UntaggedHeader>(ulpdu), len - sizeof(UntaggedHeader)));
+	rules.deliver_send(segment_of(load<UntaggedHeader>(ulpdu), len - sizeof(UntaggedHeader)));
 	return CORE_RX_SEND;
 }
 

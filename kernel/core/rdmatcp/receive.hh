@@ -29,7 +29,7 @@ public:
 	// Is no segment and no message unfinished? Or is the stream over?
 	bool between() const;
 	u64 segments() const { return whole; }
-	const MessageReceiver &messages() const { return rules; }
+	const MessageRules &message_rules() const { return rules; }
 	core_rdmatcp_fault fault() const { return found; }
 	// What an MPA peer would be sent.
 	const core_terminate &terminate() const;
@@ -82,7 +82,7 @@ private:
 	core_rx_event deliver_write();
 	core_rx_event deliver_read_request();
 
-	MessageReceiver rules;
+	MessageRules rules;
 	u64 connection_id;
 	u64 whole;    // valid segments so far
 	u32 number;   // of the message in progress, else of the next one
@@ -105,14 +105,14 @@ private:
 inline core_rx_step SegmentReceiver::next()
 {
 	if (stopped) [[unlikely]]
-		return srnic::stop();
+		return stop_step();
 	if (part == Part::payload)
-		return place(left, &rules.place());
+		return place_step(left, &rules.place());
 	if (part == Part::ignored)
-		return take(min(left, u32{sizeof(rest)}), rest);
+		return take_step(min(left, u32{sizeof(rest)}), rest);
 	if (part == Part::trailer)
-		return take(u32{need} - have, rest + have);
-	return take(u32{need} - have, head + have);
+		return take_step(u32{need} - have, rest + have);
+	return take_step(u32{need} - have, head + have);
 }
 
 } // namespace srnic::rdmatcp

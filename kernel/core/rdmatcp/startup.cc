@@ -51,7 +51,7 @@ bool crc_good(const u8 *octets, u32 len)
 	return is_crc(add_to_crc(crc_seed, octets, field), octets + field);
 }
 
-core_rdmatcp_fault check(const StreamHeader &header, u32 len)
+core_rdmatcp_fault check_first_message(const StreamHeader &header, u32 len)
 {
 	const Common &common = header.common;
 
@@ -100,7 +100,7 @@ u32 core_hello_len(const u8 head[CORE_HELLO_HEAD])
 	const u32 own = sizeof(StreamHeader) + word * header.common.clen;
 
 	if (length < own || length - own > CORE_HELLO_MAX_PRIVATE ||
-	    check(header, wire_len(length)) != CORE_RDMATCP_FINE)
+	    check_first_message(header, wire_len(length)) != CORE_RDMATCP_FINE)
 		return 0;
 	return wire_len(length);
 }
