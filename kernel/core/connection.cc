@@ -93,7 +93,7 @@ constexpr Row rows[] = {
 	 finish | set_of(CORE_CONN_REPORT_DISCONNECT), CORE_CONN_LINGER},
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_ABORT, CORE_CONN_KILL), finish,
 	 CORE_CONN_LINGER},
-	// RDMA/TCP has no Terminate: the peer gets a reset.
+	// A framing without a Terminate: the peer gets a reset.
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_FAULT),
 	 release | set_of(CORE_CONN_REPORT_DISCONNECT, CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED),
 	 CORE_CONN_DEAD},

@@ -55,7 +55,7 @@ u32 core_host_random(void *ctx);
 
 enum core_read_kind {
 	CORE_READ_REQUEST,	/* the sink is the list of the request taken last */
-	CORE_READ_INVALIDATE,	/* the same, and its only entry is invalidated at the end */
+	CORE_READ_INVALIDATE,	/* CORE_READ_REQUEST; the only entry is invalidated at the end */
 	CORE_READ_ATOMIC,	/* an atomic operation; the request taken last is its sink */
 	CORE_READ_RTR,		/* without a request (RFC 6581 9.2) */
 };
@@ -77,14 +77,14 @@ void core_host_terminate(void *ctx, const struct core_terminate *term);
 /* Running CRC32C (reflected, no final inversion). */
 u32 core_host_crc32c(u32 crc, const void *data, u64 len);
 
-/* The same with tables, for hosts without a faster one. */
+/* core_host_crc32c() with tables, for hosts without a faster way. */
 u32 core_crc32c_table(u32 crc, const void *data, u64 len);
 #ifdef __x86_64__
-/* The same with the instruction of SSE 4.2, which the processor must have. */
+/* core_host_crc32c() with the instruction of SSE 4.2, which the processor must have. */
 u32 core_crc32c_sse42(u32 crc, const void *data, u64 len);
 /*
- * The same, and copies the octets meanwhile, which is as fast as only to sum them. Reads each once:
- * the sum is that of the copy.
+ * core_crc32c_sse42() that copies the octets in the same pass, as fast as summing alone. Reads each
+ * octet once: the sum is that of the copy.
  */
 u32 core_crc32c_copy_sse42(u32 crc, void *to, const void *from, u64 len);
 #endif

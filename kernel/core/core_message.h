@@ -71,12 +71,12 @@ struct core_atomic_response {
 };
 
 /*
- * Does it, at once as far as anybody can see, and returns the word as it was (RFC 7306 5.3). word:
- * aligned, in host byte order.
+ * Executes it atomically, and returns the word as it was before (RFC 7306 5.3). word: aligned, in
+ * host byte order.
  */
 u64 core_atomic_execute(const struct core_atomic *op, u64 *word);
 
-/* What a peer has asked of memory here, to be answered in order. */
+/* A request of the peer for memory of this end. They are answered in order. */
 enum core_asked_kind {
 	CORE_ASKED_READ,
 	CORE_ASKED_ATOMIC,	/* done: only the response is due */
@@ -101,7 +101,7 @@ struct core_tx_msg {
 	u64 to;		/* tagged messages: TO of the first octet */
 	u32 msn;	/* untagged messages; RDMA/TCP: all but READ_RESPONSE */
 	u32 inv_stag;	/* SEND_INV, SEND_SE_INV */
-	/* What RDMAP itself says behind the DDP header; NULL: nothing. */
+	/* RDMAP's own part, behind the DDP header; NULL: none. */
 	union {
 		const void *own;
 		const struct core_read_request *request;	/* READ_REQUEST */

@@ -34,14 +34,14 @@ enum core_handler {
  * @direction: enum core_direction
  * @remote: it accesses memory of the peer, by remote_addr and rkey
  * @names_stag: imm_inv is an STag, to be invalidated by the peer or here
- * @immediate: Immediate Data follows its message at once
+ * @immediate: its message has Immediate Data, in itself or right behind it
  * @invalidates_sink: the only entry of its list is invalidated when the response is placed
  * @by_response: the peer's response completes it; others complete when sent or done
  * @min_sge: fewest entries of its list
  * @max_sge: most entries of its list
  * @handler: enum core_handler
  * @wire: enum core_msg_opcode; CORE_MSG_NONE: done locally, and nothing is sent
- * @wire_solicited: likewise with SRNIC_WQE_SOLICITED
+ * @wire_solicited: instead of @wire with SRNIC_WQE_SOLICITED
  */
 struct core_operation {
 	u8 known, kernel_only, may_inline;
@@ -70,7 +70,7 @@ enum core_wqe_verdict {
  */
 enum core_wqe_verdict core_send_wqe_check(const struct srnic_send_wqe *wqe, u32 slot_size,
 					  bool kernel, u32 *length);
-/* The same for a receive slot; *room: bytes it can hold. */
+/* Checks a private copy of a receive queue slot (slot_size bytes). *room: bytes it can hold. */
 enum core_wqe_verdict core_recv_wqe_check(const struct srnic_recv_wqe *wqe, u32 slot_size,
 					  u32 *room);
 /*

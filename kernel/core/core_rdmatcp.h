@@ -51,10 +51,10 @@ struct core_segment {
 
 /* ---- Startup: the first message of each end ---- */
 
-/* How an initiator whose stream begins with this octet frames it: MPA, unless it is a segment. */
+/* The framing of an initiator whose stream begins with this octet. */
 enum core_framing core_framing_of(u8 first);
 
-#define CORE_HELLO_HEAD		24	/* octets that tell its length */
+#define CORE_HELLO_HEAD		24	/* octets that contain its length */
 #define CORE_HELLO_MAX_PRIVATE	255
 #define CORE_HELLO_MAX		(CORE_HELLO_HEAD + 255 * 4 + 256 + 4)	/* padded, with a CRC */
 

@@ -135,8 +135,8 @@ const struct core_asked *core_rx_asked(const struct core_rx *rx);
 /* The word as it was at the peer, in host byte order. */
 u64 core_rx_original(const struct core_rx *rx);
 /*
- * The Terminate to be sent, or the peer's. RDMA/TCP has no error messages: the one that MPA's peers
- * would be sent, without headers.
+ * The Terminate to be sent, or the peer's. If the framing has none: the one that an MPA peer would
+ * get, without headers.
  */
 const struct core_terminate *core_rx_terminate(const struct core_rx *rx);
 /* The status of a receive in progress: enum srnic_wc_status. */

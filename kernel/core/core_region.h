@@ -42,7 +42,7 @@ struct core_grant {
 	u8 revocable;	/* a fast-registration region */
 };
 
-/* Who asks to invalidate: the consumer, or the @peer of QP @qpn (RFC 5040 5.3). */
+/* The source of an invalidation: the consumer, or the @peer of QP @qpn (RFC 5040 5.3). */
 struct core_revoker {
 	u32 stag;
 	u32 pd;

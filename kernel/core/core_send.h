@@ -8,7 +8,7 @@
 struct core_tx_params {
 	void *ctx;		/* passed to all callbacks */
 	u64 connection_id;	/* RDMA/TCP */
-	u32 first_msn;		/* RDMA/TCP: the number of the first message */
+	u32 first_msn;		/* of the first message, if the framing has numbers_agreed */
 	u32 ord;
 	u32 slot_size;		/* of the send queue */
 	u8 framing;		/* enum core_framing */
@@ -33,7 +33,7 @@ struct core_tx_params {
  * @answer_active: @answer is not completely built
  * @answer_next: the next turn is @answer's
  * @of_request: @local belongs to the request that was taken last
- * @tail: CORE_MSG_IMMEDIATE* that follows @local at once, with @immediate; CORE_MSG_NONE
+ * @tail: CORE_MSG_IMMEDIATE* that is sent right behind @local, with @immediate; CORE_MSG_NONE
  * @immediate: the Immediate Data of @tail or @local
  * @closing: only @may_take more requests are taken
  * @peer_closed: the peer has closed its half
@@ -50,7 +50,7 @@ struct core_tx_params {
  * @atomic: the Atomic Request in @local
  * @asked: what @answer answers
  * @fpdu: the FPDU being built
- * @segment: likewise, RDMA/TCP's
+ * @segment: the RDMA/TCP segment being built
  * @turn: the message of the next FPDU: @local or @answer
  *
  * All but @fpdus is private to the core. One caller at a time.

@@ -35,7 +35,7 @@ enum core_mpa_result {
  * @revision: 1 or 2
  * @private_len: PD_Length, the 4 octets of enhanced data included
  * @ird: 14 bits, CORE_MPA_AUTO possible
- * @ord: likewise
+ * @ord: 14 bits, CORE_MPA_AUTO possible
  * @p2p: control flag A
  * @rtr: CORE_RTR_* (0 unless @p2p)
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Terminates (RFC 5040 4.8): what they say, and what they mean at either end. Included by core.h.
+ * Terminates (RFC 5040 4.8): their contents, and their meaning at either end. Included by core.h.
  */
 #ifndef SRNIC_CORE_TERMINATE_H
 #define SRNIC_CORE_TERMINATE_H
@@ -33,7 +33,7 @@ struct core_terminate {
 /* Encodes the Terminate header. Returns its length, at most CORE_TERM_MAX. */
 u32 core_terminate_build(const struct core_terminate *term, u8 out[CORE_TERM_MAX]);
 /*
- * Decodes a peer's; false if it is shorter than its header control bits say.
+ * Decodes a peer's; false if it is shorter than its header control bits announce.
  */
 bool core_terminate_parse(const u8 *data, u32 len, struct core_terminate *out);
 

@@ -19,9 +19,9 @@ u32 core_crc32c_table(u32 crc, const void *data, u64 len)
 #ifdef __x86_64__
 
 // The instruction takes three cycles, but one can start in each. So three lanes side by side are
-// summed at a time. The lanes' sums are then joined: each but the last is passed over the octets
-// behind it as if these were zero, which is linear. What is copied most often is nearly all lanes:
-// of a page 4080 octets, of an FPDU's payload in a segment of an Ethernet 1392.
+// summed at a time. Their sums are then joined: each but the last is passed over the octets behind
+// its lane as if these were zero, because a CRC is linear. The lanes fit the most frequent copies:
+// they take 4080 octets of a page, and 1392 of the payload in a TCP segment over Ethernet.
 
 namespace srnic {
 namespace {
@@ -59,7 +59,7 @@ private:
 		return crc;
 	}
 
-	// Of each octet of a sum and its value, by the sums of single bits.
+	// For each octet of a sum and each value of it: built from the sums of single bits.
 	static constexpr Tables make_tables()
 	{
 		Tables made{};
@@ -111,7 +111,7 @@ template <bool copies> struct Octets {
 	}
 };
 
-// As many times three lanes of so many octets as there are.
+// Consumes all whole groups of three lanes.
 template <u32 lane, bool copies> u64 add_lanes(u64 crc, Octets<copies> &octets)
 {
 	for (; octets.len >= 3 * lane; octets.pass(3 * lane)) {

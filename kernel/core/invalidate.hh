@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Who may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1 rule 7). The host keeps the region's STag
-// from changing while it asks, and revokes the grant if the answer is yes.
+// Whether an STag may be invalidated (RFC 5040 5.3, 7.2 and 8.1.1 rule 7). The host keeps the
+// region's STag from changing during the call, and revokes the grant if the answer is yes.
 #pragma once
 
 #include "core.h"

@@ -134,8 +134,8 @@ private:
 
 // ---- Tagged buffers (RFC 5041 5.1.1) ----
 
-// RFC 5041 4.2: the segments of a message continue each other. What does not is no part of it, so
-// that a peer cannot have its Immediate Data tell of more octets than the region has.
+// RFC 5041 4.2: each segment of a message continues the one before. Octets are counted anew from a
+// segment that does not, so that a peer's Immediate Data cannot report more than the region has.
 inline void MessageRules::note_write(const Segment &segment)
 {
 	if (write_over || segment.stag != write_stag || segment.to != write_end)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Access checks of regions: RFC 5041 7.1 and RFC 5040 7.2 for a peer, and the same for lists of
-// local memory. Nothing here touches memory; the caller owns locking and a region's lifetime.
+// Access checks of regions: RFC 5041 7.1 and RFC 5040 7.2 for a peer, and for lists of local
+// memory. Nothing here touches memory; the caller owns locking and a region's lifetime.
 #pragma once
 
 #include "types.hh"
 
 namespace srnic {
 
-// RFC 5041 7.1, tagged checks 1 to 5 (RFC 5040 7.2 has the same for the source of an RDMA Read).
+// RFC 5041 7.1, tagged checks 1 to 5 (RFC 5040 7.2 demands them for the source of an RDMA Read).
 // Bounds come last: a peer learns them only of a region that it may use. A zero-length segment is
 // never checked (5.2), so callers ask only if there is payload.
 constexpr core_region_verdict check_region(const core_region &region, u32 pd, u32 access, u64 to,

@@ -117,7 +117,7 @@ void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
 }
 
-// Those that are kept.
+// Those of keep_immediate().
 [[gnu::noinline]] void start_immediate(core_tx &tx, u8 opcode, u32 length)
 {
 	core_tx_msg msg{};
@@ -166,7 +166,7 @@ core_atomic operands(const srnic_send_wqe &wqe)
 	}
 }
 
-// The Request Identifier is hard to guess: nobody but the peer answers.
+// The Request Identifier is hard to guess, so that only the peer can answer.
 void start_atomic(core_tx &tx, const srnic_send_wqe &wqe)
 {
 	core_read_sink sink{};
@@ -286,7 +286,7 @@ bool may_interleave(const core_tx &tx, u8 one, u8 other)
 	return traits(tx).interleaves_tagged || !is_tagged(one) || !is_tagged(other);
 }
 
-// Takes the next request and begins, does or refuses it. False if none can be taken now.
+// Takes the next request and begins, completes or refuses it. False if none can be taken now.
 bool take_request(core_tx &tx)
 {
 	const srnic_send_wqe *wqe;

@@ -4,8 +4,8 @@
 
 using namespace srnic;
 
-// Nothing that reaches the word, be it a stream, a device or a thread, comes between its read and
-// its write. An exchange is tried again only because another one has succeeded meanwhile.
+// No other access to the word, by a stream, a device or a thread, comes between its read and its
+// write. An exchange is tried again only because another one has succeeded meanwhile.
 u64 core_atomic_execute(const struct core_atomic *op, u64 *word)
 {
 	u64 original;

@@ -8,8 +8,8 @@
 namespace srnic {
 
 // 5.1.1: a bit of the mask is the most significant one of a field, out of which nothing is carried.
-// So all fields are added at once without their top bits, which then take what was carried into
-// them.
+// So one addition sums all fields without their top bits, and each top bit then takes the carry
+// into it.
 template <class Word> constexpr Word masked_sum(Word original, Word add, Word mask)
 {
 	const Word below = static_cast<Word>(~mask);

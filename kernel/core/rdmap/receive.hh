@@ -3,8 +3,8 @@
 // Segment, on which receive.hh decides, and turns errors into the Terminate that the RFCs name.
 //
 // This is the layer above MPA of mpa/ulpdu.hh. Everything is checked before any payload is taken.
-// An error in a header is reported once the CRC of its ULPDU was good; a region that is revoked
-// during a segment, at once.
+// An error in a header is reported once the CRC of its ULPDU was good. A region that is revoked
+// during a segment is reported without waiting for the CRC.
 #pragma once
 
 #include "mpa/ulpdu.hh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The Terminate message (RFC 5040 4.8): encodes and decodes its header and the headers in it, and
-// says what it means for the consumers at both ends.
+// finds its meaning for the consumers at both ends.
 #include "rdmap/terminate.hh"
 
 #include "rdma/srnic-abi.h"
@@ -141,7 +141,7 @@ u8 core_terminate_receive_status(const struct core_terminate *sent)
 }
 
 // How the refused request completes. A Remote Operation Error ends an atomic operation on a word
-// that is not aligned (RFC 7306 8.2), or at a peer that knows none.
+// that is not aligned (RFC 7306 8.2), or at a peer without atomics.
 static u8 refused_status(const core_terminate &term)
 {
 	if (is_access_error(term))
@@ -153,8 +153,8 @@ static u8 refused_status(const core_terminate &term)
 }
 
 // RFC 5040 4.8 recommends headers and does not demand them. Without them an unexpected opcode can
-// only be that of an extension. siw sends none, and swaps layer and error type; what it says then
-// means nothing in MPA's full operation (RFC 6581 8: insufficient IRD, at startup).
+// only be that of an extension. siw sends none, and swaps layer and error type; the result has no
+// other meaning in MPA's full operation (RFC 6581 8: insufficient IRD, at startup).
 static bool is_unknown_operation(const core_terminate &term)
 {
 	constexpr u8 code = static_cast<u8>(OperationError::unexpected_opcode);

@@ -10,8 +10,8 @@ namespace srnic::rdmatcp {
 
 namespace {
 
-// The flags that control data may have, by type of segment. At a message's end: what is about the
-// whole message.
+// The flags that control data may have, by type of segment. Those about the whole message come at
+// its end.
 constexpr u16 allowed(Type type, bool last)
 {
 	switch (type) {
@@ -136,7 +136,7 @@ Segment SegmentReceiver::segment(Message message) const
 		.inv_stag = control.invalid_id};
 }
 
-// What the length of the header does not depend on, and what makes the other lengths sure.
+// Checks that need only the common part of the header. After them the other lengths are valid.
 core_rdmatcp_fault SegmentReceiver::check_common() const
 {
 	if (common().version != version)

@@ -22,7 +22,7 @@ u64 buffer_offset(const core_tx_msg &msg)
 	return msg.opcode == CORE_MSG_READ_REQUEST ? msg.request->source_to : msg.to + msg.sent;
 }
 
-// What is about the whole message.
+// Flags about the whole message.
 u16 flags_of_end(const core_tx_msg &msg)
 {
 	u16 flags = 0;
