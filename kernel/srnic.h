@@ -11,7 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "port_map.h"
-#include "core/core.h"
+#include "core/api/core.h"
 
 /* Device limits, as query_device reports them. Limits of the ring formats are in srnic-abi.h. */
 #define SRNIC_MAX_QP		65536

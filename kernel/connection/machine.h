@@ -7,7 +7,7 @@
 
 #include <linux/workqueue.h>
 
-#include "core/core.h"
+#include "core/api/core.h"
 
 struct srnic_ep;
 

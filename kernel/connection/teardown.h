@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-#include "core/core.h"
+#include "core/api/core.h"
 
 struct srnic_ep;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The framings (enum core_framing), one row each: what a wire format has and has not. Code that
 // depends on the framing asks for the property that it depends on. What differs in mechanics, how
-// segments are made and octets are received, is chosen in one place each: outgoing.hh and rx.cc.
+// segments are made and octets are received, is chosen in one place each: builder.hh and
+// receiver.cc.
 //
 // A new framing needs a row here and a case there, a new property a value in each row: without one
 // of them selftests/core does not compile (-Wswitch, -Wmissing-field-initializers).

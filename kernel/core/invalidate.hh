@@ -3,7 +3,7 @@
 // region's STag from changing during the call, and revokes the grant if the answer is yes.
 #pragma once
 
-#include "core.h"
+#include "api/core.h"
 
 namespace srnic {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// One segment of a message, decoded: a wire format makes it of a header, and receive.hh uses
+// One segment of a message, decoded: a wire format makes it of a header, and message_rules.hh uses
 // nothing else of the header.
 #pragma once
 

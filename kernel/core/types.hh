@@ -3,7 +3,7 @@
 // buffers.
 #pragma once
 
-#include "core.h"
+#include "api/core.h"
 
 namespace srnic {
 

@@ -13,7 +13,7 @@
 #include <asm/cpufeature.h>
 #endif
 
-#include "core/core.h"
+#include "core/api/core.h"
 #include "memory/crc.h"
 
 #define SAMPLE	4096	/* bytes per call: the size of one copied page */

@@ -4,7 +4,7 @@
  */
 #include <rdma/srnic-abi.h>
 
-#include "core/kernel_ops.h"
+#include "core/api/kernel_ops.h"
 #include "queue/opcodes.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 
 #include <linux/spinlock.h>
 
-#include "core/core.h"
+#include "core/api/core.h"
 #include "queue/ring.h"
 
 /**

@@ -3,7 +3,7 @@
  * Terminates (RFC 5040 4.8) in the kernel's log: in words, and rate-limited, because a peer may
  * cause many.
  */
-#include "core/core_terminate_words.h"
+#include "core/api/core_terminate_words.h"
 #include "report/terminate.h"
 
 const char *srnic_terminate_words(const struct core_terminate *term)

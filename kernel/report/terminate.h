@@ -7,7 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "core/core.h"
+#include "core/api/core.h"
 
 /* What a Terminate means, in words. */
 const char *srnic_terminate_words(const struct core_terminate *term);

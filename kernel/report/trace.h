@@ -13,7 +13,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "core/core.h"
+#include "core/api/core.h"
 
 struct srnic_cq;
 struct srnic_cqe;

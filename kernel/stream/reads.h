@@ -13,7 +13,7 @@
 #ifndef SRNIC_READS_H
 #define SRNIC_READS_H
 
-#include "core/core.h"
+#include "core/api/core.h"
 #include "memory/sge.h"
 
 /**

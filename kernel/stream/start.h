@@ -7,7 +7,7 @@
 
 #include <linux/net.h>
 
-#include "core/core.h"
+#include "core/api/core.h"
 
 struct srnic_qp_owner;
 

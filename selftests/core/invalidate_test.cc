@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Who may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1).
-#include "core.h"
+#include "api/core.h"
 
 constexpr u32 stag = 0x12345601;
 constexpr core_grant region = {.stag = stag, .pd = 3, .qpn = 7, .revocable = true};

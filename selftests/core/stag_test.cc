@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // STags that are hard to guess (RFC 5040 8.1.1): the keyed permutation of slot indices.
-#include "core.h"
+#include "api/core.h"
 
 constexpr u64 key[2] = {0x0123456789abcdef, 0xfedcba9876543210};
 constexpr u32 indices = 1u << CORE_STAG_INDEX_BITS;

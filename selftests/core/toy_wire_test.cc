@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The rules of receive.hh with another wire format than RDMAP's: a toy whose segments have kind,
-// length, place and payload, without FPDUs, markers and CRCs. The rules do not depend on the format
-// of headers.
-#include "receive.hh"
+// The rules of message_rules.hh with another wire format than RDMAP's: a toy whose segments have
+// kind, length, place and payload, without FPDUs, markers and CRCs. The rules do not depend on the
+// format of headers.
+#include "message_rules.hh"
 #include "fake_host.hh"
 
 using namespace srnic;

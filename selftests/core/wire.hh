@@ -2,7 +2,7 @@
 // Wire octets for tests, built from the figures of the RFCs without the code under test.
 #pragma once
 
-#include "core.h"
+#include "api/core.h"
 
 namespace wire {
 

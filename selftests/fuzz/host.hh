@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "core.h"
+#include "api/core.h"
 
 using Octets = std::vector<u8>;
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <rdma/srnic-abi.h>
-#include "core.h"
+#include "api/core.h"
 
 namespace sim {
 

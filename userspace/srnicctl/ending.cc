@@ -2,7 +2,7 @@
 // Why a connection ended, in words.
 #include "ending.hh"
 
-#include "core/core_terminate_words.h"
+#include "core/api/core_terminate_words.h"
 #include "text.hh"
 
 #include <cstdio>

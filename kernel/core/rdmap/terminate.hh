@@ -4,7 +4,7 @@
 // 5044 8).
 #pragma once
 
-#include "../receive.hh"
+#include "message_rules.hh"
 #include "rdmap/rdmap.hh"
 
 namespace srnic {
@@ -72,7 +72,7 @@ constexpr Error error(LlpError code)
 	return {CORE_LAYER_LLP, 0, static_cast<u8>(code), Included::nothing};
 }
 
-// ---- The error numbers of verdicts (receive.hh) ----
+// ---- The error numbers of verdicts (message_rules.hh) ----
 
 // The codes of RFC 5041 7.2 follow the checks of 7.1, without one for access rights: an STag whose
 // buffer does not allow Placement (check 2) is not valid for this segment.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The faults of RDMA/TCP's segments (enum core_rdmatcp_fault): of verdicts (receive.hh), and the
-// Terminate that an MPA peer would get for each.
+// The faults of RDMA/TCP's segments (enum core_rdmatcp_fault): of verdicts (message_rules.hh), and
+// the Terminate that an MPA peer would get for each.
 #pragma once
 
 #include "rdmap/terminate.hh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fills the engine's batch with the bytes that the core selects (core/send.cc): the core's own, and
- * payload from the message's memory.
+ * Fills the engine's batch with the bytes that the core selects (core/scheduler.cc): the core's
+ * own, and payload from the message's memory.
  */
 #include "memory/access.h"
 #include "stream/transmit/batch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The transmit engine of a QP: builds FPDUs of the messages that the core's scheduler chooses
- * (core/send.cc, requests.c) in batches (build.c), and sends these (output.c).
+ * (core/scheduler.cc, requests.c) in batches (build.c), and sends these (output.c).
  *
  * One caller at a time is the engine (run.c). A run is bounded; the rest is queued again. Payload
  * is copied once, into the engine's own pages, so a request whose bytes are built no longer needs

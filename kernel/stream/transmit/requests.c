@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Callbacks of the core's send scheduler (core/send.cc): send requests from the ring, RDMA Reads of
- * both ends, and local operations. Only the engine calls them (tx.mutex held).
+ * Callbacks of the core's send scheduler (core/scheduler.cc): send requests from the ring, RDMA
+ * Reads of both ends, and local operations. Only the engine calls them (tx.mutex held).
  */
 #include <linux/random.h>
 

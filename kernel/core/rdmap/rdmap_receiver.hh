@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Receive, headers: decodes the DDP (RFC 5041 4) and RDMAP (RFC 5040 4) headers of a ULPDU into a
-// Segment, on which receive.hh decides, and turns errors into the Terminate that the RFCs name.
+// Segment, on which message_rules.hh decides, and turns errors into the Terminate that the RFCs
+// name.
 //
 // This is the layer above MPA of mpa/ulpdu.hh. Everything is checked before any payload is taken.
 // An error in a header is reported once the CRC of its ULPDU was good. A region that is revoked

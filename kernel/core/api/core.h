@@ -35,8 +35,8 @@ struct srnic_sge;
 #include "core_message.h"
 #include "core_fpdu.h"
 #include "core_region.h"
-#include "core_receive.h"
-#include "core_send.h"
+#include "core_receiver.h"
+#include "core_scheduler.h"
 #include "core_host.h"
 #include "core_queue.h"
 

@@ -4,7 +4,7 @@
 #include "mpa/startup.hh"
 #include "rdmap/atomic.hh"
 #include "rdmap/terminate.hh"
-#include "rdmap/transmit.hh"
+#include "rdmap/rdmap_builder.hh"
 
 namespace srnic {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The segments of a stream on transmit, by its framing: MPA's FPDUs with the headers of DDP and
-// RDMAP (rdmap/transmit.hh), or RDMA/TCP's segments (rdmatcp/transmit.hh). "Segment" here is
-// either.
+// RDMAP (rdmap/rdmap_builder.hh), or RDMA/TCP's segments (rdmatcp/segment_builder.hh). "Segment"
+// here is either.
 #pragma once
 
-#include "rdmap/transmit.hh"
-#include "rdmatcp/transmit.hh"
+#include "rdmap/rdmap_builder.hh"
+#include "rdmatcp/segment_builder.hh"
 
 namespace srnic::outgoing {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMAP and DDP on transmit: makes a ULPDU of the next segment of a message, with its headers (RFC
-// 5040 4.1, RFC 5041 4), and an FPDU (mpa/transmit.hh) of the ULPDU. RDMAP's own messages (Read
+// 5040 4.1, RFC 5041 4), and an FPDU (mpa/fpdu_builder.hh) of the ULPDU. RDMAP's own messages (Read
 // Request, 4.4, Terminate, 4.8, and those of RFC 7306) are one segment without payload from the
 // host.
 #pragma once
 
 #include "mpa/startup.hh"
-#include "mpa/transmit.hh"
+#include "mpa/fpdu_builder.hh"
 #include "rdmap/rdmap.hh"
 
 namespace srnic {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // MPA on transmit for a receiver that wants markers (RFC 5044 4.3): every step ends at the next
 // marker.
-#include "mpa/transmit.hh"
+#include "mpa/fpdu_builder.hh"
 
 namespace srnic {
 namespace {

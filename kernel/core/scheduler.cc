@@ -5,10 +5,10 @@
 // responder's mute of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate
 // of RFC 5040 5.4.
 //
-// It schedules messages; outgoing.hh has their wire formats.
+// It schedules messages; builder.hh has their wire formats.
 #include "framings.hh"
 #include "operations.hh"
-#include "outgoing.hh"
+#include "builder.hh"
 #include "rdmap/terminate.hh"
 
 namespace srnic {

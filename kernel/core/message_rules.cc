@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Receive: the start of a stream, the peer's RDMA Reads (RFC 5040 5.2.1), and Immediate Data
 // (RFC 7306 6).
-#include "receive.hh"
+#include "message_rules.hh"
 
 namespace srnic {
 

@@ -2,8 +2,8 @@
 /*
  * Transmit: the scheduler of one stream (RFC 5040 5.1 to 5.5). Included by core.h.
  */
-#ifndef SRNIC_CORE_SEND_H
-#define SRNIC_CORE_SEND_H
+#ifndef SRNIC_CORE_SCHEDULER_H
+#define SRNIC_CORE_SCHEDULER_H
 
 struct core_tx_params {
 	void *ctx;		/* passed to all callbacks */

@@ -13,7 +13,7 @@
 
 #include "mpa/framing.hh"
 #include "mpa/ulpdu.hh"
-#include "step.hh"
+#include "receiver_step.hh"
 
 namespace srnic {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMA/TCP on receive: the fields of a segment (draft-williams-rdmatcp-00 3.4 and 4), in the order
 // in which they are checked.
-#include "rdmatcp/receive.hh"
+#include "rdmatcp/segment_receiver.hh"
 
 #include "rdma/srnic-abi.h"
 #include "rdmatcp/faults.hh"

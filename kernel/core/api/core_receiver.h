@@ -2,8 +2,8 @@
 /*
  * Receive: one incoming stream. Included by core.h.
  */
-#ifndef SRNIC_CORE_RECEIVE_H
-#define SRNIC_CORE_RECEIVE_H
+#ifndef SRNIC_CORE_RECEIVER_H
+#define SRNIC_CORE_RECEIVER_H
 
 enum core_rx_kind {
 	CORE_RX_BYTES,	/* copy up to @want octets to @into: core_rx_took() */

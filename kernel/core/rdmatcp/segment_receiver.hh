@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMA/TCP on receive: takes the octets of a TCP stream as segments (draft-williams-rdmatcp-00 3 to
-// 5), checks every field of their headers, and makes a Segment of each, on which receive.hh
+// 5), checks every field of their headers, and makes a Segment of each, on which message_rules.hh
 // decides. A pull parser: it says which octets it wants next.
 //
 // The first check that fails ends the stream. Headers are checked before any payload is taken, and
@@ -8,8 +8,8 @@
 #pragma once
 
 #include "rdmatcp/rdmatcp.hh"
-#include "../receive.hh"
-#include "step.hh"
+#include "message_rules.hh"
+#include "receiver_step.hh"
 
 namespace srnic::rdmatcp {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMA/TCP on transmit: headers and control data of messages (draft-williams-rdmatcp-00 3), and the
 // end of a segment.
-#include "rdmatcp/transmit.hh"
+#include "rdmatcp/segment_builder.hh"
 
 namespace srnic::rdmatcp {
 namespace {

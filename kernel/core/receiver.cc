@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Receive, the interface to C: a stream's receiver, by its framing. For MPA it combines the layers
-// in the order of RFC 5040 figure 1: MPA (mpa/receive.hh) turns the stream's octets into ULPDUs,
-// DDP and RDMAP (rdmap/receive.hh) these into segments. For RDMA/TCP it is rdmatcp/receive.hh. The
-// rules (receive.hh) decide about segments.
-#include "mpa/receive.hh"
-#include "rdmap/receive.hh"
-#include "rdmatcp/receive.hh"
+// in the order of RFC 5040 figure 1: MPA (mpa/fpdu_receiver.hh) turns the stream's octets into
+// ULPDUs, DDP and RDMAP (rdmap/rdmap_receiver.hh) these into segments. For RDMA/TCP it is
+// rdmatcp/segment_receiver.hh. The rules (message_rules.hh) decide about segments.
+#include "mpa/fpdu_receiver.hh"
+#include "rdmap/rdmap_receiver.hh"
+#include "rdmatcp/segment_receiver.hh"
 
 namespace srnic {
 namespace {

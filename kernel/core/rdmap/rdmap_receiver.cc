@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Receive, headers: the Terminate for an error, with headers of the segment at fault (RFC 5040 4.8,
 // figure 10), and the messages that RDMAP consumes itself (RFC 5040 5.2.1 and 5.4).
-#include "rdmap/receive.hh"
+#include "rdmap/rdmap_receiver.hh"
 #include "rdmap/atomic.hh"
 
 namespace srnic {
