@@ -7,7 +7,7 @@
 #include "rdmap/rdmap_builder.hh"
 #include "rdmatcp/segment_builder.hh"
 
-namespace srnic::outgoing {
+namespace srnic::builder {
 
 using srnic::abandon_segment, rdmatcp::abandon_segment;
 using srnic::begin_segment, rdmatcp::begin_segment;
@@ -79,4 +79,4 @@ inline void abandon(core_tx &tx)
 	by_framing(tx, [](auto &segment) { abandon_segment(segment); });
 }
 
-} // namespace srnic::outgoing
+} // namespace srnic::builder

@@ -400,10 +400,10 @@ void core_tx_init(struct core_tx *tx, const struct core_tx_params *params)
 	tx->tail = CORE_MSG_NONE;
 	if (traits(*tx).numbers_agreed)
 		tx->send_msn = params->first_msn - 1;
-	outgoing::start(*tx);
+	builder::start(*tx);
 }
 
-void core_tx_set_emss(struct core_tx *tx, u32 emss) { tx->mulpdu = outgoing::largest(*tx, emss); }
+void core_tx_set_emss(struct core_tx *tx, u32 emss) { tx->mulpdu = builder::largest(*tx, emss); }
 
 u32 core_tx_choose(struct core_tx *tx)
 {
@@ -412,7 +412,7 @@ u32 core_tx_choose(struct core_tx *tx)
 	tx->turn = next_message(*tx);
 	if (!tx->turn || tx->stopped)
 		return 0;
-	return outgoing::wire_len(*tx, *tx->turn);
+	return builder::wire_len(*tx, *tx->turn);
 }
 
 struct core_tx_step core_tx_next(struct core_tx *tx)
@@ -422,25 +422,25 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 	if (!tx->building) {
 		tx->building = 1;
 		tx->before = tx->turn->sent;
-		outgoing::begin(*tx, *tx->turn);
+		builder::begin(*tx, *tx->turn);
 	}
-	step = outgoing::next(*tx);
+	step = builder::next(*tx);
 	step.response = tx->turn == &tx->answer;
 	if (step.last)
 		end_turn(*tx);
 	return step;
 }
 
-u32 *core_tx_sum(struct core_tx *tx) { return outgoing::sum(*tx); }
+u32 *core_tx_sum(struct core_tx *tx) { return builder::sum(*tx); }
 
 void core_tx_copied(struct core_tx *tx, const void *octets, u32 n)
 {
-	outgoing::copied(*tx, octets, n);
+	builder::copied(*tx, octets, n);
 }
 
 void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict)
 {
-	outgoing::abandon(*tx);
+	builder::abandon(*tx);
 	tx->building = 0;
 	tx->turn->sent = tx->before;
 	tx->turn->done = 0;
@@ -464,7 +464,7 @@ u32 core_tx_terminate(struct core_tx *tx, const struct core_terminate *term)
 	tx->answer_active = 0;
 	tx->tail = CORE_MSG_NONE;
 	tx->turn = &tx->local;
-	return outgoing::wire_len(*tx, tx->local);
+	return builder::wire_len(*tx, tx->local);
 }
 
 void core_tx_close(struct core_tx *tx, u32 posted, bool peer)
