@@ -132,16 +132,16 @@ static inline struct srnic_dev *to_srnic_dev(struct ib_device *base)
 	return container_of(base, struct srnic_dev, base);
 }
 
-/* May connections be framed so? Connects use MPA if both are allowed. */
+/* May connections be framed so? Connects use core_framing_to_connect(). */
 static inline bool srnic_framing_allowed(const struct srnic_dev *dev, enum core_framing framing)
 {
 	return READ_ONCE(dev->framings) & BIT(framing);
 }
 
-/* RDMA/TCP has no form for atomic operations. */
 static inline enum ib_atomic_cap srnic_atomic_cap(const struct srnic_dev *dev)
 {
-	return srnic_framing_allowed(dev, CORE_FRAMING_MPA) ? IB_ATOMIC_GLOB : IB_ATOMIC_NONE;
+	return core_framings_have_atomics(READ_ONCE(dev->framings)) ? IB_ATOMIC_GLOB :
+								      IB_ATOMIC_NONE;
 }
 
 struct srnic_pd {

@@ -18,11 +18,6 @@ static const struct srnic_frame_ops *const framings[] = {
 	[CORE_FRAMING_RDMATCP] = &srnic_hello_ops,
 };
 
-static const char *const framing_names[] = {
-	[CORE_FRAMING_MPA] = "mpa",
-	[CORE_FRAMING_RDMATCP] = "rdmatcp",
-};
-
 /* ---- our frames ---- */
 
 void srnic_frame_local(struct srnic_ep *ep, const struct srnic_offer *offer)
@@ -43,10 +38,8 @@ void srnic_frame_local(struct srnic_ep *ep, const struct srnic_offer *offer)
 
 int srnic_frame_request(struct srnic_ep *ep, const struct srnic_offer *offer)
 {
-	bool mpa = srnic_framing_allowed(ep->dev, CORE_FRAMING_MPA);
-
 	lockdep_assert_held(&ep->lock);
-	ep->startup->ops = framings[mpa ? CORE_FRAMING_MPA : CORE_FRAMING_RDMATCP];
+	ep->startup->ops = framings[core_framing_to_connect(READ_ONCE(ep->dev->framings))];
 	srnic_frame_local(ep, offer);
 	return ep->startup->ops->lay_out_request(ep, offer);
 }
@@ -119,7 +112,7 @@ static int find_framing(struct srnic_ep *ep)
 	if (!srnic_framing_allowed(ep->dev, framing)) {
 		ibdev_warn_ratelimited(&ep->dev->base,
 				       "%pISpc refused: the framing %s is not allowed here\n",
-				       &ep->startup->there, framing_names[framing]);
+				       &ep->startup->there, core_framing_traits_of(framing)->name);
 		return -EPROTO;
 	}
 	ep->startup->ops = framings[framing];

@@ -180,9 +180,11 @@ static int common_abi(const struct srnic_alloc_ucontext_req *req)
 
 static u32 features(const struct srnic_dev *dev)
 {
-	return SRNIC_FEATURE_IMMEDIATE | (srnic_framing_allowed(dev, CORE_FRAMING_MPA) ?
-						  SRNIC_FEATURE_ATOMIC :
-						  SRNIC_FEATURE_SEND_IMM);
+	u32 framings = READ_ONCE(dev->framings);
+
+	return SRNIC_FEATURE_IMMEDIATE |
+	       (core_framings_have_atomics(framings) ? SRNIC_FEATURE_ATOMIC : 0) |
+	       (core_framings_have_immediate_payload(framings) ? SRNIC_FEATURE_SEND_IMM : 0);
 }
 
 static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)

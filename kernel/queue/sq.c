@@ -335,6 +335,11 @@ static void fill_atomic(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 	}
 }
 
+static const struct core_framing_traits *framing_of(const struct srnic_sq *sq)
+{
+	return core_framing_traits_of(READ_ONCE(sq->framing));
+}
+
 static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 {
 	u32 room = sq->ring.slot_size - sizeof(*wqe);
@@ -355,10 +360,10 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 	}
 	if (core_operation_of(opcode)->immediate)
 		fill_immediate(wqe, wr);
-	if (opcode == SRNIC_OP_IMM && !READ_ONCE(sq->rdmatcp))
+	if (opcode == SRNIC_OP_IMM && !framing_of(sq)->immediate_payload)
 		return check_empty(wr);
 	if (core_operation_of(opcode)->handler == CORE_HANDLE_ATOMIC) {
-		if (READ_ONCE(sq->rdmatcp))
+		if (!framing_of(sq)->atomics)
 			return -EOPNOTSUPP;
 		fill_atomic(wqe, wr);
 		return fill_sges(wqe, room, wr);

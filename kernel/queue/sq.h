@@ -26,8 +26,7 @@ struct srnic_sq_track {
  * @ring: send WQEs; the consumer (user space or kernel posts) produces
  * @cq: where requests complete
  * @qp_num: the QP's number in CQEs
- * @rdmatcp: the connection's framing: Immediate Data may have payload, there are no atomic
- *	operations. Set before the QP operates
+ * @framing: enum core_framing of the connection. Set before the QP operates
  * @sig_all: every request completes with a CQE, signaled or not
  * @lock: irqsave; protects @posted. Innermost
  * @posted: kernel consumers' producer index
@@ -41,7 +40,7 @@ struct srnic_sq {
 	struct srnic_ring ring;
 	struct srnic_cq *cq;
 	u32 qp_num;
-	bool rdmatcp;
+	u8 framing;
 	bool sig_all;
 	spinlock_t lock;
 	u32 posted;

@@ -249,7 +249,7 @@ static int reset(struct srnic_qp *qp)
 		qp->tx.last_wqe = false;
 		qp->ack_timeout = 0;
 		qp->retry_cnt = RETRIES;
-		WRITE_ONCE(qp->sq.rdmatcp, false);
+		WRITE_ONCE(qp->sq.framing, CORE_FRAMING_MPA);
 		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 		if (qp->rq.recv.ring.hdr)
 			WRITE_ONCE(qp->rq.recv.ring.hdr->state, 0);

@@ -174,13 +174,13 @@ void srnic_rx_take(struct srnic_qp *qp, struct sock *sk, const struct bio_vec *v
 
 void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
-	bool mpa = start->agreed.framing == CORE_FRAMING_MPA;
+	bool numbered = core_framing_traits_of(start->agreed.framing)->numbers_agreed;
 	struct core_rx_params params = {
 		.ctx = qp,
 		.pd = qp->pd,
 		.framing = start->agreed.framing,
 		.connection_id = start->agreed.connection_id,
-		.first_msn = mpa ? CORE_FIRST_MSN : start->agreed.recv_msn,
+		.first_msn = numbered ? start->agreed.recv_msn : CORE_FIRST_MSN,
 		.crc = start->agreed.crc,
 		.markers = start->agreed.recv_markers,
 		.swaps = READ_ONCE(qp->dev->swap),

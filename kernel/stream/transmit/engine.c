@@ -162,13 +162,13 @@ static enum engine_result reset_peer(struct srnic_qp *qp)
 
 /*
  * TERMINATING: sends the rest of the batch and the Terminate (RFC 5040 5.4), then has the LLP
- * closed gracefully (6.2.1). RDMA/TCP has no Terminate.
+ * closed gracefully (6.2.1). A framing without a Terminate has a reset instead.
  */
 static enum engine_result send_terminate(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	if (tx->core.params.framing != CORE_FRAMING_MPA)
+	if (!core_framing_traits_of(tx->core.params.framing)->terminate)
 		return reset_peer(qp);
 	if (tx->term_pending && srnic_tx_send_batch(qp, true) && !build_terminate(qp))
 		return ENGINE_RETRY;
@@ -236,7 +236,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 
 	lockdep_assert_held(&qp->tx.mutex);
 	core_tx_init(&tx->core, &params);
-	WRITE_ONCE(qp->sq.rdmatcp, agreed->framing != CORE_FRAMING_MPA);
+	WRITE_ONCE(qp->sq.framing, agreed->framing);
 	tx->validated = false;
 	tx->term_pending = false;
 	tx->last_wqe = false;
