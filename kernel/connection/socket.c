@@ -46,7 +46,7 @@ static void report_event(struct sock *sk, bool space)
 	watch = watch_of(sk);
 	if (watch) {
 		if (space)
-			watch->old_write_space(sk);
+			watch->own_callbacks.write_space(sk);
 		watch->event(watch);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -72,13 +72,12 @@ static void watched_write_space(struct sock *sk)
 	report_event(sk, true);
 }
 
-static void set_callbacks(struct sock *sk, const struct srnic_watch *from)
-{
-	sk->sk_data_ready = from->old_data_ready;
-	sk->sk_state_change = from->old_state_change;
-	sk->sk_write_space = from->old_write_space;
-	sk->sk_error_report = from->old_error_report;
-}
+static const struct srnic_sock_callbacks ours = {
+	.data_ready = watched_data_ready,
+	.state_change = watched_state_change,
+	.write_space = watched_write_space,
+	.error_report = watched_error_report,
+};
 
 void srnic_sock_watch(struct socket *sock, struct srnic_watch *watch)
 {
@@ -86,15 +85,9 @@ void srnic_sock_watch(struct socket *sock, struct srnic_watch *watch)
 
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
-	watch->old_data_ready = sk->sk_data_ready;
-	watch->old_state_change = sk->sk_state_change;
-	watch->old_write_space = sk->sk_write_space;
-	watch->old_error_report = sk->sk_error_report;
+	watch->own_callbacks = srnic_sock_callbacks_of(sk);
 	__rcu_assign_sk_user_data_with_flags(sk, watch, SK_USER_DATA_NOCOPY);
-	sk->sk_data_ready = watched_data_ready;
-	sk->sk_state_change = watched_state_change;
-	sk->sk_write_space = watched_write_space;
-	sk->sk_error_report = watched_error_report;
+	srnic_sock_callbacks_set(sk, &ours);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 }
@@ -106,7 +99,7 @@ void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch)
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	if (__locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY) == watch) {
-		set_callbacks(sk, watch);
+		srnic_sock_callbacks_set(sk, &watch->own_callbacks);
 		rcu_assign_sk_user_data(sk, NULL);
 	}
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -254,7 +247,7 @@ int srnic_sock_accept(struct socket *listening, const struct srnic_watch *watch,
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	if (!srnic_sock_is_taken(*out))
-		set_callbacks(sk, watch);
+		srnic_sock_callbacks_set(sk, &watch->own_callbacks);
 	write_unlock_bh(&sk->sk_callback_lock);
 	release_sock(sk);
 	tune(*out);

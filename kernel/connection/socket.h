@@ -9,6 +9,8 @@
 #include <linux/socket.h>
 #include <linux/types.h>
 
+#include "stream/sock_callbacks.h"
+
 struct net;
 struct sock;
 
@@ -16,19 +18,13 @@ struct sock;
  * struct srnic_watch - a callback for a socket's events: data, space, another state, an error
  * @event: called in any context, possibly with the socket locked, so it may only queue work; not
  *	called after srnic_sock_unwatch() has returned
- * @old_data_ready: the socket's own callback, as the others restored by srnic_sock_unwatch()
- * @old_state_change: the socket's own callback
- * @old_write_space: the socket's own callback
- * @old_error_report: the socket's own callback
+ * @own_callbacks: those that the socket had before, restored by srnic_sock_unwatch()
  *
  * A watch is on one socket at a time. Accepted sockets do not inherit it.
  */
 struct srnic_watch {
 	void (*event)(struct srnic_watch *watch);
-	void (*old_data_ready)(struct sock *sk);
-	void (*old_state_change)(struct sock *sk);
-	void (*old_write_space)(struct sock *sk);
-	void (*old_error_report)(struct sock *sk);
+	struct srnic_sock_callbacks own_callbacks;
 };
 
 void srnic_sock_watch(struct socket *sock, struct srnic_watch *watch);

@@ -660,9 +660,7 @@ static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *
 	struct stream s = begin(test, c->set.pd);
 	struct srnic_qp *qp = s.qp;
 	struct sock *sk = qp->sock->sk;
-	void (*old_write_space)(struct sock *sk) = qp->own_callbacks.write_space;
-	void (*old_state_change)(struct sock *sk) = qp->own_callbacks.state_change;
-	void (*old_error_report)(struct sock *sk) = qp->own_callbacks.error_report;
+	struct srnic_sock_callbacks own = qp->own_callbacks;
 
 	interruptible = 0;
 	lock_sock(sk);
@@ -673,9 +671,7 @@ static void bottom_halves_are_off_while_a_callback_holds_its_lock(struct kunit *
 	sk->sk_write_space(sk);
 	sk->sk_state_change(sk);
 	sk->sk_error_report(sk);
-	qp->own_callbacks.write_space = old_write_space;
-	qp->own_callbacks.state_change = old_state_change;
-	qp->own_callbacks.error_report = old_error_report;
+	qp->own_callbacks = own;
 	release_sock(sk);
 	KUNIT_EXPECT_EQ(test, interruptible, 0);
 	srnic_test_expect_nothing_left(test, c);
