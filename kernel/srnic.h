@@ -72,7 +72,7 @@ struct srnic_dev_connections {
  * @next_mr: where the search for a free index starts
  * @num_mrs: number of regions, at most SRNIC_MAX_MR
  * @stag_key: key of the STag permutation, random per device
- * @stats: counters, per CPU (stats.h)
+ * @stats: counters, per CPU (report/counters.h)
  * @counters: struct srnic_stats __percpu of `rdma statistic qp`, by the counter's id (counter.c)
  * @counters_lock: see counter.c
  * @former: what such counters that are gone had counted; under @counters_lock
