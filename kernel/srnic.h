@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "port_map.h"
+#include "settings.h"
 #include "core/api/core.h"
 
 /* Device limits, as query_device reports them. Limits of the ring formats are in srnic-abi.h. */
@@ -25,8 +26,6 @@
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
 #define SRNIC_MAX_FAST_REG	1024	/* pages */
-#define SRNIC_PEER_TIMEOUT	60	/* seconds; administrators and consumers may change it */
-#define SRNIC_MAX_PEER_TIMEOUT	86400
 #define SRNIC_MAX_MR_SIZE	(1ULL << 39)
 
 struct srnic_stats;
@@ -82,15 +81,7 @@ struct srnic_dev_connections {
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
  * @srq_ids: numbers of SRQs, likewise
  * @framings: sysfs framing: bits by enum core_framing; read by connection setup
- * @crc: sysfs mpa_crc: use CRCs (RFC 5044 4.4); read by connection setup
- * @markers: sysfs mpa_markers: receive markers (RFC 5044 4.3); read by connection setup
- * @large_fpdus: sysfs mpa_large_fpdus: FPDUs need not fit TCP segments; read by connection setup
- * @swap: sysfs rdmap_swap: allow peers the Swap of draft-ietf-storm-rdmap-ext-01; read when a QP
- *	starts
- * @shortcut: sysfs local_shortcut: a QP in the same namespace may get bytes without TCP; read when
- *	a QP starts
- * @peer_timeout: sysfs peer_timeout: seconds until a peer that does not answer counts as gone; 0:
- *	TCP's own time. Read when a QP starts, and when modify_qp changes its timeout
+ * @settings: the other settings but the port map
  * @index: small number, unique among the module's devices
  * @port_told: the last event of its port, enum ib_event_type; 0: none. Under rtnl
  * @connections: its connections
@@ -116,12 +107,7 @@ struct srnic_dev {
 	struct ida cq_ids;
 	struct ida srq_ids;
 	u32 framings;
-	bool crc;
-	bool markers;
-	bool large_fpdus;
-	bool swap;
-	bool shortcut;
-	u32 peer_timeout;
+	struct srnic_settings settings;
 	int index;
 	int port_told;
 	struct srnic_dev_connections connections;
@@ -189,5 +175,6 @@ extern const struct ib_device_ops srnic_dev_ops;
 
 /* sysfs.c */
 extern const struct attribute_group srnic_attr_group;
+extern const struct srnic_settings srnic_default_settings;
 
 #endif

@@ -94,8 +94,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	if (srnic_standby_dev_init(dev))
 		goto free_former;
 	dev->framings = srnic_default_framings();
-	dev->crc = true;
-	dev->peer_timeout = SRNIC_PEER_TIMEOUT;
+	dev->settings = srnic_default_settings;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);

@@ -48,7 +48,7 @@ static struct ends connect_ends(struct kunit *test, bool shortcut)
 	e.mr = region_of(test, e.c->set.pd, &peer);
 	for (u32 i = 0; i < SRNIC_TEST_PAGES; i++)
 		memset(e.mr->page[i], i + 1, PAGE_SIZE);
-	e.c->set.dev->shortcut = shortcut;
+	e.c->set.dev->settings.local_shortcut = shortcut;
 	srnic_test_pair(test, e.c, &e.pair);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(peer.qp->tx.validated)));
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(!READ_ONCE(peer.qp->tx.standby.called)));

@@ -450,7 +450,7 @@ static void a_silent_peer_has_the_devices_time_or_the_consumers(struct kunit *te
 
 	serve_well(test, c, &client);
 	sk = c->set.qp->sock->sk;
-	expect_peer_timeout(test, sk, SRNIC_PEER_TIMEOUT * 1000, SRNIC_PEER_TIMEOUT / 3);
+	expect_peer_timeout(test, sk, 60000, 20);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr,
 					   IB_QP_TIMEOUT | IB_QP_RETRY_CNT), 0);
 	expect_peer_timeout(test, sk, 12884, 4);
@@ -459,7 +459,7 @@ static void a_silent_peer_has_the_devices_time_or_the_consumers(struct kunit *te
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 20);
 	srnic_qp_set_ack_timeout(c->set.qp, c->set.qp->owner, 200);
 	KUNIT_EXPECT_EQ(test, c->set.qp->ack_timeout, 31);
-	c->set.dev->peer_timeout = 0;
+	c->set.dev->settings.peer_timeout = 0;
 	attr.timeout = 0;
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(&c->set.qp->base, &attr, IB_QP_TIMEOUT), 0);
 	KUNIT_EXPECT_EQ(test, inet_csk(sk)->icsk_user_timeout, 0);

@@ -20,7 +20,7 @@ enum { BEGIN_AND_END = 0x0c, TYPE_SEND = 0, TYPE_WRITE = 1 };
 static void listen_for_rdmatcp(struct kunit *test, struct srnic_test_conn *c)
 {
 	srnic_set_framings(c->set.dev, BIT(CORE_FRAMING_RDMATCP));
-	c->set.dev->crc = false;
+	c->set.dev->settings.mpa_crc = false;
 	srnic_test_listen(test, c, 8);
 }
 

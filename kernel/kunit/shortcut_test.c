@@ -29,7 +29,7 @@ static struct ends connect_ends(struct kunit *test, bool shortcut)
 	e.octets = kunit_kzalloc(test, 2 * OCTETS, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, e.octets);
 	e.into = e.octets + OCTETS;
-	e.c->set.dev->shortcut = shortcut;
+	e.c->set.dev->settings.local_shortcut = shortcut;
 	srnic_test_pair(test, e.c, &e.pair);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(e.c->set.qp->tx.validated)));
 	/* the RTR may have come before the engine that handed it over has counted it */
@@ -172,7 +172,7 @@ static void both_ends_have_to_allow_it(struct kunit *test)
 {
 	struct ends e = connect_ends(test, false);
 
-	e.c->set.dev->shortcut = true;
+	e.c->set.dev->settings.local_shortcut = true;
 	begin_shortcut(e.pair.qp);
 	send_one(test, &e);
 	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_SHORTCUT), 0);

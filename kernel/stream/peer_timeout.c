@@ -9,6 +9,7 @@
 #include "stream/peer_timeout.h"
 
 #define MIN_PEER_TIMEOUT	2000	/* ms: time for TCP to retransmit a few times */
+#define MAX_PEER_TIMEOUT	(24 * 60 * 60 * MSEC_PER_SEC)
 
 #define MAX_ACK_TIMEOUT		31	/* IBTA has five bits for it */
 
@@ -18,9 +19,9 @@ static u32 peer_timeout(const struct srnic_qp *qp)
 	u32 tries = 1 + qp->retry_cnt;
 
 	if (!qp->ack_timeout)
-		return READ_ONCE(qp->dev->peer_timeout) * MSEC_PER_SEC;
+		return READ_ONCE(qp->dev->settings.peer_timeout) * MSEC_PER_SEC;
 	return clamp_t(u64, div_u64((4096ULL << qp->ack_timeout) * tries, NSEC_PER_MSEC),
-		       MIN_PEER_TIMEOUT, SRNIC_MAX_PEER_TIMEOUT * MSEC_PER_SEC);
+		       MIN_PEER_TIMEOUT, MAX_PEER_TIMEOUT);
 }
 
 static void stop_keepalive(struct sock *sk)

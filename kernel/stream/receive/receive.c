@@ -183,7 +183,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.first_msn = numbered ? start->agreed.recv_msn : CORE_FIRST_MSN,
 		.crc = start->agreed.crc,
 		.markers = start->agreed.recv_markers,
-		.swaps = READ_ONCE(qp->dev->swap),
+		.swaps = READ_ONCE(qp->dev->settings.rdmap_swap),
 		.rtr = start->initiator ? 0 : start->agreed.rtr,
 	};
 

@@ -99,7 +99,7 @@ void srnic_shortcut_begin(struct srnic_qp *qp)
 
 	lockdep_assert_held(&qp->tx.mutex);
 	WRITE_ONCE(qp->shortcut_used, false);
-	if (!READ_ONCE(qp->dev->shortcut))
+	if (!READ_ONCE(qp->dev->settings.local_shortcut))
 		return;
 	end = srnic_qp_zalloc(qp, sizeof(*end), GFP_KERNEL_ACCOUNT);
 	if (!end)
