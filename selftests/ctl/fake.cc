@@ -454,12 +454,11 @@ void Machine::write_settings(const std::string &device)
 {
 	std::string dir = "/sys/class/infiniband/" + device + "/";
 
-	write(dir + "framing", "mpa\n");
-	write(dir + "mpa_crc", "1\n");
-	for (const char *name : {"mpa_markers", "mpa_large_fpdus", "rdmap_swap", "local_shortcut"})
-		write(dir + name, "0\n");
-	write(dir + "peer_timeout", "60\n");
-	write(dir + "port_map", "\n");
+#define SETTING_WORD(name, initial, ...) write(dir + #name, initial "\n");
+#define SETTING_FLAG(name, initial, ...) write(dir + #name, #initial "\n");
+#define SETTING_NUMBER(name, initial, ...) write(dir + #name, #initial "\n");
+#define SETTING_PORTS(name, ...) write(dir + #name, "\n");
+#include "settings.def"
 }
 
 int Machine::run(const std::vector<std::string> &words) { return srnicctl::run(system, words); }

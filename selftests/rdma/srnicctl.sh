@@ -60,11 +60,13 @@ says() { says_with 0 "$@"; } # TEXT COMMAND...
 # ---- devices and settings ----
 
 shows_device() {
+	local default
 	says "srnic0: on veth0, ACTIVE, 0 QPs" ctl 0 show srnic0 &&
-		says "framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, rdmap_swap off," \
-			ctl 0 show srnic0 &&
-		says "local_shortcut off, peer_timeout 60," ctl 0 show srnic0 &&
-		says "srnic1: on an interface of another network namespace" ctl 0 show
+		says "srnic1: on an interface of another network namespace" ctl 0 show || return
+	for default in "  framing mpa," "mpa_crc on," "mpa_markers off," "mpa_large_fpdus off," "rdmap_swap off," \
+		"local_shortcut off," "peer_timeout 60," "port_map none"; do
+		says "$default" ctl 0 show srnic0 || return
+	done
 }
 
 both_json() { # what is in one line is in several

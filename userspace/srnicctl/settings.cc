@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The table of settings, and their files.
+// The table of settings (kernel/settings.def), and their files.
 #include "settings.hh"
 
 #include <cerrno>
@@ -10,15 +10,14 @@ namespace {
 using Kind = Setting::Kind;
 
 constexpr Setting settings[] = {
-	{"framing", Kind::word, "mpa, rdmatcp or any"},
-	{"mpa_crc", Kind::flag, "0 or 1"},
-	{"mpa_markers", Kind::flag, "0 or 1"},
-	{"mpa_large_fpdus", Kind::flag, "0 or 1"},
-	{"rdmap_swap", Kind::flag, "0 or 1"},
-	{"local_shortcut", Kind::flag, "0 or 1"},
-	{"peer_timeout", Kind::number, "0 to 86400 seconds"},
-	{"port_map", Kind::ports,
-	 "up to 16 pairs RDMA:TCP of different ports, as in \"3260:13260\", or an empty string"},
+#define SETTING_WORD(name, initial, words, ...) {#name, Kind::word, words},
+#define SETTING_FLAG(name, ...) {#name, Kind::flag, "0 or 1"},
+#define SETTING_NUMBER(name, initial, most, unit, ...) \
+	{#name, Kind::number, "0 to " #most " " unit},
+#define SETTING_PORTS(name, example, ...) \
+	{#name, Kind::ports,              \
+	 "up to 16 pairs RDMA:TCP of different ports, as in \"" example "\", or an empty string"},
+#include "settings.def"
 };
 
 std::string path_of(const std::string &device, const Setting &setting)

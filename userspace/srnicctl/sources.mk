@@ -7,3 +7,9 @@ SRNICCTL_SOURCES := address.cc commands.cc device.cc doctor.cc ending.cc firewal
 SRNICCTL_FLAGS = -I$(SRNICCTL_DIR) -I$(SRNICCTL_DIR)../../include/uapi -I$(SRNICCTL_DIR)../../kernel \
 	-DSRNIC_LIBDIR='"$(LIBDIR)"' -DSRNIC_SYSCONFDIR='"$(SYSCONFDIR)"' -DSRNIC_DATADIR='"$(DATADIR)"' \
 	-DSRNIC_MULTIARCH='"$(MULTIARCH)"'
+
+# The completion. It is not what make without a goal builds.
+.DEFAULT_GOAL := all
+$(O)/srnicctl.bash: $(addprefix $(SRNICCTL_DIR),srnicctl.bash.in ../settings-list ../../kernel/settings.def)
+	@mkdir -p $(@D)
+	CC="$(CC)" $(SRNICCTL_DIR)../settings-list bash $< >$@
