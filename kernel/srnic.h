@@ -79,7 +79,7 @@ struct srnic_dev_connections {
  * @patience: ns that this thread may take; only tests change it
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
- * @srq_ids: numbers of SRQs, likewise
+ * @srq_ids: numbers of SRQs, as rdma-resource and user space see them
  * @framings: sysfs framing: bits by enum core_framing; read by connection setup
  * @settings: the other settings but the port map
  * @index: small number, unique among the module's devices

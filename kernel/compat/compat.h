@@ -50,7 +50,7 @@ static inline void srnic_compat_hrtimer(struct hrtimer *timer,
 #endif
 }
 
-/* The same on the stack, for tests; end with destroy_hrtimer_on_stack(). */
+/* Initializes a timer on the stack, for tests; end with destroy_hrtimer_on_stack(). */
 static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 						 enum hrtimer_restart (*function)(struct hrtimer *))
 {
@@ -106,7 +106,7 @@ static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attr
 #endif
 }
 
-/* An initializer of struct ib_device_ops. SRQs report details since 6.7; before, only the core's. */
+/* An initializer of struct ib_device_ops. A driver can add details of SRQs since 6.7. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 #define SRNIC_COMPAT_FILL_RES_SRQ(...) .fill_res_srq_entry = __VA_ARGS__,
 #else
@@ -184,7 +184,7 @@ static inline void srnic_compat_gid_changed(struct ib_device *base)
 
 /*
  * Since 6.14 the RDMA core reports ports that go up and down, too, but not for bonds; its function
- * says once what both find.
+ * reports once what both find.
  */
 static inline void srnic_compat_port_event(struct ib_device *base, struct net_device *netdev,
 					   enum ib_event_type type)

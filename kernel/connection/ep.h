@@ -166,8 +166,8 @@ struct srnic_ep {
 /* Unless noted, all of these are called in process context with the ep's lock held. */
 
 /*
- * Returns the ep locked, with a reference for the caller. Its work is srnic_machine_work(), which
- * waits until srnic_ep_unlock_put(). Call without any ep's lock.
+ * Returns the ep locked, with a reference for the caller. work: srnic_machine_work(), which waits
+ * until srnic_ep_unlock_put(). Call without any ep's lock.
  */
 struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net, work_func_t work,
 				 const struct srnic_consumer_ops *consumer);

@@ -450,7 +450,11 @@ void srnic_listener_leave(struct srnic_listener_member *member)
 	if (list_empty(&listener->members))
 		close_listener(listener);
 	mutex_unlock(&listener->lock);
-	srnic_admission_end(&listener->admission, member);
+}
+
+void srnic_listener_end_startups(struct srnic_listener_member *member)
+{
+	srnic_admission_end(&member->listener->admission, member);
 	srnic_listener_put_member(member);
 }
 

@@ -37,7 +37,7 @@ struct srnic_member_ops {
  * @ops: this and all below never change after srnic_listener_join()
  * @dev: the device whose connections it takes
  * @addr: of TCP, where it listens
- * @rdma_port: the port that @addr's carries, as consumers know it
+ * @rdma_port: the RDMA port that @addr's TCP port carries
  * @l3mdev: the VRF in which it listens, 0: none
  * @v6only: not on IPv4
  * @freebind: @addr need not be there yet
@@ -69,19 +69,22 @@ extern struct mutex srnic_listeners_lock;
 
 /*
  * Takes a listening socket for the member, a new one or one that others have. -EADDRINUSE: it must
- * not share that one, or TCP's port is taken. srnic_listeners_lock held.
+ * not share that one, or TCP's port is taken; -ENOMEM, -ENETDOWN, or another error of TCP.
+ * srnic_listeners_lock held.
  */
 int srnic_listener_join(struct srnic_listener_member *member, struct net *net);
 /*
- * After this no connection is accepted for the member, and its startups end. Closes the socket of
- * the last member. srnic_listeners_lock held.
+ * After this no connection is accepted for the member. Closes the socket of the last member.
+ * srnic_listeners_lock held.
  */
 void srnic_listener_leave(struct srnic_listener_member *member);
+/* Once after srnic_listener_leave(): ends the member's startups, and its membership. */
+void srnic_listener_end_startups(struct srnic_listener_member *member);
 void srnic_listener_put_member(struct srnic_listener_member *member);
 
 /*
- * Makes this ep, which has its socket and addresses, one of the startups of a member. -ENOMEM. The
- * ep's lock held.
+ * Makes this ep, which has its socket and addresses, one of the startups of a member, which has
+ * joined. 0 or -ENOMEM. The ep's lock and that of the member's listener held.
  */
 int srnic_listener_admit(struct srnic_listener_member *member, struct srnic_ep *ep);
 /* The ep is announced or ends: no longer one of the startups. Idempotent. The ep's lock held. */

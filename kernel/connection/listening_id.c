@@ -65,6 +65,7 @@ static int start_listening(struct srnic_listening_id *listening, struct net *net
 	id->add_ref(id);
 	ret = srnic_listener_join(&listening->member, net);
 	if (ret) {
+		listening->open = false;
 		id->rem_ref(id);
 		return ret;
 	}
@@ -83,9 +84,10 @@ static void stop_listening(struct srnic_listening_id *listening)
 	list_del(&listening->link);
 	srnic_listener_leave(&listening->member);
 	mutex_lock(&listening->lock);
-	listening->open = false;
+	listening->open = false;	/* waits for a delivery in progress */
 	mutex_unlock(&listening->lock);
 	listening->cm_id->rem_ref(listening->cm_id);
+	srnic_listener_end_startups(&listening->member);
 }
 
 /* ---- verbs ---- */

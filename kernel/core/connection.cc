@@ -46,7 +46,7 @@ constexpr Row rows[] = {
 	 set_of(CORE_CONN_REPORT_CONNECTED), CORE_CONN_OPERATION},
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_REJECTS),
 	 set_of(CORE_CONN_DROP_QP, CORE_CONN_REPORT_REJECTED) | shut, CORE_CONN_LINGER},
-	// RFC 6581 8: an initiator that cannot continue says why in a Terminate, its only FPDU.
+	// RFC 6581 8: an initiator that cannot continue sends a Terminate, its only FPDU.
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_UNFIT, CORE_CONN_QP_REFUSED),
 	 set_of(CORE_CONN_COUNT_FAILURE, CORE_CONN_DROP_QP, CORE_CONN_REPORT_FAILED,
 		CORE_CONN_MAKE_TERMINATE, CORE_CONN_PART),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The framings (enum core_framing), one row each: what a wire format has and has not. Code that
+// The framings (enum core_framing), one row each: what a wire format has. Code that
 // depends on the framing asks for the property that it depends on. What differs in mechanics, how
 // segments are made and octets are received, is chosen in one place each: builder.hh and
 // receiver.cc.

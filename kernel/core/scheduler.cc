@@ -117,7 +117,7 @@ void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 	__builtin_memcpy(tx.immediate, wqe.arg, sizeof(tx.immediate));
 }
 
-// Those of keep_immediate().
+// Sends the Immediate Data that keep_immediate() has stored.
 [[gnu::noinline]] void start_immediate(core_tx &tx, u8 opcode, u32 length)
 {
 	core_tx_msg msg{};

@@ -161,6 +161,8 @@ enum core_region_verdict srnic_region_atomic(struct srnic_held *held,
 	struct srnic_mr *mr;
 	void *word;
 
+	if (WARN_ON_ONCE(!(access->rights & CORE_ACCESS_REMOTE_ATOMIC)))
+		return CORE_REGION_ACCESS;
 	mr = hold_checked(held, access, access->to, len, &verdict);
 	if (!mr)
 		return verdict;

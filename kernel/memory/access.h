@@ -13,7 +13,7 @@
  * @to: tagged offset of the first byte
  * @stag: the region's STag, or local_dma_lkey
  * @pd: the requester's protection domain
- * @rights: CORE_ACCESS_* that the region must grant; 0 if the kernel itself reads for a local user
+ * @rights: CORE_ACCESS_* that the region must grant; 0: a local read
  * @kernel: a kernel consumer's own request, which may use local_dma_lkey
  */
 struct srnic_region_access {
@@ -38,7 +38,7 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 					   const struct srnic_region_access *access,
 					   void *dst, u32 len);
 /*
- * An atomic operation on the eight bytes at @to, by a peer, with CORE_ACCESS_REMOTE_ATOMIC:
+ * An atomic operation of a peer on the eight bytes at @to; rights: CORE_ACCESS_REMOTE_ATOMIC.
  * CORE_REGION_ALIGNMENT if they are not aligned in memory. Not with hard interrupts disabled.
  */
 enum core_region_verdict srnic_region_atomic(struct srnic_held *held,

@@ -38,7 +38,7 @@ struct srnic_held {
  * region has it. Not with hard interrupts disabled.
  */
 struct srnic_mr *srnic_held_region(struct srnic_held *held, u32 stag, u32 len);
-/* No region is held then. */
+/* Drops the region, if one is held. */
 void srnic_held_drop(struct srnic_held *held);
 /* Before other work that takes a while: drops the region if it was held for long, or must go. */
 void srnic_held_pause(struct srnic_held *held);

@@ -8,7 +8,7 @@
 
 /*
  * Sets *access to the bytes at the cursor, or of the next entry that has any left, and lowers *n to
- * how many. False at the list's end.
+ * their number. False at the list's end.
  */
 static bool access_at(const struct srnic_sge_list *list, struct srnic_sge_cursor *at,
 		      struct srnic_region_access *access, u32 *n)

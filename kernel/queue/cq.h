@@ -85,7 +85,10 @@ enum srnic_flush {
  * calls all users' overrun().
  */
 void srnic_cq_add(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited);
-/* Adds that of a flushed request, as `how` says. False if it has to wait for room. Any context. */
+/*
+ * Adds the completion of a flushed request. how: what to do if there is no room. False if it has to
+ * wait for room. Any context.
+ */
 bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic_flush how);
 
 /* Adds several completions, for a caller that holds locks under which no handler may run. */

@@ -8,8 +8,8 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * The operation (enum srnic_opcode or srnic_kernel_opcode) of a work request; -EINVAL: none. Only
- * RDMA/TCP has payload in a Send with Immediate Data.
+ * The operation (enum srnic_opcode or srnic_kernel_opcode) of a work request; -EINVAL: none. A
+ * Send with Immediate Data may have payload only if the framing has immediate_payload.
  */
 int srnic_opcode_of(enum ib_wr_opcode wr);
 /* The completion opcode of an operation or a receive. */

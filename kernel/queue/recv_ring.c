@@ -11,7 +11,6 @@ static u32 wqe_size(u32 max_sge)
 
 int srnic_recv_ring_alloc(struct srnic_recv_ring *recv, u32 min_entries, u32 max_sge)
 {
-	spin_lock_init(&recv->lock);
 	return srnic_ring_alloc(&recv->ring, min_entries, wqe_size(max_sge));
 }
 

@@ -26,7 +26,10 @@ struct srnic_recv_ring {
 	u32 seen;
 };
 
-/* With lists of up to max_sge entries. 0 or -ENOMEM; may sleep. Frees as srnic_ring_free(). */
+/*
+ * With lists of up to max_sge entries. 0 or -ENOMEM; may sleep. Free it with
+ * srnic_ring_free(). The caller initializes @lock.
+ */
 int srnic_recv_ring_alloc(struct srnic_recv_ring *recv, u32 min_entries, u32 max_sge);
 /* Posts a kernel consumer's requests; *bad is the first that was refused. Any context. */
 int srnic_recv_ring_post(struct srnic_recv_ring *recv, const struct ib_recv_wr *wr,

@@ -10,6 +10,7 @@
 
 int srnic_rq_alloc(struct srnic_rq *rq, u32 min_entries, u32 max_sge)
 {
+	spin_lock_init(&rq->recv.lock);	/* a lockdep class other than an SRQ's */
 	return rq->srq ? 0 : srnic_recv_ring_alloc(&rq->recv, min_entries, max_sge);
 }
 

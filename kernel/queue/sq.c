@@ -335,7 +335,7 @@ static void fill_atomic(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 	}
 }
 
-static const struct core_framing_traits *framing_of(const struct srnic_sq *sq)
+static const struct core_framing_traits *traits_of(const struct srnic_sq *sq)
 {
 	return core_framing_traits_of(READ_ONCE(sq->framing));
 }
@@ -360,10 +360,10 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 	}
 	if (core_operation_of(opcode)->immediate)
 		fill_immediate(wqe, wr);
-	if (opcode == SRNIC_OP_IMM && !framing_of(sq)->immediate_payload)
+	if (opcode == SRNIC_OP_IMM && !traits_of(sq)->immediate_payload)
 		return check_empty(wr);
 	if (core_operation_of(opcode)->handler == CORE_HANDLE_ATOMIC) {
-		if (!framing_of(sq)->atomics)
+		if (!traits_of(sq)->atomics)
 			return -EOPNOTSUPP;
 		fill_atomic(wqe, wr);
 		return fill_sges(wqe, room, wr);

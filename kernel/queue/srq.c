@@ -64,6 +64,7 @@ static int init_srq(struct srnic_srq *srq, struct srnic_dev *dev)
 	srq->id = ida_alloc_max(&dev->srq_ids, SRNIC_MAX_SRQ - 1, GFP_KERNEL);
 	if (srq->id < 0)
 		return srq->id;
+	spin_lock_init(&srq->recv.lock);
 	if (srnic_recv_ring_alloc(&srq->recv, srq->max_wr, srq->max_sge)) {
 		ida_free(&dev->srq_ids, srq->id);
 		return -ENOMEM;

@@ -4,7 +4,6 @@
  */
 #include <linux/sched/mm.h>
 #include <net/sock.h>
-#include <net/tcp.h>
 
 #include "stream/attach.h"
 #include "stream/callbacks.h"
@@ -33,6 +32,10 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *ag
 
 	qp->ord = min_t(u32, agreed->ord, SRNIC_MAX_ORD);
 	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
+	/* Sizes and counts fit their fields. */
+	BUILD_BUG_ON(max(SRNIC_MAX_IRD, SRNIC_MAX_ORD) > SHRT_MAX);
+	BUILD_BUG_ON(struct_size_t(struct srnic_outbound_read, sge, SRNIC_MAX_SGE) > USHRT_MAX);
+	srnic_qp_free_reads(qp);	/* before the new ones are charged */
 	former = set_active_memcg(qp->payer);
 	ret = srnic_reads_alloc(&qp->inbound, qp->ird, sizeof(struct core_asked)) ?:
 	      srnic_reads_alloc(&qp->outbound, qp->ord,
@@ -76,7 +79,7 @@ int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		lock_sock(sk);
 		srnic_callbacks_install(qp, sk);
 		srnic_rx_run(qp, sk);
-		srnic_callbacks_catch_up(qp, sk);
+		srnic_callbacks_report_end(qp, sk);
 		release_sock(sk);
 		srnic_shortcut_begin(qp);
 		srnic_tx_kick(qp);

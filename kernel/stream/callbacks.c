@@ -62,7 +62,7 @@ static void tcp_failed(struct srnic_qp *qp, const struct sock *sk)
 /*
  * FIN may be reported before the bytes ahead of it: srnic_qp_close() and srnic_qp_stop() read them.
  */
-void srnic_callbacks_catch_up(struct srnic_qp *qp, struct sock *sk)
+void srnic_callbacks_report_end(struct srnic_qp *qp, struct sock *sk)
 {
 	if (sk->sk_err || sk->sk_state == TCP_CLOSE)
 		tcp_failed(qp, sk);
@@ -77,7 +77,7 @@ static void state_change(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	qp = sk->sk_user_data;
 	if (qp) {
-		srnic_callbacks_catch_up(qp, sk);
+		srnic_callbacks_report_end(qp, sk);
 		qp->own_callbacks.state_change(sk);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);

@@ -12,8 +12,11 @@ struct bio_vec;
 /* The QP gets the socket's events until srnic_callbacks_restore(). Socket lock held. */
 void srnic_callbacks_install(struct srnic_qp *qp, struct sock *sk);
 void srnic_callbacks_restore(struct srnic_qp *qp, struct sock *sk);
-/* Reports an end of the connection that came before the callbacks did. Socket lock held. */
-void srnic_callbacks_catch_up(struct srnic_qp *qp, struct sock *sk);
+/*
+ * Reports to the owner that TCP has failed or the peer has closed, if so: also what came before the
+ * callbacks were there. Socket lock held, the QP's callbacks on it.
+ */
+void srnic_callbacks_report_end(struct srnic_qp *qp, struct sock *sk);
 /*
  * The other end of the connection has these bytes for the QP that receives from this socket, next
  * in the stream. False, and nothing is taken, if no QP does. The socket's spinlock held, and no

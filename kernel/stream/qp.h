@@ -6,7 +6,6 @@
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
 
-#include <linux/mutex.h>
 #include <linux/net.h>
 #include <rdma/ib_verbs.h>
 

@@ -12,7 +12,7 @@ int srnic_reads_alloc(struct srnic_reads *reads, u16 most, u16 stride)
 {
 	srnic_reads_free(reads);
 	reads->stride = stride;
-	reads->size = roundup_pow_of_two(max(most, 1));
+	reads->size = roundup_pow_of_two(max_t(u32, most, 1));
 	reads->entries = kvcalloc(reads->size, stride, GFP_KERNEL_ACCOUNT);
 	return reads->entries ? 0 : -ENOMEM;
 }

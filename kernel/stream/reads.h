@@ -97,7 +97,7 @@ static inline void srnic_reads_cancel_await(struct srnic_reads *reads)
 	WRITE_ONCE(reads->awaited, false);
 }
 
-/* Did the producer find too many entries, and has not cancelled since? */
+/* Has the producer found too many entries, and not cancelled since? */
 static inline bool srnic_reads_awaiting(const struct srnic_reads *reads)
 {
 	return READ_ONCE(reads->awaited);

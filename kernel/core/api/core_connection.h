@@ -54,7 +54,7 @@ enum core_conn_input {
 	CORE_CONN_CLOSE,		/* the consumer closes gracefully: modify_qp(SQD) */
 	CORE_CONN_DRAINED,		/* the QP has sent what was posted before */
 	/* in any state */
-	CORE_CONN_ABORT,		/* the QP, or the listener of a startup, goes away */
+	CORE_CONN_ABORT,		/* modify_qp or destroy_qp; no listener; gave way */
 	CORE_CONN_KILL,			/* the device goes away: do not linger */
 	CORE_CONN_INPUTS
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Chooses the runner of an engine that has work: a worker, the device's thread (standby.c), or the task
- * that asked for the work (asker.c).
+ * Chooses the runner of an engine that has work: a worker, the device's thread (standby.c), or the
+ * task that asked for the work (asker.c).
  */
 #include <linux/cpumask.h>
 #include <linux/sched.h>

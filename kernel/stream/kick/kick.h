@@ -17,7 +17,8 @@ static inline void srnic_tx_again(struct srnic_tx *tx)
 {
 	smp_mb__before_atomic();	/* the work before `again`; pairs with srnic_tx_looks() */
 	set_bit(0, &tx->again);
-	smp_mb__after_atomic();		/* pairs with srnic_tx_unlocked() */
+	/* before tx.mutex and `called`; pairs with srnic_tx_unlocked(), srnic_standby_runs() */
+	smp_mb__after_atomic();
 }
 
 /* The engine is about to look for work. tx.mutex held. */
@@ -56,7 +57,14 @@ void srnic_kick_init(struct srnic_qp *qp, work_func_t run, kthread_work_func_t r
 /* The counter of the passes that this runner makes. */
 static inline enum srnic_counter srnic_passes_by(enum srnic_runner runner)
 {
-	return SRNIC_TX_PASSES_DOORBELL + runner;
+	static const enum srnic_counter passes[] = {
+		[SRNIC_RUNNER_DOORBELL] = SRNIC_TX_PASSES_DOORBELL,
+		[SRNIC_RUNNER_WORKER] = SRNIC_TX_PASSES_WORKER,
+		[SRNIC_RUNNER_THREAD] = SRNIC_TX_PASSES_THREAD,
+		[SRNIC_RUNNER_ASKER] = SRNIC_TX_PASSES_ASKER,
+	};
+
+	return passes[runner];
 }
 
 #endif

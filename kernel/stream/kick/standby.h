@@ -26,9 +26,15 @@ void srnic_standby_dev_exit(struct srnic_dev *dev);
 /* run: the thread's function, which asks srnic_standby_due(); too_long: the timer's. */
 void srnic_standby_init(struct srnic_standby *standby, kthread_work_func_t run,
 			enum hrtimer_restart (*too_long)(struct hrtimer *timer));
-/* In the thread: is the engine to run? Else the thread is called once more, or is not needed. */
+/*
+ * In the thread: is the engine to run? If not, the thread is not needed, or came too early: then
+ * this has set the timer, which calls it once more.
+ */
 bool srnic_standby_due(struct srnic_qp *qp);
-/* In the timer: did the thread not come in time, so that a worker has to? */
+/*
+ * In the timer: did the thread not come in time, so that a worker has to run the engine? Notes
+ * that. If not, this may have set the timer anew, or called the thread once more.
+ */
 bool srnic_standby_missed(struct srnic_qp *qp);
 /*
  * Is the engine to stand by now? Only after a doorbell, so that a user that lies makes it look just

@@ -149,7 +149,7 @@ static void deliver_terminate(struct srnic_qp *qp)
 	srnic_qp_over(qp, CORE_CONN_TERMINATED);
 }
 
-/* ---- errors that this end found ---- */
+/* ---- the first valid FPDU ---- */
 
 void srnic_unmute_responder(struct srnic_qp *qp)
 {
@@ -158,6 +158,8 @@ void srnic_unmute_responder(struct srnic_qp *qp)
 	WRITE_ONCE(qp->tx.validated, true);
 	srnic_tx_kick(qp);
 }
+
+/* ---- errors that this end found ---- */
 
 static void count_error(struct srnic_qp *qp, const struct core_terminate *term)
 {

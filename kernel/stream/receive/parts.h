@@ -13,7 +13,7 @@ static inline struct srnic_outbound_read *srnic_oldest_read(const struct srnic_q
 	return srnic_reads_nth(&qp->outbound, 0);
 }
 
-/* Completes that one in error: its memory cannot be written. */
+/* Completes the oldest read in error: its memory cannot be written. */
 static inline void srnic_fail_oldest_read(struct srnic_qp *qp)
 {
 	srnic_sq_complete(&qp->sq, srnic_oldest_read(qp)->sq_index, SRNIC_WC_LOC_PROT_ERR, 0);

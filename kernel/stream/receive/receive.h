@@ -16,6 +16,9 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk);
 /* Consumes these bytes, which come next in the stream. Socket lock held, BHs off. */
 void srnic_rx_take(struct srnic_qp *qp, struct sock *sk, const struct bio_vec *vec, u32 num);
+
+/* ---- delivery.c ---- */
+
 /*
  * Sets the status of the Write that the peer's Terminate refused, if it is not complete, for the
  * flush that follows. tx.mutex held, the receive half stopped.

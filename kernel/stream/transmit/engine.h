@@ -5,7 +5,7 @@
  *	batch		bytes that are built and not yet given to TCP
  *	pass		one look at the QP's state, and the work that it asks for (engine.c)
  *	run		passes of one caller until there is nothing to do (run.c)
- *	runner		who makes a run (enum srnic_runner)
+ *	runner		the task or worker that makes a run (enum srnic_runner)
  *	kick		has an engine look for work (kick/kick.h)
  *	stand by	between doorbells of a burst: the engine looks again by itself
  *	asker		the task whose sendmsg has brought this end a request of its peer

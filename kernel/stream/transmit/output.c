@@ -14,15 +14,15 @@
 #include "stream/transmit/shortcut.h"
 #include "stream/transmit/stall.h"
 
-/* More than a few Read Requests or atomic operations need: what is longer is no question. */
-#define QUESTION_MAX	1024
+/* Some Read Requests or atomic operations. A longer batch is not just requests for responses. */
+#define ASKER_BATCH_MAX	1024
 #define REST_DELAY	msecs_to_jiffies(10)	/* after a lack of TCP's memory */
 
 /*
- * TCP has taken nothing. If it holds nothing either, it lacks memory, and no ACK will arrive to
- * wake the engine. It then calls write_space() from within sendmsg, which kicks the engine.
- * So it is asked again at once, for that may have been an acknowledgment, and then only after a
- * while.
+ * TCP has taken nothing. With bytes queued, an ACK will wake the engine. With none, TCP lacks
+ * memory: no ACK will arrive, and sendmsg itself calls write_space(), which kicks the engine. One
+ * retry follows at once, because that kick may have been from an ACK; then TCP is left alone for
+ * REST_DELAY.
  */
 static void nothing_taken(struct srnic_qp *qp)
 {
@@ -75,7 +75,7 @@ static bool may_run_other(const struct srnic_qp *qp, bool more)
 {
 	const struct srnic_tx *tx = &qp->tx;
 
-	return !more && tx->batch->len <= QUESTION_MAX && tx->runner != SRNIC_RUNNER_ASKER &&
+	return !more && tx->batch->len <= ASKER_BATCH_MAX && tx->runner != SRNIC_RUNNER_ASKER &&
 	       !srnic_own_batch(tx)->run_next && READ_ONCE(qp->state) == SRNIC_QP_RTS;
 }
 
