@@ -83,7 +83,7 @@ struct srnic_dev_connections {
  * @framings: sysfs framing: bits by enum core_framing; read by connection setup
  * @settings: the other settings but the port map
  * @index: small number, unique among the module's devices
- * @port_told: the last event of its port, enum ib_event_type; 0: none. Under rtnl
+ * @port_event: the last event of its port, enum ib_event_type; 0: none. Under rtnl
  * @connections: its connections
  */
 struct srnic_dev {
@@ -109,7 +109,7 @@ struct srnic_dev {
 	u32 framings;
 	struct srnic_settings settings;
 	int index;
-	int port_told;
+	int port_event;
 	struct srnic_dev_connections connections;
 };
 

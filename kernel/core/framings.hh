@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The framings (enum core_framing), one row each: what a wire format has. Code that
-// depends on the framing asks for the property that it depends on. What differs in mechanics, how
-// segments are made and octets are received, is chosen in one place each: builder.hh and
-// receiver.cc.
+// The framings (enum core_framing), one row each: what a wire format has. Code that depends on the
+// framing asks for the property that it depends on. What differs in mechanics, how segments are
+// made and octets are received, is chosen in one place each: builder.hh and receiver.cc.
 //
 // A new framing needs a row here and a case there, a new property a value in each row: without one
 // of them selftests/core does not compile (-Wswitch, -Wmissing-field-initializers).
@@ -24,7 +23,7 @@ constexpr core_framing_traits mpa_traits = {
 	.numbers_agreed = false,
 	.sink_stag = true,
 	.mutes_responder = true,
-	.interleaves_tagged = false, // some receivers cannot tell two tagged messages apart
+	.interleaves_tagged = false, // some receivers mistake one tagged message for another
 };
 
 // draft-williams-rdmatcp-00, and its binding to verbs (Documentation/rdmatcp.rst).

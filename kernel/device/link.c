@@ -267,9 +267,9 @@ static void port_event(struct srnic_dev *dev)
 							       IB_EVENT_PORT_ERR;
 
 	ASSERT_RTNL();
-	if (dev->port_told == type)
+	if (dev->port_event == type)
 		return;
-	dev->port_told = type;
+	dev->port_event = type;
 	srnic_compat_port_event(&dev->base, dev->netdev, type);
 }
 

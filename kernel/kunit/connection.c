@@ -282,7 +282,7 @@ struct ib_wc srnic_test_next_wc(struct kunit *test)
 	return wc;
 }
 
-/* ---- who runs what ---- */
+/* ---- engines and work items ---- */
 
 void srnic_test_calm(struct srnic_qp *qp)
 {

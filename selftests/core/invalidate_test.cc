@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Who may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1).
+// The streams that may invalidate an STag (RFC 5040 5.3, 7.2 and 8.1.1).
 #include "api/core.h"
 
 constexpr u32 stag = 0x12345601;
 constexpr core_grant region = {.stag = stag, .pd = 3, .qpn = 7, .revocable = true};
 
-static core_region_verdict ask(core_grant grant, core_revoker who)
+static core_region_verdict ask(core_grant grant, core_revoker revoker)
 {
-	return core_may_invalidate(&grant, &who);
+	return core_may_invalidate(&grant, &revoker);
 }
 
 constexpr core_revoker peer = {.stag = stag, .pd = 3, .qpn = 7, .peer = true};

@@ -99,7 +99,7 @@ TEST(SendOrder, AReadNamesASinkOfItsOwn)
 
 // ---- Turns ----
 
-// A response and Sends alternate by FPDU: receivers can tell untagged messages from tagged ones.
+// A response and Sends alternate by FPDU: receivers know untagged messages from tagged ones.
 TEST(Turns, UntaggedAndTaggedByFpdu)
 {
 	SendEnd end;

@@ -31,7 +31,7 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 	if (length > 1 << 20)
 		msg.sent = next = length - 1 - length % 5000;
 	do {
-		u32 expected = core_fpdu_len(&fpdu, &msg, mulpdu), ulpdu, told = 0, payload = 0;
+		u32 expected = core_fpdu_len(&fpdu, &msg, mulpdu), ulpdu, built = 0, payload = 0;
 		core_tx_step step;
 
 		core_fpdu_begin(&fpdu, &msg, mulpdu);
@@ -43,9 +43,9 @@ void require_segments(u8 opcode, u32 length, u32 mulpdu)
 			REQUIRE(!step.payload || step.offset == next);
 			next += step.payload;
 			payload += step.payload;
-			told += step.len + step.payload;
+			built += step.len + step.payload;
 		} while (!step.last);
-		REQUIRE(told == expected && told % 4 == 0 && told - ulpdu - 2 - 4 < 4);
+		REQUIRE(built == expected && built % 4 == 0 && built - ulpdu - 2 - 4 < 4);
 		REQUIRE(ulpdu <= mulpdu && payload <= ulpdu);
 		REQUIRE(payload || (!length && msg.done));
 	} while (!msg.done);

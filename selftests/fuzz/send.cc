@@ -48,13 +48,13 @@ struct End {
 	{
 		const core_tx_msg &msg = *tx.turn;
 		u8 payload[700] = {};
-		u32 told = 0, copies = 0;
+		u32 built = 0, copies = 0;
 		core_tx_step step;
 
 		do {
 			step = core_tx_next(&tx);
 			REQUIRE(step.len || step.payload);
-			told += step.len + step.payload;
+			built += step.len + step.payload;
 			if (step.len)
 				memcpy(payload, step.bytes, step.len); // all of it can be read
 			if (!step.payload)
@@ -68,7 +68,7 @@ struct End {
 			}
 			core_tx_copied(&tx, payload, step.payload);
 		} while (!step.last);
-		REQUIRE(told == len && told % 4 == 0);
+		REQUIRE(built == len && built % 4 == 0);
 		check_turn(msg);
 		REQUIRE(host.reads <= ord + 1);
 	}

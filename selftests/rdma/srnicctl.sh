@@ -225,7 +225,7 @@ nobody_sets_nothing() {
 		[ "$(of 0 "d['settings']['peer_timeout']")" = 60 ]
 }
 
-nobody_is_told() (
+unprivileged_learns() (
 	ulimit -l 8192
 	says_with 7 "ok	srnic0, interface: veth0 is up" nobody_ctl 0 doctor srnic0 &&
 		says_with 7 "warn	memlock: programs of this user may register only 8.39MB of memory" \
@@ -334,7 +334,7 @@ check "top: rates of the device and the connection" rates
 check "top: as text" batch_top
 check "nobody sees as much" nobody_sees_as_much
 check "exit code 4: nobody sets nothing" nobody_sets_nothing
-check "nobody is told what is wrong" nobody_is_told
+check "an unprivileged user learns what is wrong" unprivileged_learns
 check "show: no QPs when rping has gone" disconnect_ends
 check "show: no CRCs, and markers one way" other_settings
 check "show: no QPs again" disconnect_ends

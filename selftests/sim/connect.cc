@@ -162,7 +162,7 @@ void Endpoint::fail(Cause cause)
 		       CORE_RDMATCP_FINE);
 }
 
-// RDMA/TCP's end after an error: it has no message to tell the peer.
+// RDMA/TCP's end after an error: it has no message for the peer.
 void Endpoint::reset(Cause cause, core_rdmatcp_fault fault)
 {
 	if (now != State::rts)

@@ -12,7 +12,7 @@ using namespace sim;
 
 static int test_number;
 
-static void tell(bool good, const std::string &name)
+static void report(bool good, const std::string &name)
 {
 	printf("%s %d - %s\n", good ? "ok" : "not ok", ++test_number, name.c_str());
 	fflush(stdout);
@@ -116,10 +116,10 @@ static int random_programs(u64 first, u64 wanted, bool everything)
 	for (const auto &[what, times] : tally)
 		printf("# %s: %llu\n", what.c_str(), times);
 	printf("# %.1f s\n", seconds() - start);
-	tell(good, "random programs: " + std::to_string(operations) + " operations in " +
+	report(good, "random programs: " + std::to_string(operations) + " operations in " +
 			   std::to_string(seed - first) + " programs");
 	if (good && everything)
-		tell(good = reached_everything(tally),
+		report(good = reached_everything(tally),
 		     "the programs reach every operation and every error");
 	return !good;
 }
@@ -140,7 +140,7 @@ static int soak(u64 seed)
 		       programs, operations, seed);
 		fflush(stdout);
 	}
-	tell(false, "soak");
+	report(false, "soak");
 	return 1;
 }
 
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 	if (has("--seed")) {
 		bool good = run_seed(number(2, 1), tally, true, operations);
 
-		tell(good, "seed " + std::to_string(number(2, 1)));
+		report(good, "seed " + std::to_string(number(2, 1)));
 		return !good;
 	}
 	if (has("--soak"))
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 			problem = caught.what();
 			printf("# %s\n", problem.c_str());
 		}
-		tell(problem.empty(), std::string("directed: ") + test.name);
+		report(problem.empty(), std::string("directed: ") + test.name);
 		failed |= !problem.empty();
 	}
 	u64 wanted = number(2, 1000000);

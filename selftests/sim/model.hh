@@ -130,7 +130,7 @@ struct Witness {
 	virtual void delivered(unsigned, core_rx_event) {}
 	virtual void completed(unsigned, const srnic_cqe &, bool /*solicited*/) {}
 	virtual void connected(unsigned, const core_startup_agreed &) {}
-	// With the Terminate that tells the peer, or the fault for which RDMA/TCP resets.
+	// With the Terminate for the peer, or the fault for which RDMA/TCP resets.
 	virtual void failed(unsigned, Cause, const core_terminate *, core_rdmatcp_fault) {}
 };
 

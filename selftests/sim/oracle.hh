@@ -103,7 +103,7 @@ private:
 		std::deque<u32> reads;
 		std::optional<Message> arrived; // a delivered Send without its completion yet
 		bool failed = false;
-		// The refusal expected from the last completion: told().
+		// The refusal expected from the last completion: code().
 		std::optional<u32> owed;
 		// Those that have been right for the first undelivered message at some time since
 		// its last byte arrived: MPA reports a header error only after the CRC check.
@@ -170,12 +170,12 @@ private:
 	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
 				   bool solicited);
 	Op *at_hand(Side &side);
-	// How a refusal is told: layer, type and code of a Terminate, or RDMA/TCP's fault.
-	u32 told(u32 terminate, core_rdmatcp_fault fault) const
+	// The code of a refusal: layer, type and code of a Terminate, or RDMA/TCP's fault.
+	u32 code(u32 terminate, core_rdmatcp_fault fault) const
 	{
 		return mpa ? terminate : u32{fault};
 	}
-	u32 told(core_region_verdict verdict, bool write) const;
+	u32 code(core_region_verdict verdict, bool write) const;
 	void foresee(unsigned side);
 	void foresee_receive(Side &us, const Message &message);
 	void check_refusal(unsigned side, u32 what);

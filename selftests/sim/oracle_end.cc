@@ -82,7 +82,7 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 		    solicited != message->solicited || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
 		    imm != (cqe.flags == imm_flags) || (inv && cqe.imm_inv != message->inv_stag) ||
 		    (imm && cqe.imm_inv != message->immediate))
-			broken("side %u: receive %llu is told something else than was sent", side,
+			broken("side %u: receive %llu gets something else than was sent", side,
 			       cqe.wr_id);
 		if (inv && !invalidate(us, message->inv_stag, true))
 			broken("side %u: a peer invalidates what it must not", side);
@@ -91,11 +91,11 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_REM_INV_REQ_ERR:
 		if (!message || invalidate(us, message->inv_stag, true))
 			broken("side %u: an invalidation is refused without reason", side);
-		us.owed = is_known(us, message->inv_stag) ? told(0x0109, CORE_RDMATCP_ACCESS)
-							  : told(0x0100, CORE_RDMATCP_BUFFER_ID);
+		us.owed = is_known(us, message->inv_stag) ? code(0x0109, CORE_RDMATCP_ACCESS)
+							  : code(0x0100, CORE_RDMATCP_BUFFER_ID);
 		break;
 	case SRNIC_WC_LOC_LEN_ERR:
-		us.owed = told(0x1205, CORE_RDMATCP_TOO_LONG);
+		us.owed = code(0x1205, CORE_RDMATCP_TOO_LONG);
 		if (!us.due.count(*us.owed) && !damaged(side))
 			broken("side %u: receive %llu was long enough", side, cqe.wr_id);
 		break;
@@ -107,12 +107,12 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 	case SRNIC_WC_LOC_PROT_ERR:
 		if (usable(us, receive.sges, CORE_ACCESS_LOCAL_WRITE))
 			broken("side %u: receive %llu has no protection error", side, cqe.wr_id);
-		us.owed = told(0, CORE_RDMATCP_LOCAL);
+		us.owed = code(0, CORE_RDMATCP_LOCAL);
 		break;
 	case SRNIC_WC_LOC_QP_OP_ERR:
 		if (!receive.malformed)
 			broken("side %u: receive %llu is not malformed", side, cqe.wr_id);
-		us.owed = told(0, CORE_RDMATCP_LOCAL);
+		us.owed = code(0, CORE_RDMATCP_LOCAL);
 		break;
 	default:
 		broken("side %u: receive %llu completes with status %u", side, cqe.wr_id,
@@ -170,7 +170,7 @@ Oracle::Op *Oracle::at_hand(Side &side)
 }
 
 // RFC 5041 7.2, RFC 5040 figure 9.
-u32 Oracle::told(core_region_verdict verdict, bool write) const
+u32 Oracle::code(core_region_verdict verdict, bool write) const
 {
 	static const u32 ddp_codes[] = {0, 0x1100, 0x1101, 0x1100, 0x1102, 0x1103};
 	static const u32 rdmap_codes[] = {0, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104};
@@ -178,16 +178,16 @@ u32 Oracle::told(core_region_verdict verdict, bool write) const
 						    CORE_RDMATCP_BOUNDS, CORE_RDMATCP_ACCESS,
 						    CORE_RDMATCP_ACCESS, CORE_RDMATCP_BOUNDS};
 
-	return told(write ? ddp_codes[verdict] : rdmap_codes[verdict], faults[verdict]);
+	return code(write ? ddp_codes[verdict] : rdmap_codes[verdict], faults[verdict]);
 }
 
 void Oracle::foresee_receive(Side &us, const Message &message)
 {
 	if (us.next_recv == us.receives.size())
-		us.due.insert(told(0x1202, CORE_RDMATCP_NO_BUFFER));
+		us.due.insert(code(0x1202, CORE_RDMATCP_NO_BUFFER));
 	else if (places(message) && message.opcode != CORE_MSG_WRITE &&
 		 length_of(us.receives[us.next_recv].sges) < message.length)
-		us.due.insert(told(0x1205, CORE_RDMATCP_TOO_LONG));
+		us.due.insert(code(0x1205, CORE_RDMATCP_TOO_LONG));
 }
 
 // The possible refusals of the first undelivered message.
@@ -207,10 +207,10 @@ void Oracle::foresee(unsigned side)
 			       message.to + message.placed, message.length - message.placed);
 
 		if (verdict != CORE_REGION_OK)
-			us.due.insert(told(verdict, true));
+			us.due.insert(code(verdict, true));
 		// This does not know which segment leaves the region first, nor how far.
 		if (verdict == CORE_REGION_WRAP)
-			us.due.insert(told(CORE_REGION_BOUNDS, true));
+			us.due.insert(code(CORE_REGION_BOUNDS, true));
 	} else if (message.opcode == CORE_MSG_READ_REQUEST && message.op != no_op) {
 		const Op &op = peer.ops[message.op];
 		core_region_verdict verdict =
@@ -218,7 +218,7 @@ void Oracle::foresee(unsigned side)
 			       op.request.wqe.remote_addr, op.length);
 
 		if (verdict != CORE_REGION_OK)
-			us.due.insert(told(verdict, false));
+			us.due.insert(code(verdict, false));
 	} else if (message.opcode == CORE_MSG_ATOMIC_REQUEST) {
 		if (std::optional<u32> error = atomic_error(us, peer.ops[message.op]))
 			us.due.insert(*error);
@@ -239,7 +239,7 @@ void Oracle::check_refusal(unsigned side, u32 what)
 			broken("side %u: refusal %04x where %04x is due", side, what, *us.owed);
 		return;
 	}
-	if (what == told(0, CORE_RDMATCP_LOCAL) && !us.reads.empty() && us.reads.front() != no_op) {
+	if (what == code(0, CORE_RDMATCP_LOCAL) && !us.reads.empty() && us.reads.front() != no_op) {
 		Op &reader = us.ops[us.reads.front()];
 
 		if (!reader.refused && !impossible(us, reader))

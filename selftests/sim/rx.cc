@@ -139,7 +139,7 @@ void Endpoint::unmute_responder()
 
 void Endpoint::deliver(core_rx_event event)
 {
-	const core_terminate &told = *core_rx_terminate(&rx);
+	const core_terminate &theirs = *core_rx_terminate(&rx);
 
 	if (event == CORE_RX_SEND)
 		event = deliver_send();
@@ -159,7 +159,7 @@ void Endpoint::deliver(core_rx_event event)
 		break;
 	case CORE_RX_TERMINATE:
 		witness.delivered(side, event);
-		blame_request(told);
+		blame_request(theirs);
 		fail(Cause::peer_terminated);
 		break;
 	case CORE_RX_ERROR:
@@ -167,7 +167,7 @@ void Endpoint::deliver(core_rx_event event)
 		if (receive_active && core_rx_receive_status(&rx) != SRNIC_WC_FLUSH_ERR)
 			complete_recv(nullptr, core_rx_receive_status(&rx));
 		if (framing == CORE_FRAMING_MPA)
-			terminate(Cause::peer_error, told);
+			terminate(Cause::peer_error, theirs);
 		else
 			reset(Cause::peer_error, core_rx_fault(&rx));
 		break;

@@ -188,7 +188,7 @@ TEST_F(Doctor, NamespaceModes)
 	machine.kernel.rdma[RDMA_NLDEV_CMD_SYS_GET] = [](const nlmsghdr *, fake::Answer &a) {
 		a.message();
 	};
-	expect(0, "ok\tnamespaces: the kernel does not tell their mode\n");
+	expect(0, "ok\tnamespaces: the kernel does not report their mode\n");
 }
 
 TEST_F(Doctor, LittleMemoryMayBeLocked)
@@ -292,7 +292,7 @@ TEST_F(Doctor, ALibibverbsWithoutAVersion)
 {
 	machine.write(library, "IBVERBS_PRIVATE_");
 	expect(8,
-	       "FAIL\tprovider: /lib/here/libibverbs.so.1 does not tell its private interface\n");
+	       "FAIL\tprovider: /lib/here/libibverbs.so.1 does not show its private interface\n");
 }
 
 TEST_F(Doctor, ALinkToAProviderThatIsGone)
@@ -359,8 +359,8 @@ TEST_F(Doctor, ADeviceThatGoesMeanwhileIsNoMissingModule)
 			answer(request, a);
 	};
 	expect(7,
-	       "warn\tsrnic0, ABI: the kernel does not tell: Invalid argument\n\tdo: try again\n"
-	       "warn\tsrnic0, file: the kernel does not tell: Invalid argument\n\tdo: try again\n");
+	       "warn\tsrnic0, ABI: the kernel does not say: Invalid argument\n\tdo: try again\n"
+	       "warn\tsrnic0, file: the kernel does not say: Invalid argument\n\tdo: try again\n");
 }
 
 TEST_F(Doctor, TheInterfaceIsDown)
@@ -387,7 +387,7 @@ TEST_F(Doctor, TheInterfaceIsElsewhere)
 TEST_F(Doctor, TheKernelFailsToTell)
 {
 	machine.kernel.route.clear();
-	expect(7, "warn\tsrnic0, MTU: the kernel does not tell: Invalid argument\n");
+	expect(7, "warn\tsrnic0, MTU: the kernel does not say: Invalid argument\n");
 }
 
 TEST_F(Doctor, AnInterfaceThatBecameAPort)
@@ -450,7 +450,7 @@ TEST_F(Doctor, AVethNeedsNoGro)
 TEST_F(Doctor, OffloadsThatAreUnknown)
 {
 	network.ethtool = false;
-	expect(0, "ok\tsrnic0, offloads: the kernel does not tell\n");
+	expect(0, "ok\tsrnic0, offloads: the kernel does not say\n");
 }
 
 TEST_F(Doctor, PortsThatMustBeOpen)

@@ -114,7 +114,7 @@ struct Device {
 	std::map<std::string, uint64_t> counters = {};
 };
 
-// A connection as the kernel tells it: of an initiator, over MPA.
+// A connection as the kernel shows it: of an initiator, over MPA.
 Qp connected_qp(uint32_t number, uint32_t pid);
 
 // Modules that are loaded.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Interface 2 and its addresses, as rtnetlink and ethtool's generic netlink tell them.
+// Interface 2 and its addresses, as rtnetlink and ethtool's generic netlink show them.
 #pragma once
 
 #include "fake.hh"

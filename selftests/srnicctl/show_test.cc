@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// `srnicctl show`: whole outputs for what a kernel may tell.
+// `srnicctl show`: whole outputs for what a kernel may report.
 #include "fake.hh"
 
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ TEST_F(Show, AQpThatWasNeverConnected)
 				   "  QP 6: RESET\n");
 }
 
-// Its own state tells nothing: it was reset, and waits for its next connection.
+// Its own state says nothing: it was reset, and waits for its next connection.
 TEST_F(Show, AQpThatWasResetKeepsItsEnd)
 {
 	fake::Qp qp = fake::connected_qp(5, 77);

@@ -29,7 +29,7 @@ constexpr u32 burst = 3, long_burst = 7;
 // last were none.
 constexpr u32 most_doubt = 63;
 
-// What a post tells of those to come.
+// What a post shows of those to come.
 struct Pace {
 	bool paused; // it does not follow another post, or that one's doorbell, at once
 	bool more;   // others are likely to follow it at once
@@ -148,7 +148,7 @@ inline bool ring_for(srnic_qp &qp)
 }
 
 // Rings for the QPs listed at a CQ. True if the CQ may have completions now. The CQ's lock is held,
-// which keeps the QPs alive: who destroys one calls srnic_cq_ring() before.
+// which keeps the QPs alive: a caller that destroys one calls srnic_cq_ring() before.
 inline bool ring_deferred(srnic_cq &cq)
 {
 	srnic_deferred *entry = nullptr, *next;

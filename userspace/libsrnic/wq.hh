@@ -34,7 +34,7 @@ template <class Wqe> Wqe *next_slot(srnic_wq &wq)
 	return slot_at<Wqe>(wq.ring, wq.next);
 }
 
-// Publishes all slots written. Returns the queue's state, read after that: who finds
+// Publishes all slots written. Returns the queue's state, read after that: a caller that finds
 // wants_doorbell() rings, which may be done after unlocking. 0 if nothing was written.
 inline u32 publish(srnic_wq &wq)
 {

@@ -134,7 +134,7 @@ uint64_t counter(const Device &device, const char *name)
 	return found == device.counters.end() ? 0 : found->second;
 }
 
-// Why connections failed to begin of which no program here was told.
+// Why connections failed to begin, of which no program here has heard.
 struct Startups {
 	const char *counter, *trouble, *todo;
 };
@@ -228,7 +228,7 @@ Finding check_offloads(System &system, const Device &device)
 		auto features = features_of(system.netlink, index);
 
 		if (!features)
-			return {Level::ok, "", "the kernel does not tell"};
+			return {Level::ok, "", "the kernel does not say"};
 
 		bool veth = interface_of(system.netlink, index).kind == "veth";
 		auto missing = missing_offloads(*features, veth);

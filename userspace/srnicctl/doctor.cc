@@ -30,7 +30,7 @@ Finding none()
 		"rdma link add NAME type srnic netdev INTERFACE"};
 }
 
-// Without RDMA netlink there are no devices, and the checks of modules tell why.
+// Without RDMA netlink there are no devices, and the checks of modules say why.
 std::vector<Device> devices_of(System &system, const std::string &name)
 {
 	try {
@@ -80,7 +80,7 @@ void examine_device(System &system, const Device &device, std::vector<Finding> &
 
 Finding untold(const NetlinkError &error)
 {
-	return {Level::warn, "", "the kernel does not tell: " + std::string(strerror(error.code)),
+	return {Level::warn, "", "the kernel does not say: " + std::string(strerror(error.code)),
 		"try again"};
 }
 

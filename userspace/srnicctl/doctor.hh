@@ -20,7 +20,7 @@ struct Finding {
 
 // ---- for checks; findings here have no name yet ----
 
-// What the kernel fails to tell.
+// What the kernel does not report.
 Finding untold(const NetlinkError &error);
 bool loaded(const System &system, const std::string &module);
 // May this process open the file? well: what to say if so.

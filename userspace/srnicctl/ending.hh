@@ -13,7 +13,7 @@ struct Ending {
 	std::string check = ""; // of RDMA/TCP
 };
 
-// Of an error that this end found it is not known here whether the peer was told.
+// Of an error that this end found it is not known here whether the peer has heard.
 std::string in_words(const Ending &ending);
 // The error of a Terminate (RFC 5040 4.8): layer << 12 | type << 8 | code.
 std::string terminate_in_words(uint64_t code);

@@ -128,7 +128,7 @@ Finding check_namespaces(System &system)
 			"modprobe srnic, or in a container have the host load it"};
 	}
 	if (!shared)
-		return {Level::ok, "namespaces", "the kernel does not tell their mode"};
+		return {Level::ok, "namespaces", "the kernel does not report their mode"};
 	return {Level::ok, "namespaces",
 		*shared ? "shared: every network namespace has all devices"
 			: "exclusive: a network namespace has only devices that were made in it or "

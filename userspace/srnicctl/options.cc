@@ -99,7 +99,7 @@ std::vector<char *> argv_of(std::vector<std::string> &arguments)
 	return argv;
 }
 
-// The one that getopt_long() refuses. It tells the letters, but not the words it does not know.
+// The one that getopt_long() refuses. It names letters, but not words that it does not know.
 std::string option_at(const std::vector<char *> &argv)
 {
 	if (optopt)

@@ -79,7 +79,7 @@ Finding check_provider(System &system)
 			"apt install libibverbs1, if programs shall use RDMA"};
 	if (libibverbs->private_abi.empty())
 		return {Level::fail, "provider",
-			libibverbs->dir + "/libibverbs.so.1 does not tell its private interface",
+			libibverbs->dir + "/libibverbs.so.1 does not show its private interface",
 			"install libibverbs again"};
 
 	std::string path =

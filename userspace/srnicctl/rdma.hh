@@ -31,7 +31,7 @@ struct Chardev {
 	std::optional<uint32_t> driver; // of uverbs: enum rdma_driver_id
 };
 
-// Who created an object: a process or a part of the kernel.
+// The creator of an object: a process or a part of the kernel.
 struct Owner {
 	std::optional<uint32_t> pid;
 	std::string kernel_name;

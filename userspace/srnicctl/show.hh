@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// `srnicctl show`: devices, their settings, who listens, connections.
+// `srnicctl show`: devices, their settings, listeners, connections.
 #pragma once
 
 #include "json.hh"
@@ -10,7 +10,7 @@ namespace srnicctl {
 std::string show_text(const std::vector<Device> &devices);
 void show_json(Json &json, const std::vector<Device> &devices);
 
-// What `top` writes of a connection, too: who it belongs to, and where it goes.
+// What `top` writes of a connection, too: its owner, and where it goes.
 void write_owner(Json &json, const Owner &owner, const std::string &program);
 void write_addresses(Json &json, const Connection &connection);
 // "rping (123)", "[nvme]" or "".

@@ -14,7 +14,7 @@
 namespace srnicctl {
 namespace {
 
-// If the kernel does not tell a device's driver, as without ib_uverbs, its settings do.
+// If the kernel does not report a device's driver, as without ib_uverbs, its settings do.
 bool is_srnic(System &system, const RdmaDevice &device)
 {
 	if (device.protocol != "iw")
@@ -74,7 +74,7 @@ std::vector<Listening> listening_of(const System &system, const std::vector<Rdma
 	return listening;
 }
 
-// Older modules and kernels tell less.
+// Older modules and kernels report less.
 std::vector<Queue> with_figure(const char *name, const System &system,
 			       std::vector<RdmaQueue> queues)
 {

@@ -44,7 +44,7 @@ struct Device {
 	RdmaPort port;
 	Settings settings;
 	std::vector<Connection> connections;
-	std::vector<Queue> cqs, srqs; // of which the kernel tells how full they are
+	std::vector<Queue> cqs, srqs; // the kernel shows how full they are
 	std::vector<Listening> listening;
 	std::map<std::string, uint64_t> counters;
 };

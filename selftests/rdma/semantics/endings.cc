@@ -90,7 +90,7 @@ void what_is_shown_of_a_connected_qp()
 	}
 }
 
-// Who is told of an error by a Terminate has an event. RDMA/TCP tells nobody: it resets, as rdma_cm
+// An end that gets a Terminate has an event. RDMA/TCP has no such message: it resets, as rdma_cm
 // says at either end.
 void expect_told(End &end)
 {
