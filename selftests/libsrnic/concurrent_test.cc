@@ -96,7 +96,7 @@ TEST(Concurrent, NoWakeUpIsLost)
 	EXPECT_FALSE(engine.lost) << "asleep after " << engine.taken << " requests";
 }
 
-// "A user that finds SRNIC_SQ_STANDBY rings when it has nothing left to do but to wait." Here the
+// "A user finding SRNIC_SQ_STANDBY rings when it has nothing left to do but to wait." Here the
 // engine only takes requests when it is rung for, and one thread waits for what the other posts.
 TEST(Concurrent, NoRequestIsLeftToAnEngineThatStandsBy)
 {

@@ -62,7 +62,7 @@
  * After a doorbell in a burst the engine does not go idle but stands by: it sets SRNIC_SQ_STANDBY
  * in the same way, and looks at the queue once or twice as soon as a processor has time for it; a
  * timer of about a millisecond makes that more urgent. Requests posted meanwhile need no doorbell,
- * so many are taken at once. A user that finds SRNIC_SQ_STANDBY rings when it has nothing left to do
+ * so many are taken at once. A user finding SRNIC_SQ_STANDBY rings when it has nothing left to do
  * but to wait, that is, when it finds a CQ of this QP empty (and is not taking completions from its
  * other CQ) or the queue full, and after a pause: it may leave no processor to others.
  */

@@ -15,8 +15,8 @@
 struct srnic_batch;
 
 /*
- * The runners of an engine. The first two may wait for the memory of the QP's user; the other two also
- * serve other QPs.
+ * The runners of an engine. The first two may wait for the memory of the QP's user; the other two
+ * also serve other QPs.
  *
  * DOORBELL	the user's system call
  * WORKER	a worker of the workqueue, or a call that ends a connection
