@@ -34,7 +34,7 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *ag
 	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
 	/* Sizes and counts fit their fields. */
 	BUILD_BUG_ON(max(SRNIC_MAX_IRD, SRNIC_MAX_ORD) > SHRT_MAX);
-	BUILD_BUG_ON(struct_size_t(struct srnic_outbound_read, sge, SRNIC_MAX_SGE) > USHRT_MAX);
+	BUILD_BUG_ON(sizeof(*read) + SRNIC_MAX_SGE * sizeof(read->sge[0]) > USHRT_MAX);
 	srnic_qp_free_reads(qp);	/* before the new ones are charged */
 	former = set_active_memcg(qp->payer);
 	ret = srnic_reads_alloc(&qp->inbound, qp->ird, sizeof(struct core_asked)) ?:
