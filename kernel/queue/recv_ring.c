@@ -21,12 +21,7 @@ static int fill_slot(struct srnic_recv_wqe *wqe, u32 slot_size, const struct ib_
 	if (wr->num_sge < 0 || wr->num_sge > SRNIC_MAX_SGE || wqe_size(wr->num_sge) > slot_size)
 		return -EINVAL;
 	*wqe = (struct srnic_recv_wqe){ .wr_id = wr->wr_id, .num_sge = wr->num_sge };
-	for (int i = 0; i < wr->num_sge; i++)
-		sge[i] = (struct srnic_sge){
-			.addr = wr->sg_list[i].addr,
-			.length = wr->sg_list[i].length,
-			.lkey = wr->sg_list[i].lkey,
-		};
+	srnic_ring_fill_sges(sge, wr->sg_list, wr->num_sge);
 	return 0;
 }
 

@@ -52,4 +52,15 @@ void srnic_ring_free(struct srnic_ring *ring);
 int srnic_mmap(struct ib_ucontext *context, struct vm_area_struct *vma);
 void srnic_mmap_free(struct rdma_user_mmap_entry *entry);
 
+/* Writes a kernel consumer's list into a slot; the caller has checked that it fits. */
+static inline void srnic_ring_fill_sges(struct srnic_sge *to, const struct ib_sge *from, int num)
+{
+	for (int i = 0; i < num; i++)
+		to[i] = (struct srnic_sge) {
+			.addr = from[i].addr,
+			.length = from[i].length,
+			.lkey = from[i].lkey,
+		};
+}
+
 #endif

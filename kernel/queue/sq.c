@@ -279,12 +279,7 @@ static int fill_sges(struct srnic_send_wqe *wqe, u32 room, const struct ib_send_
 
 	if (wr->num_sge * sizeof(*sge) > room)
 		return -EINVAL;
-	for (int i = 0; i < wr->num_sge; i++)
-		sge[i] = (struct srnic_sge) {
-			.addr = wr->sg_list[i].addr,
-			.length = wr->sg_list[i].length,
-			.lkey = wr->sg_list[i].lkey,
-		};
+	srnic_ring_fill_sges(sge, wr->sg_list, wr->num_sge);
 	wqe->num_sge = wr->num_sge;
 	return 0;
 }
