@@ -26,6 +26,8 @@ template <class Tx, class What> [[gnu::always_inline]] inline auto by_framing(Tx
 		[[likely]] return what(tx.fpdu);
 	case CORE_FRAMING_RDMATCP:
 		return what(tx.segment);
+	case CORE_FRAMING_IB:
+		return what(tx.fpdu);
 	}
 	__builtin_unreachable();
 }

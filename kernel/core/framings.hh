@@ -17,6 +17,7 @@ constexpr core_framing_traits mpa_traits = {
 	.terminate = true,
 	.atomics = true,
 	.immediate_payload = false,
+	.immediate_in_send = false,
 	.immediate_in_write = false,
 	.numbers_by_queue = true,
 	.numbers_writes = false,
@@ -24,6 +25,7 @@ constexpr core_framing_traits mpa_traits = {
 	.sink_stag = true,
 	.mutes_responder = true,
 	.interleaves_tagged = false, // some receivers mistake one tagged message for another
+	.acknowledges = false,
 };
 
 // draft-williams-rdmatcp-00, and its binding to verbs (Documentation/rdmatcp.rst).
@@ -32,6 +34,7 @@ constexpr core_framing_traits rdmatcp_traits = {
 	.terminate = false,
 	.atomics = false,
 	.immediate_payload = true,
+	.immediate_in_send = false,
 	.immediate_in_write = true,
 	.numbers_by_queue = false,
 	.numbers_writes = true,
@@ -39,6 +42,24 @@ constexpr core_framing_traits rdmatcp_traits = {
 	.sink_stag = false,
 	.mutes_responder = false,
 	.interleaves_tagged = true, // Read Responses are a group of their own (4)
+	.acknowledges = false,
+};
+
+// Documentation/ib.rst: MPA's octets, with a few messages more.
+constexpr core_framing_traits ib_traits = {
+	.name = "ib",
+	.terminate = true,
+	.atomics = true,
+	.immediate_payload = true,
+	.immediate_in_send = true,
+	.immediate_in_write = false,
+	.numbers_by_queue = true,
+	.numbers_writes = false,
+	.numbers_agreed = false,
+	.sink_stag = true,
+	.mutes_responder = false,
+	.interleaves_tagged = false,
+	.acknowledges = true,
 };
 
 constexpr const core_framing_traits &traits_of(core_framing framing)
@@ -48,6 +69,8 @@ constexpr const core_framing_traits &traits_of(core_framing framing)
 		[[likely]] return mpa_traits;
 	case CORE_FRAMING_RDMATCP:
 		return rdmatcp_traits;
+	case CORE_FRAMING_IB:
+		return ib_traits;
 	}
 	__builtin_unreachable();
 }

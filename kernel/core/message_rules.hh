@@ -34,6 +34,8 @@ enum class Verdict : u8 {
 	no_buffer,    // no receive is posted, or more reads than the IRD allows
 	too_long,     // for its buffer
 	unsupported,  // an atomic operation code
+	not_allowed,  // the QP's access flags (ib.rst)
+	wrong_ack,    // an Ack or response of what was not sent (ib.rst)
 	local,	      // not the peer's fault
 };
 
@@ -89,6 +91,15 @@ public:
 	u32 next_read() const { return read_msn; }
 	// Is a Send unfinished?
 	bool inside_send() const { return receive_active; }
+	// Does this segment begin where the last one of an RDMA Write has ended?
+	bool continues_write(const Segment &segment) const
+	{
+		return segment.stag == write_stag && segment.to == write_end;
+	}
+	// The oldest outstanding read of this end; false if there is none.
+	bool oldest_read(core_read_sink &out) const { return core_host_read_sink(ctx, &out); }
+	// The number of the request that is delivered next.
+	void number_next(u32 number) { request.number = number; }
 
 	// RFC 7306 6: Immediate Data consumes a receive as a Send does, but none of its memory.
 	Verdict begin_immediate(const Segment &segment);

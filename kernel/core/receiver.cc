@@ -3,6 +3,7 @@
 // in the order of RFC 5040 figure 1: MPA (mpa/fpdu_receiver.hh) turns the stream's octets into
 // ULPDUs, DDP and RDMAP (rdmap/rdmap_receiver.hh) these into segments. For RDMA/TCP it is
 // rdmatcp/segment_receiver.hh. The rules (message_rules.hh) decide about segments.
+#include "ib/receiver.hh"
 #include "mpa/fpdu_receiver.hh"
 #include "rdmap/rdmap_receiver.hh"
 #include "rdmatcp/segment_receiver.hh"
@@ -34,9 +35,11 @@ public:
 	u64 segments() const { return this->fpdus(); }
 	const MessageRules &message_rules() const { return upper.rules; }
 	const core_terminate &terminate() const { return upper.terminate(); }
-	u8 receive_status() const { return core_terminate_receive_status(&terminate()); }
+	u8 receive_status() const { return upper.receive_status(); }
 	core_rdmatcp_fault fault() const { return CORE_RDMATCP_FINE; }
 };
+
+using IbReceiver = LayeredReceiver<ib::Receiver>;
 
 template <class Receiver, class Rx> auto &receiver_in(Rx *rx)
 {
@@ -55,6 +58,8 @@ template <class Rx, class What> [[gnu::always_inline]] inline auto by_framing(Rx
 		[[likely]] return what(receiver_in<LayeredReceiver<RdmapReceiver>>(rx));
 	case CORE_FRAMING_RDMATCP:
 		return what(receiver_in<rdmatcp::SegmentReceiver>(rx));
+	case CORE_FRAMING_IB:
+		return what(receiver_in<IbReceiver>(rx));
 	}
 	__builtin_unreachable();
 }
@@ -143,4 +148,11 @@ u8 core_rx_receive_status(const struct core_rx *rx)
 enum core_rdmatcp_fault core_rx_fault(const struct core_rx *rx)
 {
 	return by_framing(rx, [](auto &receiver) { return receiver.fault(); });
+}
+
+void core_rx_done(struct core_rx *rx) { receiver_in<IbReceiver>(rx).upper.done(); }
+
+const struct core_acked *core_rx_acked(const struct core_rx *rx)
+{
+	return &receiver_in<IbReceiver>(rx).upper.acked();
 }

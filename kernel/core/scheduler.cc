@@ -3,10 +3,12 @@
 // order of the peer's requests (rule 17), taking turns; message sequence numbers (RFC 5041 4.3),
 // waiting for reads (ORD: RFC 5040 6.1 and 8.1; the fence), the RTR of RFC 6581 9.2, the
 // responder's mute of RFC 5044 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate
-// of RFC 5040 5.4.
+// of RFC 5040 5.4. Where requests are acknowledged (Documentation/ib.rst): Acks, which go before
+// everything else, and going back to a request that the peer was not ready for.
 //
 // It schedules messages; builder.hh has their wire formats.
 #include "framings.hh"
+#include "ib/acks.hh"
 #include "operations.hh"
 #include "builder.hh"
 #include "rdmap/terminate.hh"
@@ -43,6 +45,15 @@ void begin_local(core_tx &tx, const core_tx_msg &msg, bool of_request)
 	tx.local = msg;
 	tx.local_active = 1;
 	tx.of_request = of_request;
+	if (tx.params.acks && of_request) [[unlikely]]
+		ib::begin_message(*tx.params.acks, tx.local, tx.tail, tx.immediate);
+}
+
+// This end's own message ends where it is.
+void abandon_local(core_tx &tx)
+{
+	tx.local_active = 0;
+	tx.tail = CORE_MSG_NONE;
 }
 
 // ---- errors of this end ----
@@ -52,6 +63,10 @@ void begin_local(core_tx &tx, const core_tx_msg &msg, bool of_request)
 {
 	core_terminate term;
 
+	if (tx.params.acks) { // reported when everything before it is acknowledged
+		tx.params.acks->failing = status;
+		return abandon_local(tx);
+	}
 	core_terminate_of_host(CORE_HOST_LOCAL, &term);
 	tx.stopped = 1;
 	core_host_complete(host(tx), status);
@@ -63,12 +78,20 @@ void begin_local(core_tx &tx, const core_tx_msg &msg, bool of_request)
 {
 	core_terminate term;
 
+	if (tx.params.acks) {
+		tx.params.acks->answer_refused = CORE_SYNDROME_ACCESS;
+		tx.answer_active = 0;
+		return;
+	}
 	tx.stopped = 1;
 	core_terminate_read(&tx.asked.read, tx.answered + first_msn, tx.before, verdict, &term);
 	core_host_terminate(host(tx), &term);
 }
 
 // ---- reads of this end ----
+
+// The number of the request that begins, where requests have one.
+u32 next_number(const core_tx &tx) { return tx.params.acks ? tx.params.acks->whole + 1 : 0; }
 
 // A Read Request has its own STag on the wire, hard to guess (RFC 5040 8.1.1), and TO 0: local keys
 // stay secret, and sinks may be scattered. Without it responses name the request's number.
@@ -81,6 +104,7 @@ void start_read(core_tx &tx, core_read_kind kind, u32 length, u32 source_stag, u
 	msg.msn = number(tx, tx.read_msn);
 	sink.stag = traits(tx).sink_stag ? core_host_random(host(tx)) | 1 : msg.msn;
 	sink.length = length;
+	sink.number = next_number(tx);
 	tx.request = {sink.stag, length, source_stag, sink.to, source_to};
 	msg.request = &tx.request;
 	begin_local(tx, msg, kind != CORE_READ_RTR);
@@ -126,6 +150,18 @@ void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 	msg.length = length;
 	msg.msn = number(tx, tx.send_msn);
 	msg.immediate = tx.immediate;
+	begin_local(tx, msg, true);
+}
+
+// A Send with Immediate Data, of verbs: four octets.
+[[gnu::noinline]] void start_send_with_immediate(core_tx &tx, const srnic_send_wqe &wqe, u32 length)
+{
+	core_tx_msg msg{};
+
+	msg.opcode = wqe.flags & SRNIC_WQE_SOLICITED ? CORE_MSG_SEND_SE_IMM : CORE_MSG_SEND_IMM;
+	msg.length = length;
+	msg.msn = number(tx, tx.send_msn);
+	msg.inv_stag = load<be<u32>>(reinterpret_cast<const u8 *>(wqe.arg)).host();
 	begin_local(tx, msg, true);
 }
 
@@ -175,6 +211,7 @@ void start_atomic(core_tx &tx, const srnic_send_wqe &wqe)
 	sink.stag = core_host_random(host(tx));
 	sink.length = sizeof(u64);
 	sink.atomic = 1;
+	sink.number = next_number(tx);
 	tx.atomic = {sink.stag, wqe.rkey, wqe.remote_addr, operands(wqe)};
 	msg.opcode = CORE_MSG_ATOMIC_REQUEST;
 	msg.msn = ++tx.read_msn;
@@ -221,6 +258,9 @@ void complete_local(core_tx &tx, bool good)
 	core_host_built(host(tx));
 }
 
+// A local operation is not repeated when the engine comes to it again.
+bool was_done(const core_tx &tx) { return tx.params.acks && tx.params.acks->again; }
+
 void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
 {
 	switch (op.handler) {
@@ -229,6 +269,8 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	case CORE_HANDLE_SEND:
 		return start_send(tx, op, wqe, length);
 	case CORE_HANDLE_IMMEDIATE:
+		if (traits(tx).immediate_in_send) [[unlikely]]
+			return start_send_with_immediate(tx, wqe, length);
 		keep_immediate(tx, wqe);
 		return start_immediate(tx, wire_opcode(op, wqe.flags), length);
 	case CORE_HANDLE_READ:
@@ -238,9 +280,10 @@ void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &
 	case CORE_HANDLE_ATOMIC:
 		return start_atomic(tx, wqe);
 	case CORE_HANDLE_LOCAL_INVALIDATE:
-		return complete_local(tx, core_host_local_invalidate(host(tx), wqe.imm_inv));
+		return complete_local(tx, was_done(tx) ||
+						  core_host_local_invalidate(host(tx), wqe.imm_inv));
 	case CORE_HANDLE_REGISTER:
-		return complete_local(tx, core_host_register(host(tx), &wqe));
+		return complete_local(tx, was_done(tx) || core_host_register(host(tx), &wqe));
 	}
 }
 
@@ -270,11 +313,14 @@ u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_w
 }
 
 // A fence waits for all earlier reads, a read until fewer than ORD are outstanding (RFC 5040
-// 8.1.4).
+// 8.1.4). A region is not invalidated while a request before may have to be sent again.
 bool must_wait(const core_tx &tx, const core_operation &op, u8 flags)
 {
 	bool fence = flags & SRNIC_WQE_FENCE;
 
+	if (tx.params.acks && op.handler == CORE_HANDLE_LOCAL_INVALIDATE &&
+	    ib::await_acks(*tx.params.acks)) [[unlikely]]
+		return true;
 	if (!tx.params.ord || (!fence && !is_read(op))) [[likely]]
 		return false;
 	return core_host_wait_for_reads(host(tx), fence ? 0 : tx.params.ord - 1);
@@ -305,6 +351,8 @@ bool take_request(core_tx &tx)
 		return false;
 	core_host_take_send(host(tx));
 	tx.may_take -= tx.closing;
+	if (tx.params.acks) [[unlikely]]
+		ib::note_request(*tx.params.acks, tx, op, *wqe);
 	status = check_request(tx, op, *wqe, length);
 	if (status == SRNIC_WC_SUCCESS) [[likely]]
 		start_request(tx, op, *wqe, length);
@@ -315,8 +363,18 @@ bool take_request(core_tx &tx)
 
 // ---- taking turns ----
 
+// No request is sent while the peer is not ready, nor behind one that failed or was refused.
+bool may_send_requests(const core_tx &tx)
+{
+	const core_acks *acks = tx.params.acks;
+
+	return !acks || !(acks->delayed || acks->failing || ib::ends(*acks));
+}
+
 core_tx_msg *local_message(core_tx &tx)
 {
+	if (!may_send_requests(tx)) [[unlikely]]
+		return nullptr;
 	if (!tx.local_active && tx.rtr) [[unlikely]]
 		start_rtr(tx);
 	if (!tx.local_active && tx.tail != CORE_MSG_NONE) [[unlikely]]
@@ -328,7 +386,9 @@ core_tx_msg *local_message(core_tx &tx)
 
 bool start_answer(core_tx &tx)
 {
-	if (tx.stopped || !core_host_next_read(host(tx), &tx.asked))
+	if (tx.stopped || (tx.params.acks && tx.params.acks->answer_refused))
+		return false;
+	if (!core_host_next_read(host(tx), &tx.asked))
 		return false;
 	tx.answer = {};
 	tx.answer_active = 1;
@@ -352,8 +412,41 @@ core_tx_msg *answer_message(core_tx &tx)
 	return tx.answer_active || start_answer(tx) ? &tx.answer : nullptr;
 }
 
+// ib.rst: an Ack goes before everything else.
+core_tx_msg *ack_message(core_tx &tx)
+{
+	core_acks &acks = *tx.params.acks;
+	core_asked oldest;
+
+	if (!ib::ack_wanted(acks))
+		return nullptr;
+	return ib::ack_due(acks, core_host_next_read(host(tx), &oldest) ? &oldest : nullptr);
+}
+
+// What a stream with acknowledgements does before it chooses a message. False: nothing may be
+// chosen.
+bool begin_choice(core_tx &tx)
+{
+	core_acks &acks = *tx.params.acks;
+
+	__atomic_store_n(&acks.awaited, 0, __ATOMIC_RELAXED);
+	if (ib::must_rewind(acks) || acks.over)
+		return false;
+	if (ib::ends(acks))
+		abandon_local(tx);
+	if (acks.failing && !ib::await_acks(acks)) {
+		core_host_complete(host(tx), acks.failing);
+		acks.over = 1;
+	}
+	return !acks.over;
+}
+
 core_tx_msg *next_message(core_tx &tx)
 {
+	core_tx_msg *ack = tx.params.acks ? ack_message(tx) : nullptr;
+
+	if (ack)
+		return ack;
 	core_tx_msg *msg = tx.answer_next ? answer_message(tx) : local_message(tx);
 
 	if (msg)
@@ -361,19 +454,37 @@ core_tx_msg *next_message(core_tx &tx)
 	return tx.answer_next ? local_message(tx) : answer_message(tx);
 }
 
-void end_message(core_tx &tx)
+void end_answer(core_tx &tx)
 {
-	if (tx.turn == &tx.answer) {
-		tx.answer_active = 0;
-		tx.answered++;
-		core_host_answered(host(tx));
+	tx.answer_active = 0;
+	tx.answered++;
+	if (tx.params.acks) [[unlikely]]
+		ib::end_answer(*tx.params.acks, tx.asked.number);
+	core_host_answered(host(tx));
+}
+
+void end_local(core_tx &tx)
+{
+	tx.local_active = 0;
+	if (tx.tail != CORE_MSG_NONE) [[unlikely]] {
+		tx.answer_next = 0; // nothing comes between
 		return;
 	}
-	tx.local_active = 0;
-	if (tx.tail != CORE_MSG_NONE) [[unlikely]]
-		tx.answer_next = 0; // nothing comes between
-	else if (tx.of_request)
-		core_host_built(host(tx));
+	if (!tx.of_request)
+		return;
+	if (tx.params.acks) [[unlikely]]
+		ib::end_request(*tx.params.acks);
+	core_host_built(host(tx));
+}
+
+void end_message(core_tx &tx)
+{
+	if (tx.turn == &tx.local) [[likely]]
+		end_local(tx);
+	else if (tx.turn == &tx.answer)
+		end_answer(tx);
+	else
+		ib::end_ack(*tx.params.acks);
 }
 
 // The FPDU is built: the other message's turn is next.
@@ -381,7 +492,10 @@ void end_turn(core_tx &tx)
 {
 	tx.building = 0;
 	tx.fpdus++;
-	tx.answer_next = tx.turn == &tx.local;
+	if (tx.turn == &tx.local)
+		tx.answer_next = 1;
+	else if (tx.turn == &tx.answer)
+		tx.answer_next = 0;
 	if (tx.turn->done)
 		end_message(tx);
 }
@@ -409,6 +523,8 @@ u32 core_tx_choose(struct core_tx *tx)
 {
 	if (tx->stopped || is_muted(*tx)) [[unlikely]]
 		return 0;
+	if (tx->params.acks && !begin_choice(*tx)) [[unlikely]]
+		return 0;
 	tx->turn = next_message(*tx);
 	if (!tx->turn || tx->stopped)
 		return 0;
@@ -422,6 +538,8 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 	if (!tx->building) {
 		tx->building = 1;
 		tx->before = tx->turn->sent;
+		if (tx->params.acks && tx->turn == &tx->local && tx->of_request) [[unlikely]]
+			ib::begin_fpdu(*tx->params.acks);
 		builder::begin(*tx, *tx->turn);
 	}
 	step = builder::next(*tx);
@@ -489,5 +607,48 @@ bool core_tx_closed(struct core_tx *tx)
 
 bool core_tx_may_take(struct core_tx *tx)
 {
-	return !is_muted(*tx) && !(tx->closing && !tx->may_take);
+	if (is_muted(*tx) || (tx->closing && !tx->may_take))
+		return false;
+	return may_send_requests(*tx) && !(tx->params.acks && tx->params.acks->awaited);
 }
+
+// ---- Where requests are acknowledged ----
+
+bool core_tx_must_rewind(const struct core_tx *tx, struct core_rewind *how)
+{
+	const core_acks *acks = tx->params.acks;
+
+	if (!acks || !ib::must_rewind(*acks))
+		return false;
+	const core_sent &sent = ib::record(*acks, acks->acked + 1);
+
+	how->index = sent.index + (sent.tail != CORE_MSG_NONE);
+	how->reads = tx->read_msn - sent.read_msn;
+	how->delay = acks->delay;
+	return true;
+}
+
+// Numbers and MSNs are given anew. An RDMA Write that is done is not repeated: only its Immediate
+// Data are.
+void core_tx_rewind(struct core_tx *tx)
+{
+	core_acks &acks = *tx->params.acks;
+	const core_sent &sent = ib::record(acks, acks.acked + 1);
+
+	abandon_local(*tx);
+	tx->send_msn = sent.send_msn;
+	tx->read_msn = sent.read_msn;
+	tx->of_request = 1;
+	tx->tail = sent.tail;
+	__builtin_memcpy(tx->immediate, sent.immediate, sizeof(tx->immediate));
+	ib::rewind(acks);
+}
+
+void core_tx_resume(struct core_tx *tx) { tx->params.acks->delayed = 0; }
+
+void core_tx_ack_now(struct core_tx *tx) { tx->params.acks->now = 1; }
+
+void core_tx_probe(struct core_tx *tx) { tx->params.acks->probe = 1; }
+
+bool core_tx_over(const struct core_tx *tx) { return tx->params.acks && tx->params.acks->over; }
+

@@ -7,7 +7,7 @@
 
 namespace srnic {
 
-// The purpose of a message. Control: a message of the wire format itself.
+// The purpose of a message. Ack: ib.rst. Control: a message of the wire format itself.
 enum class Message : u8 {
 	write,
 	read_response,
@@ -16,6 +16,7 @@ enum class Message : u8 {
 	read_request,
 	atomic_request,
 	atomic_response,
+	ack,
 	control,
 };
 
@@ -29,7 +30,7 @@ struct Segment {
 	u64 to = 0;   //	and where the payload starts in it
 	u32 msn = 0;  // untagged: the number of the message,
 	u32 mo = 0;   //	and where the payload starts in it
-	u32 inv_stag = 0;
+	u32 inv_stag = 0; // Sends: to be invalidated, or their Immediate Data
 };
 
 } // namespace srnic

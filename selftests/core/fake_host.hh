@@ -40,9 +40,9 @@ struct FakeHost {
 	}
 	void post_read(u32 stag, u64 to, u32 length)
 	{
-		reads.push_back({{stag, to, length, 0, 0}, wire::Bytes(length)});
+		reads.push_back({{stag, to, length, 0, 0, 0}, wire::Bytes(length)});
 	}
-	void post_atomic(u32 id) { reads.push_back({{id, 0, 8, 0, 1}, wire::Bytes(8)}); }
+	void post_atomic(u32 id) { reads.push_back({{id, 0, 8, 0, 1, 0}, wire::Bytes(8)}); }
 
 	static FakeHost &of(void *ctx) { return *static_cast<FakeHost *>(ctx); }
 

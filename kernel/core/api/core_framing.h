@@ -9,6 +9,7 @@
 enum core_framing {
 	CORE_FRAMING_MPA = 0,		/* RFC 5044, with DDP and RDMAP */
 	CORE_FRAMING_RDMATCP,		/* draft-williams-rdmatcp-00 */
+	CORE_FRAMING_IB,		/* MPA, DDP and RDMAP with acknowledgements (ib.rst) */
 };
 
 /**
@@ -18,6 +19,8 @@ enum core_framing {
  * @atomics: there are messages for atomic operations (RFC 7306 5)
  * @immediate_payload: Immediate Data may come with payload, as a Send (rdmatcp.rst, "Control
  *	data"); else never (RFC 7306 6)
+ * @immediate_in_send: a Send with Immediate Data is a message of its own (ib.rst); else Immediate Data
+ *	are the message
  * @immediate_in_write: a Write has its Immediate Data in its last segment; else they are a message
  *	of their own, right behind it
  * @numbers_by_queue: each queue numbers its own messages (RFC 5041 4.3); else one sequence numbers
@@ -29,16 +32,18 @@ enum core_framing {
  * @mutes_responder: the responder sends nothing before it has validated an FPDU (RFC 5044 7.1.2
  *	rule 4)
  * @interleaves_tagged: segments of a Write and of a Read Response may alternate
+ * @acknowledges: requests complete when the peer acknowledges them, and may be refused (ib.rst)
  */
 struct core_framing_traits {
 	const char *name;
 	u8 terminate;
 	u8 atomics;
-	u8 immediate_payload, immediate_in_write;
+	u8 immediate_payload, immediate_in_send, immediate_in_write;
 	u8 numbers_by_queue, numbers_writes, numbers_agreed;
 	u8 sink_stag;
 	u8 mutes_responder;
 	u8 interleaves_tagged;
+	u8 acknowledges;
 };
 
 const struct core_framing_traits *core_framing_traits_of(enum core_framing framing);

@@ -14,6 +14,7 @@ struct core_read_sink {
 	u32 length;
 	u32 placed;		/* octets placed so far; the host advances it */
 	u8 atomic;		/* an atomic operation; @stag is its Request Identifier */
+	u32 number;		/* of the request, where requests are acknowledged (core_acks.h) */
 };
 
 /* Snapshot of the region of this STag; false: no such STag, or not valid. */

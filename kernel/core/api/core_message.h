@@ -26,6 +26,9 @@ enum core_msg_opcode {
 	CORE_MSG_IMMEDIATE_SE = 9,
 	CORE_MSG_ATOMIC_REQUEST = 10,
 	CORE_MSG_ATOMIC_RESPONSE = 11,
+	CORE_MSG_ACK = 12,	/* ib.rst */
+	CORE_MSG_SEND_IMM = 13,
+	CORE_MSG_SEND_SE_IMM = 14,
 	CORE_MSG_NONE = 0xff,
 };
 
@@ -84,6 +87,7 @@ enum core_asked_kind {
 
 struct core_asked {
 	u8 kind;	/* enum core_asked_kind */
+	u32 number;	/* of the request, where requests are acknowledged (core_acks.h) */
 	union {
 		struct core_read_request read;
 		struct core_atomic_response atomic;
@@ -94,13 +98,14 @@ struct core_asked {
 struct core_tx_msg {
 	u8 opcode; /* enum core_msg_opcode; decides tagged or untagged and the queue number */
 	u8 done;	/* the segment with L set was built */
+	u8 control;	/* ib.rst: bits of RDMAP's control octet */
 	u8 solicited;	/* a WRITE that comes with Immediate Data: they are solicited */
 	u32 length;	/* octets of payload in the whole message, all from the host */
 	u32 sent;	/* octets already segmented */
 	u32 stag;	/* tagged messages; the sink of a READ_RESPONSE, as the request names it */
 	u64 to;		/* tagged messages: TO of the first octet */
 	u32 msn;	/* untagged messages; RDMA/TCP: all but READ_RESPONSE */
-	u32 inv_stag;	/* SEND_INV, SEND_SE_INV */
+	u32 inv_stag;	/* SEND_INV, SEND_SE_INV; SEND_IMM, SEND_SE_IMM: Immediate Data */
 	/* RDMAP's own part, behind the DDP header; NULL: none. */
 	union {
 		const void *own;
@@ -113,6 +118,7 @@ struct core_tx_msg {
 		const u8 *immediate;
 		const struct core_atomic_request *atomic;		/* ATOMIC_REQUEST */
 		const struct core_atomic_response *original;	/* ATOMIC_RESPONSE */
+		const struct core_ack *ack;			/* ACK */
 	};
 };
 

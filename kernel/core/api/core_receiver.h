@@ -44,6 +44,10 @@ enum core_rx_event {
 	CORE_RX_READ_RESPONSE,	/* the oldest outstanding read is complete */
 	CORE_RX_TERMINATE,	/* the peer sent core_rx_terminate(); the stream is over */
 	CORE_RX_ERROR,		/* an error: send core_rx_terminate(); the stream is over */
+	/* Where requests are acknowledged (core_acks.h): */
+	CORE_RX_ACK,		/* the peer acknowledges or refuses requests: core_rx_acked() */
+	CORE_RX_REFUSED,	/* the peer's request is refused: core_rx_refused(); run the engine */
+	CORE_RX_FAILED,		/* the sink of the oldest outstanding read: the QP goes to error */
 };
 
 /**
@@ -77,9 +81,11 @@ struct core_rx_message {
  * @swaps: the draft's Swap is allowed to the peer
  * @first_msn: of the peer's first message on each queue; RDMA/TCP: of its first message
  * @framing: enum core_framing
+ * @acks: of the QP, where requests are acknowledged
  */
 struct core_rx_params {
 	void *ctx;
+	struct core_acks *acks;
 	u64 connection_id;
 	u32 pd;
 	u32 first_msn;
@@ -132,6 +138,13 @@ bool core_rx_between(const struct core_rx *rx);
 u64 core_rx_fpdus(const struct core_rx *rx);
 const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
 const struct core_asked *core_rx_asked(const struct core_rx *rx);
+/*
+ * The host has done what the last event asks for: the peer's request counts as delivered. After each
+ * SEND, WRITE, READ_REQUEST and ATOMIC_REQUEST where requests are acknowledged.
+ */
+void core_rx_done(struct core_rx *rx);
+/* ACK, READ_RESPONSE and ATOMIC_RESPONSE, where requests are acknowledged. */
+const struct core_acked *core_rx_acked(const struct core_rx *rx);
 /* The word as it was at the peer, in host byte order. */
 u64 core_rx_original(const struct core_rx *rx);
 /*

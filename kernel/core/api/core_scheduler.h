@@ -7,6 +7,7 @@
 
 struct core_tx_params {
 	void *ctx;		/* passed to all callbacks */
+	struct core_acks *acks;	/* of the QP, where requests are acknowledged */
 	u64 connection_id;	/* RDMA/TCP */
 	u32 first_msn;		/* of the first message, if the framing has numbers_agreed */
 	u32 ord;
@@ -51,7 +52,7 @@ struct core_tx_params {
  * @asked: what @answer answers
  * @fpdu: the FPDU being built
  * @segment: the RDMA/TCP segment being built
- * @turn: the message of the next FPDU: @local or @answer
+ * @turn: the message of the next FPDU: @local, @answer or an Ack
  *
  * All but @fpdus is private to the core. One caller at a time.
  */
@@ -126,5 +127,26 @@ void core_tx_close(struct core_tx *tx, u32 posted, bool peer);
 bool core_tx_closed(struct core_tx *tx);
 /* May requests be taken? */
 bool core_tx_may_take(struct core_tx *tx);
+
+/* ---- Where requests are acknowledged (core_acks.h) ---- */
+
+/*
+ * Does the engine have to go back, because the peer was not ready for a request? Between two FPDUs,
+ * when core_tx_choose() returns 0. Then the host, with the lock of receive, goes back as *how says
+ * and calls core_tx_rewind().
+ */
+bool core_tx_must_rewind(const struct core_tx *tx, struct core_rewind *how);
+void core_tx_rewind(struct core_tx *tx);
+/* core_rewind.delay is over: requests are taken again. */
+void core_tx_resume(struct core_tx *tx);
+/* core_acks_owed() has lasted for 10 ms. */
+void core_tx_ack_now(struct core_tx *tx);
+/* The peer may have vanished: asks it for an Ack. */
+void core_tx_probe(struct core_tx *tx);
+/*
+ * A request that failed is reported, or the peer's is refused for good: the QP has to go to the
+ * error state. When core_tx_choose() returns 0.
+ */
+bool core_tx_over(const struct core_tx *tx);
 
 #endif

@@ -25,6 +25,7 @@ static const struct core_terminate_words core_terminate_table[] = {
 	{ 0x0207, "remote operation: catastrophic error of the stream" },
 	{ 0x0208, "remote operation: catastrophic error of the device" },
 	{ 0x0209, "remote operation: the STag cannot be invalidated" },
+	{ 0x0210, "remote operation: acknowledges what was not sent" },
 	{ 0x02ff, "remote operation: unspecified" },
 	{ 0x1100, "tagged message: there is no such STag" },
 	{ 0x1101, "tagged message: outside the bounds of the STag" },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMAP (RFC 5040): the control octet and the DDP fields of each opcode (4.1, figures 3 and 4; RFC
-// 7306 figure 2), the RDMA Read Request header (4.4), and the numbers of RDMAP's errors (4.8,
-// figure 9).
+// 7306 figure 2; Documentation/ib.rst), the RDMA Read Request header (4.4), and the numbers of
+// RDMAP's errors (4.8, figure 9).
 #pragma once
 
 #include "ddp/ddp.hh"
@@ -26,19 +26,20 @@ enum class Queue : u8 {
 	read_request = 1, // and Atomic Requests
 	terminate = 2,
 	atomic_response = 3, // RFC 7306 figure 2
-	tagged = 4,
-	reserved = 5,
+	ack = 4,	     // ib.rst
+	tagged = 5,
+	reserved = 6,
 };
-constexpr u32 queues = 4;
 
 struct Opcode {
 	u8 opcode;
 	Queue queue;
 	Message message;
 	bool solicited, invalidate;
+	bool word = invalidate; // what RDMAP keeps in the DDP header: an STag, or Immediate Data
 };
 
-// RFC 5040 figure 4 and RFC 7306 figure 2, one row per opcode.
+// RFC 5040 figure 4, RFC 7306 figure 2 and ib.rst, one row per opcode.
 constexpr Opcode opcodes[] = {
 	{CORE_MSG_WRITE, Queue::tagged, Message::write, false, false},
 	{CORE_MSG_READ_REQUEST, Queue::read_request, Message::read_request, false, false},
@@ -52,9 +53,9 @@ constexpr Opcode opcodes[] = {
 	{CORE_MSG_IMMEDIATE_SE, Queue::send, Message::immediate, true, false},
 	{CORE_MSG_ATOMIC_REQUEST, Queue::read_request, Message::atomic_request, false, false},
 	{CORE_MSG_ATOMIC_RESPONSE, Queue::atomic_response, Message::atomic_response, false, false},
-	{12, Queue::reserved, Message::control, false, false},
-	{13, Queue::reserved, Message::control, false, false},
-	{14, Queue::reserved, Message::control, false, false},
+	{CORE_MSG_ACK, Queue::ack, Message::ack, false, false},
+	{CORE_MSG_SEND_IMM, Queue::send, Message::send, false, false, true},
+	{CORE_MSG_SEND_SE_IMM, Queue::send, Message::send, true, false, true},
 	{15, Queue::reserved, Message::control, false, false},
 };
 
@@ -62,7 +63,7 @@ constexpr const Opcode &row_of(u8 opcode) { return opcodes[opcode & 0x0f]; }
 constexpr Queue queue_of(u8 opcode) { return row_of(opcode).queue; }
 constexpr bool is_tagged(u8 opcode) { return queue_of(opcode) == Queue::tagged; }
 constexpr bool is_solicited(u8 opcode) { return row_of(opcode).solicited; }
-constexpr bool is_invalidate(u8 opcode) { return row_of(opcode).invalidate; }
+constexpr bool has_word(u8 opcode) { return row_of(opcode).word; }
 
 constexpr bool every_row_is_in_its_place()
 {
@@ -72,6 +73,39 @@ constexpr bool every_row_is_in_its_place()
 	return sizeof(opcodes) == 16 * sizeof(opcodes[0]);
 }
 static_assert(every_row_is_in_its_place());
+
+// The opcodes and queues of RFC 5040 and RFC 7306.
+struct RdmapDialect {
+	static constexpr u32 queues = 4;
+	static constexpr u8 opcodes = CORE_MSG_ATOMIC_RESPONSE + 1;
+};
+// And those of ib.rst.
+struct IbDialect {
+	static constexpr u32 queues = 5;
+	static constexpr u8 opcodes = CORE_MSG_SEND_SE_IMM + 1;
+};
+
+// The queue of each opcode; reserved for those that are not the dialect's.
+template <class Dialect> struct QueueTable {
+	Queue queue[16];
+
+	constexpr QueueTable() : queue()
+	{
+		for (u8 i = 0; i < 16; i++)
+			queue[i] = i < Dialect::opcodes ? queue_of(i) : Queue::reserved;
+	}
+};
+template <class Dialect> constexpr QueueTable<Dialect> queue_table;
+
+template <class Dialect> constexpr Queue queue_in(u8 opcode)
+{
+	return queue_table<Dialect>.queue[opcode & 0x0f];
+}
+static_assert(queue_in<RdmapDialect>(CORE_MSG_ACK) == Queue::reserved &&
+	      queue_in<IbDialect>(CORE_MSG_ACK) == Queue::ack);
+
+// ib.rst: bits of the control octet that RFC 5040 reserves.
+constexpr u8 control_ask = 0x20, control_more = 0x10;
 
 struct ReadRequestHeader { // RFC 5040 figure 6
 	be<u32> sink_stag;
@@ -117,6 +151,7 @@ enum class OperationError : u8 {
 	stream_catastrophic = 7,
 	global_catastrophic = 8,
 	cannot_invalidate = 9,
+	acknowledgement = 0x10, // ib.rst
 	unspecified = 0xff,
 };
 

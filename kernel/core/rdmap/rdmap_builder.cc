@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMAP's own messages on transmit, and segments for callers without a scheduler: the Terminate of
 // the startup phase (RFC 6581 8) and tests.
+#include "ib/ack.hh"
 #include "mpa/startup.hh"
 #include "rdmap/atomic.hh"
 #include "rdmap/terminate.hh"
@@ -21,6 +22,8 @@ u32 own_len(const core_tx_msg &msg)
 		return CORE_ATOMIC_REQUEST_LEN;
 	case CORE_MSG_ATOMIC_RESPONSE:
 		return CORE_ATOMIC_RESPONSE_LEN;
+	case CORE_MSG_ACK:
+		return CORE_ACK_LEN;
 	default:
 		return CORE_IMMEDIATE_LEN;
 	}
@@ -40,6 +43,9 @@ u32 put_own(const core_tx_msg &msg, u8 *to)
 	case CORE_MSG_ATOMIC_RESPONSE:
 		store(to, encode(*msg.original));
 		return CORE_ATOMIC_RESPONSE_LEN;
+	case CORE_MSG_ACK:
+		store(to, ib::encode(*msg.ack));
+		return CORE_ACK_LEN;
 	default:
 		__builtin_memcpy(to, msg.immediate, CORE_IMMEDIATE_LEN);
 		return CORE_IMMEDIATE_LEN;

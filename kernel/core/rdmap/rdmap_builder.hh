@@ -28,9 +28,14 @@ inline Cut cut_of(const core_tx_msg &msg, u32 mulpdu)
 	return cut;
 }
 
+inline u8 control_octet(const core_tx_msg &msg)
+{
+	return RdmapControl::make(msg.opcode).octet | msg.control;
+}
+
 inline TaggedHeader tagged_header(const core_tx_msg &msg, bool last)
 {
-	return {DdpControl::make(true, last), RdmapControl::make(msg.opcode).octet,
+	return {DdpControl::make(true, last), control_octet(msg),
 		be<u32>::from_host(msg.stag), be<u64>::from_host(msg.to + msg.sent)};
 }
 
@@ -38,8 +43,8 @@ inline TaggedHeader tagged_header(const core_tx_msg &msg, bool last)
 inline UntaggedHeader untagged_header(const core_tx_msg &msg, bool last)
 {
 	return {DdpControl::make(false, last),
-		RdmapControl::make(msg.opcode).octet,
-		be<u32>::from_host(is_invalidate(msg.opcode) ? msg.inv_stag : 0),
+		control_octet(msg),
+		be<u32>::from_host(has_word(msg.opcode) ? msg.inv_stag : 0),
 		be<u32>::from_host(static_cast<u32>(queue_of(msg.opcode))),
 		be<u32>::from_host(msg.msn),
 		be<u32>::from_host(msg.sent)};

@@ -38,11 +38,11 @@ constexpr Segment segment_of(const UntaggedHeader &header, u32 payload)
 		.length = payload,
 		.msn = header.msn.host(),
 		.mo = header.mo.host(),
-		.inv_stag = row.invalidate ? header.rsvd_ulp2.host() : 0};
+		.inv_stag = row.word ? header.rsvd_ulp2.host() : 0};
 }
 
 // RFC 5041 4.2 and 7.2, then RFC 5040 4.1.
-constexpr Error check_header(const TaggedHeader &header)
+template <class Dialect> constexpr Error check_header(const TaggedHeader &header)
 {
 	RdmapControl control{header.rsvd_ulp};
 
@@ -50,25 +50,25 @@ constexpr Error check_header(const TaggedHeader &header)
 		return error(TaggedError::version);
 	if (!control.version_ok()) [[unlikely]]
 		return error(OperationError::version);
-	if (!is_tagged(control.opcode())) [[unlikely]]
+	if (queue_in<Dialect>(control.opcode()) != Queue::tagged) [[unlikely]]
 		return error(OperationError::unexpected_opcode);
 	return no_error;
 }
 
 // RFC 5041 4.3. The control octets and the queue come first, because the other rules depend on
 // them.
-constexpr Error check_header(const UntaggedHeader &header)
+template <class Dialect> constexpr Error check_header(const UntaggedHeader &header)
 {
 	RdmapControl control{header.rsvd_ulp};
 	u32 qn = header.qn.host();
 
 	if (!header.control.version_ok()) [[unlikely]]
 		return error(UntaggedError::version);
-	if (qn >= queues) [[unlikely]]
+	if (qn >= Dialect::queues) [[unlikely]]
 		return error(UntaggedError::invalid_qn);
 	if (!control.version_ok()) [[unlikely]]
 		return error(OperationError::version);
-	if (qn != static_cast<u32>(queue_of(control.opcode()))) [[unlikely]]
+	if (qn != static_cast<u32>(queue_in<Dialect>(control.opcode()))) [[unlikely]]
 		return error(OperationError::unexpected_opcode);
 	return no_error;
 }
@@ -98,8 +98,9 @@ public:
 	core_rx_event fail(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	core_rx_event fail_invalidate(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	const core_terminate &terminate() const { return term; }
+	u8 receive_status() const { return core_terminate_receive_status(&term); }
 
-private:
+protected:
 	Rest begin_tagged(const u8 *ulpdu, u32 len);
 	Rest begin_untagged(const u8 *ulpdu, u32 len, bool first);
 	Rest refuse(const u8 *ulpdu, u32 len, Error why);
@@ -132,7 +133,7 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 [[gnu::always_inline]] inline Rest RdmapReceiver::begin_tagged(const u8 *ulpdu, u32 len)
 {
 	const auto header = load<TaggedHeader>(ulpdu);
-	const Error wrong = check_header(header);
+	const Error wrong = check_header<RdmapDialect>(header);
 	Verdict verdict;
 
 	if (wrong.found()) [[unlikely]]
@@ -152,7 +153,7 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 								 bool first)
 {
 	const auto header = load<UntaggedHeader>(ulpdu);
-	const Error wrong = check_header(header);
+	const Error wrong = check_header<RdmapDialect>(header);
 	Rest rest = Rest::gathered;
 	Verdict verdict;
 

@@ -139,6 +139,8 @@ constexpr Error error_of(Message message, Verdict verdict)
 	case Verdict::wrong_end:
 	case Verdict::not_whole:
 		return error(OperationError::unspecified);
+	case Verdict::wrong_ack:
+		return error(OperationError::acknowledgement);
 	case Verdict::local:
 		return local_catastrophic;
 	default:

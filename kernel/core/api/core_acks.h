@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Acknowledgements: the numbers of requests, what a peer has done of them and what it refuses
+ * (Documentation/ib.rst). Included by core.h.
+ */
+#ifndef SRNIC_CORE_ACKS_H
+#define SRNIC_CORE_ACKS_H
+
+#define CORE_ACK_LEN	8	/* octets of an Ack behind its DDP header */
+
+/* Why request Delivered + 1 is refused (ib.rst, "Acks"). */
+enum core_syndrome {
+	CORE_SYNDROME_NONE = 0,
+	CORE_SYNDROME_NOT_READY,	/* no receive is posted; the request may be sent again */
+	CORE_SYNDROME_INVALID,		/* invalid request */
+	CORE_SYNDROME_ACCESS,		/* remote access error */
+	CORE_SYNDROME_OPERATION,	/* remote operation error */
+	CORE_SYNDROMES
+};
+
+/**
+ * struct core_ack - an Ack message
+ * @delivered: the number of the last request that is done, and all before it
+ * @syndrome: enum core_syndrome
+ * @timer: NOT_READY: a code of core_rnr_delay()
+ */
+struct core_ack {
+	u32 delivered;
+	u8 syndrome;
+	u8 timer;
+};
+
+/**
+ * struct core_sent - a request that was sent and may have to be sent again
+ * @index: free-running index in the send queue
+ * @send_msn: core_tx.send_msn before it
+ * @read_msn: core_tx.read_msn before it
+ * @immediate: the Immediate Data of @tail
+ * @handler: enum core_handler
+ * @tail: CORE_MSG_IMMEDIATE* that follows its Write; CORE_MSG_NONE
+ */
+struct core_sent {
+	u32 index;
+	u32 send_msn, read_msn;
+	u8 immediate[CORE_IMMEDIATE_LEN];
+	u8 handler, tail;
+};
+
+/* RNR retry count: for ever. */
+#define CORE_RNR_FOR_EVER 7
+
+/**
+ * struct core_acks - the acknowledgements of one QP, in both directions
+ *
+ * Numbers are of requests, modulo 2^32; each end's requests have their own. They go on when a
+ * stream comes back.
+ *
+ * Set by the host; those in the first line may change at any time:
+ * @rnr_retry: how often a request is sent again; CORE_RNR_FOR_EVER
+ * @min_rnr_timer: what this end asks a peer to wait: a code of core_rnr_delay()
+ * @access: CORE_ACCESS_REMOTE_*: what the QP lets its peer do
+ * @ask_every: every so many requests ask for an Ack, signaled or not; at least 1
+ * @sent: a ring of the requests that are not acknowledged, by number
+ * @mask: its entries - 1; at least as many as the send queue has
+ *
+ * The engine's. The receive half reads @begun, @whole and @refusals_said:
+ * @index: the next request's index in the send queue
+ * @was_done: requests before this index have been taken before: their local operations are done
+ * @begun: the last request of which an FPDU is built
+ * @whole: the last request all of whose FPDUs are built: @begun, or the one before
+ * @unasked: requests since the last one that asked for an Ack
+ * @said: the last number that an Ack or response said to the peer
+ * @probes_answered: of @probes
+ * @refusals_said: of @refusals
+ * @ack_msn: MSN of the last Ack
+ * @ack: what @message says
+ * @message: the Ack that is chosen, while @ack_active
+ * @answer_refused: enum core_syndrome of a response that cannot be built; NONE: there is none
+ * @failing: the request taken last cannot be sent: its enum srnic_wc_status; 0: it can
+ * @signaled: the request taken last asks for an Ack
+ * @again: the request taken last was taken before
+ * @now: say what was delivered, even if nobody asked
+ * @probe: ask the peer by an Ack
+ * @delayed: no request is taken until core_tx_resume()
+ * @over: the QP must go to the error state
+ *
+ * The receive half's. The engine reads @acked, @received, @asked, @probes, @refusals, @refusing:
+ * @acked: the last of this end's requests that the peer has acknowledged
+ * @acked_end: the index in the send queue behind it
+ * @received: requests of the peer that are delivered
+ * @asked: the last of these that asked for an Ack
+ * @probes: Acks that asked for one
+ * @refusals: refused requests of the peer
+ * @ack_in_msn: MSN of the peer's next Ack
+ * @delay: @rewinding: microseconds to wait
+ * @tries: how often the request after @acked was refused
+ * @refusing: enum core_syndrome of the request after @received, until it comes again
+ *
+ * Both halves', under the lock of receive:
+ * @rewinding: the peer was not ready for the request after @acked: the engine has to go back to it
+ *
+ * Either half's, without a lock:
+ * @awaited: the engine waits for @acked to advance
+ */
+struct core_acks {
+	u8 rnr_retry, min_rnr_timer, access;
+	u32 ask_every;
+	struct core_sent *sent;
+	u32 mask;
+
+	u32 index, was_done;
+	u32 begun, whole;
+	u32 unasked;
+	u32 said;
+	u32 probes_answered, refusals_said;
+	u32 ack_msn;
+	struct core_ack ack;
+	struct core_tx_msg message;
+	u8 ack_active, answer_refused, failing, signaled, again, now, probe, delayed, over;
+
+	u32 acked, acked_end;
+	u32 received, asked;
+	u32 probes, refusals;
+	u32 ack_in_msn;
+	u32 delay;
+	u8 tries, refusing;
+
+	u8 rewinding, awaited;
+};
+
+/*
+ * Numbers begin: the first request of each end has number 1. What the host sets is kept.
+ */
+void core_acks_init(struct core_acks *acks);
+/*
+ * A stream begins, and the numbers go on. index: of the next request in the send queue. Nothing may
+ * be unacknowledged.
+ */
+void core_acks_start(struct core_acks *acks, u32 index);
+/* Is a request of this end not acknowledged, and perhaps not even sent wholly? For the engine. */
+bool core_acks_unacknowledged(const struct core_acks *acks);
+/*
+ * Has this end delivered what it has not said, whether or not the peer has asked? For the engine:
+ * then core_tx_ack_now() is due within 10 ms.
+ */
+bool core_acks_owed(const struct core_acks *acks);
+
+/* Whether the engine waits for @acked to advance: the receive half kicks it then. */
+bool core_acks_awaited(const struct core_acks *acks);
+
+/* What an acknowledgement of the peer does. */
+enum core_acked_kind {
+	CORE_ACKED,		/* requests are done */
+	CORE_ACKED_AGAIN,	/* and one has to be sent again: run the engine */
+	CORE_ACKED_REFUSED,	/* and one fails: the QP goes to the error state */
+};
+
+/**
+ * struct core_acked - what an acknowledgement of the peer means for the send queue
+ * @kind: enum core_acked_kind
+ * @status: REFUSED: of the request at @end, enum srnic_wc_status
+ * @end: requests before this index of the send queue are done, but for those that a response
+ *	completes
+ */
+struct core_acked {
+	u8 kind, status;
+	u32 end;
+};
+
+/**
+ * struct core_rewind - how the host goes back to a request
+ * @index: the next request to be taken from the send queue. None from there on is done
+ * @reads: the newest of outstanding reads to forget: they are issued again
+ * @delay: microseconds until core_tx_resume()
+ */
+struct core_rewind {
+	u32 index;
+	u32 reads;
+	u32 delay;
+};
+
+/* The time of a 5-bit RNR NAK timer code in microseconds: 10 to 655360. */
+u32 core_rnr_delay(u8 code);
+/*
+ * How long a request may stay unacknowledged, in microseconds: the local ACK timeout, 4.096 us
+ * times two to the power of a 5-bit code, for each of retries + 1 attempts; at least two seconds.
+ * 0: for ever.
+ */
+u64 core_ack_timeout(u8 code, u8 retries);
+
+#endif
