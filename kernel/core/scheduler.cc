@@ -64,7 +64,7 @@ void abandon_local(core_tx &tx)
 	core_terminate term;
 
 	if (tx.params.acks) { // reported when everything before it is acknowledged
-		tx.params.acks->failing = status;
+		ib::fail_request(*tx.params.acks, status);
 		return abandon_local(tx);
 	}
 	core_terminate_of_host(CORE_HOST_LOCAL, &term);
@@ -379,7 +379,7 @@ core_tx_msg *local_message(core_tx &tx)
 		start_rtr(tx);
 	if (!tx.local_active && tx.tail != CORE_MSG_NONE) [[unlikely]]
 		start_tail(tx);
-	while (!tx.local_active && take_request(tx))
+	while (!tx.local_active && may_send_requests(tx) && take_request(tx))
 		;
 	return tx.local_active ? &tx.local : nullptr;
 }

@@ -5,11 +5,12 @@
 namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
-	: side(side_), initiator(setup.initiator), user(setup.user), framing(setup.framing),
-	  out(out_), witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
+	: side(side_), initiator(setup.initiator), user(setup.user),
+	  rnr_retry(setup.rnr_retry), first_number(setup.first_number), peers_first_number(setup.peers_first_number),
+	  framing(setup.framing), out(out_), witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
 	  long_segments(setup.long_segments), private_len(setup.private_len), octets(setup.memory),
 	  mrs(setup.regions), sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod),
-	  sq_done(prod), sq(sq_entries), tracks(sq_entries)
+	  sq_done(prod), sq(sq_entries), tracks(sq_entries), sent_requests(sq_entries)
 {
 	if (initiator)
 		greet();
@@ -19,10 +20,10 @@ Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &wi
 
 void Endpoint::greet()
 {
-	if (framing == CORE_FRAMING_MPA)
-		greet_by_mpa();
-	else
+	if (framing == CORE_FRAMING_RDMATCP)
 		greet_by_rdmatcp();
+	else
+		greet_by_mpa();
 }
 
 void Endpoint::greet_by_mpa()
@@ -51,7 +52,7 @@ void Endpoint::feed_startup(const u8 *&data, u32 &len)
 		greeting.push_back(*data);
 		if (framing == CORE_FRAMING_RDMATCP && greeting.size() >= CORE_HELLO_HEAD)
 			greeted_by_rdmatcp();
-		else if (framing == CORE_FRAMING_MPA && greeting.size() >= CORE_MPA_HEADER)
+		else if (framing != CORE_FRAMING_RDMATCP && greeting.size() >= CORE_MPA_HEADER)
 			greeted_by_mpa();
 	}
 }
@@ -110,16 +111,18 @@ void Endpoint::start(const core_startup_agreed &agreed)
 
 	if (agreed.error)
 		broken("side %u: startup error %u", side, agreed.error);
-	if (agreed.framing != framing)
+	if (agreed.framing != framing && !acknowledges())
 		broken("side %u: another framing", side);
 	params.ctx = this;
 	params.framing = framing;
 	params.connection_id = agreed.connection_id;
 	params.pd = our_pd;
-	params.first_msn = framing == CORE_FRAMING_MPA ? CORE_FIRST_MSN : agreed.recv_msn;
+	params.first_msn = framing == CORE_FRAMING_RDMATCP ? agreed.recv_msn : CORE_FIRST_MSN;
+	params.acks = acknowledges() ? &acks : nullptr;
 	params.crc = agreed.crc;
 	params.markers = agreed.recv_markers;
 	params.rtr = initiator ? 0 : agreed.rtr;
+	start_acks();
 	core_rx_init(&rx, &params);
 	ird = agreed.ird;
 	ord = agreed.ord;
@@ -130,11 +133,27 @@ void Endpoint::start(const core_startup_agreed &agreed)
 	witness.connected(side, agreed);
 }
 
+void Endpoint::start_acks()
+{
+	acks.rnr_retry = rnr_retry;
+	acks.min_rnr_timer = static_cast<u8>(below(random, 32));
+	acks.access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC;
+	acks.ask_every = 1 + static_cast<u32>(below(random, sq_entries));
+	acks.sent = sent_requests.data();
+	acks.mask = sq_entries - 1;
+	core_acks_init(&acks);
+	acks.acked = first_number;
+	acks.received = peers_first_number;
+	core_acks_start(&acks, sq_taken);
+	acked_to = sq_taken;
+}
+
 void Endpoint::start_sending(const core_startup_agreed &agreed)
 {
 	core_tx_params params{};
 
 	params.ctx = this;
+	params.acks = acknowledges() ? &acks : nullptr;
 	params.framing = framing;
 	params.connection_id = agreed.connection_id;
 	params.first_msn = agreed.send_msn;
@@ -186,10 +205,10 @@ void Endpoint::local_terminate(const core_terminate &why)
 {
 	const Cause cause = why.has_rdmap ? Cause::response_gone : Cause::local_error;
 
-	if (framing == CORE_FRAMING_MPA)
-		terminate(cause, why);
-	else
+	if (framing == CORE_FRAMING_RDMATCP)
 		reset(cause, CORE_RDMATCP_LOCAL);
+	else
+		terminate(cause, why);
 }
 
 void Endpoint::hang_up()

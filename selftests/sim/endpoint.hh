@@ -17,6 +17,8 @@ struct Setup {
 	u32 sq_entries;
 	u32 first_index; // free-running indices may start anywhere
 	u32 emss;
+	u8 rnr_retry;
+	u32 first_number, peers_first_number; // requests of this end and the peer before the stream
 	u64 seed;
 	std::vector<Mr> regions;
 	Bytes memory;
@@ -40,6 +42,9 @@ public:
 	enum class State { startup, rts, terminating, error };
 	State state() const { return now; }
 	bool muted() const { return framing == CORE_FRAMING_MPA && !initiator && !validated; }
+	bool acknowledges() const { return framing == CORE_FRAMING_IB; }
+	// Time passes: what waits for it may go on.
+	void tick();
 	u32 sq_room() const { return sq_entries - (prod - sq_done); }
 	bool sq_idle() const { return sq_done == prod; }
 	u32 max_ord() const { return ord; }
@@ -59,6 +64,7 @@ public:
 	bool verify_list(u32 access);
 	void request_built() { built = sq_taken; }
 	void complete_taken(u8 status) { complete(sq_taken - 1, status, 0); }
+
 	bool done_here(bool good);
 	core_region_verdict invalidate(u32 stag, bool remote);
 	bool register_mr(u64 index, u32 key, u32 access);
@@ -102,6 +108,7 @@ private:
 	void greeted_by_mpa();
 	void greeted_by_rdmatcp();
 	void start(const core_startup_agreed &agreed);
+	void start_acks();
 	void start_sending(const core_startup_agreed &agreed);
 	void fail(Cause cause);
 	void terminate(Cause cause, const core_terminate &term);
@@ -118,6 +125,7 @@ private:
 	Track &track(u32 index) { return tracks[index & (sq_entries - 1)]; }
 	void complete(u32 index, u8 status, u32 byte_len);
 	void complete_sent(u32 from, u32 to);
+	void complete_acknowledged(u32 end);
 	void complete_done();
 	void complete_recv(const core_rx_message *message, u8 status);
 	void flush();
@@ -128,6 +136,9 @@ private:
 	void deliver_read_response();
 	core_rx_event deliver_atomic_response();
 	void blame_request(const core_terminate &why);
+	void deliver_acked(const core_acked &acked);
+	void deliver_refused();
+	void deliver_with_acks(core_rx_event event);
 	void unmute_responder();
 	void deliver(core_rx_event event);
 
@@ -145,9 +156,13 @@ private:
 	void build_batch();
 	bool send_batch();
 	void send_terminate();
+	void rewind(const core_rewind &how);
+	void note_failures();
 
 	const unsigned side;
 	const bool initiator, user;
+	const u8 rnr_retry;
+	const u32 first_number, peers_first_number;
 	const core_framing framing;
 	Stream &out;
 	Witness &witness;
@@ -180,6 +195,11 @@ private:
 	bool receive_active = false;
 	Cursor receive_cursor{};
 	RecvSlot receive{};
+
+	core_acks acks{};
+	std::vector<core_sent> sent_requests;
+	u32 acked_to = 0; // requests before it are acknowledged
+	bool gave_up = false, gave_up_answer = false;
 
 	core_tx tx{};
 	bool validated = false, term_pending = false;

@@ -103,7 +103,7 @@ inline bool is_local(u8 op)
 }
 
 // The origin of a message.
-enum class Source { request, response, rtr, terminate };
+enum class Source { request, response, rtr, terminate, ack };
 
 // Why an endpoint's connection is over.
 enum class Cause {
@@ -112,6 +112,8 @@ enum class Cause {
 	response_gone,	 // the source of a peer's read is gone
 	peer_terminated, // a Terminate came
 	stream_over,	 // reset or closed
+	peer_refused,	 // this end's request, for good
+	refused_peer,	 // the peer's request, and the peer knows
 };
 
 // What an endpoint reports, for side 0 or 1.
@@ -129,6 +131,15 @@ struct Witness {
 	virtual void wrote(unsigned, core_place_kind, u64 /*at*/, u32 /*len*/) {}
 	virtual void delivered(unsigned, core_rx_event) {}
 	virtual void completed(unsigned, const srnic_cqe &, bool /*solicited*/) {}
+	// No receive is posted for what begins to arrive.
+	virtual void found_no_receive(unsigned) {}
+	// With acknowledgements: the peer's next request is refused; this end's response cannot be
+	// built; this end's request cannot be sent; this end goes back to a request, or to the
+	// Immediate Data of one.
+	virtual void refused(unsigned, core_syndrome) {}
+	virtual void answer_refused(unsigned) {}
+	virtual void gave_up(unsigned, u32 /*index*/) {}
+	virtual void rewound(unsigned, u32 /*index*/) {}
 	virtual void connected(unsigned, const core_startup_agreed &) {}
 	// With the Terminate for the peer, or the fault for which RDMA/TCP resets.
 	virtual void failed(unsigned, Cause, const core_terminate *, core_rdmatcp_fault) {}

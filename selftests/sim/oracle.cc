@@ -5,7 +5,8 @@
 namespace sim {
 
 Oracle::Oracle(const Setup setups[2], Tally &tally_)
-	: mpa(setups[0].framing == CORE_FRAMING_MPA), tally(tally_)
+	: rdmatcp(setups[0].framing == CORE_FRAMING_RDMATCP),
+	  acknowledges(setups[0].framing == CORE_FRAMING_IB), tally(tally_)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		sides[i].memory = setups[i].memory;
@@ -143,7 +144,7 @@ constexpr u64 immediate_fpdu_max = 2 + 18 + CORE_IMMEDIATE_LEN + 4 + CORE_MARKER
 Oracle::Message *Oracle::oldest(Side &side, bool response)
 {
 	for (Message &message : side.wire)
-		if (is_response(message) == response)
+		if (is_response(message) == response && !message.doomed)
 			return &message;
 	return nullptr;
 }
@@ -170,8 +171,9 @@ void Oracle::connected(unsigned side, const core_startup_agreed &agreed)
 	if (agreed.send_markers != peer.agreed.recv_markers ||
 	    agreed.recv_markers != peer.agreed.send_markers)
 		broken("the ends disagree about markers");
-	tally[!mpa && agreed.long_segments		   ? "RDMA/TCP, long segments"
-	      : !mpa					   ? "RDMA/TCP, short segments"
+	tally[rdmatcp && agreed.long_segments		   ? "RDMA/TCP, long segments"
+	      : acknowledges				   ? "acknowledgements"
+	      : rdmatcp				   ? "RDMA/TCP, short segments"
 	      : agreed.send_markers && agreed.recv_markers ? "markers both ways"
 	      : agreed.send_markers || agreed.recv_markers ? "markers one way"
 							   : "no markers"]++;
@@ -201,8 +203,12 @@ void Oracle::start_request(Side &us, unsigned side, Message &message, u32 number
 	message.inv_stag = wqe.imm_inv;
 	message.solicited = wqe.flags & SRNIC_WQE_SOLICITED;
 	message.has_immediate =
-		is_immediate(message.opcode) || (!mpa && wqe.opcode == SRNIC_OP_WRITE_IMM);
+		is_immediate(message.opcode) ||
+		(rdmatcp && wqe.opcode == SRNIC_OP_WRITE_IMM) ||
+		(acknowledges && wqe.opcode == SRNIC_OP_IMM);
 	message.immediate = wqe.arg[0];
+	if (acknowledges && wqe.opcode == SRNIC_OP_IMM)
+		message.immediate &= 0xffffffff; // verbs have four octets
 	if (wqe.flags & SRNIC_WQE_INLINE && !tail)
 		message.content = op.request.data;
 }
@@ -211,6 +217,8 @@ void Oracle::start_request(Side &us, unsigned side, Message &message, u32 number
 void Oracle::track_written(Side &us, Message &message)
 {
 	message.written = us.written;
+	if (acknowledges && message.op != no_op && is_immediate(message.opcode))
+		message.written = us.ops[message.op].length; // also when it comes alone, again
 	if (message.opcode == CORE_MSG_WRITE)
 		us.written = message.length;
 	else if (!is_response(message) && message.opcode != CORE_MSG_READ_REQUEST &&
@@ -257,6 +265,7 @@ void Oracle::started(unsigned side, Source source, const core_tx_msg &msg, u32 i
 			broken("side %u: more reads outstanding than its ORD", side);
 	}
 	track_written(us, message);
+	message.doomed = us.dropped && source == Source::request;
 	us.wire.push_back(std::move(message));
 }
 
@@ -333,10 +342,11 @@ void Oracle::finished(unsigned side, Source from, u64 stream_end)
 	if (message.source == Source::request) {
 		Op &op = us.ops[message.op];
 
-		if (op.write_end && stream_end - op.write_end > immediate_fpdu_max)
+		if (!acknowledges && op.write_end &&
+		    stream_end - op.write_end > immediate_fpdu_max)
 			broken("side %u: something lies between a Write and its Immediate Data",
 			       side);
-		op.built = !mpa || op.request.wqe.opcode != SRNIC_OP_WRITE_IMM || op.write_end;
+		op.built = rdmatcp || op.request.wqe.opcode != SRNIC_OP_WRITE_IMM || op.write_end;
 		op.write_end = stream_end;
 		op.stream_end = stream_end;
 	}
@@ -372,6 +382,130 @@ void Oracle::done_locally(unsigned side, u32 index)
 	mr.stag = with_key(mr.stag, static_cast<u32>(wqe.arg[1] >> 32));
 	mr.access = static_cast<u32>(wqe.arg[1]);
 	mr.valid = true;
+}
+
+// ---- with acknowledgements ----
+
+// The peer's oldest undelivered request is refused, and with it all that follow, until the sender
+// has gone back.
+void Oracle::doom(unsigned side)
+{
+	for (Message &message : sides[side].wire)
+		if (message.source == Source::request)
+			message.doomed = true;
+	sides[side].dropped = true;
+}
+
+// This end's oldest request that the peer has not delivered.
+Oracle::Message *Oracle::next_request(Side &side)
+{
+	Message *next = oldest(side, false);
+
+	if (!next || next->source != Source::request)
+		return nullptr;
+	return next;
+}
+
+void Oracle::refused(unsigned side, core_syndrome syndrome)
+{
+	Side &us = sides[side], &peer = sides[!side];
+	const Message *next = next_request(peer);
+
+	if (peer.dropped)
+		broken("side %u refuses twice what came once", side);
+	tally["refused with syndrome " + std::to_string(syndrome)]++;
+	us.refusals++;
+	if (syndrome != CORE_SYNDROME_NOT_READY) {
+		refuse_for_good(side, syndrome);
+		return;
+	}
+	if (damaged(side))
+		return;
+	if (!next || !(next->has_immediate || is_send(peer.ops[next->op].request.wqe.opcode)))
+		broken("side %u is not ready for what needs no receive", side);
+	if (!us.lacks_receive)
+		broken("side %u refuses without having looked for a receive", side);
+	us.lacks_receive = false;
+	doom(!side);
+}
+
+void Oracle::found_no_receive(unsigned side)
+{
+	Side &us = sides[side];
+
+	if (us.next_recv < us.receives.size())
+		broken("side %u has a receive and does not find it", side);
+	us.lacks_receive = true;
+}
+
+void Oracle::refuse_for_good(unsigned side, core_syndrome syndrome)
+{
+	Side &us = sides[side], &peer = sides[!side];
+	static const u8 status[] = {0, 0, SRNIC_WC_REM_INV_REQ_ERR, SRNIC_WC_REM_ACCESS_ERR,
+				    SRNIC_WC_REM_OP_ERR};
+
+	us.refuses = true;
+	peer.refused_status = status[syndrome];
+	if (const Message *next = next_request(peer); next && peer.refused_op == no_op)
+		peer.refused_op = next->op;
+	check_refusal(side, syndrome);
+	doom(!side);
+}
+
+// A response that cannot be built refuses its request.
+void Oracle::answer_refused(unsigned side)
+{
+	Side &us = sides[side], &peer = sides[!side];
+	Message *answer = unfinished(us, true);
+
+	if (us.inbound.empty() || !answer ||
+	    source(us, *answer, answer->length - static_cast<u32>(answer->content.size())))
+		broken("side %u does not answer a read that it could answer", side);
+	tally["read source gone"]++;
+	us.refuses = true;
+	peer.refused_op = us.inbound.front().op;
+	peer.refused_status = SRNIC_WC_REM_ACCESS_ERR;
+}
+
+// Its completion comes when all before it are acknowledged.
+void Oracle::gave_up(unsigned side, u32 index)
+{
+	Side &us = sides[side];
+	Op &op = us.ops.at(index - us.first_index);
+
+	if (!impossible(us, op))
+		broken("side %u gives up request %u, opcode %u, that it could send", side,
+		       index - us.first_index, op.request.wqe.opcode);
+	op.refused = true;
+}
+
+// Nothing that was refused or dropped counts: it starts anew, but for a Write whose Immediate Data
+// alone are sent again. Local operations are not done again.
+void Oracle::rewound(unsigned side, u32 index)
+{
+	Side &us = sides[side];
+	u32 number = index - us.first_index;
+
+	if (!us.dropped && !damaged(!side))
+		broken("side %u goes back although its peer has refused nothing", side);
+	std::erase_if(us.wire, [](const Message &message) { return message.doomed; });
+	us.dropped = false;
+	us.rewinds++;
+	tally["rewinds"]++;
+	while (!us.reads.empty() && us.reads.back() >= number)
+		us.reads.pop_back();
+	for (u32 n = number; n < us.ops.size() && us.ops[n].started; n++) {
+		Op &op = us.ops[n];
+
+		if (is_local(op.request.wqe.opcode) && op.done) {
+			tally["rewinds across a local operation"]++;
+			continue;
+		}
+		tally["rewinds across opcode " + std::to_string(op.request.wqe.opcode)]++;
+		op.started = op.built = op.refused = false;
+		op.write_end = 0;
+	}
+	us.next_start = number;
 }
 
 } // namespace sim

@@ -52,13 +52,19 @@ public:
 	void completed(unsigned, const srnic_cqe &, bool) override;
 	void connected(unsigned, const core_startup_agreed &) override;
 	void failed(unsigned, Cause, const core_terminate *, core_rdmatcp_fault) override;
+	void found_no_receive(unsigned) override;
+	void refused(unsigned, core_syndrome) override;
+	void answer_refused(unsigned) override;
+	void gave_up(unsigned, u32) override;
+	void rewound(unsigned, u32) override;
 
 private:
 	struct Op {
 		SendRequest request;
 		u32 length;
 		bool started, built, done;
-		bool refused; // found to be impossible
+		bool delivered; // to the peer; of a Write with Immediate Data both
+		bool refused;	// found to be impossible
 		u64 stream_end;
 		u64 write_end; // 0, or to where its Write is built, whose Immediate Data is due
 	};
@@ -77,6 +83,7 @@ private:
 		u32 written;   //	and the length of the Write that came right before it
 		Bytes content; // what the sender has read so far
 		u32 placed;
+		bool doomed; // the peer drops it: it comes again
 	};
 	struct InboundRead { // delivered, not yet answered
 		u32 stag;
@@ -86,6 +93,7 @@ private:
 		bool atomic = false;
 		u64 original = 0;
 	};
+	static constexpr u32 no_op = ~0u;
 	struct Side {
 		const Endpoint *endpoint = nullptr;
 		const Stream *out = nullptr;
@@ -109,11 +117,16 @@ private:
 		// its last byte arrived: MPA reports a header error only after the CRC check.
 		std::set<u32> due;
 		core_terminate sent_term{};
+		// With acknowledgements: the peer drops requests until the refused one comes again;
+		// which of this end's requests is refused for good, and why; so is one of the peer.
+		bool dropped = false;
+		u32 refused_op = no_op;
+		u8 refused_status = 0;
+		bool refuses = false, lacks_receive = false;
+		u32 refusals = 0, rewinds = 0;
 		core_startup_agreed agreed{};
 		bool is_connected = false;
 	};
-	static constexpr u32 no_op = ~0u;
-
 	static bool is_atomic(u8 opcode)
 	{
 		return core_operation_of(opcode)->handler == CORE_HANDLE_ATOMIC;
@@ -128,7 +141,7 @@ private:
 		return message.opcode != CORE_MSG_TERMINATE &&
 		       message.opcode != CORE_MSG_READ_REQUEST &&
 		       message.opcode != CORE_MSG_ATOMIC_REQUEST &&
-		       !(mpa && is_immediate(message.opcode));
+		       !(!rdmatcp && is_immediate(message.opcode));
 	}
 	static bool is_response(const Message &message)
 	{
@@ -167,20 +180,29 @@ private:
 	void start_request(Side &us, unsigned side, Message &message, u32 number);
 	void track_written(Side &us, Message &message);
 	void check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe);
+	void check_delivered(unsigned side, const Message &message, const srnic_cqe &cqe,
+			     bool solicited);
+	void check_invalidation_refused(unsigned side, const Message &message);
 	void check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
 				   bool solicited);
 	Op *at_hand(Side &side);
-	// The code of a refusal: layer, type and code of a Terminate, or RDMA/TCP's fault.
+	// The code of a refusal: layer, type and code of a Terminate, RDMA/TCP's fault, or the
+	// syndrome of an Ack.
 	u32 code(u32 terminate, core_rdmatcp_fault fault) const
 	{
-		return mpa ? terminate : u32{fault};
+		return rdmatcp ? u32{fault} : acknowledges ? syndrome(terminate) : terminate;
 	}
+	// What InfiniBand has for it.
+	static u32 syndrome(u32 terminate);
+	void doom(unsigned side);
+	Message *next_request(Side &side);
+	void refuse_for_good(unsigned side, core_syndrome syndrome);
 	u32 code(core_region_verdict verdict, bool write) const;
 	void foresee(unsigned side);
 	void foresee_receive(Side &us, const Message &message);
 	void check_refusal(unsigned side, u32 what);
 
-	const bool mpa; // or RDMA/TCP
+	const bool rdmatcp, acknowledges;
 	Side sides[2];
 	Tally &tally;
 	u64 completed_count = 0;

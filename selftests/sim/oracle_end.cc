@@ -11,7 +11,8 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 {
 	const Side &us = sides[side], &peer = sides[!side];
 	const srnic_send_wqe &wqe = op.request.wqe;
-	bool sent = op.built && us.out->accepted() >= op.stream_end;
+	bool sent = acknowledges ? op.delivered
+				 : op.built && us.out->accepted() >= op.stream_end;
 	bool in_slot = op.request.malformed || (is_read(wqe.opcode) && !us.agreed.ord);
 
 	switch (cqe.status) {
@@ -48,8 +49,19 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 	case SRNIC_WC_REM_ACCESS_ERR:
 	case SRNIC_WC_REM_INV_REQ_ERR:
 	case SRNIC_WC_REM_OP_ERR:
+		if (acknowledges) {
+			if (us.refused_op != cqe.wr_id || us.refused_status != cqe.status)
+				broken("side %u: request %llu was not refused by the peer", side,
+				       cqe.wr_id);
+			break;
+		}
 		if (!is_read(wqe.opcode) || !peer.failed || op.done ||
 		    core_terminate_refusal(&peer.sent_term).status != cqe.status)
+			broken("side %u: request %llu was not refused by the peer", side,
+			       cqe.wr_id);
+		break;
+	case SRNIC_WC_RNR_RETRY_EXC_ERR:
+		if (!us.dropped || op.delivered)
 			broken("side %u: request %llu was not refused by the peer", side,
 			       cqe.wr_id);
 		break;
@@ -57,6 +69,42 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 		broken("side %u: request %llu completes with status %u", side, cqe.wr_id,
 		       cqe.status);
 	}
+}
+
+// A receive completes with what was sent.
+void Oracle::check_delivered(unsigned side, const Message &message, const srnic_cqe &cqe,
+			     bool solicited)
+{
+	const bool inv = message.opcode == CORE_MSG_SEND_INV ||
+			 message.opcode == CORE_MSG_SEND_SE_INV;
+	const bool imm = message.has_immediate;
+	const bool of_send = places(message) && message.opcode != CORE_MSG_WRITE;
+	const u8 imm_flags = SRNIC_CQE_WITH_IMM | (of_send ? SRNIC_CQE_OF_SEND : 0);
+
+	if (cqe.byte_len != (places(message) ? message.length : message.written) ||
+	    solicited != message.solicited || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
+	    imm != (cqe.flags == imm_flags) || (inv && cqe.imm_inv != message.inv_stag) ||
+	    (imm && cqe.imm_inv != message.immediate))
+		broken("side %u: receive %llu gets something else than was sent", side, cqe.wr_id);
+	if (inv && !invalidate(sides[side], message.inv_stag, true))
+		broken("side %u: a peer invalidates what it must not", side);
+}
+
+// An invalidation is refused.
+void Oracle::check_invalidation_refused(unsigned side, const Message &message)
+{
+	Side &us = sides[side], &peer = sides[!side];
+
+	if (invalidate(us, message.inv_stag, true))
+		broken("side %u: an invalidation is refused without reason", side);
+	if (!acknowledges) {
+		us.owed = is_known(us, message.inv_stag) ? code(0x0109, CORE_RDMATCP_ACCESS)
+							 : code(0x0100, CORE_RDMATCP_BUFFER_ID);
+		return;
+	}
+	peer.refused_op = message.op;
+	peer.ops[message.op].delivered = false;
+	us.owed = CORE_SYNDROME_INVALID;
 }
 
 void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, const srnic_cqe &cqe,
@@ -67,32 +115,15 @@ void Oracle::check_recv_completion(unsigned side, const RecvRequest &receive, co
 
 	us.arrived.reset();
 	switch (cqe.status) {
-	case SRNIC_WC_SUCCESS: {
+	case SRNIC_WC_SUCCESS:
 		if (!message)
 			broken("side %u: receive %llu completes without a Send", side, cqe.wr_id);
-		bool inv = message->opcode == CORE_MSG_SEND_INV ||
-			   message->opcode == CORE_MSG_SEND_SE_INV;
-		bool imm = message->has_immediate;
-		u8 imm_flags =
-			SRNIC_CQE_WITH_IMM |
-			(places(*message) && message->opcode != CORE_MSG_WRITE ? SRNIC_CQE_OF_SEND
-									       : 0);
-
-		if (cqe.byte_len != (places(*message) ? message->length : message->written) ||
-		    solicited != message->solicited || inv != (cqe.flags == SRNIC_CQE_WITH_INV) ||
-		    imm != (cqe.flags == imm_flags) || (inv && cqe.imm_inv != message->inv_stag) ||
-		    (imm && cqe.imm_inv != message->immediate))
-			broken("side %u: receive %llu gets something else than was sent", side,
-			       cqe.wr_id);
-		if (inv && !invalidate(us, message->inv_stag, true))
-			broken("side %u: a peer invalidates what it must not", side);
+		check_delivered(side, *message, cqe, solicited);
 		break;
-	}
 	case SRNIC_WC_REM_INV_REQ_ERR:
-		if (!message || invalidate(us, message->inv_stag, true))
-			broken("side %u: an invalidation is refused without reason", side);
-		us.owed = is_known(us, message->inv_stag) ? code(0x0109, CORE_RDMATCP_ACCESS)
-							  : code(0x0100, CORE_RDMATCP_BUFFER_ID);
+		if (!message)
+			broken("side %u: nothing to invalidate came", side);
+		check_invalidation_refused(side, *message);
 		break;
 	case SRNIC_WC_LOC_LEN_ERR:
 		us.owed = code(0x1205, CORE_RDMATCP_TOO_LONG);
@@ -158,6 +189,15 @@ void Oracle::completed(unsigned side, const srnic_cqe &cqe, bool solicited)
 
 // ---- ends ----
 
+u32 Oracle::syndrome(u32 terminate)
+{
+	if (terminate == 0)
+		return CORE_SYNDROME_OPERATION;
+	if (terminate == 0x1205 || terminate == 0x0206 || terminate == 0x0207)
+		return CORE_SYNDROME_INVALID;
+	return CORE_SYNDROME_ACCESS;
+}
+
 // The current request, or the next one.
 Oracle::Op *Oracle::at_hand(Side &side)
 {
@@ -183,9 +223,10 @@ u32 Oracle::code(core_region_verdict verdict, bool write) const
 
 void Oracle::foresee_receive(Side &us, const Message &message)
 {
-	if (us.next_recv == us.receives.size())
-		us.due.insert(code(0x1202, CORE_RDMATCP_NO_BUFFER));
-	else if (places(message) && message.opcode != CORE_MSG_WRITE &&
+	if (us.next_recv == us.receives.size()) {
+		if (!acknowledges)
+			us.due.insert(code(0x1202, CORE_RDMATCP_NO_BUFFER));
+	} else if (places(message) && message.opcode != CORE_MSG_WRITE &&
 		 length_of(us.receives[us.next_recv].sges) < message.length)
 		us.due.insert(code(0x1205, CORE_RDMATCP_TOO_LONG));
 }
@@ -221,7 +262,7 @@ void Oracle::foresee(unsigned side)
 			us.due.insert(code(verdict, false));
 	} else if (message.opcode == CORE_MSG_ATOMIC_REQUEST) {
 		if (std::optional<u32> error = atomic_error(us, peer.ops[message.op]))
-			us.due.insert(*error);
+			us.due.insert(code(*error, CORE_RDMATCP_FINE));
 	}
 	if (message.has_immediate || (message.opcode >= CORE_MSG_SEND &&
 				      message.opcode <= CORE_MSG_SEND_SE_INV && !message.rtr))
@@ -257,7 +298,7 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term,
 {
 	Side &us = sides[side], &peer = sides[!side];
 
-	if (mpa != (fault == CORE_RDMATCP_FINE) && cause != Cause::stream_over)
+	if (rdmatcp != (fault != CORE_RDMATCP_FINE) && cause != Cause::stream_over)
 		broken("side %u ends as another framing does", side);
 	switch (cause) {
 	case Cause::peer_error:
@@ -298,6 +339,14 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term,
 		break;
 	case Cause::stream_over:
 		tally["stream over"]++;
+		break;
+	case Cause::refused_peer:
+		if (!us.refuses)
+			broken("side %u fails without having refused anything", side);
+		break;
+	case Cause::peer_refused:
+		if (!peer.refuses && !us.dropped && !damaged(side))
+			broken("side %u fails although its peer has refused nothing", side);
 		break;
 	}
 	if (term && cause != Cause::peer_terminated)

@@ -172,6 +172,14 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		broken("side %u: event %d for a message that is not whole", side, event);
 	if (damaged(side) && message.stream_end > peer.out->damaged_at())
 		broken("side %u: a damaged FPDU was delivered", side);
+	if (acknowledges && message.source == Source::request) {
+		Op &op = peer.ops[message.op];
+
+		if (op.delivered)
+			broken("side %u: request %u is delivered twice", !side, message.op);
+		op.delivered = op.request.wqe.opcode != SRNIC_OP_WRITE_IMM ||
+			       is_immediate(message.opcode);
+	}
 	switch (event) {
 	case CORE_RX_WRITE:
 		if (message.opcode != CORE_MSG_WRITE || message.placed != message.length ||

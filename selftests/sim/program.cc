@@ -11,7 +11,7 @@ static u64 region_octets(int scale) { return scale == 0 ? 2048 : scale == 1 ? 32
 
 Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 	: random(seed_), seed(seed_), paranoid(paranoid_), wild(pick(3) != 0),
-	  framing(pick(3) ? CORE_FRAMING_MPA : CORE_FRAMING_RDMATCP),
+	  framing(pick_framing()),
 	  scale(pick(100) < 80 ? Scale::small
 		: pick(10)     ? Scale::medium
 			       : Scale::large),
@@ -29,6 +29,20 @@ Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 			state = Window::open;
 	}
 	tally[wild ? "wild programs" : "clean programs"]++;
+}
+
+core_framing Program::pick_framing()
+{
+	static const core_framing all[] = {CORE_FRAMING_MPA, CORE_FRAMING_MPA, CORE_FRAMING_RDMATCP,
+					   CORE_FRAMING_IB, CORE_FRAMING_IB};
+
+	return all[pick(5)];
+}
+
+// Numbers of requests may begin anywhere.
+static u32 first_number(u64 seed, bool initiator)
+{
+	return seed % 3 ? 0 : 0 - static_cast<u32>(seed % 50 + initiator);
 }
 
 u32 Program::buffer_size()
@@ -95,6 +109,14 @@ Setup Program::make_setup(bool initiator)
 	setup.private_len = static_cast<u32>(pick(40));
 	setup.sq_entries = 4u << pick(5);
 	setup.first_index = pick(2) ? static_cast<u32>(0 - pick(200)) : 0;
+	setup.rnr_retry = wild && pick(2) ? static_cast<u8>(pick(7)) : CORE_RNR_FOR_EVER;
+	setup.first_number = first_number(seed, initiator);
+	setup.peers_first_number = first_number(seed, !initiator);
+	if (acknowledges()) {
+		setup.local.markers = setup.local.p2p = 0;
+		setup.local.large_fpdus = 1;
+		setup.local.revision = 2;
+	}
 	setup.emss = emss[pick(scale == Scale::large ? 8 : 5)];
 	setup.seed = random();
 	setup.regions = make_regions();
@@ -118,7 +140,7 @@ u64 Program::pick_segment()
 {
 	const Setup &setup = setups[pick(2)];
 
-	if (framing == CORE_FRAMING_MPA)
+	if (framing != CORE_FRAMING_RDMATCP)
 		return core_mpa_mulpdu(setup.emss, pick(4) == 0) - (pick(2) ? 14 : 18);
 	return (pick(4) ? std::max(setup.emss, 256u) - 4 : 0xfffc) - (pick(2) ? 24 : 32);
 }
@@ -228,7 +250,40 @@ void Program::post_receive(unsigned side, u32 room)
 		request.sges[pick(request.sges.size())].lkey ^= 1u << pick(32);
 	oracle.posted(side, request);
 	ends[side].post_recv(request);
-	rooms[side].push_back(room);
+	if (owed[side].empty())
+		rooms[side].push_back(room);
+	else
+		owed[side].pop_front();
+}
+
+// May a message be sent although the peer has posted no receive for it?
+bool Program::owes()
+{
+	return (acknowledges() && pick(2)) || (wild && pick(20) == 0);
+}
+
+// The receive that the next message to this side consumes: its room. If there is none the peer has
+// to post one later, where requests are acknowledged.
+u32 Program::use_receive(unsigned side)
+{
+	u32 room = 0;
+
+	if (rooms[side].empty()) {
+		if (!acknowledges())
+			return 0;
+		room = pick_length(region_size);
+		owed[side].push_back(room);
+		return room;
+	}
+	room = rooms[side].front();
+	rooms[side].pop_front();
+	return room;
+}
+
+void Program::pay(unsigned side)
+{
+	if (!owed[side].empty())
+		post_receive(side, owed[side].front());
 }
 
 void Program::aim(unsigned side, SendRequest &request, bool read, u32 length)
@@ -249,16 +304,10 @@ void Program::aim(unsigned side, SendRequest &request, bool read, u32 length)
 // They consume a receive, whatever they are of. Returns its room.
 u32 Program::add_immediate(unsigned side, SendRequest &request)
 {
-	u32 room = 0;
-
-	if (rooms[!side].empty() && !(wild && pick(20) == 0))
+	if (rooms[!side].empty() && owed[!side].empty() && !owes())
 		post_receive(!side, pick_length(region_size));
-	if (!rooms[!side].empty()) {
-		room = rooms[!side].front();
-		rooms[!side].pop_front();
-	}
 	request.wqe.arg[0] = random();
-	return room;
+	return use_receive(!side);
 }
 
 // Operands that make fields carry, and comparisons succeed, often enough.
@@ -289,7 +338,7 @@ void Program::post_immediate(unsigned side)
 	SendRequest request = begin(side, SRNIC_OP_IMM);
 	u32 room = add_immediate(side, request);
 
-	if (framing == CORE_FRAMING_RDMATCP && pick(2))
+	if (framing != CORE_FRAMING_MPA && pick(2))
 		add_payload(side, request, std::min(room, pick_length(region_size)), false);
 	submit(side, request);
 }
@@ -298,13 +347,11 @@ void Program::post_send_op(unsigned side, bool inv)
 {
 	unsigned which = static_cast<unsigned>(pick(2));
 
-	if (rooms[!side].empty() && !(wild && pick(20) == 0))
+	if (rooms[!side].empty() && owed[!side].empty() && !owes())
 		post_receive(!side, pick_length(region_size));
-	u32 room = rooms[!side].empty() ? 0 : rooms[!side].front();
+	u32 room = use_receive(!side);
 	u32 length = pick(3) ? std::min(room, pick_length(region_size)) : room;
 
-	if (!rooms[!side].empty())
-		rooms[!side].pop_front();
 	if (wild && pick(200) == 0)
 		length++;
 	if (inv && windows[!side][which] != Window::open)
@@ -381,7 +428,7 @@ void Program::post(unsigned side)
 		aim(side, request, false, length);
 		add_payload(side, request, length, false);
 		submit(side, request);
-	} else if (kind < 75 && framing == CORE_FRAMING_MPA) {
+	} else if (kind < 75 && framing != CORE_FRAMING_RDMATCP) {
 		post_atomic(side);
 	} else if (kind < 95) {
 		SendRequest request = begin(side, SRNIC_OP_READ);
@@ -428,9 +475,9 @@ void Program::post_wild(unsigned side)
 	}
 	wqe.imm_inv = wqe.opcode == SRNIC_OP_LOCAL_INV ? here.stag : wqe.rkey;
 	if (is_send(wqe.opcode)) {
-		if (rooms[!side].empty())
+		if (rooms[!side].empty() && owed[!side].empty())
 			post_receive(!side, length);
-		rooms[!side].pop_front();
+		use_receive(!side);
 	}
 	if (wqe.opcode == SRNIC_OP_WRITE_IMM || wqe.opcode == SRNIC_OP_IMM)
 		add_immediate(side, request);
@@ -545,26 +592,40 @@ void Program::step()
 	} else if (wild && pick(12) == 0) {
 		spoil();
 	}
+	if (pick(3) == 0)
+		pay(side);
+	if (pick(4) == 0)
+		ends[side].tick();
 	watch_windows();
 	look();
+}
+
+// Lets both ends do what they can. False if nothing changed.
+bool Program::pass()
+{
+	auto changes = [&] {
+		return oracle.completions() + streams[0].accepted() + streams[0].consumed() +
+		       streams[1].accepted() + streams[1].consumed();
+	};
+	const u64 before = changes();
+
+	for (unsigned i = 0; i < 2; i++) {
+		pay(i);
+		ends[i].tick();
+		ends[i].run();
+		for (u64 burst = 1 + pick(20); burst; burst--)
+			deliver(i);
+		look();
+	}
+	return changes() != before;
 }
 
 // Lets everything run until nothing changes any more.
 void Program::drain()
 {
-	u64 before;
-
-	do {
-		before = oracle.completions() + streams[0].accepted() + streams[0].consumed() +
-			 streams[1].accepted() + streams[1].consumed();
-		for (unsigned i = 0; i < 2; i++) {
-			ends[i].run();
-			for (u64 burst = 1 + pick(20); burst; burst--)
-				deliver(i);
-			look();
-		}
-	} while (before != oracle.completions() + streams[0].accepted() + streams[0].consumed() +
-				   streams[1].accepted() + streams[1].consumed());
+	for (u64 patience = 10000000; pass();)
+		if (!--patience)
+			broken("the ends never come to rest");
 }
 
 void Program::finish()

@@ -34,6 +34,11 @@ private:
 	void post(unsigned side);
 	void post_wild(unsigned side);
 	void post_receive(unsigned side, u32 room);
+	core_framing pick_framing();
+	bool acknowledges() const { return framing == CORE_FRAMING_IB; }
+	bool owes();
+	u32 use_receive(unsigned side);
+	void pay(unsigned side);
 	SendRequest begin(unsigned side, u8 opcode);
 	void submit(unsigned side, SendRequest request);
 	void add_payload(unsigned side, SendRequest &request, u32 length, bool sink);
@@ -51,6 +56,7 @@ private:
 	void spoil();
 	void look();
 	void watch_windows();
+	bool pass();
 	void drain();
 	void finish();
 
@@ -65,6 +71,7 @@ private:
 	Stream streams[2]; // out of side 0, out of side 1
 	Endpoint ends[2];
 	std::deque<u32> rooms[2]; // lengths of posted receives without a Send yet
+	std::deque<u32> owed[2];  // least lengths of receives for Sends that have none yet
 	Window windows[2][2] = {};
 	u64 window_op[2][2] = {}; // the request that changes it
 	u32 requests[2] = {}, receives[2] = {};

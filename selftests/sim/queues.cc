@@ -211,6 +211,15 @@ void Endpoint::complete_sent(u32 from_index, u32 to_index)
 	complete_done();
 }
 
+// Requests before this index are done, but for those that a response completes.
+void Endpoint::complete_acknowledged(u32 end)
+{
+	if (static_cast<int>(end - acked_to) <= 0)
+		return;
+	complete_sent(acked_to, end);
+	acked_to = end;
+}
+
 // ---- receive queue ----
 
 void Endpoint::post_recv(const RecvRequest &posted)
@@ -231,8 +240,10 @@ void Endpoint::post_recv(const RecvRequest &posted)
 
 core_take Endpoint::take_receive(u32 &room)
 {
-	if (rq.empty())
+	if (rq.empty()) {
+		witness.found_no_receive(side);
 		return CORE_TAKE_EMPTY;
+	}
 	receive = rq.front();
 	rq.pop_front();
 	receive_active = true;

@@ -137,10 +137,55 @@ void Endpoint::unmute_responder()
 		validated = true;
 }
 
+// Requests that the peer has done complete; one that it refuses fails, or is sent again.
+void Endpoint::deliver_acked(const core_acked &acked)
+{
+	complete_acknowledged(acked.end);
+	if (acked.kind != CORE_ACKED_REFUSED)
+		return;
+	complete(acked.end, acked.status, 0);
+	fail(Cause::peer_refused);
+}
+
+void Endpoint::deliver_refused()
+{
+	witness.refused(side, static_cast<core_syndrome>(acks.refusing));
+	if (receive_active && core_rx_receive_status(&rx) != SRNIC_WC_FLUSH_ERR)
+		complete_recv(nullptr, core_rx_receive_status(&rx));
+}
+
+// What only a stream with acknowledgements does with an event.
+void Endpoint::deliver_with_acks(core_rx_event event)
+{
+	switch (event) {
+	case CORE_RX_SEND:
+	case CORE_RX_WRITE:
+	case CORE_RX_READ_REQUEST:
+	case CORE_RX_ATOMIC_REQUEST:
+		core_rx_done(&rx);
+		break;
+	case CORE_RX_ACK:
+		deliver_acked(*core_rx_acked(&rx));
+		break;
+	case CORE_RX_REFUSED:
+		deliver_refused();
+		break;
+	case CORE_RX_FAILED:
+		fail(Cause::local_error);
+		break;
+	default:
+		break;
+	}
+}
+
 void Endpoint::deliver(core_rx_event event)
 {
 	const core_terminate &theirs = *core_rx_terminate(&rx);
+	const core_rx_event came = event;
 
+	if (acknowledges() &&
+	    (event == CORE_RX_READ_RESPONSE || event == CORE_RX_ATOMIC_RESPONSE))
+		complete_acknowledged(core_rx_acked(&rx)->end);
 	if (event == CORE_RX_SEND)
 		event = deliver_send();
 	if (event == CORE_RX_ATOMIC_RESPONSE)
@@ -166,14 +211,16 @@ void Endpoint::deliver(core_rx_event event)
 		unmute_responder(); // a refused FPDU may still be valid
 		if (receive_active && core_rx_receive_status(&rx) != SRNIC_WC_FLUSH_ERR)
 			complete_recv(nullptr, core_rx_receive_status(&rx));
-		if (framing == CORE_FRAMING_MPA)
-			terminate(Cause::peer_error, theirs);
-		else
+		if (framing == CORE_FRAMING_RDMATCP)
 			reset(Cause::peer_error, core_rx_fault(&rx));
+		else
+			terminate(Cause::peer_error, theirs);
 		break;
 	default:
 		break;
 	}
+	if (acknowledges())
+		deliver_with_acks(event == CORE_RX_MORE ? came : event);
 }
 
 void Endpoint::feed(const u8 *data, u32 len)

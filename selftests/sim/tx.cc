@@ -107,6 +107,8 @@ Source Endpoint::source_of(const core_tx_msg &msg) const
 		return Source::response;
 	if (msg.opcode == CORE_MSG_TERMINATE)
 		return Source::terminate;
+	if (msg.opcode == CORE_MSG_ACK)
+		return Source::ack;
 	return tx.of_request ? Source::request : Source::rtr;
 }
 
@@ -116,7 +118,7 @@ void Endpoint::announce(const core_tx_msg &msg)
 	Source source = source_of(msg);
 	bool &known = announced[source == Source::response];
 
-	if (known)
+	if (known || source == Source::ack)
 		return;
 	known = true;
 	cursor[source == Source::response] = {};
@@ -184,7 +186,7 @@ void Endpoint::build_fpdu(u32 expected)
 		broken("side %u: an FPDU of %zu octets instead of %u", side, batch.size() - keep,
 		       expected);
 	stream_built += expected;
-	if (!msg.done)
+	if (!msg.done || source_of(msg) == Source::ack)
 		return;
 	announced[source_of(msg) == Source::response] = false;
 	witness.finished(side, source_of(msg), stream_built);
@@ -195,11 +197,54 @@ void Endpoint::build_batch()
 	core_tx_set_emss(&tx, emss);
 	while (now == State::rts) {
 		u32 len = core_tx_choose(&tx);
+		core_rewind how;
 
+		note_failures();
+		if (core_tx_must_rewind(&tx, &how)) {
+			rewind(how);
+			continue;
+		}
 		if (!len || (!batch.empty() && batch.size() + len > batch_max))
 			return;
 		build_fpdu(len);
 	}
+}
+
+// ---- with acknowledgements ----
+
+// The peer was not ready for a request: it is the next again, and nothing behind it is done.
+void Endpoint::rewind(const core_rewind &how)
+{
+	for (u32 i = how.index; i != sq_taken; i++)
+		track(i).done = false;
+	sq_taken = how.index;
+	built = std::min(built, sq_taken);
+	outbound.resize(outbound.size() - how.reads);
+	announced[0] = gave_up = false;
+	core_tx_rewind(&tx);
+	witness.rewound(side, how.index);
+}
+
+// Reports what the core has given up, when it does.
+void Endpoint::note_failures()
+{
+	if (acks.failing && !gave_up)
+		witness.gave_up(side, sq_taken - 1);
+	if (acks.answer_refused && !gave_up_answer)
+		witness.answer_refused(side);
+	gave_up |= acks.failing != 0;
+	gave_up_answer |= acks.answer_refused != 0;
+}
+
+void Endpoint::tick()
+{
+	if (!acknowledges() || now != State::rts)
+		return;
+	core_tx_resume(&tx);
+	if (core_acks_owed(&acks))
+		core_tx_ack_now(&tx);
+	if (core_acks_unacknowledged(&acks))
+		core_tx_probe(&tx);
 }
 
 // ---- passes ----
@@ -216,7 +261,7 @@ bool Endpoint::send_batch()
 							       static_cast<u32>(batch.size()))));
 	if (!batch.empty())
 		return false;
-	if (completed != built) {
+	if (completed != built && !acknowledges()) {
 		complete_sent(completed, built);
 		completed = built;
 	}
@@ -241,7 +286,8 @@ void Endpoint::run()
 {
 	if (now == State::rts && send_batch()) {
 		build_batch();
-		send_batch();
+		if (send_batch() && core_tx_over(&tx))
+			fail(acks.failing ? Cause::local_error : Cause::refused_peer);
 	}
 	if (now == State::terminating || now == State::error)
 		flush();

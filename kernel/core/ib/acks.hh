@@ -70,6 +70,14 @@ inline bool ends(const core_acks &acks)
 // Records the request that was taken from the queue and is about to begin.
 void note_request(core_acks &acks, const core_tx &tx, const core_operation &op,
 		  const srnic_send_wqe &wqe);
+// The request taken last cannot be sent. If an earlier one has to be sent again it is tried again.
+inline void fail_request(core_acks &acks, u8 status)
+{
+	acks.failing = status;
+	if (!acks.again)
+		acks.was_done = acks.index - 1;
+}
+
 // The message of a request begins; tail: what follows it.
 void begin_message(core_acks &acks, core_tx_msg &msg, u8 tail, const u8 *immediate);
 

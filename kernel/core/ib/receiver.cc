@@ -264,6 +264,31 @@ core_rx_event Receiver::deliver_send_with_immediate(const u8 *ulpdu, u32 len)
 	return CORE_RX_SEND;
 }
 
+// A request is delivered, or refused now that its contents are known.
+core_rx_event Receiver::outcome_of(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
+				   Verdict verdict)
+{
+	const core_syndrome syndrome = syndrome_of(message, verdict);
+
+	if (verdict != Verdict::good && syndrome != CORE_SYNDROME_NONE) [[unlikely]]
+		return refuse_now(syndrome);
+	return outcome(ulpdu, len, message, good, verdict);
+}
+
+core_rx_event Receiver::deliver_read_request(const u8 *ulpdu, u32 len)
+{
+	rules.number_next(acks->received + 1);
+	return outcome_of(ulpdu, len, Message::read_request, CORE_RX_READ_REQUEST,
+			  rules.deliver_read_request(own_part<ReadRequestHeader>(ulpdu)));
+}
+
+core_rx_event Receiver::deliver_atomic_request(const u8 *ulpdu, u32 len)
+{
+	rules.number_next(acks->received + 1);
+	return outcome_of(ulpdu, len, Message::atomic_request, CORE_RX_ATOMIC_REQUEST,
+			  rules.deliver_atomic_request(own_part<AtomicRequestHeader>(ulpdu)));
+}
+
 core_rx_event Receiver::deliver(const u8 *ulpdu, u32 len, const Opcode &row)
 {
 	core_rx_event event;
@@ -290,9 +315,9 @@ core_rx_event Receiver::deliver(const u8 *ulpdu, u32 len, const Opcode &row)
 		more = false;
 		return deliver_immediate(ulpdu, len);
 	case Message::read_request:
+		return deliver_read_request(ulpdu, len);
 	case Message::atomic_request:
-		rules.number_next(acks->received + 1);
-		return RdmapReceiver::deliver(ulpdu, len, row);
+		return deliver_atomic_request(ulpdu, len);
 	default:
 		return RdmapReceiver::deliver(ulpdu, len, row);
 	}

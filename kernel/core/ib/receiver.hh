@@ -37,6 +37,10 @@ private:
 	core_rx_event deliver_response(const u8 *ulpdu, u32 len, core_rx_event event, u32 number);
 	core_rx_event deliver_read_response(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_send_with_immediate(const u8 *ulpdu, u32 len);
+	core_rx_event outcome_of(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
+				 Verdict verdict);
+	core_rx_event deliver_read_request(const u8 *ulpdu, u32 len);
+	core_rx_event deliver_atomic_request(const u8 *ulpdu, u32 len);
 	core_rx_event deliver(const u8 *ulpdu, u32 len, const Opcode &row);
 
 	core_acks *acks;

@@ -109,11 +109,6 @@ core_rx_event RdmapReceiver::deliver_immediate(const u8 *ulpdu, u32 len)
 	return CORE_RX_SEND;
 }
 
-template <class Header> static auto own_part(const u8 *ulpdu)
-{
-	return decode(load<Header>(ulpdu + sizeof(UntaggedHeader)));
-}
-
 core_rx_event RdmapReceiver::deliver_read_request(const u8 *ulpdu, u32 len)
 {
 	return outcome(ulpdu, len, Message::read_request, CORE_RX_READ_REQUEST,

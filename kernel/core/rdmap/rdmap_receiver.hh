@@ -73,6 +73,12 @@ template <class Dialect> constexpr Error check_header(const UntaggedHeader &head
 	return no_error;
 }
 
+// What RDMAP itself has behind the DDP header.
+template <class Header> auto own_part(const u8 *ulpdu)
+{
+	return decode(load<Header>(ulpdu + sizeof(UntaggedHeader)));
+}
+
 class RdmapReceiver {
 public:
 	enum : u32 {
