@@ -423,6 +423,18 @@ core_tx_msg *ack_message(core_tx &tx)
 	return ib::ack_due(acks, core_host_next_read(host(tx), &oldest) ? &oldest : nullptr);
 }
 
+// All before the request that failed is done. A refusal for good, which is not said yet, is still to
+// be said.
+void report_failure(core_tx &tx)
+{
+	core_acks &acks = *tx.params.acks;
+
+	core_host_complete(host(tx), acks.failing);
+	acks.failing = 0;
+	if (!ib::ends(acks))
+		acks.over = CORE_OVER_FAILED;
+}
+
 // What a stream with acknowledgements does before it chooses a message. False: nothing may be
 // chosen.
 bool begin_choice(core_tx &tx)
@@ -434,10 +446,8 @@ bool begin_choice(core_tx &tx)
 		return false;
 	if (ib::ends(acks))
 		abandon_local(tx);
-	if (acks.failing && !ib::await_acks(acks)) {
-		core_host_complete(host(tx), acks.failing);
-		acks.over = 1;
-	}
+	if (acks.failing && !ib::await_acks(acks))
+		report_failure(tx);
 	return !acks.over;
 }
 
@@ -650,5 +660,8 @@ void core_tx_ack_now(struct core_tx *tx) { tx->params.acks->now = 1; }
 
 void core_tx_probe(struct core_tx *tx) { tx->params.acks->probe = 1; }
 
-bool core_tx_over(const struct core_tx *tx) { return tx->params.acks && tx->params.acks->over; }
+enum core_over core_tx_over(const struct core_tx *tx)
+{
+	return tx->params.acks ? static_cast<core_over>(tx->params.acks->over) : CORE_OVER_NOT;
+}
 

@@ -161,7 +161,7 @@ private:
 		} while (!step.last);
 		EXPECT_EQ(octets.size(), expected);
 		stream = stream + octets;
-		if (tx.params.framing == CORE_FRAMING_MPA && !tx.fpdu.markers.on)
+		if (tx.params.framing != CORE_FRAMING_RDMATCP && !tx.fpdu.markers.on)
 			note(octets);
 		return true;
 	}

@@ -194,6 +194,8 @@ private:
 	}
 	// What InfiniBand has for it.
 	static u32 syndrome(u32 terminate);
+	static u32 first_refused(const Side &side);
+	void expect_all_done_before(unsigned side, u32 failed_op) const;
 	void doom(unsigned side);
 	Message *next_request(Side &side);
 	void refuse_for_good(unsigned side, core_syndrome syndrome);

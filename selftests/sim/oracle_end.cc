@@ -293,6 +293,25 @@ void Oracle::check_refusal(unsigned side, u32 what)
 		broken("side %u: refusal %04x, which nothing deserves", side, what);
 }
 
+u32 Oracle::first_refused(const Side &side)
+{
+	auto refused = [](const Op &op) { return op.refused; };
+
+	return static_cast<u32>(std::find_if(side.ops.begin(), side.ops.end(), refused) -
+				side.ops.begin());
+}
+
+// Errors never overtake successes (ib.rst, rules 25, 26 and 29).
+void Oracle::expect_all_done_before(unsigned side, u32 failed_op) const
+{
+	const Side &us = sides[side];
+
+	for (u32 n = 0; n < failed_op && n < us.ops.size(); n++)
+		if (!us.ops[n].delivered && !us.ops[n].done)
+			broken("side %u fails at request %u, and %u before it is not done", side,
+			       failed_op, n);
+}
+
 void Oracle::failed(unsigned side, Cause cause, const core_terminate *term,
 		    core_rdmatcp_fault fault)
 {
@@ -317,6 +336,8 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term,
 			op->refused = true;
 		else
 			broken("side %u fails without reason", side);
+		if (acknowledges)
+			expect_all_done_before(side, first_refused(us));
 		tally["refused locally"]++;
 		break;
 	case Cause::response_gone:
@@ -343,10 +364,16 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term,
 	case Cause::refused_peer:
 		if (!us.refuses)
 			broken("side %u fails without having refused anything", side);
+		expect_all_done_before(!side, peer.refused_op);
+		for (const InboundRead &read : us.inbound)
+			if (read.op < peer.refused_op)
+				broken("side %u fails before it has answered %u", side, read.op);
 		break;
 	case Cause::peer_refused:
 		if (!peer.refuses && !us.dropped && !damaged(side))
 			broken("side %u fails although its peer has refused nothing", side);
+		if (us.refused_op != no_op)
+			expect_all_done_before(side, us.refused_op);
 		break;
 	}
 	if (term && cause != Cause::peer_terminated)

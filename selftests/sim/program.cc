@@ -66,7 +66,8 @@ std::vector<Mr> Program::make_regions()
 		CORE_ACCESS_LOCAL_WRITE,      CORE_ACCESS_LOCAL_WRITE | rw,
 		CORE_ACCESS_REMOTE_READ,      CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE,
 		CORE_ACCESS_LOCAL_WRITE | rw, CORE_ACCESS_LOCAL_WRITE | rw,
-		CORE_ACCESS_LOCAL_WRITE | rw, CORE_ACCESS_LOCAL_WRITE | rw};
+		CORE_ACCESS_LOCAL_WRITE | rw, CORE_ACCESS_LOCAL_WRITE,
+		CORE_ACCESS_LOCAL_WRITE | rw};
 	std::vector<Mr> made(places);
 	u64 key[2] = {random(), random()};
 
@@ -79,7 +80,7 @@ std::vector<Mr> Program::make_regions()
 		mr.pd = i == foreign ? foreign_pd : our_pd;
 		mr.access = access[i];
 		mr.at = guard + i * (region_size + guard);
-		mr.fast_reg = i == window || i == window_too;
+		mr.fast_reg = i == window || i == window_too || i == scratch;
 		mr.valid = true;
 	}
 	made[top].base = 0 - made[top].length;
@@ -183,15 +184,22 @@ u64 Program::spot(const Mr &mr, u32 length)
 
 // ---- work ----
 
+Program::Place Program::pick_source(unsigned side)
+{
+	static const Place sources[] = {mine, shared, readable, writable, top, scratch};
+	const Place place = sources[pick(6)];
+
+	return place == scratch && windows[side][scratch - window] != Window::open ? mine : place;
+}
+
 std::vector<srnic_sge> Program::make_sges(unsigned side, u32 length, bool sink)
 {
-	static const Place sources[] = {mine, shared, readable, writable, top};
 	static const Place sinks[] = {mine, shared, writable, top};
 	std::vector<srnic_sge> sges;
 	u32 num = static_cast<u32>(pick(3) ? 1 : pick(SRNIC_MAX_SGE));
 
 	for (u32 i = 0; i < num || length; i++) {
-		const Mr &mr = ends[side].regions()[sink ? sinks[pick(4)] : sources[pick(5)]];
+		const Mr &mr = ends[side].regions()[sink ? sinks[pick(4)] : pick_source(side)];
 		u32 most = static_cast<u32>(std::min<u64>(length, region_size / 2));
 		u32 len =
 			i + 1 >= num && length <= most ? length : static_cast<u32>(pick(most + 1));
@@ -371,15 +379,18 @@ void Program::post_send_op(unsigned side, bool inv)
 // The owner's part: opens a window that its peer has closed, or closes one for a while.
 void Program::post_window_op(unsigned side)
 {
-	unsigned which = static_cast<unsigned>(pick(2));
+	unsigned which = static_cast<unsigned>(pick(all_windows));
 	const Mr &mr = ends[side].regions()[window + which];
 	SendRequest request = begin(side, SRNIC_OP_LOCAL_INV);
 
 	bool by_force = wild && pick(6) == 0; // also while the peer is using it
 
+	by_force |= which >= shown && windows[side][which] == Window::open;
 	if (setups[side].user || (windows[side][which] != Window::closed && !by_force))
 		return;
 	request.wqe.imm_inv = mr.stag;
+	if (windows[side][which] == Window::open && which >= shown)
+		windows[side][which] = Window::closing;
 	if (windows[side][which] == Window::closed && pick(3)) {
 		u32 key = mr.stag + 1;
 
@@ -394,7 +405,7 @@ void Program::post_window_op(unsigned side)
 void Program::watch_windows()
 {
 	for (unsigned side = 0; side < 2; side++)
-		for (unsigned which = 0; which < 2; which++) {
+		for (unsigned which = 0; which < all_windows; which++) {
 			Window &state = windows[side][which];
 			bool valid = ends[side].regions()[window + which].valid;
 

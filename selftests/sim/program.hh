@@ -18,8 +18,9 @@ public:
 private:
 	enum class Scale { small, medium, large };
 	// The regions of each side, by place in its table.
-	enum Place { mine, shared, readable, writable, foreign, window, window_too, top, places };
-	// A window's owner lets its peer use it, until the peer invalidates it.
+	enum Place { mine, shared, readable, writable, foreign, window, window_too, scratch, top, places };
+	// A window's owner lets its peer use it, until the peer invalidates it; scratch is for what
+	// its owner sends.
 	enum class Window { closed, open, closing, opening };
 
 	u32 buffer_size();
@@ -28,6 +29,7 @@ private:
 	std::vector<Mr> make_regions();
 	u64 pick(u64 n) { return below(random, n); }
 	u64 pick_segment();
+	Place pick_source(unsigned side);
 	u32 pick_length(u64 max);
 
 	void step();
@@ -72,8 +74,8 @@ private:
 	Endpoint ends[2];
 	std::deque<u32> rooms[2]; // lengths of posted receives without a Send yet
 	std::deque<u32> owed[2];  // least lengths of receives for Sends that have none yet
-	Window windows[2][2] = {};
-	u64 window_op[2][2] = {}; // the request that changes it
+	static constexpr unsigned shown = 2, all_windows = 3; // to the peer
+	Window windows[2][all_windows] = {};
 	u32 requests[2] = {}, receives[2] = {};
 	Tally &tally;
 };

@@ -287,7 +287,8 @@ void Endpoint::run()
 	if (now == State::rts && send_batch()) {
 		build_batch();
 		if (send_batch() && core_tx_over(&tx))
-			fail(acks.failing ? Cause::local_error : Cause::refused_peer);
+			fail(core_tx_over(&tx) == CORE_OVER_FAILED ? Cause::local_error
+								   : Cause::refused_peer);
 	}
 	if (now == State::terminating || now == State::error)
 		flush();

@@ -49,6 +49,13 @@ struct core_sent {
 /* RNR retry count: for ever. */
 #define CORE_RNR_FOR_EVER 7
 
+/* Why the QP has to go to the error state. */
+enum core_over {
+	CORE_OVER_NOT = 0,
+	CORE_OVER_FAILED,	/* a request of this end could not be sent, and has completed */
+	CORE_OVER_REFUSED,	/* the peer's request is refused for good, and the peer knows */
+};
+
 /**
  * struct core_acks - the acknowledgements of one QP, in both directions
  *
@@ -82,7 +89,7 @@ struct core_sent {
  * @now: say what was delivered, even if nobody asked
  * @probe: ask the peer by an Ack
  * @delayed: no request is taken until core_tx_resume()
- * @over: the QP must go to the error state
+ * @over: enum core_over
  *
  * The receive half's. The engine reads @acked, @received, @asked, @probes, @refusals, @refusing:
  * @acked: the last of this end's requests that the peer has acknowledged

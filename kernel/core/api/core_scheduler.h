@@ -143,10 +143,7 @@ void core_tx_resume(struct core_tx *tx);
 void core_tx_ack_now(struct core_tx *tx);
 /* The peer may have vanished: asks it for an Ack. */
 void core_tx_probe(struct core_tx *tx);
-/*
- * A request that failed is reported, or the peer's is refused for good: the QP has to go to the
- * error state. When core_tx_choose() returns 0.
- */
-bool core_tx_over(const struct core_tx *tx);
+/* Has the QP to go to the error state? When core_tx_choose() returns 0. */
+enum core_over core_tx_over(const struct core_tx *tx);
 
 #endif

@@ -291,7 +291,8 @@ void end_ack(core_acks &acks)
 	acks.said = acks.ack.delivered;
 	if (acks.ack.syndrome == CORE_SYNDROME_NONE)
 		return;
-	acks.over |= acks.ack.syndrome != CORE_SYNDROME_NOT_READY;
+	if (acks.ack.syndrome != CORE_SYNDROME_NOT_READY)
+		acks.over = CORE_OVER_REFUSED;
 	if (!acks.answer_refused)
 		publish(acks.refusals_said, acks.refusals_said + 1);
 }

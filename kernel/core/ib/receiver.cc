@@ -152,6 +152,7 @@ Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 [[gnu::cold]] core_rx_event Receiver::refuse_now(core_syndrome syndrome)
 {
 	turned_down = CORE_SYNDROME_NONE;
+	counts = false;
 	stopped |= syndrome != CORE_SYNDROME_NOT_READY;
 	ib::refuse(*acks, syndrome);
 	return CORE_RX_REFUSED;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// One end of a stream with acknowledgements (Documentation/ib.rst), for tests: both halves of a QP
+// around one struct core_acks, and the octets that its peer sends.
+#pragma once
+
+#include "fake_host.hh"
+#include "send_host.hh"
+
+namespace wire {
+
+constexpr u8 ask = 0x20, more = 0x10;
+constexpr u8 op_ack = 0x4c, op_send_imm = 0x4d, op_send_se_imm = 0x4e;
+
+// ib.rst, rule 8.
+struct Ack {
+	u32 delivered = 0;
+	u8 syndrome = 0, timer = 0;
+
+	operator Bytes() const { return be32(delivered) + Bytes{syndrome, timer, 0, 0}; }
+};
+
+inline Untagged ack(const Ack &what, u32 msn = 1, u8 rdmap = op_ack)
+{
+	return {.rdmap = rdmap, .qn = 4, .msn = msn, .data = what};
+}
+
+} // namespace wire
+
+// A ring of requests that may be unacknowledged, and what a QP sets.
+struct Acks : core_acks {
+	std::vector<core_sent> requests = std::vector<core_sent>(16);
+
+	explicit Acks(u32 ask_often = 100) : core_acks()
+	{
+		rnr_retry = CORE_RNR_FOR_EVER;
+		min_rnr_timer = 12;
+		access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
+			 CORE_ACCESS_REMOTE_ATOMIC;
+		ask_every = ask_often;
+		sent = requests.data();
+		mask = static_cast<u32>(requests.size()) - 1;
+		core_acks_init(this);
+		core_acks_start(this, 0);
+	}
+};
+
+struct IbEnd {
+	Acks acks;
+	SendEnd send;
+	Stream receive;
+
+	explicit IbEnd(u32 ask_every = 100)
+		: acks(ask_every), send(send_params(acks)), receive(receive_params(acks))
+	{
+	}
+
+	// What the peer sends, and what becomes of it.
+	core_rx_event comes(const wire::Bytes &ulpdu)
+	{
+		const core_rx_event event = receive.feed_fpdu(wire::fpdu(ulpdu));
+
+		core_rx_done(&receive.rx);
+		return event;
+	}
+	core_rx_event ack(const wire::Ack &what) { return comes(wire::ack(what, next_ack++)); }
+	const core_acked &acked() const { return *core_rx_acked(&receive.rx); }
+
+	// The engine: what it sends until it has nothing more.
+	std::vector<u8> sends()
+	{
+		const size_t before = send.out.size();
+
+		send.send_all();
+		std::vector<u8> opcodes = send.opcodes();
+		return {opcodes.begin() + static_cast<ptrdiff_t>(before), opcodes.end()};
+	}
+	// Goes back, as the host does when the peer is not ready. How.
+	core_rewind goes_back()
+	{
+		core_rewind how{};
+
+		EXPECT_FALSE(send.send_one());
+		EXPECT_TRUE(core_tx_must_rewind(&send.tx, &how));
+		for (u32 n = 0; n < how.reads; n++)
+			send.host.reads.pop_back();
+		core_tx_rewind(&send.tx);
+		return how;
+	}
+	const wire::Bytes &last() const { return send.out.back().ulpdu; }
+	u8 control() const { return last()[1]; }
+
+	u32 next_ack = 1;
+
+private:
+	static core_tx_params send_params(Acks &acks)
+	{
+		core_tx_params params{};
+
+		params.framing = CORE_FRAMING_IB;
+		params.acks = &acks;
+		params.ord = 4;
+		params.crc = true;
+		params.initiator = true;
+		return params;
+	}
+	static core_rx_params receive_params(Acks &acks)
+	{
+		core_rx_params params{};
+
+		params.framing = CORE_FRAMING_IB;
+		params.acks = &acks;
+		params.first_msn = CORE_FIRST_MSN;
+		params.crc = true;
+		return params;
+	}
+};
