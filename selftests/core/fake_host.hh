@@ -4,7 +4,8 @@
 // arithmetic.
 #pragma once
 
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 struct FakeHost {
 	struct Region {

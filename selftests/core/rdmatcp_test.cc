@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMA/TCP on receive: every field of draft-williams-rdmatcp-00 3 and 4, and the control data of
 // Documentation/rdmatcp.rst.
-#include "rdmatcp_wire.hh"
+#include "../shared/rdmatcp.hh"
+#include "api/core.h"
 #include "fake_host.hh"
 
 using wire::Bytes;
-using wire::control;
 using wire::payload;
-using wire::Rdmatcp;
-using namespace wire;
+using namespace rdmatcp_wire;
 
 namespace {
 
@@ -20,7 +19,7 @@ core_rx_params params(bool crc = true)
 	core_rx_params out{};
 
 	out.framing = CORE_FRAMING_RDMATCP;
-	out.connection_id = Rdmatcp{}.connection;
+	out.connection_id = Segment{}.connection;
 	out.first_msn = first;
 	out.crc = crc;
 	return out;
@@ -61,7 +60,7 @@ template <class Check> void in_all_pieces(const Bytes &octets, Check check, bool
 
 Bytes a_write_of(u64 to, const Bytes &data, u32 number = first, u8 bits = both_bits, u32 whole = 0)
 {
-	return Rdmatcp{.type = write_type,
+	return Segment{.type = write_type,
 		       .bits = bits,
 		       .number = number,
 		       .offset = u32(to),
@@ -72,12 +71,12 @@ Bytes a_write_of(u64 to, const Bytes &data, u32 number = first, u8 bits = both_b
 
 Bytes a_send(const Bytes &data, u32 number = first, u8 bits = both_bits, u32 offset = 0)
 {
-	return Rdmatcp{.bits = bits, .number = number, .offset = offset, .data = data};
+	return Segment{.bits = bits, .number = number, .offset = offset, .data = data};
 }
 
 Bytes a_response(u32 number, u32 offset, const Bytes &data, u8 bits)
 {
-	return Rdmatcp{.type = read_response_type,
+	return Segment{.type = read_response_type,
 		       .bits = bits,
 		       .number = number,
 		       .offset = offset,
@@ -86,7 +85,7 @@ Bytes a_response(u32 number, u32 offset, const Bytes &data, u8 bits)
 
 Bytes a_read(u32 number, u64 from, u32 octets)
 {
-	return Rdmatcp{.type = read_request_type,
+	return Segment{.type = read_request_type,
 		       .number = number,
 		       .offset = u32(from),
 		       .rdma_length = octets,
@@ -218,8 +217,8 @@ TEST(RdmatcpReceive, OneSequenceOfNumbersAcrossItsWrap)
 TEST(RdmatcpReceive, AnyOrder)
 {
 	for (u16 order : {0, 5, 0xffff}) {
-		Rdmatcp first_write = {.type = write_type, .rdma_length = 4, .data = payload(4)};
-		Rdmatcp second = first_write;
+		Segment first_write = {.type = write_type, .rdma_length = 4, .data = payload(4)};
+		Segment second = first_write;
 
 		first_write.control = second.control = control(upper_flag, be32(0));
 		first_write.offset = second.offset = u32(base);
@@ -236,7 +235,7 @@ TEST(RdmatcpReceive, AnyOrder)
 // 3.4, Res, padding: not checked.
 TEST(RdmatcpReceive, ReservedBitsAndPaddingAreIgnored)
 {
-	const Bytes all = Rdmatcp{.data = payload(5), .reserved = 0x0f, .pad = 0xee};
+	const Bytes all = Segment{.data = payload(5), .reserved = 0x0f, .pad = 0xee};
 
 	in_all_pieces(all, [](End &end) { want_events(end, {CORE_RX_SEND}); });
 }
@@ -272,9 +271,9 @@ TEST(RdmatcpControl, KindsOfSends)
 {
 	const Bytes digits = {1, 2, 3, 4, 5, 6, 7, 8};
 	const Bytes all =
-		Rdmatcp{.data = payload(3), .control = control(solicited_flag)} +
-		Rdmatcp{.number = first + 1, .control = control(invalidate_flag, be32(0x4711))} +
-		Bytes(Rdmatcp{.number = first + 2,
+		Segment{.data = payload(3), .control = control(solicited_flag)} +
+		Segment{.number = first + 1, .control = control(invalidate_flag, be32(0x4711))} +
+		Bytes(Segment{.number = first + 2,
 			      .data = payload(5),
 			      .control = control(immediate_flag, digits)});
 
@@ -294,12 +293,12 @@ TEST(RdmatcpControl, KindsOfSends)
 
 TEST(RdmatcpControl, AWriteWithImmediateData)
 {
-	Rdmatcp begins = {.type = write_type,
+	Segment begins = {.type = write_type,
 			  .bits = begin_bit,
 			  .offset = u32(base),
 			  .rdma_length = 30,
 			  .data = payload(20)};
-	Rdmatcp ends = begins;
+	Segment ends = begins;
 
 	begins.control = control(upper_flag, be32(0));
 	ends.bits = end_bit;
@@ -323,7 +322,7 @@ TEST(RdmatcpControl, WhatNeedNotBeKnownIsIgnored)
 {
 	for (size_t more : {0, 1, 8, 200, 253}) {
 		const Bytes words = be32(0x4711) + payload(4 * more);
-		const Bytes all = Rdmatcp{.data = payload(9),
+		const Bytes all = Segment{.data = payload(9),
 					  .control = control(0xff00 | invalidate_flag, words)} +
 				  Bytes(a_send(payload(2), first + 1));
 
@@ -367,7 +366,7 @@ static Bytes damaged(Bytes octets, size_t at)
 	return octets;
 }
 
-static Rdmatcp a_write(u32 more = 0)
+static Segment a_write(u32 more = 0)
 {
 	return {.type = write_type,
 		.offset = u32(base),
@@ -376,15 +375,15 @@ static Rdmatcp a_write(u32 more = 0)
 		.control = control(upper_flag, be32(0))};
 }
 
-static Rdmatcp with(Rdmatcp segment, const std::function<void(Rdmatcp &)> &change)
+static Segment with(Segment segment, const std::function<void(Segment &)> &change)
 {
 	change(segment);
 	return segment;
 }
 
-static Bytes two_of_a_write(const std::function<void(Rdmatcp &)> &change)
+static Bytes two_of_a_write(const std::function<void(Segment &)> &change)
 {
-	Rdmatcp one = a_write(8), two = a_write(8);
+	Segment one = a_write(8), two = a_write(8);
 
 	one.bits = begin_bit;
 	two.bits = end_bit;
@@ -395,17 +394,17 @@ static Bytes two_of_a_write(const std::function<void(Rdmatcp &)> &change)
 
 INSTANTIATE_TEST_SUITE_P(
 	Common, RdmatcpRefused,
-	testing::Values(Wrong{"Version", Rdmatcp{.version = 2}, CORE_RDMATCP_VERSION},
-			Wrong{"VersionZero", Rdmatcp{.version = 0}, CORE_RDMATCP_VERSION},
-			Wrong{"ConnectionId", Rdmatcp{.connection = 1}, CORE_RDMATCP_CONNECTION_ID},
+	testing::Values(Wrong{"Version", Segment{.version = 2}, CORE_RDMATCP_VERSION},
+			Wrong{"VersionZero", Segment{.version = 0}, CORE_RDMATCP_VERSION},
+			Wrong{"ConnectionId", Segment{.connection = 1}, CORE_RDMATCP_CONNECTION_ID},
 			Wrong{"NumberAhead", a_send({}, first + 1), CORE_RDMATCP_NUMBER},
 			Wrong{"NumberAgain", a_send({}, first - 1), CORE_RDMATCP_NUMBER},
 			Wrong{"NoBegin", a_send({}, first, end_bit), CORE_RDMATCP_BITS},
-			Wrong{"ShorterThanItsHeader", Rdmatcp{.length_more = -1},
+			Wrong{"ShorterThanItsHeader", Segment{.length_more = -1},
 			      CORE_RDMATCP_LENGTH},
-			Wrong{"LengthZero", Rdmatcp{.length_more = -24}, CORE_RDMATCP_LENGTH},
+			Wrong{"LengthZero", Segment{.length_more = -24}, CORE_RDMATCP_LENGTH},
 			Wrong{"ShorterThanItsControlData",
-			      Rdmatcp{.control = control(solicited_flag), .length_more = -1},
+			      Segment{.control = control(solicited_flag), .length_more = -1},
 			      CORE_RDMATCP_LENGTH},
 			Wrong{"CrcOfTheHeader", damaged(a_send(payload(7)), 18), CORE_RDMATCP_CRC},
 			Wrong{"CrcOfThePayload", damaged(a_send(payload(7)), 26), CORE_RDMATCP_CRC},
@@ -485,7 +484,7 @@ INSTANTIATE_TEST_SUITE_P(
 		      CORE_RDMATCP_LENGTH}),
 	name_of);
 
-static Rdmatcp a_request()
+static Segment a_request()
 {
 	return {.type = read_request_type,
 		.offset = u32(base),
@@ -532,7 +531,7 @@ INSTANTIATE_TEST_SUITE_P(
 		      CORE_RDMATCP_OFFSET}),
 	name_of);
 
-static Rdmatcp controlled(const Bytes &octets, u8 type = send_type, u8 bits = both_bits)
+static Segment controlled(const Bytes &octets, u8 type = send_type, u8 bits = both_bits)
 {
 	return {.type = type,
 		.bits = bits,
@@ -573,7 +572,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RdmatcpReceive, NoReceive)
 {
 	const Bytes three = a_send({}) + a_send({}, first + 1) + a_send({}, first + 2);
-	const Bytes imm = Rdmatcp{.type = write_type,
+	const Bytes imm = Segment{.type = write_type,
 				  .number = first + 3,
 				  .control = control(immediate_flag, be64(1))};
 

@@ -255,7 +255,7 @@ static size_t next_piece(u32 &cut)
 
 // The length of the FPDU that starts here, or of the shortest header if it announces less, with
 // markers.
-static u64 extent(const Octets &stream, size_t start, bool markers)
+static u64 extent(const Bytes &stream, size_t start, bool markers)
 {
 	size_t at = start + (markers && start % CORE_MARKER_INTERVAL == 0 ? CORE_MARKER_LEN : 0);
 	u64 words;
@@ -272,7 +272,7 @@ static u64 extent(const Octets &stream, size_t start, bool markers)
 }
 
 // The length of the RDMA/TCP segment that starts here, or of the shortest one if it announces less.
-static u64 extent_of_segment(const Octets &stream, size_t at)
+static u64 extent_of_segment(const Bytes &stream, size_t at)
 {
 	if (stream.size() < at + 4)
 		return ~0u;
@@ -287,7 +287,7 @@ static bool in_its_buffer(const core_rx &rx, const core_rx_step &step)
 	return step.into >= start && step.into + step.want <= start + sizeof(rx);
 }
 
-void Host::run(const core_rx_params &params, const Octets &stream, u32 cut)
+void Host::run(const core_rx_params &params, const Bytes &stream, u32 cut)
 {
 	auto rx = std::make_unique<core_rx>();
 	u64 ended = 0, room = 0;
@@ -348,7 +348,7 @@ static void require_same(const Host &whole, const Host &split)
 		whole.read == split.read);
 }
 
-void Host::run_in_all_cuts(core_rx_params params, const Octets &stream, u32 cut)
+void Host::run_in_all_cuts(core_rx_params params, const Bytes &stream, u32 cut)
 {
 	Host split = *this, octets = *this;
 

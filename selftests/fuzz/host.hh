@@ -11,9 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "../shared/bytes.hh"
 #include "api/core.h"
 
-using Octets = std::vector<u8>;
+using wire::Bytes;
 
 #define REQUIRE(condition)                                                                         \
 	do {                                                                                       \
@@ -43,9 +44,9 @@ struct Input {
 			value = value << 8 | octet();
 		return value;
 	}
-	Octets take(size_t len)
+	Bytes take(size_t len)
 	{
-		Octets out(data, data + std::min(len, left));
+		Bytes out(data, data + std::min(len, left));
 
 		data += out.size();
 		left -= out.size();
@@ -74,13 +75,13 @@ public:
 	void furnish(Input &input);
 	// Feeds data in pieces chosen by `cut` (0: whole, 1: single bytes), to a parser in a block
 	// of its exact size.
-	void run(const core_rx_params &params, const Octets &stream, u32 cut);
+	void run(const core_rx_params &params, const Bytes &stream, u32 cut);
 	// Feeds it whole; and to copies of this host in pieces, whose outcome has to be the same.
-	void run_in_all_cuts(core_rx_params params, const Octets &stream, u32 cut);
+	void run_in_all_cuts(core_rx_params params, const Bytes &stream, u32 cut);
 
 	std::vector<Happened> happened;
 	core_terminate term{};
-	Octets memory = Octets(memory_size), received, read;
+	Bytes memory = Bytes(memory_size), received, read;
 	u64 fpdus = 0;
 
 	const std::vector<Region> &all_regions() const { return regions; }
@@ -103,7 +104,7 @@ private:
 	std::vector<Region> regions;
 	std::deque<u16> rooms; // receives; 0xffff: a broken one
 	std::deque<core_read_sink> reads;
-	Octets receiving;
+	Bytes receiving;
 	u32 inbound = 0, ird = 0;
 	bool receive_active = false;
 	u32 filled = 0;	      // bytes of the receive in progress

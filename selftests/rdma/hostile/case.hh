@@ -28,7 +28,7 @@ struct Scene { // what the attacker knows
 
 struct Change { // memory that has to have these octets afterwards
 	u64 at;
-	Octets octets;
+	Bytes octets;
 };
 
 struct Span { // memory that may have changed
@@ -38,11 +38,11 @@ struct Span { // memory that may have changed
 inline constexpr size_t the_last = ~size_t{0};
 
 struct Attack {
-	std::vector<Octets> fpdus;
+	std::vector<Bytes> fpdus;
 	size_t culprit = the_last; // the FPDU to blame
 	std::vector<Change> lands = {};
 	std::vector<Span> may_change = {};
-	Octets answer = {}; // what the victim sends back, before a Terminate
+	Bytes answer = {}; // what the victim sends back, before a Terminate
 };
 
 // Fixed octets, or octets that depend on the scene.
@@ -50,7 +50,7 @@ struct Build {
 	std::function<Attack(const Scene &)> make;
 
 	Build(Attack attack) : make([attack](const Scene &) { return attack; }) {}
-	Build(Octets one) : Build(Attack{{std::move(one)}}) {}
+	Build(Bytes one) : Build(Attack{{std::move(one)}}) {}
 	template <class F>
 	requires std::is_invocable_r_v<Attack, F, const Scene &> Build(F f) : make(f) {}
 };
@@ -95,9 +95,9 @@ enum class Then {
 
 struct Startup {
 	std::string name;
-	Octets octets;
+	Bytes octets;
 	Then then;
-	Octets answer = {};
+	Bytes answer = {};
 	std::string private_data = ""; // as the victim's program sees it
 };
 

@@ -45,11 +45,11 @@ public:
 
 	// False if the peer has closed meanwhile, which is no failure: its answer is still to be
 	// read.
-	bool send(const Octets &octets, Pace pace) const;
-	void send_urgent(const Octets &octets) const;	  // the last one is marked
-	Octets receive(size_t len, int ms = 10000) const; // exactly len, or a Failure
+	bool send(const Bytes &octets, Pace pace) const;
+	void send_urgent(const Bytes &octets) const;	 // the last one is marked
+	Bytes receive(size_t len, int ms = 10000) const; // exactly len, or a Failure
 	// Until the end of the stream, or a pause of so long.
-	Octets rest(End *end, int ms = 10000) const;
+	Bytes rest(End *end, int ms = 10000) const;
 	bool silent(int ms) const;			  // nothing comes, not even the end
 
 	void fin() const;

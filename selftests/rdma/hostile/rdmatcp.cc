@@ -20,15 +20,9 @@ namespace hostile {
 namespace {
 
 using namespace rdmatcp_wire;
-using Seg = Segment<Octets>;
 
 constexpr unsigned victim_port = 7190, attacker_port = 7194;
 constexpr u32 receive_size = 64;
-
-Octets control(u16 flags, const Octets &words = {})
-{
-	return rdmatcp_wire::control<Octets>(flags, words);
-}
 
 // What the attacker knows once it is connected.
 struct Scene {
@@ -37,21 +31,21 @@ struct Scene {
 	u32 first = 0;		// the number of our next message
 	std::vector<u32> reads; // the numbers of the victim's Read Requests
 
-	Seg segment(u8 type, u32 ahead = 0) const
+	Segment segment(u8 type, u32 ahead = 0) const
 	{
 		return {.type = type, .number = first + ahead, .connection = connection};
 	}
-	Seg send(size_t len, u32 ahead = 0) const
+	Segment send(size_t len, u32 ahead = 0) const
 	{
-		Seg out = segment(send_type, ahead);
+		Segment out = segment(send_type, ahead);
 
-		out.data = filler(len);
+		out.data = payload(len);
 		return out;
 	}
-	Seg buffer(u8 type, const char *name, u64 offset, u32 len) const
+	Segment buffer(u8 type, const char *name, u64 offset, u32 len) const
 	{
 		const Region &region = regions.at(name);
-		Seg out = segment(type);
+		Segment out = segment(type);
 
 		out.id = region.stag;
 		out.offset = static_cast<u32>(region.to + offset);
@@ -59,23 +53,23 @@ struct Scene {
 		out.control = control(upper_flag, be32((region.to + offset) >> 32));
 		return out;
 	}
-	Seg write(const char *name, u64 offset, u32 len) const
+	Segment write(const char *name, u64 offset, u32 len) const
 	{
-		Seg out = buffer(write_type, name, offset, len);
+		Segment out = buffer(write_type, name, offset, len);
 
-		out.data = filler(len);
+		out.data = payload(len);
 		return out;
 	}
-	Seg read(const char *name, u64 offset, u32 len) const
+	Segment read(const char *name, u64 offset, u32 len) const
 	{
 		return buffer(read_request_type, name, offset, len);
 	}
-	Seg response(size_t read_index, size_t len) const
+	Segment response(size_t read_index, size_t len) const
 	{
-		Seg out = segment(read_response_type);
+		Segment out = segment(read_response_type);
 
 		out.number = reads.at(read_index);
-		out.data = filler(len);
+		out.data = payload(len);
 		return out;
 	}
 };
@@ -83,7 +77,7 @@ struct Scene {
 struct Row {
 	std::string name;
 	const char *check; // that fails; nullptr: none does
-	std::function<Octets(const Scene &)> make;
+	std::function<Bytes(const Scene &)> make;
 	std::vector<u32> reads = {}; // of the victim, these long
 	unsigned delivered = 0;	     // receives that complete
 	unsigned refused = 0;	     // in error
@@ -91,7 +85,7 @@ struct Row {
 	size_t touches = 0;	     // octets there, of receive0 and of the sink that may change
 };
 
-template <class Change> auto changed(Seg segment, Change change)
+template <class Change> auto changed(Segment segment, Change change)
 {
 	change(segment);
 	return segment;
@@ -100,57 +94,55 @@ template <class Change> auto changed(Seg segment, Change change)
 // A Send with one change.
 template <class Change> auto a_send(size_t len, Change change)
 {
-	return [=](const Scene &s) -> Octets { return changed(s.send(len), change); };
+	return [=](const Scene &s) -> Bytes { return changed(s.send(len), change); };
 }
 
 template <class Change> auto a_write(const char *name, u64 offset, u32 len, Change change)
 {
-	return [=](const Scene &s) -> Octets {
-		return changed(s.write(name, offset, len), change);
-	};
+	return [=](const Scene &s) -> Bytes { return changed(s.write(name, offset, len), change); };
 }
 
-auto nothing = [](Seg &) {};
+auto nothing = [](Segment &) {};
 
 // A Send in two segments, the second with a change.
 template <class Change> auto two_sends(Change change)
 {
-	return [=](const Scene &s) -> Octets {
-		Seg one = s.send(8), two = s.send(8);
+	return [=](const Scene &s) -> Bytes {
+		Segment one = s.send(8), two = s.send(8);
 
 		one.bits = begin_bit;
 		two.bits = end_bit;
 		two.offset = 8;
-		return Octets(one) + changed(two, change);
+		return Bytes(one) + changed(two, change);
 	};
 }
 
 template <class Change> auto two_writes(Change change)
 {
-	return [=](const Scene &s) -> Octets {
-		Seg one = s.write("both", 0, 8), two = s.write("both", 8, 8);
+	return [=](const Scene &s) -> Bytes {
+		Segment one = s.write("both", 0, 8), two = s.write("both", 8, 8);
 
 		one.rdma_length = two.rdma_length = 16;
 		one.bits = begin_bit;
 		two.bits = end_bit;
-		return Octets(one) + changed(two, change);
+		return Bytes(one) + changed(two, change);
 	};
 }
 
 template <class Change> auto a_read(const char *name, u64 offset, u32 len, Change change)
 {
-	return [=](const Scene &s) -> Octets { return changed(s.read(name, offset, len), change); };
+	return [=](const Scene &s) -> Bytes { return changed(s.read(name, offset, len), change); };
 }
 
 template <class Change> auto a_response(size_t len, Change change)
 {
-	return [=](const Scene &s) -> Octets { return changed(s.response(0, len), change); };
+	return [=](const Scene &s) -> Bytes { return changed(s.response(0, len), change); };
 }
 
 auto damaged(size_t at)
 {
-	return [=](const Scene &s) -> Octets {
-		Octets out = s.send(7);
+	return [=](const Scene &s) -> Bytes {
+		Bytes out = s.send(7);
 
 		out.at(at) ^= 0x10;
 		return out;
@@ -160,27 +152,27 @@ auto damaged(size_t at)
 std::vector<Row> header_rows()
 {
 	return {
-		{"3.4: Version is 1: 0", "version", a_send(4, [](Seg &s) { s.version = 0; })},
-		{"3.4: Version is 1: 2", "version", a_send(4, [](Seg &s) { s.version = 2; })},
+		{"3.4: Version is 1: 0", "version", a_send(4, [](Segment &s) { s.version = 0; })},
+		{"3.4: Version is 1: 2", "version", a_send(4, [](Segment &s) { s.version = 2; })},
 		{"3.4: the Connection ID is the connection's", "connection_id",
-		 a_send(4, [](Seg &s) { s.connection++; })},
+		 a_send(4, [](Segment &s) { s.connection++; })},
 		{"3.4: the Connection ID is the connection's: 0", "connection_id",
-		 a_send(4, [](Seg &s) { s.connection = 0; })},
+		 a_send(4, [](Segment &s) { s.connection = 0; })},
 		{"3.4: the Message Number is the next one: one ahead", "number",
-		 a_send(4, [](Seg &s) { s.number++; })},
+		 a_send(4, [](Segment &s) { s.number++; })},
 		{"3.4: the Message Number is the next one: again", "number",
-		 a_send(4, [](Seg &s) { s.number--; })},
+		 a_send(4, [](Segment &s) { s.number--; })},
 		{"3.4: the first segment has B", "bits",
-		 a_send(4, [](Seg &s) { s.bits = end_bit; })},
+		 a_send(4, [](Segment &s) { s.bits = end_bit; })},
 		{"3.4: the Segment Length has room for the header: 0", "length",
-		 a_send(0, [](Seg &s) { s.length_more = -24; })},
+		 a_send(0, [](Segment &s) { s.length_more = -24; })},
 		{"3.4: the Segment Length has room for the header: 23", "length",
-		 a_send(0, [](Seg &s) { s.length_more = -1; })},
+		 a_send(0, [](Segment &s) { s.length_more = -1; })},
 		{"3.4: the Segment Length has room for the header: 31", "length",
-		 a_write("both", 0, 0, [](Seg &s) { s.length_more = -1 - 8; })},
+		 a_write("both", 0, 0, [](Segment &s) { s.length_more = -1 - 8; })},
 		{"3.4: the Segment Length has room for CLEN words", "length",
 		 a_send(0,
-			[](Seg &s) {
+			[](Segment &s) {
 				s.control = control(solicited_flag);
 				s.length_more = -1;
 			})},
@@ -191,7 +183,7 @@ std::vector<Row> header_rows()
 		{"3.4: reserved bits and padding are not checked",
 		 nullptr,
 		 a_send(5,
-			[](Seg &s) {
+			[](Segment &s) {
 				s.reserved = 0x0f;
 				s.pad = 0xee;
 			}),
@@ -207,10 +199,10 @@ std::vector<Row> send_rows()
 {
 	return {
 		{"3.4: a Data Offset begins with 0", "offset",
-		 a_send(4, [](Seg &s) { s.offset = 4; })},
+		 a_send(4, [](Segment &s) { s.offset = 4; })},
 		{"3.4: the Data Offset counts the payload: a gap",
 		 "offset",
-		 two_sends([](Seg &s) { s.offset = 9; }),
+		 two_sends([](Segment &s) { s.offset = 9; }),
 		 {},
 		 0,
 		 0,
@@ -218,7 +210,7 @@ std::vector<Row> send_rows()
 		 8},
 		{"3.4: the Data Offset counts the payload: again",
 		 "offset",
-		 two_sends([](Seg &s) { s.offset = 0; }),
+		 two_sends([](Segment &s) { s.offset = 0; }),
 		 {},
 		 0,
 		 0,
@@ -226,7 +218,7 @@ std::vector<Row> send_rows()
 		 8},
 		{"4: a message ends before the next begins",
 		 "number",
-		 two_sends([](Seg &s) {
+		 two_sends([](Segment &s) {
 			 s.number++;
 			 s.bits = both_bits;
 		 }),
@@ -237,7 +229,7 @@ std::vector<Row> send_rows()
 		 8},
 		{"3.4: B is set once",
 		 "bits",
-		 two_sends([](Seg &s) { s.bits = both_bits; }),
+		 two_sends([](Segment &s) { s.bits = both_bits; }),
 		 {},
 		 0,
 		 0,
@@ -245,12 +237,12 @@ std::vector<Row> send_rows()
 		 8},
 		{"3.4: all segments of a message have one type",
 		 "bits",
-		 [](const Scene &s) -> Octets {
-			 Seg one = s.send(8), two = s.write("both", 0, 8);
+		 [](const Scene &s) -> Bytes {
+			 Segment one = s.send(8), two = s.write("both", 0, 8);
 
 			 one.bits = begin_bit;
 			 two.bits = end_bit;
-			 return Octets(one) + two;
+			 return Bytes(one) + two;
 		 },
 		 {},
 		 0,
@@ -266,7 +258,7 @@ std::vector<Row> send_rows()
 		{"a Send needs a receive",
 		 "no_buffer",
 		 [](const Scene &s) {
-			 Octets out;
+			 Bytes out;
 
 			 for (u32 i = 0; i < 5; i++)
 				 out = out + s.send(0, i);
@@ -276,7 +268,7 @@ std::vector<Row> send_rows()
 		 4},
 		{"control data: a Send with Immediate Data",
 		 nullptr,
-		 a_send(4, [](Seg &s) { s.control = control(immediate_flag, be64(1)); }),
+		 a_send(4, [](Segment &s) { s.control = control(immediate_flag, be64(1)); }),
 		 {},
 		 1,
 		 0,
@@ -284,7 +276,7 @@ std::vector<Row> send_rows()
 		 8},
 		{"control data: what need not be known is ignored",
 		 nullptr,
-		 a_send(4, [](Seg &s) { s.control = control(0xff00) + filler(4 * 254); }),
+		 a_send(4, [](Segment &s) { s.control = control(0xff00) + payload(4 * 254); }),
 		 {},
 		 1,
 		 0,
@@ -292,26 +284,26 @@ std::vector<Row> send_rows()
 		 8},
 		{"control data: another version of the binding", "control",
 		 a_send(4,
-			[](Seg &s) {
+			[](Segment &s) {
 				s.control = {2, 0, 0, 0};
 			})},
 		{"control data: a flag that must be known", "control",
-		 a_send(4, [](Seg &s) { s.control = control(0x0020); })},
+		 a_send(4, [](Segment &s) { s.control = control(0x0020); })},
 		{"control data: a word is missing", "control",
-		 a_send(4, [](Seg &s) { s.control = control(invalidate_flag); })},
+		 a_send(4, [](Segment &s) { s.control = control(invalidate_flag); })},
 		{"control data: startup in operation", "control",
-		 a_send(4, [](Seg &s) { s.control = control(startup_flag, be64(1)); })},
+		 a_send(4, [](Segment &s) { s.control = control(startup_flag, be64(1)); })},
 		{"control data: an upper offset of a Send", "control",
-		 a_send(4, [](Seg &s) { s.control = control(upper_flag, be32(0)); })},
+		 a_send(4, [](Segment &s) { s.control = control(upper_flag, be32(0)); })},
 		{"control data: solicited before the end", "control",
 		 a_send(4,
-			[](Seg &s) {
+			[](Segment &s) {
 				s.bits = begin_bit;
 				s.control = control(solicited_flag);
 			})},
 		{"control data: both invalidate and Immediate Data", "control",
 		 a_send(4,
-			[](Seg &s) {
+			[](Segment &s) {
 				s.control = control(invalidate_flag | immediate_flag,
 						    be32(1) + be64(1));
 			})},
@@ -323,18 +315,18 @@ std::vector<Row> write_rows()
 	return {
 		{"a Write lands", nullptr, a_write("both", 0, 8, nothing), {}, 0, 0, 8},
 		{"a Write of no octets is not checked against a buffer", nullptr,
-		 a_write("both", 0, 0, [](Seg &s) { s.id = 0xdeadbe00; })},
+		 a_write("both", 0, 0, [](Segment &s) { s.id = 0xdeadbe00; })},
 		{"4: Writes of several segments",
 		 nullptr,
-		 two_writes([](Seg &s) { s.data = filler(16).slice(8, 8); }),
+		 two_writes([](Segment &s) { s.data = payload(16).slice(8, 8); }),
 		 {},
 		 0,
 		 0,
 		 16},
 		{"the buffer exists: never given out", "buffer_id",
-		 a_write("both", 0, 8, [](Seg &s) { s.id = 0xdeadbe00; })},
+		 a_write("both", 0, 8, [](Segment &s) { s.id = 0xdeadbe00; })},
 		{"the buffer exists: right but for its key", "buffer_id",
-		 a_write("both", 0, 8, [](Seg &s) { s.id ^= 1; })},
+		 a_write("both", 0, 8, [](Segment &s) { s.id ^= 1; })},
 		{"the buffer exists: given back", "buffer_id", a_write("stale", 0, 8, nothing)},
 		{"the buffer is the peer's: of another protection domain", "access",
 		 a_write("foreign", 0, 8, nothing)},
@@ -348,29 +340,29 @@ std::vector<Row> write_rows()
 		{"in bounds: 4 GiB above", "bounds", a_write("both", u64{1} << 32, 8, nothing)},
 		{"in bounds: the offset wraps", "bounds",
 		 a_write("both", 0, 8,
-			 [](Seg &s) {
+			 [](Segment &s) {
 				 s.offset = ~u32{0} - 3;
 				 s.control = control(upper_flag, be32(~u32{0}));
 			 })},
 		{"in bounds: one above", "bounds",
-		 [](const Scene &s) -> Octets {
+		 [](const Scene &s) -> Bytes {
 			 return s.write("both", s.regions.at("both").length - 7, 8);
 		 }},
 		{"3.4: the RDMA Length is that of the message: less", "length",
-		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = 7; })},
+		 a_write("both", 0, 8, [](Segment &s) { s.rdma_length = 7; })},
 		{"3.4: the RDMA Length is that of the message: more", "length",
-		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = 9; })},
+		 a_write("both", 0, 8, [](Segment &s) { s.rdma_length = 9; })},
 		{"3.4: the RDMA Length is that of the message: all ones", "length",
-		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = ~u32{0}; })},
+		 a_write("both", 0, 8, [](Segment &s) { s.rdma_length = ~u32{0}; })},
 		{"4: a Write is ended by a segment without payload",
 		 nullptr,
-		 [](const Scene &s) -> Octets {
-			 Seg one = s.write("both", 0, 8), two = s.write("both", 8, 0);
+		 [](const Scene &s) -> Bytes {
+			 Segment one = s.write("both", 0, 8), two = s.write("both", 8, 0);
 
 			 one.bits = begin_bit;
 			 two.bits = end_bit;
 			 two.rdma_length = 8;
-			 return Octets(one) + two;
+			 return Bytes(one) + two;
 		 },
 		 {},
 		 0,
@@ -378,7 +370,7 @@ std::vector<Row> write_rows()
 		 8},
 		{"3.4: the Buffer ID is constant",
 		 "buffer_id",
-		 two_writes([](Seg &s) { s.id ^= 1; }),
+		 two_writes([](Segment &s) { s.id ^= 1; }),
 		 {},
 		 0,
 		 0,
@@ -386,7 +378,7 @@ std::vector<Row> write_rows()
 		 8},
 		{"3.4: the RDMA Length is repeated",
 		 "length",
-		 two_writes([](Seg &s) { s.rdma_length++; }),
+		 two_writes([](Segment &s) { s.rdma_length++; }),
 		 {},
 		 0,
 		 0,
@@ -394,7 +386,7 @@ std::vector<Row> write_rows()
 		 8},
 		{"3.4: the Buffer Offset is incremented: a gap",
 		 "offset",
-		 two_writes([](Seg &s) { s.offset++; }),
+		 two_writes([](Segment &s) { s.offset++; }),
 		 {},
 		 0,
 		 0,
@@ -402,7 +394,7 @@ std::vector<Row> write_rows()
 		 8},
 		{"3.4: the Buffer Offset is incremented: again",
 		 "offset",
-		 two_writes([](Seg &s) { s.offset -= 8; }),
+		 two_writes([](Segment &s) { s.offset -= 8; }),
 		 {},
 		 0,
 		 0,
@@ -410,14 +402,14 @@ std::vector<Row> write_rows()
 		 8},
 		{"control data: a Write that invalidates", "control",
 		 a_write("both", 0, 8,
-			 [](Seg &s) {
+			 [](Segment &s) {
 				 s.control = control(upper_flag | invalidate_flag, be64(1));
 			 })},
 		{"a Write with Immediate Data needs a receive",
 		 "no_buffer",
 		 [](const Scene &s) {
-			 Octets out;
-			 Seg fifth = s.write("both", 0, 0);
+			 Bytes out;
+			 Segment fifth = s.write("both", 0, 0);
 
 			 for (u32 i = 0; i < 4; i++)
 				 out = out + s.send(0, i);
@@ -434,11 +426,11 @@ std::vector<Row> read_rows()
 {
 	return {
 		{"3.3: a Read Request is one segment", "bits",
-		 a_read("both", 0, 8, [](Seg &s) { s.bits = begin_bit; })},
+		 a_read("both", 0, 8, [](Segment &s) { s.bits = begin_bit; })},
 		{"3.3: a Read Request has no payload", "length",
-		 a_read("both", 0, 8, [](Seg &s) { s.data = filler(4); })},
+		 a_read("both", 0, 8, [](Segment &s) { s.data = payload(4); })},
 		{"the source exists", "buffer_id",
-		 a_read("both", 0, 8, [](Seg &s) { s.id = 0xdeadbe00; })},
+		 a_read("both", 0, 8, [](Segment &s) { s.id = 0xdeadbe00; })},
 		{"the source allows Reads", "access", a_read("private", 0, 8, nothing)},
 		{"the source is the peer's", "access", a_read("foreign", 0, 8, nothing)},
 		{"the source is in bounds: a length of 2^32 - 1", "bounds",
@@ -446,14 +438,14 @@ std::vector<Row> read_rows()
 		{"the source is in bounds: one below", "bounds",
 		 a_read("both", ~u64{0}, 8, nothing)},
 		{"3.4: a Read Response has the number of a Read Request: of none", "number",
-		 [](const Scene &s) -> Octets {
-			 Seg out = s.segment(read_response_type);
+		 [](const Scene &s) -> Bytes {
+			 Segment out = s.segment(read_response_type);
 
 			 return out;
 		 }},
 		{"3.4: a Read Response has the number of a Read Request: of the second",
 		 "number",
-		 [](const Scene &s) -> Octets { return s.response(1, 16); },
+		 [](const Scene &s) -> Bytes { return s.response(1, 16); },
 		 {40, 16}},
 		{"a Read Response is as long as its Read: shorter",
 		 "length",
@@ -465,15 +457,15 @@ std::vector<Row> read_rows()
 		 {40}},
 		{"3.4: a Read Response begins with B",
 		 "bits",
-		 a_response(40, [](Seg &s) { s.bits = end_bit; }),
+		 a_response(40, [](Segment &s) { s.bits = end_bit; }),
 		 {40}},
 		{"3.4: the Data Offset of a Read Response begins with 0",
 		 "offset",
-		 a_response(40, [](Seg &s) { s.offset = 8; }),
+		 a_response(40, [](Segment &s) { s.offset = 8; }),
 		 {40}},
 		{"control data: a Read Response has none",
 		 "control",
-		 a_response(40, [](Seg &s) { s.control = control(solicited_flag); }),
+		 a_response(40, [](Segment &s) { s.control = control(solicited_flag); }),
 		 {40}},
 	};
 }
@@ -557,22 +549,22 @@ private:
 
 	enum : u8 { wants_crc = 1, wants_long_segments = 2 };
 
-	static Seg hello(u8 kind, u64 connection, u32 first, u8 flags = wants_crc)
+	static Segment hello(u8 kind, u64 connection, u32 first, u8 flags = wants_crc)
 	{
 		return {.number = first,
-			.control = control(startup_flag, Octets{kind, flags, 0, 0, 0, 4, 0, 4}),
+			.control = control(startup_flag, Bytes{kind, flags, 0, 0, 0, 4, 0, 4}),
 			.connection = connection};
 	}
 
 	// The victim's first message: 24 octets of header, 12 of control data, the CRC.
-	Seg take_hello(const Socket &s, u8 kind)
+	Segment take_hello(const Socket &s, u8 kind)
 	{
-		const Octets came = s.receive(40);
-		const Seg want = hello(kind, hostile::number(came, 4, 8),
-				       static_cast<u32>(hostile::number(came, 12, 4)),
-				       wants_crc | wants_long_segments);
+		const Bytes came = s.receive(40);
+		const Segment want =
+			hello(kind, number(came, 4, 8), static_cast<u32>(number(came, 12, 4)),
+			      wants_crc | wants_long_segments);
 
-		if (came != Octets(want))
+		if (came != Bytes(want))
 			fail("the first message is ", hex(came), ", not ", hex(want));
 		hellos++;
 		numbers.insert(want.number);
@@ -621,7 +613,7 @@ private:
 		const bool cut = !s.send(row.make(scene), pace);
 		if (!row.check)
 			s.fin();
-		const Octets came = s.rest(&end);
+		const Bytes came = s.rest(&end);
 
 		if (!came.empty())
 			fail("the victim says ", hex(came));
@@ -649,9 +641,9 @@ private:
 
 		ask << "read " << std::hex << len;
 		victim.demand(ask.str());
-		const Octets request = s.receive(36);
+		const Bytes request = s.receive(36);
 
-		return static_cast<u32>(hostile::number(request, 12, 4));
+		return static_cast<u32>(number(request, 12, 4));
 	}
 
 	// The RDMA core keeps counters for 10 ms, in ticks of a slow clock.
@@ -692,7 +684,7 @@ private:
 		    << receive.to << ' ' << row.touches << " may " << sink.to << ' '
 		    << (row.reads.empty() ? 0 : 40);
 		if (row.lands)
-			ask << " is " << both.to << ' ' << hex(filler(row.lands));
+			ask << " is " << both.to << ' ' << hex(payload(row.lands));
 		want << "over=1 receives=" << row.delivered << '/'
 		     << 4 - row.delivered - row.refused << '/' << row.refused << " sends=0/"
 		     << row.reads.size() << "/0 event=" << event_of(row) << " memory=ok good=ok";

@@ -12,15 +12,15 @@ inline constexpr u32 nobody = 0xdeadbe00;		      // an STag that was never given
 inline constexpr u64 nowhere = ~u64{0} - 3; // a TO that wraps with the fifth octet
 inline constexpr u8 more_tagged = 0x81, more_untagged = 0x01; // L is not set
 
-inline Octets send(size_t len, u32 msn = 1)
+inline Bytes send(size_t len, u32 msn = 1)
 {
-	return fpdu(Untagged{.msn = msn, .payload = filler(len)});
+	return fpdu(Untagged{.msn = msn, .data = payload(len)});
 }
 
 // A RDMA Write into a region, from an offset on that may be negative.
 inline Tagged write(const Region &region, u64 offset, size_t len)
 {
-	return {.stag = region.stag, .to = region.to + offset, .payload = filler(len)};
+	return {.stag = region.stag, .to = region.to + offset, .data = payload(len)};
 }
 
 inline Build write_to(const char *name, u64 offset, size_t len)
@@ -29,7 +29,7 @@ inline Build write_to(const char *name, u64 offset, size_t len)
 }
 
 // The expected receives, in order.
-inline std::vector<Change> in_receive(const Scene &s, const Octets &octets,
+inline std::vector<Change> in_receive(const Scene &s, const Bytes &octets,
 				      const char *receive = "receive0")
 {
 	return {{s[receive].to, octets}};
@@ -38,7 +38,7 @@ inline std::vector<Change> in_receive(const Scene &s, const Octets &octets,
 inline Build delivered(const Untagged &segment, u8 pad = 0)
 {
 	return [=](const Scene &s) {
-		return Attack{{fpdu(segment, pad)}, the_last, in_receive(s, segment.payload)};
+		return Attack{{fpdu(segment, pad)}, the_last, in_receive(s, segment.data)};
 	};
 }
 
@@ -48,7 +48,7 @@ inline Untagged with(Untagged segment, auto change)
 	return segment;
 }
 
-inline Octets to_both(const Scene &s, u8 ddp, u8 rdmap = op_write)
+inline Bytes to_both(const Scene &s, u8 ddp, u8 rdmap = op_write)
 {
 	Tagged segment = write(s["both"], 0, 8);
 
@@ -65,7 +65,7 @@ inline Build to_both(u8 ddp, u8 rdmap = op_write)
 inline Build to_both_lands(u8 ddp, u8 rdmap = op_write)
 {
 	return [=](const Scene &s) {
-		return Attack{{to_both(s, ddp, rdmap)}, the_last, {{s["both"].to, filler(8)}}};
+		return Attack{{to_both(s, ddp, rdmap)}, the_last, {{s["both"].to, payload(8)}}};
 	};
 }
 
@@ -73,7 +73,7 @@ inline Build two_segments(Untagged second)
 {
 	return [=](const Scene &s) {
 		return Attack{
-			{fpdu(Untagged{.ddp = more_untagged, .payload = filler(32)}), fpdu(second)},
+			{fpdu(Untagged{.ddp = more_untagged, .data = payload(32)}), fpdu(second)},
 			1,
 			{},
 			{{s["receive0"].to, 64}}};
