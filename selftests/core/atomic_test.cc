@@ -5,9 +5,9 @@
 #include <random>
 #include <thread>
 
-#include "fake_host.hh"
+#include "stream.hh"
 #include "rdmap/atomic.hh"
-#include "send_host.hh"
+#include "send_end.hh"
 
 using namespace srnic;
 using namespace wire;

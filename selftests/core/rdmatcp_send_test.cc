@@ -2,10 +2,10 @@
 // RDMA/TCP on transmit (draft-williams-rdmatcp-00 3 and 4): what the scheduler sends, octet by
 // octet; and the startup messages of Documentation/rdmatcp.rst.
 #include "rdmatcp/rdmatcp.hh"
-#include "fake_host.hh"
+#include "stream.hh"
 #include "../shared/rdmatcp.hh"
 #include "api/core.h"
-#include "send_host.hh"
+#include "send_end.hh"
 
 namespace rdmatcp = srnic::rdmatcp;
 

@@ -3,7 +3,7 @@
 // Documentation/rdmatcp.rst.
 #include "../shared/rdmatcp.hh"
 #include "api/core.h"
-#include "fake_host.hh"
+#include "stream.hh"
 
 using wire::Bytes;
 using wire::payload;

@@ -2,7 +2,7 @@
 // Receive errors: every rule that a peer can break, and the Terminate for it: layer, error type,
 // error code (RFC 5041 7.2, RFC 5040 figure 9, RFC 5044 8), and the headers included (RFC 5040
 // figure 10).
-#include "fake_host.hh"
+#include "stream.hh"
 
 using namespace wire;
 

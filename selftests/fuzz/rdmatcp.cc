@@ -25,14 +25,13 @@ u64 pick_buffer(Input &input, const Peer &peer, Segment &segment)
 {
 	u8 which = input.octet(), offset = input.octet();
 
-	if (peer.host.all_regions().empty() || which >= 0xe0) {
+	if (peer.host.regions.empty() || which >= 0xe0) {
 		segment.id = input.number(4);
 		return u64{input.number(4)} << 32 | input.number(4);
 	}
-	const Host::Region &region =
-		peer.host.all_regions()[which % peer.host.all_regions().size()];
+	const auto &[stag, region] = peer.host.region(which);
 
-	segment.id = region.stag;
+	segment.id = stag;
 	return which & 0x40 ? region.grant.base + region.grant.length - offset
 			    : region.grant.base + offset;
 }
@@ -50,9 +49,9 @@ void respond(Input &input, Peer &peer, Segment &segment)
 
 	segment.data = input.take(len);
 	segment.offset = peer.read_placed;
-	if (peer.read >= peer.host.all_reads().size())
+	if (peer.read >= peer.host.reads.size())
 		return;
-	const core_read_sink &sink = peer.host.all_reads()[peer.read];
+	const core_read_sink &sink = peer.host.reads[peer.read].read;
 	const u32 left = sink.length - std::min(sink.length, peer.read_placed);
 
 	segment.data.resize(std::min<size_t>(segment.data.size(), left));

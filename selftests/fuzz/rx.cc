@@ -35,15 +35,14 @@ Target pick_target(Input &input, const Peer &peer)
 {
 	u8 which = input.octet(), offset = input.octet();
 
-	if (peer.host.all_regions().empty() || which >= 0xe0)
+	if (peer.host.regions.empty() || which >= 0xe0)
 		return {input.number(4), u64{input.number(4)} << 32 | input.number(4)};
-	const Host::Region &region =
-		peer.host.all_regions()[which % peer.host.all_regions().size()];
+	const auto &[stag, region] = peer.host.region(which);
 	u64 end = region.grant.base + region.grant.length;
 
-	return {region.stag, which & 0x40   ? end - offset
-			     : which & 0x20 ? region.grant.base - offset
-					    : region.grant.base + offset};
+	return {stag, which & 0x40   ? end - offset
+		      : which & 0x20 ? region.grant.base - offset
+				     : region.grant.base + offset};
 }
 
 // Continues the response to the oldest read, and ends with it unless the input says otherwise.
@@ -51,9 +50,9 @@ bool respond(Bytes &out, Input &input, Peer &peer, u8 control)
 {
 	u32 len = input.octet();
 
-	if (peer.read >= peer.host.all_reads().size())
+	if (peer.read >= peer.host.reads.size())
 		return false;
-	const core_read_sink &sink = peer.host.all_reads()[peer.read];
+	const core_read_sink &sink = peer.host.reads[peer.read].read;
 	u32 left = sink.length - std::min(sink.length, peer.read_placed);
 
 	if (input.octet() & 0x0f)
