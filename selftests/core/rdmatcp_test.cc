@@ -360,12 +360,6 @@ TEST_P(RdmatcpRefused, InEveryCut)
 	});
 }
 
-static Bytes damaged(Bytes octets, size_t at)
-{
-	octets[at] ^= 0x10;
-	return octets;
-}
-
 static Segment a_write(u32 more = 0)
 {
 	return {.type = write_type,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Bytes for tests that lay out a wire format by hand: in a vector, joined with +, numbers big-endian.
+// Bytes for tests that lay out a wire format by hand: a vector, joined with +, with numbers
+// big-endian.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +53,13 @@ inline Bytes payload(size_t len, unsigned seed = 1)
 	for (size_t i = 0; i < len; i++)
 		out[i] = static_cast<u8>(i * 7 + (i >> 8) * 13 + seed * 101);
 	return out;
+}
+
+// One bit is flipped.
+inline Bytes damaged(Bytes octets, size_t at, u8 bit = 0x01)
+{
+	octets.at(at) ^= bit;
+	return octets;
 }
 
 inline Bytes hex(const char *text)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // How a stream ends: by FIN between messages, while the other half goes on (RFC 5041 6.2.1, RFC
 // 5044 7.2), or by FIN or RST within a message (RFC 5044 8, 1).
-#include "segments.hh"
+#include "case.hh"
 
 namespace hostile {
 namespace {

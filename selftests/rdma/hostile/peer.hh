@@ -2,13 +2,15 @@
 // The attacker's two channels: TCP to the victim's RNIC, and a socket to the victim's program.
 #pragma once
 
+#include "../../shared/attacks/attack.hh"
 #include "wire.hh"
 
 #include <functional>
-#include <map>
 #include <stdexcept>
 
 namespace hostile {
+
+using namespace attacks;
 
 // The victim did not follow the specification. Ends the case, not the program.
 struct Failure : std::runtime_error {
@@ -57,13 +59,6 @@ public:
 
 private:
 	int fd;
-};
-
-struct Region {
-	u32 stag = 0;
-	u64 to = 0, length = 0;
-
-	u64 end() const { return to + length; }
 };
 
 // What remains of main(): runs all cases, and ends the TAP if that is not possible.

@@ -15,12 +15,6 @@ std::string hex(const Bytes &octets)
 	return out;
 }
 
-Bytes damaged(Bytes fpdu, size_t octet, u8 bit)
-{
-	fpdu.at(octet) ^= bit;
-	return fpdu;
-}
-
 Fpdus cut(const Bytes &stream)
 {
 	Fpdus out;

@@ -35,9 +35,6 @@ struct Terms {
 };
 inline Terms terms;
 
-// One bit is flipped.
-Bytes damaged(Bytes fpdu, size_t octet, u8 bit = 0x01);
-
 // Cuts a stream into its FPDUs. The last one may be incomplete, or have a wrong CRC: `good` is the
 // number of intact ones.
 struct Fpdus {

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What RDMAP checks of its control field (RFC 5040 7.2, 2 and 3), of the STag that a Send
-// invalidates (5.3, 7.2), and of a Terminate (5.4).
-#include "segments.hh"
+// What RDMAP checks of its control field (RFC 5040 7.2, 2 and 3), and of a Terminate (5.4).
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
-
-Build invalidates(const char *name, u8 rdmap)
-{
-	return [=](const Scene &s) {
-		Untagged segment = {.rdmap = rdmap, .inv_stag = s[name].stag, .data = payload(4)};
-
-		return Attack{{fpdu(segment)}, the_last, {}, {{s["receive0"].to, 64}}};
-	};
-}
 
 Build terminates(auto change)
 {
@@ -31,6 +21,8 @@ std::vector<Row> control_rows()
 		 fpdu(Untagged{.rdmap = 0xc3, .data = payload(4)})},
 		{"RFC 5040 7.2, 3: the RDMAP version is valid: 10b in a tagged message",
 		 operation(5), to_both(0xc1, 0x80)},
+		{"RFC 5040 7.2, 3: the RDMAP version is valid: 11b in a tagged message",
+		 operation(5), to_both(0xc1, 0xc0)},
 		{"RFC 5040 4.1: the RDMAP version 00b is valid as well",
 		 accepted,
 		 delivered({.rdmap = 0x03, .data = payload(4)}),
@@ -54,6 +46,8 @@ std::vector<Row> control_rows()
 		 fpdu(Untagged{.qn = 1, .data = payload(28)})},
 		{"RFC 5040 figure 4: a Send is on queue 0, not 2", operation(6),
 		 fpdu(Untagged{.qn = 2, .data = payload(4)})},
+		{"RFC 5040 figure 4: a Send is on queue 0, not 3", operation(6),
+		 fpdu(Untagged{.qn = 3, .data = payload(12)})},
 		{"RFC 5040 figure 4: a Read Request is on queue 1, not 0", operation(6),
 		 fpdu(Untagged{.rdmap = op_read_request, .data = ReadRequest{}})},
 		{"RFC 5040 figure 4: a Terminate is on queue 2, not 0", operation(6),
@@ -80,45 +74,6 @@ std::vector<Row> control_rows()
 		rows.push_back({name + ", tagged", operation(6), to_both(0xc1, rdmap)});
 	}
 	return rows;
-}
-
-std::vector<Row> invalidate_rows()
-{
-	More refused = {.refused = 1};
-
-	return {
-		{"RFC 5040 7.2, 4: the Invalidate STag is valid: never given out", invalidation(0),
-		 [](const Scene &s) {
-			 Untagged segment = {
-				 .rdmap = op_send_inv, .inv_stag = nobody, .data = payload(4)};
-
-			 return Attack{{fpdu(segment)}, the_last, {}, {{s["receive0"].to, 64}}};
-		 },
-		 refused},
-		{"RFC 5040 7.2, 4: the Invalidate STag is valid: given back", invalidation(0),
-		 invalidates("stale", op_send_inv), refused},
-		{"RFC 5040 5.3: the Invalidate STag is associated with the stream", invalidation(9),
-		 invalidates("foreign", op_send_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: a program's own region",
-		 invalidation(9), invalidates("both", op_send_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: likewise with a Solicited Event",
-		 invalidation(9), invalidates("both", op_send_se_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: a region of nobody's remote",
-		 invalidation(9), invalidates("private", op_send_inv), refused},
-		{"RFC 5040 5.5: a RDMA Write behind a refused invalidation does not land",
-		 invalidation(9),
-		 [](const Scene &s) {
-			 Untagged segment = {.rdmap = op_send_inv,
-					     .inv_stag = s["both"].stag,
-					     .data = payload(4)};
-
-			 return Attack{{fpdu(segment), to_both(s, 0xc1)},
-				       0,
-				       {},
-				       {{s["receive0"].to, 64}}};
-		 },
-		 refused},
-	};
 }
 
 std::vector<Row> terminate_rows()
@@ -175,4 +130,4 @@ std::vector<Row> terminate_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

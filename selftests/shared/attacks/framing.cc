@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a receiver checks of an FPDU (RFC 5044 4 and 8), and what the first one may be (RFC 5044
 // 7.1.2).
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
 
 // Damaged payload may have been placed: only Delivery waits for the CRC.
@@ -122,4 +122,4 @@ std::vector<Row> first_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Atomic Requests and Responses (RFC 7306 5.2.1, 5.2.2, 8.2): what is refused changes no word, and
 // returns none.
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
 
 // The regions begin somewhere inside a word.
@@ -280,4 +280,4 @@ std::vector<Row> atomic_response_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMA Read Requests (RFC 5040 5.2.1 and 7.2), and Read Responses (RFC 5040 5.2.2).
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
 
 Build read_of(const char *name, u64 offset, u32 length)
@@ -285,4 +285,4 @@ std::vector<Row> read_response_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The tables of segments, and helpers to write them.
+// The tables of attacks, and helpers to write them.
 //
 // In all rows the next MSN on every queue is 1 at first, and the receives have 64 octets.
 #pragma once
 
-#include "case.hh"
+#include "attack.hh"
 
-namespace hostile {
+namespace attacks {
 
-inline constexpr u32 nobody = 0xdeadbe00;		      // an STag that was never given out
+inline constexpr u32 nobody = 0xdeadbe00;   // an STag that was never given out
 inline constexpr u64 nowhere = ~u64{0} - 3; // a TO that wraps with the fifth octet
-inline constexpr u8 more_tagged = 0x81, more_untagged = 0x01; // L is not set
 
 inline Bytes send(size_t len, u32 msn = 1)
 {
@@ -80,11 +79,13 @@ inline Build two_segments(Untagged second)
 	};
 }
 
-std::vector<Row> framing_rows(), first_rows();			      // mpa.cc
-std::vector<Row> tagged_rows(), untagged_rows();		      // ddp.cc
-std::vector<Row> control_rows(), invalidate_rows(), terminate_rows(); // rdmap.cc
-std::vector<Row> read_request_rows(), read_response_rows();	      // reads.cc
-std::vector<Row> atomic_request_rows(), atomic_response_rows();	      // atomics.cc
-std::vector<Row> closing_rows();				      // closing.cc
+std::vector<Row> framing_rows(), first_rows();			// framing.cc
+std::vector<Row> tagged_rows(), untagged_rows();		// ddp.cc
+std::vector<Row> control_rows(), terminate_rows();		// rdmap.cc
+std::vector<Row> read_request_rows(), read_response_rows();	// reads.cc
+std::vector<Row> atomic_request_rows(), atomic_response_rows(); // atomics.cc
 
-} // namespace hostile
+// All of them, in the order of the layers.
+std::vector<Row> all_rows();
+
+} // namespace attacks

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a receiver checks of a DDP Segment (RFC 5041 7.1 and 7.2): tagged, error type 1, and
 // untagged, error type 2.
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 
 std::vector<Row> tagged_rows()
 {
@@ -207,4 +207,4 @@ std::vector<Row> untagged_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks
