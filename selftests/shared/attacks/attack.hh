@@ -15,6 +15,8 @@ namespace attacks {
 
 using namespace wire;
 
+constexpr u32 receive_size = 64; // of all receives that the victim posts
+
 struct Region {
 	u32 stag = 0;
 	u64 to = 0, length = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The tables of attacks, and helpers to write them.
 //
-// In all rows the next MSN on every queue is 1 at first, and the receives have 64 octets.
+// In all rows the next MSN on every queue is 1 at first.
 #pragma once
 
 #include "attack.hh"
