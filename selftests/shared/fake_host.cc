@@ -134,23 +134,12 @@ void FakeHost::place(const core_place &at, const u8 *from, u32 n)
 
 // ---- atomic operations ----
 
-u8 *FakeHost::word(const core_atomic_request &request)
-{
-	Region &region = regions.at(request.stag);
-
-	return within(region.memory, request.to - region.grant.base, sizeof(u64));
-}
-
 // As the module does it: access and bounds, then alignment in memory.
-core_region_verdict FakeHost::execute(const core_atomic_request &request, u64 &original)
+core_region_verdict FakeHost::find_word(const core_atomic_request &request, u8 *&word)
 {
-	const u8 code = request.op.code;
-	core_region_verdict verdict;
 	core_region grant;
-	u64 before, after;
+	core_region_verdict verdict;
 
-	REQUIRE(code == CORE_ATOMIC_FETCH_ADD || code == CORE_ATOMIC_CMP_SWAP ||
-		(swaps && code == CORE_ATOMIC_SWAP));
 	if (!core_host_region(this, request.stag, &grant))
 		return CORE_REGION_INVALID;
 	verdict = core_region_check(&grant, pd, CORE_ACCESS_REMOTE_ATOMIC, request.to, sizeof(u64));
@@ -158,16 +147,28 @@ core_region_verdict FakeHost::execute(const core_atomic_request &request, u64 &o
 		return verdict;
 	if ((request.to - grant.base) % sizeof(u64))
 		return CORE_REGION_ALIGNMENT;
-	u8 *at = word(request);
+	word = within(regions.at(request.stag).memory, request.to - grant.base, sizeof(u64));
+	REQUIRE(word);
+	return word ? CORE_REGION_OK : CORE_REGION_BOUNDS;
+}
 
-	REQUIRE(at);
-	if (!at)
-		return CORE_REGION_BOUNDS;
-	memcpy(&before, at, sizeof(before));
+core_region_verdict FakeHost::execute(const core_atomic_request &request, u64 &original)
+{
+	const u8 code = request.op.code;
+	u8 *word = nullptr;
+	u64 before, after;
+
+	REQUIRE(code == CORE_ATOMIC_FETCH_ADD || code == CORE_ATOMIC_CMP_SWAP ||
+		(swaps && code == CORE_ATOMIC_SWAP));
+	const core_region_verdict verdict = find_word(request, word);
+
+	if (verdict != CORE_REGION_OK)
+		return verdict;
+	memcpy(&before, word, sizeof(before));
 	after = before;
 	original = core_atomic_execute(&request.op, &after);
 	REQUIRE(original == before);
-	memcpy(at, &after, sizeof(after));
+	memcpy(word, &after, sizeof(after));
 	atomics_done++;
 	return CORE_REGION_OK;
 }

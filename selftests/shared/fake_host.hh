@@ -68,7 +68,7 @@ private:
 	u8 *region_target(const core_place &at, u32 n);
 	u8 *receive_target(const core_place &at, u32 n);
 	u8 *read_target(const core_place &at, u32 n);
-	u8 *word(const core_atomic_request &request);
+	core_region_verdict find_word(const core_atomic_request &request, u8 *&word);
 	wire::Bytes deliver_send(const core_rx &rx);
 	wire::Bytes deliver_read_response();
 	wire::Bytes deliver_atomic_response(u64 original);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // A host for the core's scheduler: outstanding reads, the peer's requests, and the calls it got.
-// Where requests come from and how they complete, whoever uses it adds.
+// Its users add the send queue: posted_sends of core, input_sends of fuzz.
 #pragma once
 
 #include <deque>

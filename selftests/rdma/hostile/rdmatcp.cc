@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // A peer that speaks RDMA/TCP (draft-williams-rdmatcp-00, Documentation/rdmatcp.rst), in either
-// role. Each row of shared/attacks/rdmatcp breaks one rule, or none: the connection is reset without
-// a word, the counter of the check that failed goes up by one, and nothing else of the victim's
-// changes. Rows are sent in one piece and octet by octet. Output is TAP.
+// role. Each row of shared/attacks/rdmatcp breaks one rule, or none: the connection is reset
+// without a word, the counter of the check that failed goes up by one, and nothing else of the
+// victim's changes. Rows are sent in one piece and octet by octet. Output is TAP.
 #include "../../shared/attacks/rdmatcp/rows.hh"
 #include "../shared/pulse.hh"
 #include "peer.hh"
