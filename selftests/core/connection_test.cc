@@ -2,7 +2,8 @@
 // The life of a connection: MPA startup in both roles (RFC 5044 7.1.2, RFC 6581 8) and its end (RFC
 // 5044 7.2, RFC 5041 6.2, RFC 5040 6.2.1), one row of the table at a time; then all sequences of
 // inputs, checked against iw_cm's rules.
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 namespace {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // CRC32C and the FPDU's CRC field (RFC 5044 4.4, which uses iSCSI's: RFC 3720 12.1 and B.4).
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 using wire::Bytes;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // DDP (RFC 5041): placement checks of section 7.1.
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 constexpr u32 remote_write = CORE_ACCESS_REMOTE_WRITE, remote_read = CORE_ACCESS_REMOTE_READ;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Delivery and its order: no message is delivered, and no Read Request processed, before all of it
 // and of the messages before it has arrived (RFC 5041 5.3 and 5.4, RFC 5040 5.5, RFC 5044 6).
-#include "fake_host.hh"
+#include "stream.hh"
 
 using namespace wire;
 

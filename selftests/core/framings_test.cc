@@ -3,7 +3,7 @@
 // members have.
 #include <set>
 
-#include "send_host.hh"
+#include "send_end.hh"
 
 namespace {
 

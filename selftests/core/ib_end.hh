@@ -3,8 +3,8 @@
 // around one struct core_acks, and the octets that its peer sends.
 #pragma once
 
-#include "fake_host.hh"
-#include "send_host.hh"
+#include "send_end.hh"
+#include "stream.hh"
 
 namespace wire {
 

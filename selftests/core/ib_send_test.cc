@@ -427,7 +427,7 @@ TEST(IbErrors, OfThisEndWaitForAcknowledgements)
 	EXPECT_EQ(end.ack({1}), CORE_RX_ACK);
 	EXPECT_EQ(end.sends(), Opcodes{});
 	EXPECT_EQ(end.send.host.completions,
-		  (std::vector<SendHost::Completion>{{1, SRNIC_WC_LOC_PROT_ERR}}));
+		  (std::vector<PostedSends::Completion>{{1, SRNIC_WC_LOC_PROT_ERR}}));
 	EXPECT_TRUE(core_tx_over(&end.send.tx));
 	EXPECT_FALSE(end.send.host.terminate);
 }

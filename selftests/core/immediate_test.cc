@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Immediate Data (RFC 7306 6 and 7), received and sent. rx_error_test.cc has what is refused.
-#include "fake_host.hh"
-#include "send_host.hh"
+#include "stream.hh"
+#include "send_end.hh"
 
 using namespace wire;
 

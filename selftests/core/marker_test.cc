@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Markers (RFC 5044 4.2 to 4.5, 7.1.2 rule 7 and 8): what the core sends and accepts, compared with
 // an encoder and a decoder that work one octet at a time.
-#include "fake_host.hh"
+#include "stream.hh"
 #include "sender.hh"
 
 using wire::Bytes;

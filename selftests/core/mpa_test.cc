@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // MPA startup: frames (RFC 5044 7.1.1, RFC 6581 6 and 9), negotiation (RFC 5044 7.1, RFC 6581 9 and
 // 10), and MULPDU (RFC 5044 4.5).
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 using wire::Bytes;
 using wire::hex;

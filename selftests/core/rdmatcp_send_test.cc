@@ -2,17 +2,16 @@
 // RDMA/TCP on transmit (draft-williams-rdmatcp-00 3 and 4): what the scheduler sends, octet by
 // octet; and the startup messages of Documentation/rdmatcp.rst.
 #include "rdmatcp/rdmatcp.hh"
-#include "fake_host.hh"
-#include "rdmatcp_wire.hh"
-#include "send_host.hh"
+#include "stream.hh"
+#include "../shared/rdmatcp.hh"
+#include "api/core.h"
+#include "send_end.hh"
 
 namespace rdmatcp = srnic::rdmatcp;
 
 using wire::Bytes;
-using wire::control;
 using wire::payload;
-using wire::Rdmatcp;
-using namespace wire;
+using namespace rdmatcp_wire;
 
 namespace {
 
@@ -23,7 +22,7 @@ core_tx_params params(bool crc = true)
 	core_tx_params out{};
 
 	out.framing = CORE_FRAMING_RDMATCP;
-	out.connection_id = Rdmatcp{}.connection;
+	out.connection_id = Segment{}.connection;
 	out.first_msn = first;
 	out.ord = SendEnd::ord;
 	out.crc = crc;
@@ -49,29 +48,29 @@ Bytes sent(u8 opcode, u32 octets, u8 flags = 0, u32 imm_inv = 0)
 // 3.1. Nothing about a Send needs control data.
 TEST(RdmatcpSend, ASend)
 {
-	EXPECT_EQ(sent(SRNIC_OP_SEND, 33), Bytes(Rdmatcp{.number = first, .data = data(33)}));
-	EXPECT_EQ(sent(SRNIC_OP_SEND, 0), Bytes(Rdmatcp{.number = first}));
+	EXPECT_EQ(sent(SRNIC_OP_SEND, 33), Bytes(Segment{.number = first, .data = data(33)}));
+	EXPECT_EQ(sent(SRNIC_OP_SEND, 0), Bytes(Segment{.number = first}));
 }
 
 TEST(RdmatcpSend, SendsWithControlData)
 {
 	EXPECT_EQ(sent(SRNIC_OP_SEND, 5, SRNIC_WQE_SOLICITED),
-		  Bytes(Rdmatcp{
+		  Bytes(Segment{
 			  .number = first, .data = data(5), .control = control(solicited_flag)}));
 	EXPECT_EQ(sent(SRNIC_OP_SEND_INV, 5, 0, 0x4711),
-		  Bytes(Rdmatcp{.number = first,
+		  Bytes(Segment{.number = first,
 				.data = data(5),
 				.control = control(invalidate_flag, be32(0x4711))}));
 	EXPECT_EQ(
 		sent(SRNIC_OP_SEND_INV, 0, SRNIC_WQE_SOLICITED, 0x4711),
-		Bytes(Rdmatcp{.number = first,
+		Bytes(Segment{.number = first,
 			      .control = control(invalidate_flag | solicited_flag, be32(0x4711))}));
 }
 
 // 3.2. Without the upper half of its offset where that is zero.
 TEST(RdmatcpSend, AWrite)
 {
-	const Rdmatcp expected = {.type = write_type,
+	const Segment expected = {.type = write_type,
 				  .number = first,
 				  .offset = 0x7000,
 				  .id = 0x500,
@@ -96,7 +95,7 @@ TEST(RdmatcpSend, SegmentsOfAWriteAcross4GiB)
 		u32 n = std::min(octets - done, room + (upper ? 0 : 8));
 
 		expected = expected +
-			   Rdmatcp{.type = write_type,
+			   Segment{.type = write_type,
 				   .bits = u8((done ? 0 : begin_bit) |
 					      (done + n == octets ? end_bit : 0)),
 				   .number = first,
@@ -117,7 +116,7 @@ TEST(RdmatcpSend, AWriteWithImmediateData)
 
 	memcpy(wqe.arg, digits.data(), 8);
 	end.send_all();
-	const Rdmatcp expected = {.type = write_type,
+	const Segment expected = {.type = write_type,
 				  .number = first,
 				  .offset = 0x7000,
 				  .id = 0x500,
@@ -136,7 +135,7 @@ TEST(RdmatcpSend, ImmediateDataAloneAreASend)
 	memcpy(end.post(SRNIC_OP_IMM, 0).arg, digits.data(), 8);
 	end.send_all();
 	EXPECT_EQ(end.stream,
-		  Bytes(Rdmatcp{.number = first, .control = control(immediate_flag, digits)}));
+		  Bytes(Segment{.number = first, .control = control(immediate_flag, digits)}));
 	EXPECT_EQ(end.host.built, 1u);
 }
 
@@ -148,7 +147,7 @@ TEST(RdmatcpSend, ASendWithImmediateData)
 	memcpy(end.post(SRNIC_OP_IMM, 9, SRNIC_WQE_SOLICITED).arg, digits.data(), 8);
 	end.send_all();
 	EXPECT_EQ(end.stream,
-		  Bytes(Rdmatcp{.number = first,
+		  Bytes(Segment{.number = first,
 				.data = data(9),
 				.control = control(immediate_flag | solicited_flag, digits)}));
 	EXPECT_EQ(end.host.built, 1u);
@@ -162,14 +161,14 @@ TEST(RdmatcpSend, AReadRequest)
 	end.post(SRNIC_OP_SEND, 0);
 	end.post(SRNIC_OP_READ, 50).remote_addr = 0x123456789a;
 	end.send_all();
-	const Rdmatcp expected = {.type = read_request_type,
+	const Segment expected = {.type = read_request_type,
 				  .number = first + 1,
 				  .offset = 0x3456789a,
 				  .id = 0x500,
 				  .rdma_length = 50,
 				  .control = control(upper_flag, be32(0x12))};
 
-	EXPECT_EQ(end.stream, Rdmatcp{.number = first} + Bytes(expected));
+	EXPECT_EQ(end.stream, Segment{.number = first} + Bytes(expected));
 	ASSERT_EQ(end.host.reads.size(), 1u);
 	EXPECT_EQ(end.host.reads[0].sink.stag, first + 1);
 	EXPECT_EQ(end.host.reads[0].sink.to, 0u);
@@ -186,16 +185,16 @@ TEST(RdmatcpSend, ReadResponses)
 	end.send_all();
 	end.post(SRNIC_OP_SEND, 0);
 	end.send_all();
-	const Rdmatcp begins = {
+	const Segment begins = {
 		.type = read_response_type, .bits = begin_bit, .number = 0x77, .data = data(1432)};
-	const Rdmatcp ends = {.type = read_response_type,
+	const Segment ends = {.type = read_response_type,
 			      .bits = end_bit,
 			      .number = 0x77,
 			      .offset = 1432,
 			      .data = data(568)};
-	const Rdmatcp empty = {.type = read_response_type, .number = 0x78};
+	const Segment empty = {.type = read_response_type, .number = 0x78};
 
-	EXPECT_EQ(end.stream, begins + ends + empty + Bytes(Rdmatcp{.number = first}));
+	EXPECT_EQ(end.stream, begins + ends + empty + Bytes(Segment{.number = first}));
 }
 
 // 3.4: one sequence for all but responses, from 2^32 - 1 to 0.
@@ -264,8 +263,8 @@ TEST(RdmatcpSend, SegmentsAreLongForAPeerThatPrefersThem)
 	core_tx_set_emss(&end.tx, 1460);
 	end.post(SRNIC_OP_SEND, 100000);
 	end.send_all();
-	const Rdmatcp begins = {.bits = begin_bit, .number = first, .data = data(0xfffc - 24)};
-	const Rdmatcp ends = {.bits = end_bit,
+	const Segment begins = {.bits = begin_bit, .number = first, .data = data(0xfffc - 24)};
+	const Segment ends = {.bits = end_bit,
 			      .number = first,
 			      .offset = 0xfffc - 24,
 			      .data = data(100000 - (0xfffc - 24))};
@@ -308,7 +307,7 @@ TEST(RdmatcpSend, AResponderSendsAtOnce)
 TEST(RdmatcpSend, WithoutCrcsTheFieldIsZero)
 {
 	SendEnd end(params(false));
-	Bytes expected = Rdmatcp{.number = first, .data = data(6)};
+	Bytes expected = Segment{.number = first, .data = data(6)};
 
 	std::fill(expected.end() - 4, expected.end(), u8{0});
 	end.post(SRNIC_OP_SEND, 6);
@@ -323,7 +322,7 @@ TEST(RdmatcpSend, RoundTrip)
 	std::mt19937 random(1);
 
 	its.framing = CORE_FRAMING_RDMATCP;
-	its.connection_id = Rdmatcp{}.connection;
+	its.connection_id = Segment{}.connection;
 	its.first_msn = first;
 	its.crc = true;
 	for (int round = 0; round < 50; round++) {
@@ -358,7 +357,7 @@ TEST(RdmatcpSend, RoundTrip)
 
 namespace {
 
-const core_hello a_hello = {.connection_id = Rdmatcp{}.connection,
+const core_hello a_hello = {.connection_id = Segment{}.connection,
 			    .number = 100,
 			    .private_len = 5,
 			    .ird = 0x0102,
@@ -367,7 +366,7 @@ const core_hello a_hello = {.connection_id = Rdmatcp{}.connection,
 			    .crc = 1,
 			    .long_segments = 0};
 
-Rdmatcp hello_segment(const Bytes &words = Bytes{2, 1, 0, 0, 1, 2, 3, 4})
+Segment hello_segment(const Bytes &words = Bytes{2, 1, 0, 0, 1, 2, 3, 4})
 {
 	return {.data = payload(5), .control = control(startup_flag, words)};
 }
@@ -451,8 +450,8 @@ TEST(RdmatcpStartup, LongSegmentsAreWhatTheReceiverPrefers)
 
 TEST(RdmatcpStartup, WhatIsNoFirstMessage)
 {
-	const auto with = [](const std::function<void(Rdmatcp &)> &change) {
-		Rdmatcp segment = hello_segment();
+	const auto with = [](const std::function<void(Segment &)> &change) {
+		Segment segment = hello_segment();
 
 		change(segment);
 		return Bytes(segment);
@@ -476,11 +475,11 @@ TEST(RdmatcpStartup, WhatIsNoFirstMessage)
 TEST(RdmatcpStartup, WrongFirstMessages)
 {
 	const std::pair<Bytes, core_rdmatcp_fault> wrong[] = {
-		{Rdmatcp{.data = payload(5)}, CORE_RDMATCP_CONTROL},
-		{Rdmatcp{.control = control(startup_flag, be32(1))}, CORE_RDMATCP_CONTROL},
-		{Rdmatcp{.control = control(startup_flag | solicited_flag, be64(1))},
+		{Segment{.data = payload(5)}, CORE_RDMATCP_CONTROL},
+		{Segment{.control = control(startup_flag, be32(1))}, CORE_RDMATCP_CONTROL},
+		{Segment{.control = control(startup_flag | solicited_flag, be64(1))},
 		 CORE_RDMATCP_CONTROL},
-		{Rdmatcp{.control = Bytes{2, 0, 0, 8} + be64(1)}, CORE_RDMATCP_CONTROL},
+		{Segment{.control = Bytes{2, 0, 0, 8} + be64(1)}, CORE_RDMATCP_CONTROL},
 		{hello_segment(Bytes(8)), CORE_RDMATCP_CONTROL},
 		{hello_segment(Bytes{4, 0, 0, 0, 0, 0, 0, 0}), CORE_RDMATCP_CONTROL},
 	};
@@ -501,7 +500,7 @@ TEST(RdmatcpStartup, WrongFirstMessages)
 // Later versions of this binding may say more.
 TEST(RdmatcpStartup, MoreControlDataThanIsKnown)
 {
-	Rdmatcp more = hello_segment(Bytes{1, 0, 9, 9, 0, 7, 0, 8} + payload(4 * 252));
+	Segment more = hello_segment(Bytes{1, 0, 9, 9, 0, 7, 0, 8} + payload(4 * 252));
 	core_hello out{};
 	Bytes data;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The end of a stream (RFC 5041 6.2.1, RFC 5044 8 number 1): where a FIN is valid, and where it
 // cuts a message short.
-#include "fake_host.hh"
+#include "stream.hh"
 
 using namespace wire;
 

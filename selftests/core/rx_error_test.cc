@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Receive errors: every rule that a peer can break, and the Terminate for it: layer, error type,
-// error code (RFC 5041 7.2, RFC 5040 figure 9, RFC 5044 8), and the headers included (RFC 5040
-// figure 10).
-#include "fake_host.hh"
+// Receive errors besides the attacks of attacks_test.cc: rarer ones, those of the host, and at each
+// octet; with the Terminate for each (RFC 5041 7.2, RFC 5040 figures 9 and 10, RFC 5044 8).
+#include "refusal.hh"
 
 using namespace wire;
 
-// Figure 8's header control bits.
-constexpr u8 none = 0, md = 0xc0, mdr = 0xe0;
+constexpr Cause local_error = {0, 0, 0, Includes::nothing}; // RFC 5040 figure 9: not the peer's
 
 struct Case {
 	const char *name;
 	Bytes before; // valid FPDUs
 	Bytes ulpdu;  // the bad one
-	u8 layer, etype, code, headers;
+	Cause cause;
 	std::function<void(FakeHost &)> prepare = {};
 };
 
@@ -36,55 +34,22 @@ static void furnish(FakeHost &host)
 	host.read_room = 1;
 }
 
-// The expected Terminate on the wire, built from RFC 5040 figures 7 and 8.
-static Bytes expected_terminate(const Case &c)
-{
-	Bytes out = {u8(c.layer << 4 | c.etype), c.code, c.headers, 0};
-	size_t header = c.ulpdu[0] & 0x80 ? 14 : 18;
-
-	if (c.headers & 0x80)
-		out = out + be16(c.ulpdu.size()) + Bytes(c.ulpdu.begin(), c.ulpdu.begin() + header);
-	if (c.headers & 0x20)
-		out = out + Bytes(c.ulpdu.begin() + 18, c.ulpdu.begin() + 46);
-	return out;
-}
-
-static void expect_refusal(const Case &c, Stream &s)
-{
-	Bytes sent(CORE_TERM_MAX);
-
-	ASSERT_FALSE(s.deliveries.empty());
-	ASSERT_EQ(s.deliveries.back().event, CORE_RX_ERROR);
-	EXPECT_TRUE(s.over());
-	EXPECT_EQ(core_rx_next(&s.rx).want, 0u);
-	EXPECT_EQ(s.term().layer, c.layer);
-	EXPECT_EQ(s.term().etype, c.etype);
-	EXPECT_EQ(s.term().code, c.code);
-	sent.resize(core_terminate_build(&s.term(), sent.data()));
-	EXPECT_EQ(sent, expected_terminate(c));
-}
-
 class Refused : public testing::TestWithParam<Case> {};
 
 TEST_P(Refused, InEveryCut)
 {
 	const Case &c = GetParam();
-	Bytes stream = c.before + fpdu(c.ulpdu) + fpdu(Untagged{});
+	const Bytes bad = fpdu(c.ulpdu);
 
-	for (unsigned cut = 0; cut < 8; cut++) {
+	for (unsigned cut = 0; cut < all_cuts; cut++) {
 		SCOPED_TRACE(testing::Message() << "cut " << cut);
 		Stream s;
 
 		furnish(s.host);
 		if (c.prepare)
 			c.prepare(s.host);
-		if (cut == 0)
-			s.feed(stream);
-		else if (cut == 1)
-			s.feed_octets(stream);
-		else
-			s.feed_pieces(stream, cut);
-		expect_refusal(c, s);
+		feed_in_cut(s, c.before + bad + fpdu(Untagged{}), cut);
+		expect_refusal(s, c.cause, bad);
 	}
 }
 
@@ -97,181 +62,67 @@ static std::vector<Case> tagged_cases()
 			      .to = to,
 			      .data = payload(len)};
 	};
-	auto write = [](u32 stag, u64 to, size_t len) {
-		return Tagged{.stag = stag, .to = to, .data = payload(len)};
-	};
-	auto no_read = [](FakeHost &host) { host.reads.clear(); };
-	Bytes half = fpdu(response(0x81, 0x900, 0x5000, 25));
+	auto empty_read = [](FakeHost &host) { host.reads.front().read.length = 0; };
+	Bytes half = fpdu(response(more_tagged, 0x900, 0x5000, 25));
 
 	return {
-		// RFC 5041 7.1, tagged checks 1 to 5
-		{"WriteToUnknownStag", {}, write(0x999, 0x1000, 1), 1, 1, 0x00, md},
-		{"WriteBelowTheRegion", {}, write(0x100, 0xfff, 4), 1, 1, 0x01, md},
-		{"WriteBehindTheRegion", {}, write(0x100, 0x10fd, 4), 1, 1, 0x01, md},
-		{"WriteLargerThanTheRegion", {}, write(0x100, 0x1000, 0x101), 1, 1, 0x01, md},
-		{"WriteToForeignStag", {}, write(0x101, 0x1000, 4), 1, 1, 0x02, md},
-		{"WriteThatWraps", {}, write(0x100, ~0ull, 4), 1, 1, 0x03, md},
-		{"WriteThatWrapsExactly", {}, write(0x105, ~0ull - 3, 4), 1, 1, 0x03, md},
-		{"WriteToWhatIsNotRemote", {}, write(0x102, 0x1000, 4), 1, 1, 0x00, md},
-		{"WriteToReadOnly", {}, write(0x103, 0x1000, 4), 1, 1, 0x00, md},
-		{"LaterSegmentOutside",
-		 fpdu(Tagged{.ddp = 0x81, .stag = 0x100, .to = 0x1000, .data = payload(200)}),
-		 write(0x100, 0x10c8, 57), 1, 1, 0x01, md},
-		// RFC 5041 7.2
-		{"TaggedVersion0", {}, Tagged{.ddp = 0xc0, .stag = 0x100}, 1, 1, 0x04, md},
-		{"TaggedVersion2", {}, Tagged{.ddp = 0xc2, .stag = 0x100}, 1, 1, 0x04, md},
-		{"TaggedVersion3", {}, Tagged{.ddp = 0xc3, .stag = 0x100}, 1, 1, 0x04, md},
+		// RFC 5041 7.1, tagged check 5
+		{"WriteThatWrapsExactly",
+		 {},
+		 Tagged{.stag = 0x105, .to = ~0ull - 3, .data = payload(4)},
+		 tagged(3)},
 		// RFC 5040 5.2.2: the response is that to the oldest read
-		{"ResponseToNoRead",
-		 {},
-		 response(0xc1, 0x900, 0x5000, 50),
-		 1,
-		 1,
-		 0x00,
-		 md,
-		 no_read},
-		{"EmptyResponseToNoRead",
-		 {},
-		 response(0xc1, 0x900, 0x5000, 0),
-		 0,
-		 2,
-		 0x06,
-		 md,
-		 no_read},
-		{"ResponseToAnotherStag", {}, response(0xc1, 0x100, 0x5000, 50), 1, 1, 0x00, md},
-		{"ResponseElsewhere", {}, response(0xc1, 0x900, 0x5001, 49), 1, 1, 0x01, md},
-		{"ResponseBefore", {}, response(0xc1, 0x900, 0x4fff, 50), 1, 1, 0x01, md},
-		{"ResponseTooLong", {}, response(0xc1, 0x900, 0x5000, 51), 1, 1, 0x01, md},
-		{"ResponseThatWraps", {}, response(0xc1, 0x900, ~0ull - 1, 50), 1, 1, 0x03, md},
-		{"ResponseAgain", half, response(0x81, 0x900, 0x5000, 25), 1, 1, 0x01, md},
-		{"ResponseWithAGap", half, response(0x81, 0x900, 0x501a, 24), 1, 1, 0x01, md},
-		{"ResponseGrowsTooLong", half, response(0xc1, 0x900, 0x5019, 26), 1, 1, 0x01, md},
-		{"ResponseEndsEarly", {}, response(0xc1, 0x900, 0x5000, 49), 0, 2, 0xff, md},
-		{"ResponseEndsEmpty", half, response(0xc1, 0, 0, 0), 0, 2, 0xff, md},
-		{"ResponseDoesNotEnd", half, response(0x81, 0x900, 0x5019, 25), 0, 2, 0xff, md},
+		{"ResponseEndsEmpty", half, response(0xc1, 0, 0, 0), operation(0xff)},
+		{"ResponseDoesNotEnd", half, response(more_tagged, 0x900, 0x5019, 25),
+		 operation(0xff)},
 		{"EmptyResponseDoesNotEnd",
 		 {},
-		 response(0x81, 0, 0, 0),
-		 0,
-		 2,
-		 0xff,
-		 md,
-		 [](FakeHost &host) { host.reads.front().read.length = 0; }},
-		// RFC 5040 7.2, 2 and 3
-		{"TaggedRdmapVersion2", {}, Tagged{.rdmap = 0x80, .stag = 0x100}, 0, 2, 0x05, md},
-		{"TaggedRdmapVersion3", {}, Tagged{.rdmap = 0xc0, .stag = 0x100}, 0, 2, 0x05, md},
-		{"TaggedSend", {}, Tagged{.rdmap = op_send, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedReadRequest",
-		 {},
-		 Tagged{.rdmap = op_read_request, .stag = 0x100},
-		 0,
-		 2,
-		 0x06,
-		 md},
-		{"TaggedTerminate",
-		 {},
-		 Tagged{.rdmap = op_terminate, .stag = 0x100},
-		 0,
-		 2,
-		 0x06,
-		 md},
-		{"TaggedImmediate", {}, Tagged{.rdmap = 0x48, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedAtomicRequest", {}, Tagged{.rdmap = 0x4a, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedAtomicResponse", {}, Tagged{.rdmap = 0x4b, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedReserved12", {}, Tagged{.rdmap = 0x4c, .stag = 0x100}, 0, 2, 0x06, md},
-		{"TaggedReserved15", {}, Tagged{.rdmap = 0x4f, .stag = 0x100}, 0, 2, 0x06, md},
+		 response(more_tagged, 0, 0, 0),
+		 operation(0xff),
+		 empty_read},
 	};
 }
 INSTANTIATE_TEST_SUITE_P(Tagged, Refused, testing::ValuesIn(tagged_cases()), name_of);
 
 static std::vector<Case> send_cases()
 {
-	auto send = [](u32 msn, u32 mo, size_t len) {
-		return Untagged{.msn = msn, .mo = mo, .data = payload(len)};
-	};
-	auto no_receive = [](FakeHost &host) { host.receives.clear(); };
 	auto broken = [](FakeHost &host) { host.receives.front().verdict = CORE_TAKE_BROKEN; };
-	Bytes half = fpdu(Untagged{.ddp = 0x01, .data = payload(60)});
+	Bytes half = fpdu(Untagged{.ddp = more_untagged, .data = payload(60)});
 
 	return {
-		// RFC 5041 7.1, untagged checks 1 to 5
-		{"QueueNumber4", {}, Untagged{.qn = 4}, 1, 2, 0x01, md},
-		{"SendOnQueue3", {}, Untagged{.qn = 3}, 0, 2, 0x06, md},
-		{"QueueNumberAllOnes", {}, Untagged{.qn = 0xffffffff}, 1, 2, 0x01, md},
-		{"QueueNumberAboveTheByte", {}, Untagged{.qn = 0x100}, 1, 2, 0x01, md},
-		{"NoReceive", {}, send(1, 0, 4), 1, 2, 0x02, md, no_receive},
-		{"NoReceiveForEmptySend", {}, send(1, 0, 0), 1, 2, 0x02, md, no_receive},
-		{"MsnZero", {}, send(0, 0, 4), 1, 2, 0x03, md},
-		{"MsnAhead", {}, send(2, 0, 4), 1, 2, 0x03, md},
-		{"MsnAgain", fpdu(send(1, 0, 4)), send(1, 0, 4), 1, 2, 0x03, md},
-		{"MsnChangesInside", half, send(2, 60, 4), 1, 2, 0x03, md},
-		{"MoNotZero", {}, send(1, 1, 4), 1, 2, 0x04, md},
-		{"MoAgain", half, send(1, 0, 4), 1, 2, 0x04, md},
-		{"MoWithAGap", half, send(1, 61, 4), 1, 2, 0x04, md},
-		{"MoAllOnes", half, send(1, 0xffffffff, 4), 1, 2, 0x04, md},
-		{"LongerThanTheReceive", {}, send(1, 0, 101), 1, 2, 0x05, md},
-		{"GrowsLongerThanTheReceive", half, send(1, 60, 41), 1, 2, 0x05, md},
-		{"UntaggedVersion0", {}, Untagged{.ddp = 0x40}, 1, 2, 0x06, md},
-		{"UntaggedVersion2", {}, Untagged{.ddp = 0x42}, 1, 2, 0x06, md},
-		{"UntaggedVersion3", {}, Untagged{.ddp = 0x43}, 1, 2, 0x06, md},
-		// RFC 5040 figure 9: not the peer's fault
-		{"BrokenReceive", {}, send(1, 0, 4), 0, 0, 0x00, none, broken},
-		// RFC 5040 7.2
-		{"UntaggedRdmapVersion2", {}, Untagged{.rdmap = 0x83}, 0, 2, 0x05, md},
-		{"UntaggedRdmapVersion3", {}, Untagged{.rdmap = 0xc3}, 0, 2, 0x05, md},
-		{"UntaggedWrite", {}, Untagged{.rdmap = op_write}, 0, 2, 0x06, md},
-		{"UntaggedReadResponse", {}, Untagged{.rdmap = op_read_response}, 0, 2, 0x06, md},
-		{"UntaggedReserved12", {}, Untagged{.rdmap = 0x4c}, 0, 2, 0x06, md},
-		{"UntaggedReserved15", {}, Untagged{.rdmap = 0x4f}, 0, 2, 0x06, md},
-		// RFC 7306 6.3 and 8.2: exactly 8 octets, in one segment, on queue 0
-		{"ImmediateOf7", {}, Untagged{.rdmap = op_immediate, .data = Bytes(7)}, 0, 2,
-		 0xff, md},
-		{"ImmediateOf9", {}, Untagged{.rdmap = op_immediate, .data = Bytes(9)}, 1, 2,
-		 0x05, md},
-		{"ImmediateOfNothing", {}, Untagged{.rdmap = op_immediate_se}, 0, 2, 0xff, md},
-		{"ImmediateNotLast",
-		 {},
-		 Untagged{.ddp = 0x01, .rdmap = op_immediate, .data = Bytes(8)},
-		 0,
-		 2,
-		 0xff,
-		 md},
-		{"ImmediateAtOffset",
-		 {},
-		 Untagged{.rdmap = op_immediate, .mo = 8, .data = Bytes(8)},
-		 1,
-		 2,
-		 0x04,
-		 md},
-		{"ImmediateMsn", {}, immediate(1, 2), 1, 2, 0x03, md},
-		{"ImmediateOnQueue1",
-		 {},
-		 Untagged{.rdmap = op_immediate, .qn = 1, .data = Bytes(8)},
-		 0,
-		 2,
-		 0x06,
-		 md},
-		{"ImmediateInsideASend", half, immediate(1), 0, 2, 0x06, md},
-		{"ImmediateWithoutReceive", {}, immediate(1), 1, 2, 0x02, md,
-		 [](FakeHost &host) { host.receives.clear(); }},
-		{"ImmediateVersion2",
-		 {},
-		 Untagged{.rdmap = 0x88, .data = Bytes(8)},
-		 0,
-		 2,
-		 0x05,
-		 md},
-		{"SendOnQueue1", {}, Untagged{.qn = 1}, 0, 2, 0x06, md},
-		{"SendOnQueue2", {}, Untagged{.qn = 2}, 0, 2, 0x06, md},
-		{"OpcodeChangesInside", half, Untagged{.rdmap = op_send_se, .mo = 60}, 0, 2, 0x06,
-		 md},
-		{"TerminateInsideOnQueue0", half, Untagged{.rdmap = op_terminate, .mo = 60}, 0, 2,
-		 0x06, md},
+		{"MoAllOnes", half, Untagged{.mo = ~0u, .data = payload(4)}, untagged(4)},
+		{"BrokenReceive", {}, Untagged{.data = payload(4)}, local_error, broken},
+		{"TerminateInsideOnQueue0", half, Untagged{.rdmap = op_terminate, .mo = 60},
+		 operation(6)},
 	};
 }
 INSTANTIATE_TEST_SUITE_P(Send, Refused, testing::ValuesIn(send_cases()), name_of);
 
-static std::vector<Case> read_request_cases()
+// RFC 7306 6.3 and 8.2: exactly 8 octets, in one segment, on queue 0.
+static std::vector<Case> immediate_cases()
+{
+	auto no_receive = [](FakeHost &host) { host.receives.clear(); };
+	auto with = [](auto change) {
+		Untagged out = immediate(1);
+
+		change(out);
+		return out;
+	};
+	Bytes half = fpdu(Untagged{.ddp = more_untagged, .data = payload(60)});
+
+	return {
+		{"OfNothing", {}, Untagged{.rdmap = op_immediate_se}, operation(0xff)},
+		{"NotLast", {}, with([](Untagged &u) { u.ddp = more_untagged; }), operation(0xff)},
+		{"AtOffset", {}, with([](Untagged &u) { u.mo = 8; }), untagged(4)},
+		{"MsnAhead", {}, immediate(1, 2), untagged(3)},
+		{"InsideASend", half, immediate(1), operation(6)},
+		{"WithoutReceive", {}, immediate(1), untagged(2), no_receive},
+		{"Version2", {}, with([](Untagged &u) { u.rdmap = 0x88; }), operation(5)},
+	};
+}
+INSTANTIATE_TEST_SUITE_P(Immediate, Refused, testing::ValuesIn(immediate_cases()), name_of);
+
+static std::vector<Case> request_cases()
 {
 	auto with = [](auto change) {
 		Untagged out =
@@ -280,69 +131,21 @@ static std::vector<Case> read_request_cases()
 		change(out);
 		return out;
 	};
-	auto of = [](u32 stag, u64 to, u32 length) {
-		return read_request(
-			{.sink_stag = 1, .length = length, .source_stag = stag, .source_to = to});
-	};
+	auto nothing = [](Untagged &) {};
 	auto full = [](FakeHost &host) { host.read_room = 0; };
 
 	return {
-		{"MsnAhead", {}, with([](Untagged &u) { u.msn = 2; }), 1, 2, 0x03, md},
-		{"MsnAgain", fpdu(with([](Untagged &) {})), with([](Untagged &) {}), 1, 2, 0x03,
-		 md},
-		{"MoNotZero", {}, with([](Untagged &u) { u.mo = 28; }), 1, 2, 0x04, md},
-		{"NoRoom", {}, with([](Untagged &) {}), 1, 2, 0x02, md, full},
-		{"TooLong", {}, with([](Untagged &u) { u.data.resize(29); }), 1, 2, 0x05, md},
-		{"MuchTooLong",
+		{"MsnAgain", fpdu(with(nothing)), with(nothing), untagged(3)},
+		{"NoRoom", {}, with(nothing), untagged(2), full},
+		{"MuchTooLong", {}, with([](Untagged &u) { u.data.resize(60000); }), untagged(5)},
+		{"OnQueue2", {}, with([](Untagged &u) { u.qn = 2; }), operation(6)},
+		{"TerminateAnnouncesMore",
 		 {},
-		 with([](Untagged &u) { u.data.resize(60000); }),
-		 1,
-		 2,
-		 0x05,
-		 md},
-		{"TooShort", {}, with([](Untagged &u) { u.data.resize(27); }), 0, 2, 0xff, md},
-		{"Empty", {}, with([](Untagged &u) { u.data.clear(); }), 0, 2, 0xff, md},
-		{"NotLast", {}, with([](Untagged &u) { u.ddp = 0x01; }), 0, 2, 0xff, md},
-		{"OnQueue0", {}, with([](Untagged &u) { u.qn = 0; }), 0, 2, 0x06, md},
-		{"OnQueue2", {}, with([](Untagged &u) { u.qn = 2; }), 0, 2, 0x06, md},
-		// RFC 5040 7.2, 4
-		{"UnknownStag", {}, of(0x999, 0x1000, 4), 0, 1, 0x00, mdr},
-		{"BelowTheRegion", {}, of(0x100, 0xfff, 4), 0, 1, 0x01, mdr},
-		{"BehindTheRegion", {}, of(0x100, 0x10fd, 4), 0, 1, 0x01, mdr},
-		{"AllThereIs", {}, of(0x100, 0x1000, 0xffffffff), 0, 1, 0x01, mdr},
-		{"NotReadable", {}, of(0x104, 0x1000, 4), 0, 1, 0x02, mdr},
-		{"ForeignStag", {}, of(0x101, 0x1000, 4), 0, 1, 0x03, mdr},
-		{"Wraps", {}, of(0x100, ~0ull - 2, 4), 0, 1, 0x04, mdr},
+		 terminate(hex("0100c000 0020") + Bytes(17)),
+		 operation(0xff)},
 	};
 }
-INSTANTIATE_TEST_SUITE_P(ReadRequest, Refused, testing::ValuesIn(read_request_cases()), name_of);
-
-static std::vector<Case> terminate_cases()
-{
-	auto with = [](auto change) {
-		Untagged out = terminate(Bytes(4));
-
-		change(out);
-		return out;
-	};
-
-	return {
-		{"MsnAhead", {}, with([](Untagged &u) { u.msn = 2; }), 1, 2, 0x03, md},
-		{"MoNotZero", {}, with([](Untagged &u) { u.mo = 4; }), 1, 2, 0x04, md},
-		{"TooLong", {}, with([](Untagged &u) { u.data.resize(53); }), 1, 2, 0x05, md},
-		{"TooShort", {}, with([](Untagged &u) { u.data.resize(3); }), 0, 2, 0xff, md},
-		{"NotLast", {}, with([](Untagged &u) { u.ddp = 0x01; }), 0, 2, 0xff, md},
-		{"OnQueue0", {}, with([](Untagged &u) { u.qn = 0; }), 0, 2, 0x06, md},
-		{"AnnouncesMore",
-		 {},
-		 with([](Untagged &u) { u.data = hex("0100c000 0020") + Bytes(17); }),
-		 0,
-		 2,
-		 0xff,
-		 md},
-	};
-}
-INSTANTIATE_TEST_SUITE_P(Terminate, Refused, testing::ValuesIn(terminate_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Request, Refused, testing::ValuesIn(request_cases()), name_of);
 
 // RFC 5041 7.1: the error is known before the first octet is placed.
 TEST(RefusedEarly, NothingIsPlaced)
@@ -558,33 +361,34 @@ static void until_placement(Stream &s, const Bytes &ulpdu)
 
 struct HostCase {
 	core_region_verdict verdict;
-	u8 layer, etype, code, headers;
+	Cause cause;
 };
 
-static void expect_term(const core_terminate &term, const HostCase &c)
+static void expect_term(const core_terminate &term, const Cause &cause)
 {
-	EXPECT_EQ(term.layer, c.layer) << c.verdict;
-	EXPECT_EQ(term.etype, c.etype) << c.verdict;
-	EXPECT_EQ(term.code, c.code) << c.verdict;
-	EXPECT_EQ(term.has_ddp, (c.headers & md) != 0) << c.verdict;
-	EXPECT_EQ(term.has_rdmap, (c.headers & 0x20) != 0) << c.verdict;
+	EXPECT_EQ(term.layer, cause.layer);
+	EXPECT_EQ(term.etype, cause.type);
+	EXPECT_EQ(term.code, cause.code);
+	EXPECT_EQ(term.has_ddp, cause.includes != Includes::nothing);
+	EXPECT_EQ(term.has_rdmap, cause.includes == Includes::read_request);
 }
 
 // The region was revoked or changed between check and placement.
 TEST(HostCannotPlace, Write)
 {
 	const HostCase cases[] = {
-		{CORE_REGION_INVALID, 1, 1, 0, md}, {CORE_REGION_BOUNDS, 1, 1, 1, md},
-		{CORE_REGION_ACCESS, 1, 1, 0, md},  {CORE_REGION_FOREIGN, 1, 1, 2, md},
-		{CORE_REGION_WRAP, 1, 1, 3, md},    {CORE_REGION_OK, 0, 0, 0, none},
+		{CORE_REGION_INVALID, tagged(0)}, {CORE_REGION_BOUNDS, tagged(1)},
+		{CORE_REGION_ACCESS, tagged(0)},  {CORE_REGION_FOREIGN, tagged(2)},
+		{CORE_REGION_WRAP, tagged(3)},	  {CORE_REGION_OK, local_error},
 	};
 
 	for (const HostCase &c : cases) {
+		SCOPED_TRACE(c.verdict);
 		Stream s;
 
 		until_placement(s, Tagged{.stag = 0x100, .to = 0x1000, .data = payload(9)});
 		EXPECT_EQ(core_rx_fail(&s.rx, c.verdict), CORE_RX_ERROR);
-		expect_term(s.term(), c);
+		expect_term(s.term(), c.cause);
 		EXPECT_TRUE(s.over());
 	}
 }
@@ -603,7 +407,7 @@ TEST(HostCannotPlace, AfterAnyOctet)
 			s.feed_pieces(Bytes(whole.begin(), whole.begin() + 16 + ptrdiff_t(n)), n);
 			ASSERT_EQ(core_rx_next(&s.rx).kind, CORE_RX_PLACE);
 			EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_INVALID), CORE_RX_ERROR);
-			expect_term(s.term(), {CORE_REGION_INVALID, 1, 1, 0, md});
+			expect_term(s.term(), tagged(0));
 			EXPECT_EQ(s.term().ddp_len, 14 + data.size());
 			EXPECT_TRUE(s.over());
 			EXPECT_EQ(s.feed(whole), 0u);
@@ -635,7 +439,7 @@ TEST(HostCannotPlace, Send)
 
 		until_placement(s, Untagged{.data = payload(9)});
 		EXPECT_EQ(core_rx_fail(&s.rx, verdict), CORE_RX_ERROR);
-		expect_term(s.term(), {verdict, 0, 0, 0, none});
+		expect_term(s.term(), local_error);
 	}
 }
 
@@ -648,7 +452,7 @@ TEST(HostCannotPlace, ReadResponse)
 				  .to = 0x5000,
 				  .data = payload(50)});
 	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_OK), CORE_RX_ERROR);
-	expect_term(s.term(), {CORE_REGION_OK, 0, 0, 0, none});
+	expect_term(s.term(), local_error);
 }
 
 // The source was revoked just after the request was delivered.
@@ -660,7 +464,7 @@ TEST(HostCannotPlace, ReadRequest)
 	s.feed(fpdu(read_request({.length = 4, .source_stag = 0x100, .source_to = 0x1000})));
 	ASSERT_EQ(s.deliveries.at(0).event, CORE_RX_READ_REQUEST);
 	EXPECT_EQ(core_rx_fail(&s.rx, CORE_REGION_INVALID), CORE_RX_ERROR);
-	expect_term(s.term(), {CORE_REGION_INVALID, 0, 1, 0, mdr});
+	expect_term(s.term(), protection(0));
 	EXPECT_EQ(Bytes(s.term().read_request, s.term().read_request + 28),
 		  Bytes(ReadRequest{.length = 4, .source_stag = 0x100, .source_to = 0x1000}));
 }
@@ -671,13 +475,14 @@ TEST(HostCannotPlace, ReadRequest)
 TEST(HostCannotInvalidate, EveryReason)
 {
 	const HostCase cases[] = {
-		{CORE_REGION_INVALID, 0, 1, 0x00, md},
-		{CORE_REGION_FOREIGN, 0, 1, 0x09, md},
-		{CORE_REGION_ACCESS, 0, 1, 0x09, md},
-		{CORE_REGION_OK, 0, 0, 0x00, none},
+		{CORE_REGION_INVALID, invalidation(0)},
+		{CORE_REGION_FOREIGN, invalidation(9)},
+		{CORE_REGION_ACCESS, invalidation(9)},
+		{CORE_REGION_OK, local_error},
 	};
 
 	for (const HostCase &c : cases) {
+		SCOPED_TRACE(c.verdict);
 		Stream s;
 		Untagged send = {.rdmap = op_send_inv, .inv_stag = 0x101, .data = payload(5)};
 
@@ -685,9 +490,9 @@ TEST(HostCannotInvalidate, EveryReason)
 		s.feed(fpdu(send));
 		ASSERT_EQ(s.deliveries.at(0).event, CORE_RX_SEND);
 		EXPECT_EQ(core_rx_fail_invalidate(&s.rx, c.verdict), CORE_RX_ERROR);
-		expect_term(s.term(), c);
+		expect_term(s.term(), c.cause);
 		EXPECT_TRUE(s.over());
-		if (c.headers) {
+		if (c.cause.includes != Includes::nothing) {
 			EXPECT_EQ(Bytes(s.term().ddp, s.term().ddp + 18), send.header());
 			EXPECT_EQ(s.term().ddp_len, 18 + 5);
 		}

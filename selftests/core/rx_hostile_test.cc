@@ -2,7 +2,7 @@
 // Receive from hostile peers: nothing they send places an octet outside of granted memory (the fake
 // host checks every placement itself), makes the parser access memory outside its buffer, or hangs
 // it.
-#include "fake_host.hh"
+#include "stream.hh"
 
 using namespace wire;
 

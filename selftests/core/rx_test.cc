@@ -2,7 +2,7 @@
 // Receive of valid streams: placement and delivery of every RDMA message (RFC 5040 5, RFC 5041 5),
 // FPDUs (RFC 5044 4), the RTR indication (RFC 6581 9.2). Every stream is fed whole, octet by octet,
 // and in random pieces.
-#include "fake_host.hh"
+#include "stream.hh"
 
 using namespace wire;
 

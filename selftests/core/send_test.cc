@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The send scheduler: turns, waiting, numbering, and the end of the stream.
-#include "send_host.hh"
+#include "send_end.hh"
 
 using wire::be32, wire::be64, wire::Bytes;
 using Opcodes = std::vector<u8>;
@@ -185,7 +185,7 @@ TEST(Waiting, AnOrdOfNoneHasNoReads)
 	end.send_all();
 	EXPECT_TRUE(end.out.empty());
 	EXPECT_EQ(end.host.completions,
-		  (std::vector<SendHost::Completion>{{0, SRNIC_WC_LOC_QP_OP_ERR}}));
+		  (std::vector<PostedSends::Completion>{{0, SRNIC_WC_LOC_QP_OP_ERR}}));
 	EXPECT_TRUE(end.host.terminate);
 }
 
@@ -308,7 +308,7 @@ TEST(Local, DoneWhenTheirTurnComes)
 	end.send_all();
 	EXPECT_EQ(end.host.invalidated, (std::vector<u32>{0x900}));
 	EXPECT_EQ(end.host.registered, (std::vector<u32>{7}));
-	std::vector<SendHost::Completion> both = {{1, SRNIC_WC_SUCCESS}, {2, SRNIC_WC_SUCCESS}};
+	std::vector<PostedSends::Completion> both = {{1, SRNIC_WC_SUCCESS}, {2, SRNIC_WC_SUCCESS}};
 	EXPECT_EQ(end.host.completions, both);
 	EXPECT_EQ(end.opcodes(), (Opcodes{op_request, op_send}));
 }
@@ -321,7 +321,7 @@ static void expect_refused(SendEnd &end, u8 status)
 	end.ask(8);
 	end.send_all();
 	EXPECT_TRUE(end.out.empty());
-	EXPECT_EQ(end.host.completions, (std::vector<SendHost::Completion>{{0, status}}));
+	EXPECT_EQ(end.host.completions, (std::vector<PostedSends::Completion>{{0, status}}));
 	EXPECT_EQ(end.host.taken, 1u);
 	ASSERT_TRUE(end.host.terminate);
 	EXPECT_EQ(end.host.terminate->layer, CORE_LAYER_RDMAP);
@@ -375,7 +375,7 @@ TEST(Rollback, PayloadThatIsGone)
 
 		EXPECT_FALSE(end.send_one());
 		EXPECT_EQ(end.host.completions,
-			  (std::vector<SendHost::Completion>{{0, SRNIC_WC_LOC_PROT_ERR}}));
+			  (std::vector<PostedSends::Completion>{{0, SRNIC_WC_LOC_PROT_ERR}}));
 		ASSERT_TRUE(end.host.terminate);
 		EXPECT_EQ(memcmp(&were, &end.tx.fpdu.markers, sizeof(were)), 0);
 		EXPECT_FALSE(end.send_one());

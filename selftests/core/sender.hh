@@ -2,7 +2,8 @@
 // The sending end of a stream, for tests: turns messages into octets by the core's steps.
 #pragma once
 
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 struct Sent {
 	wire::Bytes header; // ULPDU_Length and DDP header, if there are no markers

@@ -2,7 +2,8 @@
 // The Terminate header (RFC 5040 4.8, figures 7 and 8).
 #include <rdma/srnic-abi.h>
 
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 using wire::Bytes;
 using wire::hex;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Transmit: segmentation (RFC 5041 5.2), headers (RFC 5041 4, RFC 5040 4), FPDUs (RFC 5044 4.1),
 // and round trips, with transmit's output fed to receive.
-#include "fake_host.hh"
+#include "stream.hh"
 #include "sender.hh"
 
 using wire::Bytes;

@@ -4,24 +4,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <vector>
 
-#include "api/core.h"
+#include "../shared/fake_host.hh"
 
-using Octets = std::vector<u8>;
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);    \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
+using wire::Bytes;
 
 // The fuzzer's input, from the front; zeros after the end.
 struct Input {
@@ -43,9 +32,9 @@ struct Input {
 			value = value << 8 | octet();
 		return value;
 	}
-	Octets take(size_t len)
+	Bytes take(size_t len)
 	{
-		Octets out(data, data + std::min(len, left));
+		Bytes out(data, data + std::min(len, left));
 
 		data += out.size();
 		left -= out.size();
@@ -61,53 +50,35 @@ struct Happened {
 	bool operator==(const Happened &) const = default;
 };
 
-class Host {
+class Host : public FakeHost {
 public:
-	struct Region {
-		u32 stag;
-		core_region grant;
-	};
-
-	static constexpr u32 pd = 7, memory_size = 1024;
+	u64 fpdus = 0;
 
 	// Regions, receives, reads and rights out of the input.
 	void furnish(Input &input);
-	// Feeds data in pieces chosen by `cut` (0: whole, 1: single bytes), to a parser in a block
-	// of its exact size.
-	void run(const core_rx_params &params, const Octets &stream, u32 cut);
 	// Feeds it whole; and to copies of this host in pieces, whose outcome has to be the same.
-	void run_in_all_cuts(core_rx_params params, const Octets &stream, u32 cut);
-
-	std::vector<Happened> happened;
-	core_terminate term{};
-	Octets memory = Octets(memory_size), received, read;
-	u64 fpdus = 0;
-
-	const std::vector<Region> &all_regions() const { return regions; }
-	const std::deque<core_read_sink> &all_reads() const { return reads; }
-	bool find(u32 stag, core_region &grant) const;
-	core_region_verdict atomic(const core_atomic_request &request, u64 &original);
-	core_take take_receive(u32 &room);
-	const core_read_sink *oldest_read() const
+	void run_in_all_cuts(const core_rx_params &params, const Bytes &stream, u32 cut);
+	// A region, with its STag. There must be some.
+	const auto &region(u32 which) const
 	{
-		return reads.empty() ? nullptr : &reads.front();
+		return *std::next(regions.rbegin(), which % regions.size());
 	}
-	bool read_room() const { return inbound < ird; }
-	bool refuses() const { return refuses_some; }
 
 private:
-	void place(const core_place &at, const u8 *data, u32 n);
-	void deliver(core_rx &rx, core_rx_event event);
-	void finish(core_rx &rx);
-
-	std::vector<Region> regions;
-	std::deque<u16> rooms; // receives; 0xffff: a broken one
-	std::deque<core_read_sink> reads;
-	Octets receiving;
-	u32 inbound = 0, ird = 0;
-	bool receive_active = false;
-	u32 filled = 0;	      // bytes of the receive in progress
+	std::vector<Happened> happened;
+	core_terminate term{};
+	Bytes delivered;      // with all messages
 	u32 refuse_after = 0; // placements until the host itself refuses one; 0: never
-	u32 refuse_verdict = 0;
+	core_region_verdict refuse_verdict = CORE_REGION_OK;
 	bool refuses_some = false;
+
+	void furnish_regions(Input &input);
+	void furnish_reads(Input &input);
+	Happened describe(const core_rx &rx, core_rx_event event) const;
+	void invalidate(core_rx &rx, const core_rx_message &message);
+	void record(core_rx &rx, core_rx_event event);
+	void finish(core_rx &rx);
+	core_rx_event take(core_rx &rx, const core_rx_step &step, const u8 *from, u32 n);
+	void run(core_rx_params params, const Bytes &stream, u32 cut);
+	void require_same(const Host &other) const;
 };

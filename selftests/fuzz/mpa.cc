@@ -6,7 +6,7 @@
 namespace {
 
 // In a block of its exact size, so that the sanitizer sees reads past its end.
-std::unique_ptr<u8[]> exact(const Octets &octets, size_t size)
+std::unique_ptr<u8[]> exact(const Bytes &octets, size_t size)
 {
 	auto out = std::make_unique<u8[]>(size);
 
@@ -17,7 +17,7 @@ std::unique_ptr<u8[]> exact(const Octets &octets, size_t size)
 bool parse(Input &input, bool reply, core_mpa_frame &frame)
 {
 	static const char *const keys[] = {"MPA ID Req Frame", "MPA ID Rep Frame"};
-	Octets octets(CORE_MPA_HEADER);
+	Bytes octets(CORE_MPA_HEADER);
 
 	if (input.octet() % 8 == 0) {
 		octets = input.take(CORE_MPA_HEADER);

@@ -8,7 +8,6 @@
 namespace {
 
 using namespace rdmatcp_wire;
-using Seg = Segment<Octets>;
 
 constexpr u64 connection = 0x1122334455667788;
 constexpr u32 first_number = 0xfffffffd; // near its wrap
@@ -21,48 +20,38 @@ struct Peer {
 	u32 read_placed = 0;
 };
 
-Octets big(u64 value, u32 octets) { return rdmatcp_wire::number<Octets>(value, octets); }
-
-Octets control(u16 flags, const Octets &words = {})
-{
-	return rdmatcp_wire::control<Octets>(flags, words);
-}
-
-Octets operator+(const Octets &a, const Octets &b) { return joined<Octets>({a, b}); }
-
 // Around a region's start or end, or anywhere.
-u64 pick_buffer(Input &input, const Peer &peer, Seg &segment)
+u64 pick_buffer(Input &input, const Peer &peer, Segment &segment)
 {
 	u8 which = input.octet(), offset = input.octet();
 
-	if (peer.host.all_regions().empty() || which >= 0xe0) {
+	if (peer.host.regions.empty() || which >= 0xe0) {
 		segment.id = input.number(4);
 		return u64{input.number(4)} << 32 | input.number(4);
 	}
-	const Host::Region &region =
-		peer.host.all_regions()[which % peer.host.all_regions().size()];
+	const auto &[stag, region] = peer.host.region(which);
 
-	segment.id = region.stag;
+	segment.id = stag;
 	return which & 0x40 ? region.grant.base + region.grant.length - offset
 			    : region.grant.base + offset;
 }
 
-void with_upper_offset(Seg &segment, u64 to)
+void with_upper_offset(Segment &segment, u64 to)
 {
 	segment.offset = static_cast<u32>(to);
 	if (to >> 32)
 		segment.control = control(upper_flag, big(to >> 32, 4));
 }
 
-void respond(Input &input, Peer &peer, Seg &segment)
+void respond(Input &input, Peer &peer, Segment &segment)
 {
 	u32 len = input.octet();
 
 	segment.data = input.take(len);
 	segment.offset = peer.read_placed;
-	if (peer.read >= peer.host.all_reads().size())
+	if (peer.read >= peer.host.reads.size())
 		return;
-	const core_read_sink &sink = peer.host.all_reads()[peer.read];
+	const core_read_sink &sink = peer.host.reads[peer.read].read;
 	const u32 left = sink.length - std::min(sink.length, peer.read_placed);
 
 	segment.data.resize(std::min<size_t>(segment.data.size(), left));
@@ -76,7 +65,7 @@ void respond(Input &input, Peer &peer, Seg &segment)
 	}
 }
 
-void send(Input &input, Peer &peer, Seg &segment)
+void send(Input &input, Peer &peer, Segment &segment)
 {
 	const u8 shape = input.octet();
 
@@ -97,7 +86,7 @@ void send(Input &input, Peer &peer, Seg &segment)
 	}
 }
 
-void write(Input &input, Peer &peer, Seg &segment)
+void write(Input &input, Peer &peer, Segment &segment)
 {
 	with_upper_offset(segment, pick_buffer(input, peer, segment));
 	segment.data = input.take(input.octet());
@@ -105,20 +94,20 @@ void write(Input &input, Peer &peer, Seg &segment)
 	peer.number++;
 }
 
-void read(Input &input, Peer &peer, Seg &segment)
+void read(Input &input, Peer &peer, Segment &segment)
 {
 	with_upper_offset(segment, pick_buffer(input, peer, segment));
 	segment.rdma_length = input.number(1 + input.octet() % 4);
 	peer.number++;
 }
 
-Octets make_segment(Input &input, Peer &peer)
+Bytes make_segment(Input &input, Peer &peer)
 {
 	const u8 shape = input.octet();
-	Seg segment = {.type = static_cast<u8>(shape & 3),
-		       .number = peer.number,
-		       .connection = connection};
-	Octets out;
+	Segment segment = {.type = static_cast<u8>(shape & 3),
+			   .number = peer.number,
+			   .connection = connection};
+	Bytes out;
 
 	if (shape >> 2 == 0)
 		return input.take(input.octet());
@@ -147,14 +136,14 @@ Octets make_segment(Input &input, Peer &peer)
 }
 
 // good: segments before the first one that is damaged, if plain input was not several of them.
-Octets make_stream(Input &input, const Host &host, bool damages, u64 &good)
+Bytes make_stream(Input &input, const Host &host, bool damages, u64 &good)
 {
-	Octets stream;
+	Bytes stream;
 	Peer peer{host};
 
 	good = ~u64{0};
 	for (u64 n = 0; input.left && stream.size() < 2048; n++) {
-		Octets segment = make_segment(input, peer);
+		Bytes segment = make_segment(input, peer);
 
 		if (damages && !segment.empty() && input.octet() % 16 == 0) {
 			segment[input.octet() % segment.size()] ^= 1;
@@ -173,7 +162,7 @@ void receive(Input &input)
 	u64 good;
 
 	whole.furnish(input);
-	const Octets stream = make_stream(input, whole, flags & 2, good);
+	const Bytes stream = make_stream(input, whole, flags & 2, good);
 
 	params.framing = CORE_FRAMING_RDMATCP;
 	params.connection_id = connection;
@@ -187,7 +176,7 @@ void receive(Input &input)
 // ---- startup ----
 
 // In a block of its exact size, so that the sanitizer sees accesses past its end.
-bool parse(const Octets &octets, core_hello &hello)
+bool parse(const Bytes &octets, core_hello &hello)
 {
 	auto exact = std::make_unique<u8[]>(octets.size());
 	const u8 *private_data = nullptr;
@@ -206,9 +195,9 @@ bool parse(const Octets &octets, core_hello &hello)
 	return true;
 }
 
-Octets hello_from(Input &input)
+Bytes hello_from(Input &input)
 {
-	Seg segment = {.number = input.number(4), .connection = input.number(4)};
+	Segment segment = {.number = input.number(4), .connection = input.number(4)};
 
 	segment.control =
 		control(startup_flag, input.take(8)) + input.take(4 * (input.octet() % 9));
@@ -237,7 +226,7 @@ void start_up(Input &input)
 	REQUIRE(agreed.crc == (local.crc || theirs.crc));
 	const u32 len = core_hello_build(&reply, data, out);
 
-	REQUIRE(len <= sizeof(out) && parse(Octets(out, out + len), theirs));
+	REQUIRE(len <= sizeof(out) && parse(Bytes(out, out + len), theirs));
 	core_hello_connect(&local, 0, random, &connect);
 	core_hello_conclude(&connect, &theirs, &local, &agreed);
 	REQUIRE(agreed.error || (agreed.ird <= local.max_ird && agreed.ord <= local.ord));

@@ -12,7 +12,7 @@ namespace {
 std::unique_ptr<u64[]> make_slot(Input &input, u32 size)
 {
 	auto slot = std::make_unique<u64[]>(size / 8);
-	Octets octets = input.take(size);
+	Bytes octets = input.take(size);
 
 	std::copy(octets.begin(), octets.end(), reinterpret_cast<u8 *>(slot.get()));
 	return slot;

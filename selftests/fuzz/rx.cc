@@ -2,14 +2,20 @@
 // The receive stream. Input: the host's state, then FPDUs, each a template overlaid with input, or
 // plain input. CRCs are corrected, or off; markers are right, wrong, or off. Fed whole and in
 // pieces, with the same outcome.
+#include "../shared/wire.hh"
 #include "host.hh"
 
 namespace {
 
-void put(Octets &out, u64 value, u32 octets)
+using namespace wire;
+
+// So many bytes: zeros where the input has no more.
+Bytes take_all(Input &input, u32 len)
 {
-	while (octets--)
-		out.push_back(static_cast<u8>(value >> (8 * octets)));
+	Bytes out = input.take(len);
+
+	out.resize(len);
+	return out;
 }
 
 // The state of a well-behaved peer, used if the input chooses.
@@ -29,103 +35,88 @@ Target pick_target(Input &input, const Peer &peer)
 {
 	u8 which = input.octet(), offset = input.octet();
 
-	if (peer.host.all_regions().empty() || which >= 0xe0)
+	if (peer.host.regions.empty() || which >= 0xe0)
 		return {input.number(4), u64{input.number(4)} << 32 | input.number(4)};
-	const Host::Region &region =
-		peer.host.all_regions()[which % peer.host.all_regions().size()];
+	const auto &[stag, region] = peer.host.region(which);
 	u64 end = region.grant.base + region.grant.length;
 
-	return {region.stag, which & 0x40   ? end - offset
-			     : which & 0x20 ? region.grant.base - offset
-					    : region.grant.base + offset};
+	return {stag, which & 0x40   ? end - offset
+		      : which & 0x20 ? region.grant.base - offset
+				     : region.grant.base + offset};
 }
 
 // Continues the response to the oldest read, and ends with it unless the input says otherwise.
-bool respond(Octets &out, Input &input, Peer &peer, u8 control)
+bool respond(Bytes &out, Input &input, Peer &peer, u8 control)
 {
 	u32 len = input.octet();
 
-	if (peer.read >= peer.host.all_reads().size())
+	if (peer.read >= peer.host.reads.size())
 		return false;
-	const core_read_sink &sink = peer.host.all_reads()[peer.read];
+	const core_read_sink &sink = peer.host.reads[peer.read].read;
 	u32 left = sink.length - std::min(sink.length, peer.read_placed);
 
 	if (input.octet() & 0x0f)
 		len = std::min(len, left);
 	if (input.octet() & 0x0f)
 		control = len == left ? 0x40 : 0;
-	put(out, control | 0x81, 1);
-	put(out, 0x42, 1);
-	put(out, sink.stag, 4);
-	put(out, sink.to + peer.read_placed, 8);
+	out = Tagged{u8(control | more_tagged), op_read_response, sink.stag,
+		     sink.to + peer.read_placed, take_all(input, len)};
 	peer.read_placed += len;
 	if (control) {
 		peer.read++;
 		peer.read_placed = 0;
 	}
-	while (len--)
-		out.push_back(input.octet());
 	return true;
 }
 
-void tagged(Octets &out, Input &input, Peer &peer, u8 control, u8 opcode)
+void tagged(Bytes &out, Input &input, Peer &peer, u8 control, u8 opcode)
 {
 	u32 len = input.octet();
 	Target target = pick_target(input, peer);
 
-	if (opcode == 0x42 && respond(out, input, peer, control))
+	if (opcode == op_read_response && respond(out, input, peer, control))
 		return;
-	put(out, control | 0x81, 1);
-	put(out, opcode, 1);
-	put(out, target.stag, 4);
-	put(out, target.to, 8);
-	while (len--)
-		out.push_back(input.octet());
+	out = Tagged{u8(control | more_tagged), opcode, target.stag, target.to,
+		     take_all(input, len)};
 }
 
-void untagged(Octets &out, Input &input, Peer &peer, u8 control, u8 opcode)
+ReadRequest read_request(Input &input, const Peer &peer)
 {
-	u32 qn = (opcode & 15) == 1 ? 1 : (opcode & 15) == 7 ? 2 : 0, len = input.octet(), before;
-	u32 msn = qn == 0 ? peer.send_msn : qn == 1 ? peer.read_msn : 1;
+	const Target source = pick_target(input, peer);
 
-	put(out, control | 0x01, 1);
-	put(out, opcode, 1);
-	put(out, (opcode & 15) == 4 || (opcode & 15) == 6 ? pick_target(input, peer).stag : 0, 4);
-	put(out, qn, 4);
-	put(out, msn, 4);
-	put(out, qn ? 0 : peer.send_mo, 4);
-	before = static_cast<u32>(out.size());
-	if (qn == 1) {
-		Target source = pick_target(input, peer);
+	return {input.number(2), input.number(2), input.octet(), source.stag, source.to};
+}
 
-		put(out, input.number(2), 4);
-		put(out, input.number(2), 8);
-		put(out, input.octet(), 4);
-		put(out, source.stag, 4);
-		put(out, source.to, 8);
-		peer.read_msn++;
-		len = 0;
-	}
-	while (len--)
-		out.push_back(input.octet());
+void untagged(Bytes &out, Input &input, Peer &peer, u8 control, u8 opcode)
+{
+	const u8 kind = opcode & 15;
+	const u32 qn = kind == 1 ? 1 : kind == 7 ? 2 : 0, len = input.octet();
+	Untagged segment = {u8(control | more_untagged), opcode};
+
+	segment.inv_stag = kind == 4 || kind == 6 ? pick_target(input, peer).stag : 0;
+	segment.qn = qn;
+	segment.msn = qn == 0 ? peer.send_msn : qn == 1 ? peer.read_msn++ : 1;
+	segment.mo = qn ? 0 : peer.send_mo;
+	segment.data = qn == 1 ? read_request(input, peer) : take_all(input, len);
+	out = segment;
 	if (qn)
 		return;
-	peer.send_mo += static_cast<u32>(out.size()) - before;
-	if (control & 0x40) {
+	peer.send_mo += len;
+	if (control & last) {
 		peer.send_msn++;
 		peer.send_mo = 0;
 	}
 }
 
-Octets make_ulpdu(Input &input, Peer &peer)
+Bytes make_ulpdu(Input &input, Peer &peer)
 {
 	u8 shape = input.octet(), opcode = 0x40 | (shape >> 4 & 7),
 	   control = shape & 0x40 ? 0x40 : input.octet() & 0x40;
-	Octets out;
+	Bytes out;
 
 	if ((shape & 15) == 0)
 		return input.take(input.octet());
-	if (opcode == 0x40 || opcode == 0x42)
+	if (opcode == op_write || opcode == op_read_response)
 		tagged(out, input, peer, control, opcode);
 	else
 		untagged(out, input, peer, control, opcode);
@@ -142,26 +133,24 @@ struct Framing {
 };
 
 // The marker that is due now, if any, of an FPDU whose ULPDU_Length starts there.
-void add_marker(Octets &stream, Input &input, Framing framing, size_t length_at)
+void add_marker(Bytes &stream, Input &input, Framing framing, size_t length_at)
 {
 	size_t at = stream.size();
 
 	if (!framing.markers || at % CORE_MARKER_INTERVAL)
 		return;
-	put(stream, framing.forge ? input.octet() : 0, 2);
-	put(stream, at - std::min(at, length_at), 2);
+	stream = stream + be16(framing.forge ? input.octet() : 0) +
+		 be16(at - std::min(at, length_at));
 	if (framing.forge && input.octet() % 8 == 0)
 		stream[at + 2 + input.octet() % 2] ^= input.octet();
 }
 
-void add_fpdu(Octets &stream, const Octets &ulpdu, bool damage, Input &input, Framing framing)
+void add_fpdu(Bytes &stream, const Bytes &ulpdu, bool damage, Input &input, Framing framing)
 {
 	size_t start = stream.size(), length_at = ~size_t{0};
-	Octets fields;
+	Bytes fields = be16(ulpdu.size()) + ulpdu;
 	u8 field[4];
 
-	put(fields, ulpdu.size(), 2);
-	fields.insert(fields.end(), ulpdu.begin(), ulpdu.end());
 	while (fields.size() % 4)
 		fields.push_back(0);
 	for (u8 octet : fields) {
@@ -179,9 +168,9 @@ void add_fpdu(Octets &stream, const Octets &ulpdu, bool damage, Input &input, Fr
 }
 
 // good: FPDUs before the first whose CRC is wrong.
-Octets make_stream(Input &input, const Host &host, u8 mode, Framing framing, u64 &good)
+Bytes make_stream(Input &input, const Host &host, u8 mode, Framing framing, u64 &good)
 {
-	Octets stream;
+	Bytes stream;
 	Peer peer{host};
 	bool damage = false;
 
@@ -189,7 +178,7 @@ Octets make_stream(Input &input, const Host &host, u8 mode, Framing framing, u64
 	if (mode == 0)
 		return input.take(input.left);
 	for (u64 fpdus = 0; input.left && stream.size() < 2048; fpdus++) {
-		Octets ulpdu = make_ulpdu(input, peer);
+		Bytes ulpdu = make_ulpdu(input, peer);
 
 		damage = mode == 2 && input.octet() % 16 == 0;
 		if (damage)
@@ -208,7 +197,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	Host whole;
 	core_rx_params params{};
 	Framing framing;
-	Octets stream;
+	Bytes stream;
 	u64 good;
 
 	whole.furnish(input);

@@ -2,14 +2,14 @@
 // The send scheduler and either transmit framing, in any order of events: every FPDU or segment has
 // its announced length and is complete, with MPA two tagged messages never mix and a muted
 // responder sends nothing, reads stay within the ORD, and nothing follows a refusal or Terminate.
-#include "send_host.hh"
+#include "input_sends.hh"
 
 namespace {
 
 constexpr u32 ord = 2;
 
 struct End {
-	SendHost host;
+	InputSends host;
 	core_tx tx;
 	bool initiator, mpa, over = false;
 	u8 tagged_open = CORE_MSG_NONE; // the unfinished tagged message
@@ -18,8 +18,7 @@ struct End {
 	{
 		core_tx_params params{};
 
-		host.mpa = mpa;
-		params.ctx = &host;
+		params.ctx = static_cast<SendHost *>(&host);
 		params.ord = ord;
 		params.slot_size = sizeof(host.slot);
 		params.kernel = how & 2;
@@ -63,14 +62,20 @@ struct End {
 				step.payload <= sizeof(payload));
 			if (copies++ == fail_at) {
 				core_tx_fail(&tx, CORE_REGION_INVALID);
-				REQUIRE(host.terminating && !core_tx_choose(&tx));
+				REQUIRE(host.terminate && !core_tx_choose(&tx));
 				return;
 			}
 			core_tx_copied(&tx, payload, step.payload);
 		} while (!step.last);
 		REQUIRE(built == len && built % 4 == 0);
 		check_turn(msg);
-		REQUIRE(host.reads <= ord + 1);
+	}
+
+	void check_reads()
+	{
+		REQUIRE(host.reads.size() <= ord + 1);
+		for (const SendHost::Expected &read : host.reads)
+			REQUIRE(read.sink.stag || !mpa); // RDMA/TCP: the request's number
 	}
 
 	void terminate()
@@ -81,7 +86,8 @@ struct End {
 		term.has_ddp = 1;
 		term.ddp_header_len = 18;
 		len = core_tx_terminate(&tx, &term);
-		over = host.terminating = true;
+		over = true;
+		host.terminate = term;
 		REQUIRE(!len == (!mpa || (!initiator && !host.validated)));
 		tagged_open = CORE_MSG_NONE;
 		if (len)
@@ -89,14 +95,28 @@ struct End {
 		REQUIRE(!core_tx_choose(&tx));
 	}
 
+	// Each third request is an atomic operation.
+	void ask()
+	{
+		const u32 n = host.answered + static_cast<u32>(host.asked.size()) + 1;
+
+		if (host.asked.size() == 4)
+			return;
+		if (n % 3 == 2)
+			host.ask_atomic(5, 6);
+		else
+			host.ask({1, 700 * (n % 5), 2, 3, 4});
+	}
+
 	void step(u8 what)
 	{
 		switch (what % 8) {
 		case 0:
-			host.asked += host.asked < 4;
+			ask();
 			break;
 		case 1:
-			host.reads -= host.reads > 0;
+			if (!host.reads.empty())
+				host.reads.pop_front();
 			break;
 		case 2:
 			host.validated = true;
@@ -112,9 +132,10 @@ struct End {
 		default:
 			if (u32 len = core_tx_choose(&tx))
 				build(len, what >> 3);
-			if (host.terminating)
+			if (host.terminate)
 				REQUIRE(!core_tx_choose(&tx));
 		}
+		check_reads();
 	}
 };
 

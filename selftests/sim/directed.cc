@@ -3,7 +3,8 @@
 // cut of the stream: only granted memory may change, the Terminate must be right, nothing may be
 // lost.
 #include "directed.hh"
-#include "../core/wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 #include "endpoint.hh"
 
 using wire::be32, wire::be64, wire::fpdu, wire::payload, wire::Tagged, wire::Untagged,

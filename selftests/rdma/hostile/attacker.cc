@@ -25,7 +25,7 @@ struct Options {
 		else if (option == "--only")
 			only = value;
 		else if (option == "--crc")
-			terms.crc = std::atoi(value);
+			with_crcs = std::atoi(value);
 		else if (option == "--large-fpdus")
 			terms.large = std::atoi(value);
 		else
@@ -64,7 +64,7 @@ private:
 	{
 		std::string full = one.name + " (" + one.role + ")";
 
-		if (full.find(options.only) == std::string::npos || (one.checks_crc && !terms.crc))
+		if (full.find(options.only) == std::string::npos || (one.checks_crc && !with_crcs))
 			return;
 		number++;
 		bool octets =

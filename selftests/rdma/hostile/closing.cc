@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // How a stream ends: by FIN between messages, while the other half goes on (RFC 5041 6.2.1, RFC
 // 5044 7.2), or by FIN or RST within a message (RFC 5044 8, 1).
-#include "segments.hh"
+#include "case.hh"
 
 namespace hostile {
 namespace {
@@ -32,16 +32,16 @@ std::vector<Row> cut_rows()
 							      {{s["receive0"].to, 64}}};
 					},
 					{.by_reset = reset, .by_fin = !reset}});
-	rows.push_back(
-		{"RFC 5041 5.3: a message without end is not delivered",
-		 lost,
-		 [](const Scene &s) {
-			 return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(8)})},
-				       the_last,
-				       {},
-				       {{s["receive0"].to, 64}}};
-		 },
-		 {.by_fin = true}});
+	rows.push_back({"RFC 5041 5.3: a message without end is not delivered",
+			lost,
+			[](const Scene &s) {
+				return Attack{
+					{fpdu(Untagged{.ddp = more_untagged, .data = payload(8)})},
+					the_last,
+					{},
+					{{s["receive0"].to, 64}}};
+			},
+			{.by_fin = true}});
 	return rows;
 }
 
@@ -62,15 +62,15 @@ Row answered(const char *name, u32 reads, u32 length)
 
 				attack.fpdus.push_back(fpdu(Tagged{.stag = both.stag,
 								   .to = both.end() - length,
-								   .payload = filler(length, 7)}));
-				attack.fpdus.push_back(fpdu(read.segment(i + 1)));
+								   .data = payload(length, 7)}));
+				attack.fpdus.push_back(fpdu(read_request(read, i + 1)));
 				attack.answer =
 					attack.answer + fpdu(Tagged{.rdmap = op_read_response,
 								    .stag = read.sink_stag,
 								    .to = read.sink_to,
-								    .payload = filler(length, 7)});
+								    .data = payload(length, 7)});
 			}
-			attack.lands = {{both.end() - length, filler(length, 7)}};
+			attack.lands = {{both.end() - length, payload(length, 7)}};
 			return attack;
 		},
 		{.by_fin = true}};
@@ -87,7 +87,7 @@ std::vector<Row> half_closed_rows()
 		{"RFC 5044 8, 1: after the peer's FIN a read has no response",
 		 lost,
 		 [](const Scene &s) {
-			 return Attack{{send(8)}, the_last, {{s["receive0"].to, filler(8)}}};
+			 return Attack{{send(8)}, the_last, {{s["receive0"].to, payload(8)}}};
 		 },
 		 {.reads = {64}, .delivered = 1, .by_fin = true}},
 	};

@@ -10,9 +10,9 @@ namespace hostile {
 namespace {
 
 // The next FPDU of the stream.
-Octets next_fpdu(const Socket &s)
+Bytes next_fpdu(const Socket &s)
 {
-	Octets length = s.receive(2);
+	Bytes length = s.receive(2);
 
 	return length + s.receive((number(length, 0, 2) + 2 + 3) / 4 * 4 + 4 - 2);
 }
@@ -48,9 +48,9 @@ public:
 		if (!s.silent(short_while))
 			fail("it does");
 		s.send(fpdu(Tagged{}), pace);
-		Octets came = s.receive(2 + 18 + 8 + 4);
+		Bytes came = s.receive(2 + 18 + 8 + 4);
 
-		want_octets("the Send's header", came.slice(0, 20), be16(26) + Untagged{}.octets());
+		want_octets("the Send's header", came.slice(0, 20), be16(26) + Untagged{});
 		s.fin();
 		want_octets("what came then", s.rest(&end), {});
 		want_verdict(victim.ask("verdict 1"),
@@ -75,15 +75,15 @@ public:
 
 		s.send(fpdu(Tagged{}), pace);
 		victim.demand("mix");
-		std::vector<Octets> came = cut(s.receive(28 + 32 + 52 + 32 + 32)).all;
+		std::vector<Bytes> came = cut(s.receive(28 + 32 + 52 + 32 + 32)).all;
 
 		if (came.size() != 5)
 			fail("the five requests come as ", std::to_string(came.size()), " FPDUs");
-		want_fpdu("the first Write", came[0], be16(14 + 5) + write.octets());
-		want_fpdu("the first Send", came[1], be16(18 + 7) + Untagged{.msn = 1}.octets());
+		want_fpdu("the first Write", came[0], be16(14 + 5) + write.header());
+		want_fpdu("the first Send", came[1], be16(18 + 7) + Untagged{.msn = 1});
 		want_fpdu("the Read", came[2], read_request_header(1));
-		want_fpdu("the second Send", came[3], be16(18 + 6) + Untagged{.msn = 2}.octets());
-		want_fpdu("the second Write", came[4], be16(14 + 9) + write.octets());
+		want_fpdu("the second Send", came[3], be16(18 + 6) + Untagged{.msn = 2});
+		want_fpdu("the second Write", came[4], be16(14 + 9) + write.header());
 		want_completed("completed 2", "ok 1 0");
 		s.send(response_to(came[2], 64), pace);
 		want_completed("completed 3", "ok 2 0 1");
@@ -104,7 +104,7 @@ public:
 		std::string order, turns = terms.large ? "SR" : "SRSR";
 
 		victim.demand("send " + in_hex(length));
-		s.send(fpdu(read.segment()), pace);
+		s.send(fpdu(read_request(read)), pace);
 		while (order.size() < turns.size())
 			order += next_fpdu(s)[3] == op_read_response ? 'R' : 'S';
 		if (order != turns && order != std::string(turns.rbegin(), turns.rend()))
@@ -151,12 +151,12 @@ public:
 		s.send(fpdu(Tagged{}), pace);
 		for (u32 i = 0; i < posted; i++)
 			victim.demand("read 8");
-		Octets requests = s.receive(ord * size);
+		Bytes requests = s.receive(ord * size);
 
 		if (!s.silent(short_while))
 			fail("a read too many");
 		for (u32 i = 0; i < posted; i++) {
-			Octets one = requests.slice(i * size, size);
+			Bytes one = requests.slice(i * size, size);
 
 			want_fpdu("a Read Request", one, read_request_header(i + 1));
 			s.send(response_to(one, 8), pace);
@@ -173,15 +173,15 @@ public:
 	void no_reads_at_all(Pace pace)
 	{
 		Socket s = Socket::connect(host, victim_port);
-		Octets no_ord = {0x00, 0x04, 0x00, 0x00}, no_depths = {0x00, 0x00, 0x00, 0x00};
-		Octets read = fpdu(ReadRequest{}.segment());
+		Bytes no_ord = {0x00, 0x04, 0x00, 0x00}, no_depths = {0x00, 0x00, 0x00, 0x00};
+		Bytes read = fpdu(read_request({}));
 
 		s.send(Frame{.data = no_ord}.octets(), pace);
 		victim.demand("accept-no-reads 4");
 		want_octets("the Reply", s.receive(24),
 			    Frame{.key = reply_key, .data = no_depths}.octets());
 		s.send(read, pace);
-		want_end(s, terminate(untagged(2), read), false);
+		want_end(s, fpdu(terminate(untagged(2), read)), false);
 		want_verdict(victim.ask("verdict 1"),
 			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
 	}
@@ -197,14 +197,14 @@ public:
 			victim.demand("send 7");
 		victim.demand("disconnect");
 		victim.demand("send 7");
-		Octets came = s.rest(&end);
+		Bytes came = s.rest(&end);
 
 		if (came.size() != posted * size || end != End::fin)
 			fail(end == End::fin ? "not the three Sends came: " : "no FIN came: ",
 			     hex(came));
 		for (u32 i = 0; i < posted; i++)
 			want_fpdu("a Send", came.slice(i * size, size),
-				  be16(18 + 7) + Untagged{.msn = i + 1}.octets());
+				  be16(18 + 7) + Untagged{.msn = i + 1});
 		s.fin();
 		want_verdict(victim.ask("verdict 1"),
 			     "over=1 receives=0/4/0 sends=3/1/0 event=none memory=ok good=ok");
@@ -214,7 +214,7 @@ public:
 	{
 		Socket s = Socket::connect(host, victim_port);
 		// The depths it would have offered, and the private data.
-		Octets data = {0x00, 0x04, 0x00, 0x00, 0x6e, 0x6f, 0x21};
+		Bytes data = {0x00, 0x04, 0x00, 0x00, 0x6e, 0x6f, 0x21};
 
 		s.send(Frame{}.octets(), pace);
 		victim.demand("reject 6e6f21");
@@ -257,14 +257,14 @@ public:
 	void crc_of_one_side(Pace pace)
 	{
 		Socket s = Socket::connect(host, victim_port);
-		Octets second = damaged(fpdu(Untagged{.payload = filler(8)}), 28);
+		Bytes second = damaged(fpdu(Untagged{.data = payload(8)}), 28);
 
 		s.send(Frame{.flags = 0x00, .rev = 1, .data = {}}.octets(), pace);
 		victim.demand("accept 4");
 		want_octets("the Reply", s.receive(20),
 			    Frame{.key = reply_key, .flags = 0x40, .rev = 1, .data = {}}.octets());
 		s.send(fpdu(Tagged{}) + second, pace);
-		want_end(s, terminate(bad_crc), false);
+		want_end(s, fpdu(terminate(bad_crc)), false);
 		want_verdict(victim.ask("verdict 1 may " +
 					in_hex(victim.regions.at("receive0").to) + " 40"),
 			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
@@ -278,7 +278,7 @@ public:
 		s.fin();
 		want_end(s, {}, false);
 		want_verdict(victim.ask("verdict 1 is " + in_hex(victim.regions.at("receive0").to) +
-					" " + hex(filler(8))),
+					" " + hex(payload(8))),
 			     "over=1 receives=1/3/0 sends=0/0/0 event=none memory=ok good=ok");
 	}
 
@@ -287,7 +287,7 @@ public:
 		NoCrc off(victim);
 		Socket s = send_damaged(0x50, pace);
 
-		want_end(s, terminate(bad_crc), false);
+		want_end(s, fpdu(terminate(bad_crc)), false);
 		want_verdict(victim.ask("verdict 1 may " +
 					in_hex(victim.regions.at("receive0").to) + " 40"),
 			     "over=1 receives=0/4/0 sends=0/0/0 event=1 memory=ok good=ok");
@@ -369,7 +369,7 @@ private:
 		victim.demand("accept 4");
 		want_octets("the Reply", s.receive(24),
 			    Frame{.key = reply_key, .flags = flags}.octets());
-		s.send(fpdu(Tagged{}) + damaged(fpdu(Untagged{.payload = filler(8)}), 29), pace);
+		s.send(fpdu(Tagged{}) + damaged(fpdu(Untagged{.data = payload(8)}), 29), pace);
 		return s;
 	}
 };

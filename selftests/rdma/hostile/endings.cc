@@ -16,7 +16,7 @@ constexpr size_t piece = 32768;
 constexpr milliseconds pause{100}, silence{7000}; // silence: longer than a drain waits
 
 // The Read Responses in the stream, each from TO 0 on, without gaps.
-void want_responses(const Octets &stream, u64 length)
+void want_responses(const Bytes &stream, u64 length)
 {
 	Fpdus fpdus = cut(stream);
 	u64 next = 0;
@@ -24,7 +24,7 @@ void want_responses(const Octets &stream, u64 length)
 	if (fpdus.good != fpdus.all.size())
 		fail("FPDU ", std::to_string(fpdus.good), " of ", std::to_string(fpdus.all.size()),
 		     " is not whole");
-	for (const Octets &one : fpdus.all) {
+	for (const Bytes &one : fpdus.all) {
 		if (one[3] != op_read_response || number(one, 8, 8) != next % length)
 			fail("not the response's next FPDU: ", hex(one.slice(0, 16)));
 		next += number(one, 0, 2) - 14;
@@ -42,7 +42,7 @@ public:
 	{
 		u64 length = 0;
 		Socket s = asked_and_half_closed(&length);
-		Octets came;
+		Bytes came;
 		End end;
 
 		for (unsigned i = 0; i < 30; i++) {
@@ -72,7 +72,7 @@ public:
 	// The victim ends the connection while its read is being answered.
 	void response_that_trickles()
 	{
-		Octets response;
+		Bytes response;
 		Socket s = read_and_disconnect(&response);
 
 		for (size_t at = 0; at < response.size(); at += 100) {
@@ -85,7 +85,7 @@ public:
 
 	void response_that_stops()
 	{
-		Octets response;
+		Bytes response;
 		Socket s = read_and_disconnect(&response);
 
 		s.send(response.slice(0, 1000), Pace::whole);
@@ -102,7 +102,7 @@ private:
 	{
 		const Region &both = victim.regions.at("both");
 		Socket s = accepted_by_victim(Pace::whole, window);
-		Octets requests;
+		Bytes requests;
 
 		*length = both.length;
 		for (u32 i = 0; i < reads; i++) {
@@ -111,7 +111,7 @@ private:
 					    .source_stag = both.stag,
 					    .source_to = both.to};
 
-			requests = requests + fpdu(read.segment(i + 1));
+			requests = requests + fpdu(read_request(read, i + 1));
 		}
 		s.send(requests, Pace::whole);
 		s.fin();
@@ -119,7 +119,7 @@ private:
 	}
 
 	// Nothing has come back yet: neither data nor FIN.
-	Socket read_and_disconnect(Octets *response)
+	Socket read_and_disconnect(Bytes *response)
 	{
 		Socket s = accepted_by_victim(Pace::whole);
 

@@ -23,9 +23,9 @@ public:
 	explicit Out(bool with_markers) : on(with_markers) {}
 
 	// flip: of the FPDUPTR of the FPDU's last marker. There must be one.
-	Octets fpdu(const Octets &ulpdu, u16 flip = 0)
+	Bytes fpdu(const Bytes &ulpdu, u16 flip = 0)
 	{
-		Octets fields = be16(ulpdu.size()) + ulpdu, out;
+		Bytes fields = be16(ulpdu.size()) + ulpdu, out;
 		size_t marker = none;
 
 		length_at = none;
@@ -44,7 +44,7 @@ public:
 			out.at(marker + 2) ^= static_cast<u8>(flip >> 8);
 			out.at(marker + 3) ^= static_cast<u8>(flip);
 		}
-		return out + crc_of(out);
+		return out + crc_field(out);
 	}
 
 private:
@@ -52,7 +52,7 @@ private:
 	const bool on;
 	size_t at = 0, length_at = none;
 
-	void marker_if_due(Octets &out, size_t &marker)
+	void marker_if_due(Bytes &out, size_t &marker)
 	{
 		if (!on || at % interval)
 			return;
@@ -67,18 +67,18 @@ class In {
 public:
 	In(const Socket &socket, bool with_markers) : s(socket), on(with_markers) {}
 
-	Octets ulpdu()
+	Bytes ulpdu()
 	{
 		start = at;
 		covered.clear();
 		inside = false;
 
-		Octets fields = take(4);
+		Bytes fields = take(4);
 		size_t len = static_cast<size_t>(number(fields, 0, 2));
 
 		fields = fields + take((2 + len + 3) / 4 * 4 - 4);
 		marker_if_due();
-		if (s.receive(4) != crc_of(covered))
+		if (s.receive(4) != crc_field(covered))
 			fail("the CRC of ", hex(covered.slice(0, 100)), " is wrong");
 		at += 4;
 		if (at - start > emss)
@@ -91,18 +91,18 @@ private:
 	const bool on;
 	size_t at = 0, start = 0, length_at = 0;
 	bool inside = false;
-	Octets covered;
+	Bytes covered;
 
-	Octets take(size_t len)
+	Bytes take(size_t len)
 	{
-		Octets out;
+		Bytes out;
 
 		while (out.size() < len) {
 			marker_if_due();
 			if (!inside)
 				length_at = at;
 			inside = true;
-			Octets piece = s.receive(
+			Bytes piece = s.receive(
 				std::min(len - out.size(), on ? interval - at % interval : len));
 
 			at += piece.size();
@@ -115,7 +115,7 @@ private:
 	{
 		if (!on || at % interval)
 			return;
-		Octets marker = s.receive(4), want = be32(inside ? at - length_at : 0);
+		Bytes marker = s.receive(4), want = be32(inside ? at - length_at : 0);
 
 		if (marker != want)
 			fail("the marker at octet ", std::to_string(at), " is ", hex(marker),
@@ -199,7 +199,7 @@ private:
 
 	static u8 flags(bool markers) { return static_cast<u8>(0x50 | (markers ? 0x80 : 0)); }
 
-	static void want(const char *what, const Octets &is, const Octets &wanted)
+	static void want(const char *what, const Bytes &is, const Bytes &wanted)
 	{
 		if (is != wanted)
 			fail(what, " is ", hex(is.slice(0, 200)), ", not ",
@@ -216,7 +216,7 @@ private:
 		victim.demand("accept 4");
 		want("the Reply", s.receive(24),
 		     Frame{.key = reply_key, .flags = flags(c.theirs)}.octets());
-		s.send(out.fpdu(Tagged{.stag = 1}.octets()), c.pace);
+		s.send(out.fpdu(Tagged{.stag = 1}), c.pace);
 		work(c, s, out, in);
 	}
 
@@ -236,7 +236,7 @@ private:
 			       .octets(),
 		       c.pace);
 		victim.demand("connected");
-		want("the RTR", in.ulpdu(), Tagged{.stag = 1}.octets());
+		want("the RTR", in.ulpdu(), Tagged{.stag = 1});
 		work(c, s, out, in);
 	}
 
@@ -247,7 +247,7 @@ private:
 		for (size_t size : sizes(c.pace))
 			write_and_read_back(c, s, out, in, size, ++msn);
 		victim.demand("send 8");
-		want("the Send's header", in.ulpdu().slice(0, 18), Untagged{}.octets());
+		want("the Send's header", in.ulpdu().slice(0, 18), Untagged{});
 		if (c.theirs)
 			lie(s, out, in);
 		leave(s, c.theirs);
@@ -270,7 +270,7 @@ private:
 				 u32 msn)
 	{
 		const Region &region = victim.regions.at("both");
-		Octets data = filler(size, msn), back;
+		Bytes data = payload(size, msn), back;
 		size_t most = 64768 - 14;
 
 		for (size_t at = 0; at < size; at += most) {
@@ -278,17 +278,17 @@ private:
 			Tagged segment{.ddp = control,
 				       .stag = region.stag,
 				       .to = region.to + at,
-				       .payload = data.slice(at, most)};
+				       .data = data.slice(at, most)};
 
-			s.send(out.fpdu(segment.octets()), c.pace);
+			s.send(out.fpdu(segment), c.pace);
 		}
 		ReadRequest request{.length = static_cast<u32>(size),
 				    .source_stag = region.stag,
 				    .source_to = region.to};
 
-		s.send(out.fpdu(request.segment(msn).octets()), c.pace);
+		s.send(out.fpdu(read_request(request, msn)), c.pace);
 		for (bool last = false; !last;) {
-			Octets segment = in.ulpdu();
+			Bytes segment = in.ulpdu();
 			u64 to = 0x1000 + back.size();
 
 			last = segment.size() < 14 || segment[0] & 0x40;
@@ -296,8 +296,7 @@ private:
 			     Tagged{.ddp = static_cast<u8>(last ? 0xc1 : 0x81),
 				    .rdmap = op_read_response,
 				    .stag = 0x5151,
-				    .to = to}
-				     .octets());
+				    .to = to});
 			back = back + segment.slice(14, segment.size());
 		}
 		if (back != data)
@@ -308,12 +307,10 @@ private:
 	void lie(const Socket &s, Out &out, In &in)
 	{
 		const Region &region = victim.regions.at("both");
-		Octets segment =
-			Tagged{.stag = region.stag, .to = region.to, .payload = filler(600)}
-				.octets();
+		Bytes segment = Tagged{.stag = region.stag, .to = region.to, .data = payload(600)};
 
 		s.send(out.fpdu(segment, 0x0100), Pace::whole);
-		want("the Terminate", in.ulpdu(), terminate(bad_framing).slice(2, 22));
+		want("the Terminate", in.ulpdu(), terminate(bad_framing));
 	}
 
 	void leave(Socket &s, bool lied)

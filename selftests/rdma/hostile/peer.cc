@@ -101,7 +101,7 @@ static bool send_all(int fd, const u8 *data, size_t len, int flags = 0)
 	return true;
 }
 
-bool Socket::send(const Octets &octets, Pace pace) const
+bool Socket::send(const Bytes &octets, Pace pace) const
 {
 	size_t step = pace == Pace::octets ? 1 : octets.size();
 
@@ -111,14 +111,14 @@ bool Socket::send(const Octets &octets, Pace pace) const
 	return true;
 }
 
-void Socket::send_urgent(const Octets &octets) const
+void Socket::send_urgent(const Bytes &octets) const
 {
 	send_all(fd, octets.data(), octets.size(), MSG_OOB);
 }
 
-Octets Socket::receive(size_t len, int ms) const
+Bytes Socket::receive(size_t len, int ms) const
 {
-	Octets out(len);
+	Bytes out(len);
 	size_t have = 0;
 	auto cut_off = [&](const char *by) {
 		fail("only ", std::to_string(have), " octets came, ",
@@ -137,9 +137,9 @@ Octets Socket::receive(size_t len, int ms) const
 	return out;
 }
 
-Octets Socket::rest(End *end, int ms) const
+Bytes Socket::rest(End *end, int ms) const
 {
-	Octets out;
+	Bytes out;
 	u8 piece[65536];
 
 	*end = End::open;

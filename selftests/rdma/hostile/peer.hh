@@ -2,13 +2,15 @@
 // The attacker's two channels: TCP to the victim's RNIC, and a socket to the victim's program.
 #pragma once
 
+#include "../../shared/attacks/attack.hh"
 #include "wire.hh"
 
 #include <functional>
-#include <map>
 #include <stdexcept>
 
 namespace hostile {
+
+using namespace attacks;
 
 // The victim did not follow the specification. Ends the case, not the program.
 struct Failure : std::runtime_error {
@@ -45,11 +47,11 @@ public:
 
 	// False if the peer has closed meanwhile, which is no failure: its answer is still to be
 	// read.
-	bool send(const Octets &octets, Pace pace) const;
-	void send_urgent(const Octets &octets) const;	  // the last one is marked
-	Octets receive(size_t len, int ms = 10000) const; // exactly len, or a Failure
+	bool send(const Bytes &octets, Pace pace) const;
+	void send_urgent(const Bytes &octets) const;	 // the last one is marked
+	Bytes receive(size_t len, int ms = 10000) const; // exactly len, or a Failure
 	// Until the end of the stream, or a pause of so long.
-	Octets rest(End *end, int ms = 10000) const;
+	Bytes rest(End *end, int ms = 10000) const;
 	bool silent(int ms) const;			  // nothing comes, not even the end
 
 	void fin() const;
@@ -57,13 +59,6 @@ public:
 
 private:
 	int fd;
-};
-
-struct Region {
-	u32 stag = 0;
-	u64 to = 0, length = 0;
-
-	u64 end() const { return to + length; }
 };
 
 // What remains of main(): runs all cases, and ends the TAP if that is not possible.

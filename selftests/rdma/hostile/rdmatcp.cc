@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // A peer that speaks RDMA/TCP (draft-williams-rdmatcp-00, Documentation/rdmatcp.rst), in either
-// role. Each row of its table breaks one rule, or none: the connection is reset without a word, the
-// counter of the check that failed goes up by one, and nothing else of the victim's changes. Rows
-// are sent in one piece and octet by octet. Output is TAP.
-#include "../../shared/rdmatcp.hh"
+// role. Each row of shared/attacks/rdmatcp breaks one rule, or none: the connection is reset
+// without a word, the counter of the check that failed goes up by one, and nothing else of the
+// victim's changes. Rows are sent in one piece and octet by octet. Output is TAP.
+#include "../../shared/attacks/rdmatcp/rows.hh"
 #include "../shared/pulse.hh"
 #include "peer.hh"
 
@@ -20,465 +20,9 @@ namespace hostile {
 namespace {
 
 using namespace rdmatcp_wire;
-using Seg = Segment<Octets>;
+using rdmatcp_attacks::all_rows, rdmatcp_attacks::Row, rdmatcp_attacks::Scene;
 
 constexpr unsigned victim_port = 7190, attacker_port = 7194;
-constexpr u32 receive_size = 64;
-
-Octets control(u16 flags, const Octets &words = {})
-{
-	return rdmatcp_wire::control<Octets>(flags, words);
-}
-
-// What the attacker knows once it is connected.
-struct Scene {
-	const std::map<std::string, Region> &regions;
-	u64 connection = 0;
-	u32 first = 0;		// the number of our next message
-	std::vector<u32> reads; // the numbers of the victim's Read Requests
-
-	Seg segment(u8 type, u32 ahead = 0) const
-	{
-		return {.type = type, .number = first + ahead, .connection = connection};
-	}
-	Seg send(size_t len, u32 ahead = 0) const
-	{
-		Seg out = segment(send_type, ahead);
-
-		out.data = filler(len);
-		return out;
-	}
-	Seg buffer(u8 type, const char *name, u64 offset, u32 len) const
-	{
-		const Region &region = regions.at(name);
-		Seg out = segment(type);
-
-		out.id = region.stag;
-		out.offset = static_cast<u32>(region.to + offset);
-		out.rdma_length = len;
-		out.control = control(upper_flag, be32((region.to + offset) >> 32));
-		return out;
-	}
-	Seg write(const char *name, u64 offset, u32 len) const
-	{
-		Seg out = buffer(write_type, name, offset, len);
-
-		out.data = filler(len);
-		return out;
-	}
-	Seg read(const char *name, u64 offset, u32 len) const
-	{
-		return buffer(read_request_type, name, offset, len);
-	}
-	Seg response(size_t read_index, size_t len) const
-	{
-		Seg out = segment(read_response_type);
-
-		out.number = reads.at(read_index);
-		out.data = filler(len);
-		return out;
-	}
-};
-
-struct Row {
-	std::string name;
-	const char *check; // that fails; nullptr: none does
-	std::function<Octets(const Scene &)> make;
-	std::vector<u32> reads = {}; // of the victim, these long
-	unsigned delivered = 0;	     // receives that complete
-	unsigned refused = 0;	     // in error
-	size_t lands = 0;	     // octets at the start of region "both"
-	size_t touches = 0;	     // octets there, of receive0 and of the sink that may change
-};
-
-template <class Change> auto changed(Seg segment, Change change)
-{
-	change(segment);
-	return segment;
-}
-
-// A Send with one change.
-template <class Change> auto a_send(size_t len, Change change)
-{
-	return [=](const Scene &s) -> Octets { return changed(s.send(len), change); };
-}
-
-template <class Change> auto a_write(const char *name, u64 offset, u32 len, Change change)
-{
-	return [=](const Scene &s) -> Octets {
-		return changed(s.write(name, offset, len), change);
-	};
-}
-
-auto nothing = [](Seg &) {};
-
-// A Send in two segments, the second with a change.
-template <class Change> auto two_sends(Change change)
-{
-	return [=](const Scene &s) -> Octets {
-		Seg one = s.send(8), two = s.send(8);
-
-		one.bits = begin_bit;
-		two.bits = end_bit;
-		two.offset = 8;
-		return Octets(one) + changed(two, change);
-	};
-}
-
-template <class Change> auto two_writes(Change change)
-{
-	return [=](const Scene &s) -> Octets {
-		Seg one = s.write("both", 0, 8), two = s.write("both", 8, 8);
-
-		one.rdma_length = two.rdma_length = 16;
-		one.bits = begin_bit;
-		two.bits = end_bit;
-		return Octets(one) + changed(two, change);
-	};
-}
-
-template <class Change> auto a_read(const char *name, u64 offset, u32 len, Change change)
-{
-	return [=](const Scene &s) -> Octets { return changed(s.read(name, offset, len), change); };
-}
-
-template <class Change> auto a_response(size_t len, Change change)
-{
-	return [=](const Scene &s) -> Octets { return changed(s.response(0, len), change); };
-}
-
-auto damaged(size_t at)
-{
-	return [=](const Scene &s) -> Octets {
-		Octets out = s.send(7);
-
-		out.at(at) ^= 0x10;
-		return out;
-	};
-}
-
-std::vector<Row> header_rows()
-{
-	return {
-		{"3.4: Version is 1: 0", "version", a_send(4, [](Seg &s) { s.version = 0; })},
-		{"3.4: Version is 1: 2", "version", a_send(4, [](Seg &s) { s.version = 2; })},
-		{"3.4: the Connection ID is the connection's", "connection_id",
-		 a_send(4, [](Seg &s) { s.connection++; })},
-		{"3.4: the Connection ID is the connection's: 0", "connection_id",
-		 a_send(4, [](Seg &s) { s.connection = 0; })},
-		{"3.4: the Message Number is the next one: one ahead", "number",
-		 a_send(4, [](Seg &s) { s.number++; })},
-		{"3.4: the Message Number is the next one: again", "number",
-		 a_send(4, [](Seg &s) { s.number--; })},
-		{"3.4: the first segment has B", "bits",
-		 a_send(4, [](Seg &s) { s.bits = end_bit; })},
-		{"3.4: the Segment Length has room for the header: 0", "length",
-		 a_send(0, [](Seg &s) { s.length_more = -24; })},
-		{"3.4: the Segment Length has room for the header: 23", "length",
-		 a_send(0, [](Seg &s) { s.length_more = -1; })},
-		{"3.4: the Segment Length has room for the header: 31", "length",
-		 a_write("both", 0, 0, [](Seg &s) { s.length_more = -1 - 8; })},
-		{"3.4: the Segment Length has room for CLEN words", "length",
-		 a_send(0,
-			[](Seg &s) {
-				s.control = control(solicited_flag);
-				s.length_more = -1;
-			})},
-		{"3.4: the CRC covers the header", "crc", damaged(18), {}, 0, 0, 0, 8},
-		{"3.4: the CRC covers the payload", "crc", damaged(25), {}, 0, 0, 0, 8},
-		{"3.4: the CRC covers the padding", "crc", damaged(31), {}, 0, 0, 0, 8},
-		{"3.4: the CRC field", "crc", damaged(35), {}, 0, 0, 0, 8},
-		{"3.4: reserved bits and padding are not checked",
-		 nullptr,
-		 a_send(5,
-			[](Seg &s) {
-				s.reserved = 0x0f;
-				s.pad = 0xee;
-			}),
-		 {},
-		 1,
-		 0,
-		 0,
-		 8},
-	};
-}
-
-std::vector<Row> send_rows()
-{
-	return {
-		{"3.4: a Data Offset begins with 0", "offset",
-		 a_send(4, [](Seg &s) { s.offset = 4; })},
-		{"3.4: the Data Offset counts the payload: a gap",
-		 "offset",
-		 two_sends([](Seg &s) { s.offset = 9; }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"3.4: the Data Offset counts the payload: again",
-		 "offset",
-		 two_sends([](Seg &s) { s.offset = 0; }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"4: a message ends before the next begins",
-		 "number",
-		 two_sends([](Seg &s) {
-			 s.number++;
-			 s.bits = both_bits;
-		 }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"3.4: B is set once",
-		 "bits",
-		 two_sends([](Seg &s) { s.bits = both_bits; }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"3.4: all segments of a message have one type",
-		 "bits",
-		 [](const Scene &s) -> Octets {
-			 Seg one = s.send(8), two = s.write("both", 0, 8);
-
-			 one.bits = begin_bit;
-			 two.bits = end_bit;
-			 return Octets(one) + two;
-		 },
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"a Send is no longer than its receive",
-		 "too_long",
-		 a_send(receive_size + 1, nothing),
-		 {},
-		 0,
-		 1},
-		{"a Send needs a receive",
-		 "no_buffer",
-		 [](const Scene &s) {
-			 Octets out;
-
-			 for (u32 i = 0; i < 5; i++)
-				 out = out + s.send(0, i);
-			 return out;
-		 },
-		 {},
-		 4},
-		{"control data: a Send with Immediate Data",
-		 nullptr,
-		 a_send(4, [](Seg &s) { s.control = control(immediate_flag, be64(1)); }),
-		 {},
-		 1,
-		 0,
-		 0,
-		 8},
-		{"control data: what need not be known is ignored",
-		 nullptr,
-		 a_send(4, [](Seg &s) { s.control = control(0xff00) + filler(4 * 254); }),
-		 {},
-		 1,
-		 0,
-		 0,
-		 8},
-		{"control data: another version of the binding", "control",
-		 a_send(4,
-			[](Seg &s) {
-				s.control = {2, 0, 0, 0};
-			})},
-		{"control data: a flag that must be known", "control",
-		 a_send(4, [](Seg &s) { s.control = control(0x0020); })},
-		{"control data: a word is missing", "control",
-		 a_send(4, [](Seg &s) { s.control = control(invalidate_flag); })},
-		{"control data: startup in operation", "control",
-		 a_send(4, [](Seg &s) { s.control = control(startup_flag, be64(1)); })},
-		{"control data: an upper offset of a Send", "control",
-		 a_send(4, [](Seg &s) { s.control = control(upper_flag, be32(0)); })},
-		{"control data: solicited before the end", "control",
-		 a_send(4,
-			[](Seg &s) {
-				s.bits = begin_bit;
-				s.control = control(solicited_flag);
-			})},
-		{"control data: both invalidate and Immediate Data", "control",
-		 a_send(4,
-			[](Seg &s) {
-				s.control = control(invalidate_flag | immediate_flag,
-						    be32(1) + be64(1));
-			})},
-	};
-}
-
-std::vector<Row> write_rows()
-{
-	return {
-		{"a Write lands", nullptr, a_write("both", 0, 8, nothing), {}, 0, 0, 8},
-		{"a Write of no octets is not checked against a buffer", nullptr,
-		 a_write("both", 0, 0, [](Seg &s) { s.id = 0xdeadbe00; })},
-		{"4: Writes of several segments",
-		 nullptr,
-		 two_writes([](Seg &s) { s.data = filler(16).slice(8, 8); }),
-		 {},
-		 0,
-		 0,
-		 16},
-		{"the buffer exists: never given out", "buffer_id",
-		 a_write("both", 0, 8, [](Seg &s) { s.id = 0xdeadbe00; })},
-		{"the buffer exists: right but for its key", "buffer_id",
-		 a_write("both", 0, 8, [](Seg &s) { s.id ^= 1; })},
-		{"the buffer exists: given back", "buffer_id", a_write("stale", 0, 8, nothing)},
-		{"the buffer is the peer's: of another protection domain", "access",
-		 a_write("foreign", 0, 8, nothing)},
-		{"the buffer allows Writes: for remote reads only", "access",
-		 a_write("read-only", 0, 8, nothing)},
-		{"the buffer allows Writes: for nobody remote", "access",
-		 a_write("private", 0, 8, nothing)},
-		{"in bounds: one below", "bounds", a_write("both", ~u64{0}, 8, nothing)},
-		{"in bounds: 4 GiB below", "bounds",
-		 a_write("both", 0 - (u64{1} << 32), 8, nothing)},
-		{"in bounds: 4 GiB above", "bounds", a_write("both", u64{1} << 32, 8, nothing)},
-		{"in bounds: the offset wraps", "bounds",
-		 a_write("both", 0, 8,
-			 [](Seg &s) {
-				 s.offset = ~u32{0} - 3;
-				 s.control = control(upper_flag, be32(~u32{0}));
-			 })},
-		{"in bounds: one above", "bounds",
-		 [](const Scene &s) -> Octets {
-			 return s.write("both", s.regions.at("both").length - 7, 8);
-		 }},
-		{"3.4: the RDMA Length is that of the message: less", "length",
-		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = 7; })},
-		{"3.4: the RDMA Length is that of the message: more", "length",
-		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = 9; })},
-		{"3.4: the RDMA Length is that of the message: all ones", "length",
-		 a_write("both", 0, 8, [](Seg &s) { s.rdma_length = ~u32{0}; })},
-		{"4: a Write is ended by a segment without payload",
-		 nullptr,
-		 [](const Scene &s) -> Octets {
-			 Seg one = s.write("both", 0, 8), two = s.write("both", 8, 0);
-
-			 one.bits = begin_bit;
-			 two.bits = end_bit;
-			 two.rdma_length = 8;
-			 return Octets(one) + two;
-		 },
-		 {},
-		 0,
-		 0,
-		 8},
-		{"3.4: the Buffer ID is constant",
-		 "buffer_id",
-		 two_writes([](Seg &s) { s.id ^= 1; }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"3.4: the RDMA Length is repeated",
-		 "length",
-		 two_writes([](Seg &s) { s.rdma_length++; }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"3.4: the Buffer Offset is incremented: a gap",
-		 "offset",
-		 two_writes([](Seg &s) { s.offset++; }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"3.4: the Buffer Offset is incremented: again",
-		 "offset",
-		 two_writes([](Seg &s) { s.offset -= 8; }),
-		 {},
-		 0,
-		 0,
-		 0,
-		 8},
-		{"control data: a Write that invalidates", "control",
-		 a_write("both", 0, 8,
-			 [](Seg &s) {
-				 s.control = control(upper_flag | invalidate_flag, be64(1));
-			 })},
-		{"a Write with Immediate Data needs a receive",
-		 "no_buffer",
-		 [](const Scene &s) {
-			 Octets out;
-			 Seg fifth = s.write("both", 0, 0);
-
-			 for (u32 i = 0; i < 4; i++)
-				 out = out + s.send(0, i);
-			 fifth.number += 4;
-			 fifth.control = control(immediate_flag, be64(1));
-			 return out + fifth;
-		 },
-		 {},
-		 4},
-	};
-}
-
-std::vector<Row> read_rows()
-{
-	return {
-		{"3.3: a Read Request is one segment", "bits",
-		 a_read("both", 0, 8, [](Seg &s) { s.bits = begin_bit; })},
-		{"3.3: a Read Request has no payload", "length",
-		 a_read("both", 0, 8, [](Seg &s) { s.data = filler(4); })},
-		{"the source exists", "buffer_id",
-		 a_read("both", 0, 8, [](Seg &s) { s.id = 0xdeadbe00; })},
-		{"the source allows Reads", "access", a_read("private", 0, 8, nothing)},
-		{"the source is the peer's", "access", a_read("foreign", 0, 8, nothing)},
-		{"the source is in bounds: a length of 2^32 - 1", "bounds",
-		 a_read("both", 0, ~u32{0}, nothing)},
-		{"the source is in bounds: one below", "bounds",
-		 a_read("both", ~u64{0}, 8, nothing)},
-		{"3.4: a Read Response has the number of a Read Request: of none", "number",
-		 [](const Scene &s) -> Octets {
-			 Seg out = s.segment(read_response_type);
-
-			 return out;
-		 }},
-		{"3.4: a Read Response has the number of a Read Request: of the second",
-		 "number",
-		 [](const Scene &s) -> Octets { return s.response(1, 16); },
-		 {40, 16}},
-		{"a Read Response is as long as its Read: shorter",
-		 "length",
-		 a_response(39, nothing),
-		 {40}},
-		{"a Read Response is as long as its Read: longer",
-		 "bounds",
-		 a_response(41, nothing),
-		 {40}},
-		{"3.4: a Read Response begins with B",
-		 "bits",
-		 a_response(40, [](Seg &s) { s.bits = end_bit; }),
-		 {40}},
-		{"3.4: the Data Offset of a Read Response begins with 0",
-		 "offset",
-		 a_response(40, [](Seg &s) { s.offset = 8; }),
-		 {40}},
-		{"control data: a Read Response has none",
-		 "control",
-		 a_response(40, [](Seg &s) { s.control = control(solicited_flag); }),
-		 {40}},
-	};
-}
-
-// ---- running them ----
 
 class Tester {
 public:
@@ -490,10 +34,9 @@ public:
 
 	int run()
 	{
-		for (const auto &rows : {header_rows(), send_rows(), write_rows(), read_rows()})
-			for (const Row &row : rows)
-				for (bool listening : {true, false})
-					run_row(row, listening);
+		for (const Row &row : all_rows())
+			for (bool listening : {true, false})
+				run_row(row, listening);
 		report("3.4: the Connection ID and the first numbers are random", ids_are_random());
 		std::printf("1..%u\n", number_of_cases);
 		return failed ? 1 : 0;
@@ -557,22 +100,22 @@ private:
 
 	enum : u8 { wants_crc = 1, wants_long_segments = 2 };
 
-	static Seg hello(u8 kind, u64 connection, u32 first, u8 flags = wants_crc)
+	static Segment hello(u8 kind, u64 connection, u32 first, u8 flags = wants_crc)
 	{
 		return {.number = first,
-			.control = control(startup_flag, Octets{kind, flags, 0, 0, 0, 4, 0, 4}),
+			.control = control(startup_flag, Bytes{kind, flags, 0, 0, 0, 4, 0, 4}),
 			.connection = connection};
 	}
 
 	// The victim's first message: 24 octets of header, 12 of control data, the CRC.
-	Seg take_hello(const Socket &s, u8 kind)
+	Segment take_hello(const Socket &s, u8 kind)
 	{
-		const Octets came = s.receive(40);
-		const Seg want = hello(kind, hostile::number(came, 4, 8),
-				       static_cast<u32>(hostile::number(came, 12, 4)),
-				       wants_crc | wants_long_segments);
+		const Bytes came = s.receive(40);
+		const Segment want =
+			hello(kind, number(came, 4, 8), static_cast<u32>(number(came, 12, 4)),
+			      wants_crc | wants_long_segments);
 
-		if (came != Octets(want))
+		if (came != Bytes(want))
 			fail("the first message is ", hex(came), ", not ", hex(want));
 		hellos++;
 		numbers.insert(want.number);
@@ -621,7 +164,7 @@ private:
 		const bool cut = !s.send(row.make(scene), pace);
 		if (!row.check)
 			s.fin();
-		const Octets came = s.rest(&end);
+		const Bytes came = s.rest(&end);
 
 		if (!came.empty())
 			fail("the victim says ", hex(came));
@@ -649,9 +192,9 @@ private:
 
 		ask << "read " << std::hex << len;
 		victim.demand(ask.str());
-		const Octets request = s.receive(36);
+		const Bytes request = s.receive(36);
 
-		return static_cast<u32>(hostile::number(request, 12, 4));
+		return static_cast<u32>(number(request, 12, 4));
 	}
 
 	// The RDMA core keeps counters for 10 ms, in ticks of a slow clock.
@@ -692,7 +235,7 @@ private:
 		    << receive.to << ' ' << row.touches << " may " << sink.to << ' '
 		    << (row.reads.empty() ? 0 : 40);
 		if (row.lands)
-			ask << " is " << both.to << ' ' << hex(filler(row.lands));
+			ask << " is " << both.to << ' ' << hex(payload(row.lands));
 		want << "over=1 receives=" << row.delivered << '/'
 		     << 4 - row.delivered - row.refused << '/' << row.refused << " sends=0/"
 		     << row.reads.size() << "/0 event=" << event_of(row) << " memory=ok good=ok";

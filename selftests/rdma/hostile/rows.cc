@@ -85,7 +85,7 @@ private:
 	void refused(const Socket &s)
 	{
 		victim.ask("accept 4");
-		Octets reply = s.receive(20);
+		Bytes reply = s.receive(20);
 
 		if (!(reply[16] & 0x20))
 			fail("the connection was not refused: ", hex(reply));
@@ -106,11 +106,11 @@ private:
 
 // ---- FPDUs ----
 
-Octets joined(const std::vector<Octets> &pieces)
+Bytes joined(const std::vector<Bytes> &pieces)
 {
-	Octets out;
+	Bytes out;
 
-	for (const Octets &piece : pieces)
+	for (const Bytes &piece : pieces)
 		out.insert(out.end(), piece.begin(), piece.end());
 	return out;
 }
@@ -145,9 +145,9 @@ public:
 		take_request(s);
 		s.send(Frame{.key = reply_key, .data = {0x80, 0x04, 0x80, 0x04}}.octets(), pace);
 		victim.demand("connected");
-		Octets rtr = s.receive(20);
+		Bytes rtr = s.receive(20);
 
-		if (cut(rtr).good != 1 || rtr.slice(0, 4) != Octets{0x00, 0x0e, 0xc1, 0x40})
+		if (cut(rtr).good != 1 || rtr.slice(0, 4) != Bytes{0x00, 0x0e, 0xc1, 0x40})
 			fail("the zero-length RDMA Write that is to come first is ", hex(rtr));
 		attack(row, std::move(s), pace);
 	}
@@ -179,9 +179,9 @@ private:
 	Read take_read(const Socket &s, u32 length, u32 msn)
 	{
 		victim.demand("read " + in_hex(length));
-		Octets request = s.receive(2 + 18 + 28 + 4);
-		Octets header =
-			be16(46) + Octets{0x41, 0x41} + be32(0) + be32(1) + be32(msn) + be32(0);
+		Bytes request = s.receive(2 + 18 + 28 + 4);
+		Bytes header =
+			be16(46) + Bytes{0x41, 0x41} + be32(0) + be32(1) + be32(msn) + be32(0);
 		Read read = {static_cast<u32>(number(request, 20, 4)), number(request, 24, 8),
 			     static_cast<u32>(number(request, 32, 4))};
 
@@ -195,20 +195,20 @@ private:
 	u32 take_atomic(const Socket &s, u32 msn)
 	{
 		victim.demand("add 5");
-		Octets request = s.receive(2 + 18 + 52 + 4);
+		Bytes request = s.receive(2 + 18 + 52 + 4);
 		AtomicRequest want = {.id = static_cast<u32>(number(request, 24, 4)),
 				      .stag = 0x77,
 				      .to = 0x1000,
 				      .data = 5};
 
-		want_octets("the Atomic Request", request, fpdu(want.segment(msn)));
+		want_octets("the Atomic Request", request, fpdu(atomic_request(want, msn)));
 		return want.id;
 	}
 
 	// What comes back, and how it ends.
 	void strike(const Row &row, const Attack &attack, Socket &s)
 	{
-		Octets want = attack.answer, came;
+		Bytes want = attack.answer, came;
 		End end;
 
 		if (row.more.by_reset) {
@@ -218,7 +218,7 @@ private:
 		if (row.more.by_fin)
 			s.fin();
 		if (row.cause) {
-			want = want + terminate(*row.cause, culprit(attack));
+			want = want + fpdu(terminate(*row.cause, culprit(attack)));
 		} else {
 			came = s.receive(want.size()); // before our FIN, which ends answers
 			if (!row.more.by_fin)
@@ -236,20 +236,20 @@ private:
 					      : "the stream was reset");
 	}
 
-	static const Octets &culprit(const Attack &attack)
+	static const Bytes &culprit(const Attack &attack)
 	{
 		return attack.culprit == the_last ? attack.fpdus.back()
 						  : attack.fpdus.at(attack.culprit);
 	}
 
-	static Octets without_responses(const Octets &stream)
+	static Bytes without_responses(const Bytes &stream)
 	{
 		Fpdus fpdus = cut(stream);
-		Octets out;
+		Bytes out;
 
 		if (fpdus.good != fpdus.all.size())
 			fail("an FPDU is damaged");
-		for (const Octets &one : fpdus.all)
+		for (const Bytes &one : fpdus.all)
 			if (one[3] != op_read_response)
 				out = out + one;
 		return out;

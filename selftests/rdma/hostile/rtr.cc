@@ -10,17 +10,17 @@ constexpr size_t small_send = 2 + 18 + 8 + 4, small_response = 2 + 14 + 8 + 4;
 constexpr u32 nobody = 0xbad;
 
 // Enhanced data with these RTR types, and depths of four.
-Octets offer(u8 ab, u8 cd) { return {ab, 0x04, cd, 0x04}; }
+Bytes offer(u8 ab, u8 cd) { return {ab, 0x04, cd, 0x04}; }
 constexpr u8 a = 0x80, b = 0x40, c = 0x80, d = 0x40; // control flags, each in its octet
 
 void want_send(const Socket &s, u32 msn)
 {
-	want_fpdu("the Send", s.receive(small_send), be16(18 + 8) + Untagged{.msn = msn}.octets());
+	want_fpdu("the Send", s.receive(small_send), be16(18 + 8) + Untagged{.msn = msn});
 }
 
-Octets take_read_request(const Socket &s, u32 msn)
+Bytes take_read_request(const Socket &s, u32 msn)
 {
-	Octets request = s.receive(read_request_size);
+	Bytes request = s.receive(read_request_size);
 
 	want_fpdu("the Read Request", request, read_request_header(msn));
 	return request;
@@ -45,10 +45,10 @@ public:
 		Socket s = invited(offer(a | b, 0), 4, pace);
 
 		waits_for(s, fpdu(Untagged{}), pace);
-		s.send(fpdu(Untagged{.msn = 2}) + fpdu(Untagged{.msn = 3, .payload = filler(8)}),
+		s.send(fpdu(Untagged{.msn = 2}) + fpdu(Untagged{.msn = 3, .data = payload(8)}),
 		       pace);
 		leave(s, "receives=2/2/0 sends=1/0/0",
-		      " is " + in_hex(receive(1)) + " " + hex(filler(8)));
+		      " is " + in_hex(receive(1)) + " " + hex(payload(8)));
 	}
 
 	void a_send_that_was_not_offered_is_the_consumers(Pace pace)
@@ -68,14 +68,13 @@ public:
 				    .source_stag = both.stag,
 				    .source_to = both.to};
 
-		s.send(fpdu(ReadRequest{.source_stag = nobody}.segment()), pace);
+		s.send(fpdu(read_request({.source_stag = nobody})), pace);
 		want_octets("the answer", s.receive(2 + 14 + 4),
 			    fpdu(Tagged{.rdmap = op_read_response, .stag = 0x5151, .to = 0x1000}));
-		s.send(fpdu(real.segment(2)), pace);
+		s.send(fpdu(read_request(real, 2)), pace);
 		want_fpdu("the next answer", s.receive(small_response),
 			  be16(14 + 8) +
-				  Tagged{.rdmap = op_read_response, .stag = 0x5151, .to = 0x2000}
-					  .octets());
+				  Tagged{.rdmap = op_read_response, .stag = 0x5151, .to = 0x2000});
 		leave(s, "receives=0/0/0 sends=0/0/0");
 	}
 
@@ -111,9 +110,9 @@ public:
 	void sends_a_read(Pace pace)
 	{
 		Socket s = answered(offer(a, d), pace);
-		Octets request = take_read_request(s, 1);
+		Bytes request = take_read_request(s, 1);
 
-		want_octets("its sink's TO and its length", request.slice(24, 12), Octets(12));
+		want_octets("its sink's TO and its length", request.slice(24, 12), Bytes(12));
 		if (!number(request, 20, 4) || !number(request, 36, 4))
 			fail("it has an STag of zero: ", hex(request));
 		want_send(s, 1);
@@ -128,7 +127,7 @@ private:
 	}
 
 	// A connection whose Reply offers what we do.
-	Socket invited(const Octets &data, unsigned receives, Pace pace)
+	Socket invited(const Bytes &data, unsigned receives, Pace pace)
 	{
 		Socket s = Socket::connect(host, victim_port);
 
@@ -140,7 +139,7 @@ private:
 	}
 
 	// The responder sends nothing before the RTR, then what was posted.
-	void waits_for(const Socket &s, const Octets &rtr, Pace pace)
+	void waits_for(const Socket &s, const Bytes &rtr, Pace pace)
 	{
 		victim.demand("send 8");
 		if (!s.silent(short_while))
@@ -149,7 +148,7 @@ private:
 		want_send(s, 1);
 	}
 
-	Socket answered(const Octets &data, Pace pace)
+	Socket answered(const Bytes &data, Pace pace)
 	{
 		victim.demand("connect " + in_hex(attacker_port) + " 4");
 		victim.demand("send 8");
@@ -166,12 +165,12 @@ private:
 	{
 		const std::string sink = in_hex(victim.regions.at("sink").to);
 
-		s.send(fpdu(Untagged{.payload = filler(8)}), pace);
+		s.send(fpdu(Untagged{.data = payload(8)}), pace);
 		victim.demand("read 8");
 		s.send(response_to(take_read_request(s, msn), 8), pace);
 		leave(s, "receives=1/3/0 sends=2/0/0",
-		      " is " + in_hex(receive(0)) + " " + hex(filler(8)) + " is " + sink + " " +
-			      hex(filler(8)));
+		      " is " + in_hex(receive(0)) + " " + hex(payload(8)) + " is " + sink + " " +
+			      hex(payload(8)));
 	}
 
 	void leave(const Socket &s, const std::string &counts, const std::string &changes = "")

@@ -22,33 +22,33 @@ public:
 
 } // namespace
 
-void want_octets(const char *what, const Octets &is, const Octets &want)
+void want_octets(const char *what, const Bytes &is, const Bytes &want)
 {
 	if (is != want)
 		fail(what, " is ", hex(is.slice(0, 200)), ", not ", hex(want.slice(0, 200)));
 }
 
-void want_fpdu(const char *what, const Octets &is, const Octets &header)
+void want_fpdu(const char *what, const Bytes &is, const Bytes &header)
 {
 	size_t end = 2 + number(is, 0, 2);
 
 	if (cut(is).good != 1)
 		fail(what, " is no FPDU: ", hex(is));
 	want_octets(what, is.slice(0, header.size()), header);
-	want_octets("the pad", is.slice(end, is.size() - 4 - end), Octets(is.size() - 4 - end));
+	want_octets("the pad", is.slice(end, is.size() - 4 - end), Bytes(is.size() - 4 - end));
 }
 
-Octets read_request_header(u32 msn)
+Bytes read_request_header(u32 msn)
 {
-	return be16(46) + Untagged{.rdmap = op_read_request, .qn = 1, .msn = msn}.octets();
+	return be16(46) + Untagged{.rdmap = op_read_request, .qn = 1, .msn = msn};
 }
 
-Octets response_to(const Octets &request, size_t len)
+Bytes response_to(const Bytes &request, size_t len)
 {
 	return fpdu(Tagged{.rdmap = op_read_response,
 			   .stag = static_cast<u32>(number(request, 20, 4)),
 			   .to = number(request, 24, 8),
-			   .payload = filler(len)});
+			   .data = payload(len)});
 }
 
 std::string in_hex(u64 value)
@@ -83,11 +83,11 @@ void Stage::want_closed(const Socket &s)
 		fail("the connection was not closed");
 }
 
-void Stage::want_end(const Socket &s, const Octets &want, bool late)
+void Stage::want_end(const Socket &s, const Bytes &want, bool late)
 {
 	Elapsed elapsed;
 	End end;
-	Octets came = s.rest(&end, 10 * victim_timeout);
+	Bytes came = s.rest(&end, 10 * victim_timeout);
 
 	want_octets("what the victim said", came, want);
 	if (end == End::open)

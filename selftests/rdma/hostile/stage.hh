@@ -12,15 +12,15 @@ inline constexpr unsigned victim_port = 7190, attacker_port = 7192;
 inline constexpr int short_while = 100;	    // ms
 inline constexpr int victim_timeout = 1000; // ms; set by Timeouts if the victim has to wait
 
-void want_octets(const char *what, const Octets &is, const Octets &want);
+void want_octets(const char *what, const Bytes &is, const Bytes &want);
 // An FPDU that begins like this, and whose pad is zero (RFC 5044 4.1).
-void want_fpdu(const char *what, const Octets &is, const Octets &header);
+void want_fpdu(const char *what, const Bytes &is, const Bytes &header);
 std::string in_hex(u64 value);
 
 // The victim's Read Requests, FPDUs of this size, and the response to one.
 inline constexpr size_t read_request_size = 2 + 18 + 28 + 4;
-Octets read_request_header(u32 msn);
-Octets response_to(const Octets &request, size_t len);
+Bytes read_request_header(u32 msn);
+Bytes response_to(const Bytes &request, size_t len);
 
 class Stage {
 public:
@@ -38,7 +38,7 @@ protected:
 	void take_request(const Socket &s);
 
 	void want_closed(const Socket &s); // whatever comes before
-	void want_end(const Socket &s, const Octets &want, bool late);
+	void want_end(const Socket &s, const Bytes &want, bool late);
 
 	void want_verdict(const std::string &is, const std::string &want);
 	void want_untouched(); // the program got no event, and nothing else changed

@@ -6,7 +6,7 @@
 namespace hostile {
 namespace {
 
-Octets plain_enhanced(u8 ab, u8 cd, u16 ird = 4, u16 ord = 4)
+Bytes plain_enhanced(u8 ab, u8 cd, u16 ird = 4, u16 ord = 4)
 {
 	return be16(static_cast<u16>(ab << 8 | ird)) + be16(static_cast<u16>(cd << 8 | ord));
 }
@@ -25,7 +25,7 @@ std::vector<Startup> rows_of_both(const Frame &good, const char *wrong_key)
 	};
 
 	for (size_t i = 0; i < 16; i++) {
-		Octets octets = good.octets();
+		Bytes octets = good.octets();
 
 		octets[i] ^= 0x20;
 		rows.push_back({"RFC 5044 7.1.2, 5: the key matches: octet " + std::to_string(i),
@@ -40,9 +40,9 @@ std::vector<Startup> rows_of_both(const Frame &good, const char *wrong_key)
 		row("RFC 5044 7.1.1: PD_Length is 512 at most: " + std::to_string(length),
 		    [=](Frame &f) { f.pd_length = length; });
 	row("RFC 5044 7.1.2, 9: private data fits the buffer: 512 octets",
-	    [](Frame &f) { f.data = f.data + Octets(508); });
+	    [](Frame &f) { f.data = f.data + Bytes(508); });
 	row("RFC 5044 7.1.2, 9: private data fits the buffer: 256 octets",
-	    [](Frame &f) { f.data = f.data + Octets(256); });
+	    [](Frame &f) { f.data = f.data + Bytes(256); });
 	for (size_t length : {0, 1, 3})
 		row("RFC 6581 9: with S there are four octets of enhanced data: " +
 			    std::to_string(length),
@@ -64,19 +64,19 @@ std::vector<Startup> rows_of_both(const Frame &good, const char *wrong_key)
 }
 
 // RFC 5044 4.3: the first FPDU comes behind a marker of zero, which its CRC covers.
-Octets marked(const Octets &fpdu)
+Bytes marked(const Bytes &fpdu)
 {
-	Octets out = be32(0) + fpdu.slice(0, fpdu.size() - 4);
+	Bytes out = be32(0) + fpdu.slice(0, fpdu.size() - 4);
 
-	return out + crc_of(out);
+	return out + crc_field(out);
 }
 
 // A Terminate before anything is agreed on has a CRC, which its receiver may ignore.
-Octets early(const Octets &fpdu)
+Bytes early(const Bytes &fpdu)
 {
-	Octets body = fpdu.slice(0, fpdu.size() - 4);
+	Bytes body = fpdu.slice(0, fpdu.size() - 4);
 
-	return body + crc32c_of(body);
+	return body + crc32c_field(body);
 }
 
 } // namespace
@@ -84,8 +84,8 @@ Octets early(const Octets &fpdu)
 std::vector<Startup> request_rows()
 {
 	std::vector<Startup> rows = rows_of_both({}, reply_key);
-	Octets most = filler(251);
-	auto enhanced = [](const char *name, Octets ours, Octets theirs) {
+	Bytes most = payload(251);
+	auto enhanced = [](const char *name, Bytes ours, Bytes theirs) {
 		return Startup{name, Frame{.data = ours}.octets(), Then::replies,
 			       Frame{.key = reply_key, .data = theirs}.octets()};
 	};
@@ -133,7 +133,7 @@ std::vector<Startup> reply_rows()
 {
 	Frame good = {.key = reply_key, .data = plain_enhanced(a, c)};
 	std::vector<Startup> rows = rows_of_both(good, request_key);
-	auto reply = [](const char *name, Octets data, Then then, Octets answer = {}) {
+	auto reply = [](const char *name, Bytes data, Then then, Bytes answer = {}) {
 		return Startup{name, Frame{.key = reply_key, .data = data}.octets(), then, answer};
 	};
 
@@ -143,15 +143,15 @@ std::vector<Startup> reply_rows()
 		       plain_enhanced(a | b, 0), Then::replies, fpdu(Untagged{})),
 		 reply("RFC 6581 9.1: a responder's ORD that needs too much is refused",
 		       plain_enhanced(a, c | 0x3f, 4, 0xfe), Then::terminates,
-		       early(terminate(mpa(6)))),
+		       early(fpdu(terminate(mpa(6))))),
 		 reply("RFC 6581 9.2: without a common RTR type there is no connection",
-		       plain_enhanced(a, 0), Then::terminates, early(terminate(mpa(7)))),
+		       plain_enhanced(a, 0), Then::terminates, early(fpdu(terminate(mpa(7))))),
 		 reply("RFC 6581 9.2: A is answered by A", plain_enhanced(0, 0), Then::terminates,
-		       early(terminate(mpa(7)))),
+		       early(fpdu(terminate(mpa(7))))),
 		 {"RFC 5044 7.1.2, 3: a rejected connection is no connection",
 		  Frame{.key = reply_key,
 			.flags = terms.flags(0x30),
-			.data = good.data + Octets{0x6e, 0x6f}}
+			.data = good.data + Bytes{0x6e, 0x6f}}
 			  .octets(),
 		  Then::rejected,
 		  {},
@@ -162,7 +162,7 @@ std::vector<Startup> reply_rows()
 		 {"RFC 5044 7.1.2, 7: so they are if there is no connection",
 		  Frame{.key = reply_key, .flags = terms.flags(0x90), .data = plain_enhanced(a, 0)}
 			  .octets(),
-		  Then::terminates, early(marked(terminate(mpa(7))))}});
+		  Then::terminates, early(marked(fpdu(terminate(mpa(7)))))}});
 	return rows;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Octets that a peer's TCP marks as urgent (RFC 9293 3.8.5): MPA ignores the mark, and they stay in
+// Bytes that a peer's TCP marks as urgent (RFC 9293 3.8.5): MPA ignores the mark, and they stay in
 // their place in the stream (RFC 6093 3.1).
 #include "stage.hh"
 
@@ -21,10 +21,9 @@ public:
 		for (size_t mark : {1, 9, 24, 30}) {
 			std::string receive = "receive" + std::to_string(msn);
 
-			send_marked(s, fpdu(Untagged{.msn = ++msn, .payload = filler(8, msn)}),
-				    mark);
+			send_marked(s, fpdu(Untagged{.msn = ++msn, .data = payload(8, msn)}), mark);
 			verdict += " is " + in_hex(victim.regions.at(receive).to) + " " +
-				   hex(filler(8, msn));
+				   hex(payload(8, msn));
 		}
 		s.fin();
 		want_end(s, {}, false);
@@ -56,7 +55,7 @@ public:
 	}
 
 private:
-	static void send_marked(const Socket &s, const Octets &octets, size_t mark)
+	static void send_marked(const Socket &s, const Bytes &octets, size_t mark)
 	{
 		s.send_urgent(octets.slice(0, mark + 1));
 		s.send(octets.slice(mark + 1, octets.size()), Pace::whole);

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What RDMAP checks of its control field (RFC 5040 7.2, 2 and 3), of the STag that a Send
-// invalidates (5.3, 7.2), and of a Terminate (5.4).
-#include "segments.hh"
+// What RDMAP checks of its control field (RFC 5040 7.2, 2 and 3), and of a Terminate (5.4).
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
-
-Build invalidates(const char *name, u8 rdmap)
-{
-	return [=](const Scene &s) {
-		Untagged segment = {
-			.rdmap = rdmap, .invalidate = s[name].stag, .payload = filler(4)};
-
-		return Attack{{fpdu(segment)}, the_last, {}, {{s["receive0"].to, 64}}};
-	};
-}
 
 Build terminates(auto change)
 {
-	return fpdu(with(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}, change));
+	return fpdu(with(Untagged{.rdmap = op_terminate, .qn = 2, .data = Bytes(4)}, change));
 }
 
 } // namespace
@@ -27,18 +16,20 @@ std::vector<Row> control_rows()
 {
 	std::vector<Row> rows = {
 		{"RFC 5040 7.2, 3: the RDMAP version is valid: 10b", operation(5),
-		 fpdu(Untagged{.rdmap = 0x83, .payload = filler(4)})},
+		 fpdu(Untagged{.rdmap = 0x83, .data = payload(4)})},
 		{"RFC 5040 7.2, 3: the RDMAP version is valid: 11b", operation(5),
-		 fpdu(Untagged{.rdmap = 0xc3, .payload = filler(4)})},
+		 fpdu(Untagged{.rdmap = 0xc3, .data = payload(4)})},
 		{"RFC 5040 7.2, 3: the RDMAP version is valid: 10b in a tagged message",
 		 operation(5), to_both(0xc1, 0x80)},
+		{"RFC 5040 7.2, 3: the RDMAP version is valid: 11b in a tagged message",
+		 operation(5), to_both(0xc1, 0xc0)},
 		{"RFC 5040 4.1: the RDMAP version 00b is valid as well",
 		 accepted,
-		 delivered({.rdmap = 0x03, .payload = filler(4)}),
+		 delivered({.rdmap = 0x03, .data = payload(4)}),
 		 {.delivered = 1}},
 		{"RFC 5040 4.1: the reserved bits of the RDMAP control field are ignored",
 		 accepted,
-		 delivered({.rdmap = 0x73, .payload = filler(4)}),
+		 delivered({.rdmap = 0x73, .data = payload(4)}),
 		 {.delivered = 1}},
 		{"RFC 5040 4.1: the reserved bits of the RDMAP control field are ignored (tagged)",
 		 accepted, to_both_lands(0xc1, 0x70)},
@@ -48,27 +39,29 @@ std::vector<Row> control_rows()
 		{"RFC 5040 figure 4: a Terminate is not tagged", operation(6),
 		 to_both(0xc1, op_terminate)},
 		{"RFC 5040 figure 4: a RDMA Write is not untagged", operation(6),
-		 fpdu(Untagged{.rdmap = op_write, .payload = filler(4)})},
+		 fpdu(Untagged{.rdmap = op_write, .data = payload(4)})},
 		{"RFC 5040 figure 4: a Read Response is not untagged", operation(6),
-		 fpdu(Untagged{.rdmap = op_read_response, .payload = filler(4)})},
+		 fpdu(Untagged{.rdmap = op_read_response, .data = payload(4)})},
 		{"RFC 5040 figure 4: a Send is on queue 0, not 1", operation(6),
-		 fpdu(Untagged{.qn = 1, .payload = filler(28)})},
+		 fpdu(Untagged{.qn = 1, .data = payload(28)})},
 		{"RFC 5040 figure 4: a Send is on queue 0, not 2", operation(6),
-		 fpdu(Untagged{.qn = 2, .payload = filler(4)})},
+		 fpdu(Untagged{.qn = 2, .data = payload(4)})},
+		{"RFC 5040 figure 4: a Send is on queue 0, not 3", operation(6),
+		 fpdu(Untagged{.qn = 3, .data = payload(12)})},
 		{"RFC 5040 figure 4: a Read Request is on queue 1, not 0", operation(6),
-		 fpdu(Untagged{.rdmap = op_read_request, .payload = ReadRequest{}.octets()})},
+		 fpdu(Untagged{.rdmap = op_read_request, .data = ReadRequest{}})},
 		{"RFC 5040 figure 4: a Terminate is on queue 2, not 0", operation(6),
-		 fpdu(Untagged{.rdmap = op_terminate, .payload = Octets(4)})},
+		 fpdu(Untagged{.rdmap = op_terminate, .data = Bytes(4)})},
 		{"RFC 5040 4.1: one message has one opcode", operation(6),
-		 two_segments({.rdmap = op_send_se, .mo = 32, .payload = filler(4)})},
+		 two_segments({.rdmap = op_send_se, .mo = 32, .data = payload(4)})},
 	};
 
 	rows.push_back({"RFC 7306 6.3: Immediate Data have exactly 8 octets: 7", operation(0xff),
-			fpdu(Untagged{.rdmap = op_immediate, .payload = filler(7)})});
+			fpdu(Untagged{.rdmap = op_immediate, .data = payload(7)})});
 	rows.push_back({"RFC 7306 6.3: Immediate Data have exactly 8 octets: 9", untagged(5),
-			fpdu(Untagged{.rdmap = op_immediate_se, .payload = filler(9)})});
+			fpdu(Untagged{.rdmap = op_immediate_se, .data = payload(9)})});
 	rows.push_back({"RFC 7306 figure 2: Immediate Data are on queue 0, not 1", operation(6),
-			fpdu(Untagged{.rdmap = op_immediate, .qn = 1, .payload = filler(8)})});
+			fpdu(Untagged{.rdmap = op_immediate, .qn = 1, .data = payload(8)})});
 	rows.push_back({"RFC 7306 figure 2: Immediate Data are untagged", operation(6),
 			to_both(0xc1, op_immediate)});
 	for (u8 opcode = 12; opcode < 16; opcode++) {
@@ -77,49 +70,10 @@ std::vector<Row> control_rows()
 		u8 rdmap = 0x40 | opcode;
 
 		rows.push_back({name + ", untagged", operation(6),
-				fpdu(Untagged{.rdmap = rdmap, .payload = filler(28)})});
+				fpdu(Untagged{.rdmap = rdmap, .data = payload(28)})});
 		rows.push_back({name + ", tagged", operation(6), to_both(0xc1, rdmap)});
 	}
 	return rows;
-}
-
-std::vector<Row> invalidate_rows()
-{
-	More refused = {.refused = 1};
-
-	return {
-		{"RFC 5040 7.2, 4: the Invalidate STag is valid: never given out", invalidation(0),
-		 [](const Scene &s) {
-			 Untagged segment = {
-				 .rdmap = op_send_inv, .invalidate = nobody, .payload = filler(4)};
-
-			 return Attack{{fpdu(segment)}, the_last, {}, {{s["receive0"].to, 64}}};
-		 },
-		 refused},
-		{"RFC 5040 7.2, 4: the Invalidate STag is valid: given back", invalidation(0),
-		 invalidates("stale", op_send_inv), refused},
-		{"RFC 5040 5.3: the Invalidate STag is associated with the stream", invalidation(9),
-		 invalidates("foreign", op_send_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: a program's own region",
-		 invalidation(9), invalidates("both", op_send_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: likewise with a Solicited Event",
-		 invalidation(9), invalidates("both", op_send_se_inv), refused},
-		{"RFC 5040 figure 9: the STag can be invalidated: a region of nobody's remote",
-		 invalidation(9), invalidates("private", op_send_inv), refused},
-		{"RFC 5040 5.5: a RDMA Write behind a refused invalidation does not land",
-		 invalidation(9),
-		 [](const Scene &s) {
-			 Untagged segment = {.rdmap = op_send_inv,
-					     .invalidate = s["both"].stag,
-					     .payload = filler(4)};
-
-			 return Attack{{fpdu(segment), to_both(s, 0xc1)},
-				       0,
-				       {},
-				       {{s["receive0"].to, 64}}};
-		 },
-		 refused},
-	};
 }
 
 std::vector<Row> terminate_rows()
@@ -134,35 +88,34 @@ std::vector<Row> terminate_rows()
 		{"RFC 5040 4.8: a Terminate may include what it is about",
 		 accepted,
 		 terminates([](Untagged &u) {
-			 u.payload = Octets{0x01, 0x01, 0xe0, 0x00, 0x00, 0x2e} +
-				     ReadRequest{}.segment().octets();
+			 u.data = Bytes{0x01, 0x01, 0xe0, 0x00, 0x00, 0x2e} + read_request({});
 		 }),
 		 {.event = 1}},
 		{"RFC 5040 4.8: the reserved bits of a Terminate are ignored",
 		 accepted,
 		 terminates([](Untagged &u) {
-			 u.payload = {0x02, 0xff, 0x1f, 0xff};
+			 u.data = {0x02, 0xff, 0x1f, 0xff};
 		 }),
 		 {.event = 1}},
 		{"RFC 5040 4.8: a Terminate has a control field: 3 octets", operation(0xff),
-		 terminates([](Untagged &u) { u.payload.pop_back(); })},
+		 terminates([](Untagged &u) { u.data.pop_back(); })},
 		{"RFC 5040 4.8: a Terminate has a control field: 0 octets", operation(0xff),
-		 terminates([](Untagged &u) { u.payload.clear(); })},
+		 terminates([](Untagged &u) { u.data.clear(); })},
 		{"RFC 5040 4.8: the DDP Segment Length is present with M", operation(0xff),
 		 terminates([](Untagged &u) {
-			 u.payload = {0x11, 0x00, 0x80, 0x00, 0x00};
+			 u.data = {0x11, 0x00, 0x80, 0x00, 0x00};
 		 })},
 		{"RFC 5040 4.8: the Terminated DDP Header is present with D", operation(0xff),
 		 terminates([](Untagged &u) {
-			 u.payload = Octets{0x11, 0x00, 0xc0, 0x00, 0x00, 0x20, 0xc1} + Octets(12);
+			 u.data = Bytes{0x11, 0x00, 0xc0, 0x00, 0x00, 0x20, 0xc1} + Bytes(12);
 		 })},
 		{"RFC 5040 4.8: the Terminated RDMA Header is present with R", operation(0xff),
 		 terminates([](Untagged &u) {
-			 u.payload = Octets{0x01, 0x00, 0xe0, 0x00, 0x00, 0x2e} +
-				     ReadRequest{}.segment().octets().slice(0, 45);
+			 u.data = Bytes{0x01, 0x00, 0xe0, 0x00, 0x00, 0x2e} +
+				  Bytes(read_request({})).slice(0, 45);
 		 })},
 		{"RFC 5041 7.1, 4: a Terminate is no longer than it can be", untagged(5),
-		 terminates([](Untagged &u) { u.payload.resize(53); })},
+		 terminates([](Untagged &u) { u.data.resize(53); })},
 		{"RFC 5041 7.1, 5: the MSN of queue 2 is in the range", untagged(3),
 		 terminates([](Untagged &u) { u.msn = 2; })},
 		{"RFC 5041 7.1, 3: the MO of queue 2 is in the range", untagged(4),
@@ -171,10 +124,10 @@ std::vector<Row> terminate_rows()
 		 terminates([](Untagged &u) { u.ddp = more_untagged; })},
 		{"RFC 5040 5.4: nothing is taken after a Terminate",
 		 accepted,
-		 Attack{{fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}),
-			 send(4), fpdu(Untagged{.qn = 4, .payload = filler(4)})}},
+		 Attack{{fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .data = Bytes(4)}), send(4),
+			 fpdu(Untagged{.qn = 4, .data = payload(4)})}},
 		 {.event = 1}},
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

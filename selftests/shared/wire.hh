@@ -1,62 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Wire octets for tests, built from the figures of the RFCs without the code under test.
+// FPDUs and DDP segments for tests, built from the figures of RFC 5040, 5041, 5044 and 7306 without
+// the code under test. Every field can hold any value, since many tests need a wrong one.
 #pragma once
 
-#include "api/core.h"
+#include "bytes.hh"
 
 namespace wire {
-
-struct Bytes : std::vector<u8> {
-	using std::vector<u8>::vector;
-};
-
-inline Bytes operator+(Bytes a, const Bytes &b)
-{
-	a.insert(a.end(), b.begin(), b.end());
-	return a;
-}
-
-inline Bytes hex(const char *text)
-{
-	Bytes out;
-	int high = -1;
-
-	for (; *text; text++) {
-		if (*text == ' ')
-			continue;
-		int digit = *text <= '9' ? *text - '0' : (*text | 0x20) - 'a' + 10;
-
-		if (high < 0) {
-			high = digit;
-		} else {
-			out.push_back(static_cast<u8>(high << 4 | digit));
-			high = -1;
-		}
-	}
-	return out;
-}
-
-inline Bytes big(u64 value, unsigned octets)
-{
-	Bytes out;
-
-	while (octets--)
-		out.push_back(static_cast<u8>(value >> (8 * octets)));
-	return out;
-}
-inline Bytes be16(u64 value) { return big(value, 2); }
-inline Bytes be32(u64 value) { return big(value, 4); }
-inline Bytes be64(u64 value) { return big(value, 8); }
-
-// Recognisable payload: no two adjacent octets are equal, and each seed gives another.
-inline Bytes payload(size_t len, unsigned seed = 1)
-{
-	Bytes out(len);
-
-	for (size_t i = 0; i < len; i++)
-		out[i] = static_cast<u8>(i * 7 + (i >> 8) * 13 + seed * 101);
-	return out;
-}
 
 // CRC32C one bit at a time (RFC 3720 12.1), with the final inversion.
 inline u32 crc32c(const Bytes &data)
@@ -71,19 +20,40 @@ inline u32 crc32c(const Bytes &data)
 	return ~crc;
 }
 
-// RFC 5044 figure 2. RFC 5044 4.4 shows the CRC's least significant octet first.
-inline Bytes fpdu(const Bytes &ulpdu, u8 pad_octet = 0)
+// RFC 5044 4.4 shows the CRC's least significant octet first.
+inline Bytes crc32c_field(const Bytes &covered)
 {
-	Bytes out = be16(ulpdu.size()) + ulpdu;
+	const u32 crc = crc32c(covered);
+
+	return {u8(crc), u8(crc >> 8), u8(crc >> 16), u8(crc >> 24)};
+}
+
+// Without CRCs their field holds zeros, which a receiver that checks would refuse.
+inline bool with_crcs = true;
+
+inline Bytes crc_field(const Bytes &covered)
+{
+	return with_crcs ? crc32c_field(covered) : Bytes(4);
+}
+
+// RFC 5044 figure 2, with any ULPDU_Length. The CRC is right for the octets that there are.
+inline Bytes fpdu_that_says(size_t length, const Bytes &ulpdu, u8 pad = 0)
+{
+	Bytes out = be16(length) + ulpdu;
 
 	while (out.size() % 4)
-		out.push_back(pad_octet);
-	u32 crc = crc32c(out);
-	return out + Bytes{u8(crc), u8(crc >> 8), u8(crc >> 16), u8(crc >> 24)};
+		out.push_back(pad);
+	return out + crc_field(out);
+}
+
+inline Bytes fpdu(const Bytes &ulpdu, u8 pad = 0)
+{
+	return fpdu_that_says(ulpdu.size(), ulpdu, pad);
 }
 
 // RFC 5041 figures 4 and 5 with RFC 5040 figure 3 in them.
 constexpr u8 last = 0x40;
+constexpr u8 more_tagged = 0x81, more_untagged = 0x01; // L is not set
 
 struct Tagged {
 	u8 ddp = 0xc1; // T, L, DV 1
@@ -111,8 +81,8 @@ struct Untagged {
 
 // RFC 5040 figure 6.
 struct ReadRequest {
-	u32 sink_stag = 0;
-	u64 sink_to = 0;
+	u32 sink_stag = 0x5151;
+	u64 sink_to = 0x1000;
 	u32 length = 0, source_stag = 0;
 	u64 source_to = 0;
 
@@ -139,10 +109,12 @@ inline Untagged immediate(u64 data, u32 msn = 1)
 	return {.rdmap = op_immediate, .msn = msn, .data = be64(data)};
 }
 
+constexpr u32 fetch_add = 0, swap_always = 1, cmp_swap = 2; // RFC 7306 figure 5
+
 // RFC 7306 figure 4.
 struct AtomicRequest {
-	u32 code = 0, id = 0, stag = 0;
-	u64 to = 0, data = 0, mask = 0, compare = 0, compare_mask = ~0ull;
+	u32 code = fetch_add, id = 0x1234567, stag = 0;
+	u64 to = 0, data = 1, mask = 0, compare = 0, compare_mask = ~0ull;
 
 	operator Bytes() const
 	{

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a receiver checks of an FPDU (RFC 5044 4 and 8), and what the first one may be (RFC 5044
 // 7.1.2).
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
 
 // Damaged payload may have been placed: only Delivery waits for the CRC.
@@ -52,12 +52,12 @@ std::vector<Row> framing_rows()
 					     .source_stag = s["both"].stag,
 					     .source_to = s["both"].to};
 
-			 return Attack{{damaged(fpdu(read.segment()), 50)}};
+			 return Attack{{damaged(fpdu(read_request(read)), 50)}};
 		 }},
 		{"RFC 5044 4.4: the CRC is verified: of an empty message", bad_crc,
 		 damaged(fpdu(Tagged{}), 17)},
 		{"RFC 5044 4.4: the CRC is verified: of a Terminate", bad_crc,
-		 damaged(fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .payload = Octets(4)}), 26)},
+		 damaged(fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .data = Bytes(4)}), 26)},
 		{"RFC 5044 8: no FPDU is delivered after the damaged one", bad_crc,
 		 [](const Scene &s) {
 			 return Attack{
@@ -68,23 +68,25 @@ std::vector<Row> framing_rows()
 		 [](const Scene &s) {
 			 return Attack{{send(4), damaged(send(4, 2), 20)},
 				       1,
-				       in_receive(s, filler(4)),
+				       in_receive(s, payload(4)),
 				       {{s["receive1"].to, 64}}};
 		 },
 		 {.delivered = 1}},
 		{"RFC 5044 4.1: the pad is ignored but for the CRC",
 		 accepted,
-		 delivered({.payload = filler(5)}, 0xa5),
+		 delivered({.data = payload(5)}, 0xa5),
 		 {.delivered = 1}},
 		{"RFC 5044 4.1: ULPDU_Length 65535 is a length like others", accepted,
 		 [](const Scene &s) {
 			 return Attack{{fpdu(write(s["both"], 0, 65535 - 14))},
 				       the_last,
-				       {{s["both"].to, filler(65535 - 14)}}};
+				       {{s["both"].to, payload(65535 - 14)}}};
 		 }},
 		{"RFC 5044 4.1: ULPDU_Length 65535 where 4096 octets may be written", tagged(1),
 		 write_to("write-only", 0, 65535 - 14)},
-		{"RFC 5044 4.1: ULPDU_Length 65535 of a Send", untagged(5), send(65535 - 18),
+		{"RFC 5044 4.1: ULPDU_Length 65535 of a Send",
+		 untagged(5),
+		 send(65535 - 18),
 		 {.refused = 1}},
 	};
 
@@ -92,11 +94,11 @@ std::vector<Row> framing_rows()
 	for (u16 length : {0, 1, 2, 13})
 		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) +
 					" is no tagged segment's",
-				bad_framing, fpdu_that_says(length, Octets(length, 0xc1))});
+				bad_framing, fpdu_that_says(length, Bytes(length, 0xc1))});
 	for (u16 length : {14, 17})
 		rows.push_back({"RFC 5044 8, 3: ULPDU_Length " + std::to_string(length) +
 					" is no untagged segment's",
-				bad_framing, fpdu(Untagged{}.octets().slice(0, length))});
+				bad_framing, fpdu(Bytes(Untagged{}).slice(0, length))});
 	return rows;
 }
 
@@ -110,14 +112,14 @@ std::vector<Row> first_rows()
 		 [](const Scene &s) {
 			 return Attack{{fpdu(write(s["both"], 0, 8))},
 				       the_last,
-				       {{s["both"].to, filler(8)}}};
+				       {{s["both"].to, payload(8)}}};
 		 },
 		 {.first = true}},
 		{"RFC 5041 7.1: the first FPDU of all is refused like any other",
 		 untagged(1),
-		 fpdu(Untagged{.qn = 4, .payload = filler(4)}),
+		 fpdu(Untagged{.qn = 4, .data = payload(4)}),
 		 {.first = true}},
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Atomic Requests and Responses (RFC 7306 5.2.1, 5.2.2, 8.2): what is refused changes no word, and
 // returns none.
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
 
 // The regions begin somewhere inside a word.
 u64 first_word(const Region &region) { return (region.to + 7) & ~u64{7}; }
 
-Octets little(u64 value)
+Bytes little(u64 value)
 {
-	Octets out = be64(value);
+	Bytes out = be64(value);
 
-	return Octets(out.rbegin(), out.rend());
+	return Bytes(out.rbegin(), out.rend());
 }
 
 Build atomic_on(const char *name, u64 offset = 0, u32 code = fetch_add)
@@ -22,7 +22,7 @@ Build atomic_on(const char *name, u64 offset = 0, u32 code = fetch_add)
 		AtomicRequest request = {
 			.code = code, .stag = s[name].stag, .to = first_word(s[name]) + offset};
 
-		return Attack{{fpdu(request.segment())}};
+		return Attack{{fpdu(atomic_request(request))}};
 	};
 }
 
@@ -31,7 +31,7 @@ Build request(auto change)
 	return [=](const Scene &s) {
 		AtomicRequest one = {.stag = s["atomic"].stag, .to = first_word(s["atomic"])};
 
-		return Attack{{fpdu(with(one.segment(), change))}};
+		return Attack{{fpdu(with(atomic_request(one), change))}};
 	};
 }
 
@@ -41,7 +41,7 @@ Build at_end(u64 before_end)
 		AtomicRequest one = {.stag = s["atomic"].stag,
 				     .to = s["atomic"].end() - before_end};
 
-		return Attack{{fpdu(one.segment())}};
+		return Attack{{fpdu(atomic_request(one))}};
 	};
 }
 
@@ -60,12 +60,12 @@ Build answered(u64 before, std::vector<Step> steps, u64 after)
 		u32 msn = 0;
 
 		attack.fpdus = {
-			fpdu(Tagged{.stag = region.stag, .to = word, .payload = little(before)})};
+			fpdu(Tagged{.stag = region.stag, .to = word, .data = little(before)})};
 		for (Step step : steps) {
 			step.request.stag = region.stag;
 			step.request.to = word;
 			step.request.id += ++msn;
-			attack.fpdus.push_back(fpdu(step.request.segment(msn)));
+			attack.fpdus.push_back(fpdu(atomic_request(step.request, msn)));
 			attack.answer = attack.answer +
 					fpdu(atomic_response(step.request.id, step.original, msn));
 		}
@@ -84,10 +84,10 @@ Attack beyond_ird(const Scene &s)
 		ReadRequest read = {.length = static_cast<u32>(s["both"].length),
 				    .source_stag = s["both"].stag,
 				    .source_to = s["both"].to};
-		out.fpdus.push_back(fpdu(read.segment(msn)));
+		out.fpdus.push_back(fpdu(read_request(read, msn)));
 	}
 	AtomicRequest request = {.stag = s["atomic"].stag, .to = first_word(s["atomic"])};
-	out.fpdus.push_back(fpdu(request.segment(5)));
+	out.fpdus.push_back(fpdu(atomic_request(request, 5)));
 	return out;
 }
 
@@ -96,7 +96,7 @@ Attack behind_a_refused_one(const Scene &s)
 	AtomicRequest bad = {.stag = s["both"].stag, .to = first_word(s["both"])};
 	AtomicRequest good = {.stag = s["atomic"].stag, .to = first_word(s["atomic"])};
 
-	return {{fpdu(bad.segment()), fpdu(good.segment(2))}, 0};
+	return {{fpdu(atomic_request(bad)), fpdu(atomic_request(good, 2))}, 0};
 }
 
 // ---- responses: the victim adds ----
@@ -163,13 +163,13 @@ std::vector<Row> atomic_request_rows()
 		{"RFC 7306 figure 5: the AOpCode is valid: 15", operation(6),
 		 atomic_on("atomic", 0, 15)},
 		{"RFC 7306 figure 4: an Atomic Request has 52 octets: 51", operation(0xff),
-		 request([](Untagged &u) { u.payload.pop_back(); })},
+		 request([](Untagged &u) { u.data.pop_back(); })},
 		{"RFC 7306 figure 4: an Atomic Request has 52 octets: 0", operation(0xff),
-		 request([](Untagged &u) { u.payload.clear(); })},
+		 request([](Untagged &u) { u.data.clear(); })},
 		{"RFC 7306 figure 4: an Atomic Request has 52 octets: 53", untagged(5),
-		 request([](Untagged &u) { u.payload.push_back(0); })},
+		 request([](Untagged &u) { u.data.push_back(0); })},
 		{"RFC 7306 figure 4: an Atomic Request has 52 octets: 1400", untagged(5),
-		 request([](Untagged &u) { u.payload = filler(1400); })},
+		 request([](Untagged &u) { u.data = payload(1400); })},
 		{"RFC 7306 5.2.1: an Atomic Request is one segment: L is not set", operation(0xff),
 		 request([](Untagged &u) { u.ddp = more_untagged; })},
 		{"RFC 5041 7.1, 5: the MSN of an Atomic Request is in the range: 0", untagged(3),
@@ -185,7 +185,7 @@ std::vector<Row> atomic_request_rows()
 		{"RFC 7306 figure 2: an Atomic Request is untagged", operation(6),
 		 to_both(0xc1, op_atomic_request)},
 		{"RFC 7306 5.2.1: the STag is valid: never given out", atomic(0),
-		 fpdu(AtomicRequest{.stag = nobody}.segment())},
+		 fpdu(atomic_request({.stag = nobody}))},
 		{"RFC 7306 5.2.1: the STag is valid: given back", atomic(0), atomic_on("stale")},
 		{"RFC 7306 5.2.1: the STag is of this stream's protection domain", atomic(3),
 		 atomic_on("foreign")},
@@ -202,7 +202,7 @@ std::vector<Row> atomic_request_rows()
 		 [](const Scene &s) {
 			 AtomicRequest one = {.stag = s["atomic"].stag, .to = nowhere};
 
-			 return Attack{{fpdu(one.segment())}};
+			 return Attack{{fpdu(atomic_request(one))}};
 		 }},
 		{"RFC 7306 5.4: what comes behind a refused request is not executed", atomic(2),
 		 behind_a_refused_one},
@@ -242,7 +242,7 @@ std::vector<Row> atomic_response_rows()
 		 [](const Scene &s) {
 			 return Attack{{fpdu(Tagged{.rdmap = op_read_response,
 						    .stag = s.atomics.at(0),
-						    .payload = filler(8)})}};
+						    .data = payload(8)})}};
 		 },
 		 adding},
 		{"RFC 7306 5.2.2: an empty Read Response does not answer one either", operation(6),
@@ -256,15 +256,15 @@ std::vector<Row> atomic_response_rows()
 		 [](const Scene &s) { return Attack{{fpdu(atomic_response(s.atomics.at(1), 2))}}; },
 		 {.atomics = 2}},
 		{"RFC 7306 5.2.2: the Request Identifier is the request's", operation(6),
-		 responds([](Untagged &u) { u.payload[3] ^= 1; }), adding},
+		 responds([](Untagged &u) { u.data[3] ^= 1; }), adding},
 		{"RFC 7306 5.2.2: a request is answered once", operation(6), then_responds(nothing),
 		 done},
 		{"RFC 7306 5.2.2: nor does the answer to one request answer the next", operation(6),
 		 then_responds(nothing), half_done},
 		{"RFC 7306 figure 6: an Atomic Response has 12 octets: 11", operation(0xff),
-		 responds([](Untagged &u) { u.payload.pop_back(); }), adding},
+		 responds([](Untagged &u) { u.data.pop_back(); }), adding},
 		{"RFC 7306 figure 6: an Atomic Response has 12 octets: 13", untagged(5),
-		 responds([](Untagged &u) { u.payload.push_back(0); }), adding},
+		 responds([](Untagged &u) { u.data.push_back(0); }), adding},
 		{"RFC 7306 5.2.2: an Atomic Response is one segment: L is not set", operation(0xff),
 		 responds([](Untagged &u) { u.ddp = more_untagged; }), adding},
 		{"RFC 5041 7.1, 5: the MSN of queue 3 is in the range: 0", untagged(3),
@@ -280,4 +280,4 @@ std::vector<Row> atomic_response_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

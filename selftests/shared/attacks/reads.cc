@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // RDMA Read Requests (RFC 5040 5.2.1 and 7.2), and Read Responses (RFC 5040 5.2.2).
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 namespace {
 
 Build read_of(const char *name, u64 offset, u32 length)
@@ -12,7 +12,7 @@ Build read_of(const char *name, u64 offset, u32 length)
 				    .source_stag = s[name].stag,
 				    .source_to = s[name].to + offset};
 
-		return Attack{{fpdu(read.segment())}};
+		return Attack{{fpdu(read_request(read))}};
 	};
 }
 
@@ -24,7 +24,7 @@ Build read_at_end(u64 before_end, u32 length)
 				    .source_stag = both.stag,
 				    .source_to = both.end() - before_end};
 
-		return Attack{{fpdu(read.segment())}};
+		return Attack{{fpdu(read_request(read))}};
 	};
 }
 
@@ -34,11 +34,11 @@ Build request(auto change)
 		ReadRequest read = {
 			.length = 8, .source_stag = s["both"].stag, .source_to = s["both"].to};
 
-		return Attack{{fpdu(with(read.segment(), change))}};
+		return Attack{{fpdu(with(read_request(read), change))}};
 	};
 }
 
-Octets empty_response(u32 stag, u64 to)
+Bytes empty_response(u32 stag, u64 to)
 {
 	return fpdu(Tagged{.rdmap = op_read_response, .stag = stag, .to = to});
 }
@@ -53,7 +53,7 @@ Attack beyond_ird(const Scene &s)
 		ReadRequest read = {.length = static_cast<u32>(s["both"].length),
 				    .source_stag = s["both"].stag,
 				    .source_to = s["both"].to};
-		out.fpdus.push_back(fpdu(read.segment(msn)));
+		out.fpdus.push_back(fpdu(read_request(read, msn)));
 	}
 	return out;
 }
@@ -66,7 +66,7 @@ Tagged response(const Scene &s, u64 offset, size_t len, u8 ddp = 0xc1)
 		.rdmap = op_read_response,
 		.stag = s.reads.at(0).stag,
 		.to = s.reads.at(0).to + offset,
-		.payload = filler(len)};
+		.data = payload(len)};
 }
 
 Build responds(u64 offset, size_t len, u8 ddp = 0xc1)
@@ -92,13 +92,13 @@ std::vector<Row> read_request_rows()
 {
 	std::vector<Row> rows = {
 		{"RFC 5040 4.4: a Read Request has 28 octets: 27", operation(0xff),
-		 request([](Untagged &u) { u.payload.pop_back(); })},
+		 request([](Untagged &u) { u.data.pop_back(); })},
 		{"RFC 5040 4.4: a Read Request has 28 octets: 0", operation(0xff),
-		 request([](Untagged &u) { u.payload.clear(); })},
+		 request([](Untagged &u) { u.data.clear(); })},
 		{"RFC 5040 4.4: a Read Request has 28 octets: 29", untagged(5),
-		 request([](Untagged &u) { u.payload.push_back(0); })},
+		 request([](Untagged &u) { u.data.push_back(0); })},
 		{"RFC 5040 4.4: a Read Request has 28 octets: 1400", untagged(5),
-		 request([](Untagged &u) { u.payload = filler(1400); })},
+		 request([](Untagged &u) { u.data = payload(1400); })},
 		{"RFC 5040 5.2.1: a Read Request is one segment: L is not set", operation(0xff),
 		 request([](Untagged &u) { u.ddp = more_untagged; })},
 		{"RFC 5041 7.1, 5: the MSN of queue 1 is in the range: 0", untagged(3),
@@ -108,7 +108,7 @@ std::vector<Row> read_request_rows()
 		{"RFC 5041 7.1, 3: the MO of queue 1 is in the range", untagged(4),
 		 request([](Untagged &u) { u.mo = 28; })},
 		{"RFC 5040 7.2, 4a: the source STag is valid: never given out", protection(0),
-		 fpdu(ReadRequest{.length = 8, .source_stag = nobody}.segment())},
+		 fpdu(read_request({.length = 8, .source_stag = nobody}))},
 		{"RFC 5040 7.2, 4a: the source STag is valid: given back", protection(0),
 		 read_of("stale", 0, 8)},
 		{"RFC 5040 7.2, 4b: the source STag is associated to the stream", protection(3),
@@ -130,10 +130,10 @@ std::vector<Row> read_request_rows()
 			 ReadRequest read = {
 				 .length = 8, .source_stag = s["both"].stag, .source_to = nowhere};
 
-			 return Attack{{fpdu(read.segment())}};
+			 return Attack{{fpdu(read_request(read))}};
 		 }},
 		{"RFC 5040 5.2.1: STag and TO of a zero-length read are not validated", accepted,
-		 Attack{{fpdu(ReadRequest{.source_stag = nobody, .source_to = nowhere}.segment())},
+		 Attack{{fpdu(read_request({.source_stag = nobody, .source_to = nowhere}))},
 			the_last,
 			{},
 			{},
@@ -143,7 +143,7 @@ std::vector<Row> read_request_rows()
 		 beyond_ird,
 		 {.responses = true, .window = 4096}},
 	};
-	Octets source = filler(8, 7);
+	Bytes source = payload(8, 7);
 
 	rows.push_back({"RFC 5040 5.5, 12: what was written can be read back", accepted,
 			[source](const Scene &s) {
@@ -151,15 +151,15 @@ std::vector<Row> read_request_rows()
 				ReadRequest read = {.length = 8,
 						    .source_stag = both.stag,
 						    .source_to = both.end() - 8};
-				Octets response = fpdu(Tagged{.rdmap = op_read_response,
-							      .stag = 0x5151,
-							      .to = 0x1000,
-							      .payload = source});
+				Bytes response = fpdu(Tagged{.rdmap = op_read_response,
+							     .stag = 0x5151,
+							     .to = 0x1000,
+							     .data = source});
 
 				return Attack{{fpdu(Tagged{.stag = both.stag,
 							   .to = both.end() - 8,
-							   .payload = source}),
-					       fpdu(read.segment())},
+							   .data = source}),
+					       fpdu(read_request(read))},
 					      the_last,
 					      {{both.end() - 8, source}},
 					      {},
@@ -174,7 +174,7 @@ std::vector<Row> read_response_rows()
 
 	return {
 		{"RFC 5040 5.2: a Read Response answers a Read Request", tagged(0),
-		 fpdu(Tagged{.rdmap = op_read_response, .stag = 1, .payload = filler(8)})},
+		 fpdu(Tagged{.rdmap = op_read_response, .stag = 1, .data = payload(8)})},
 		{"RFC 5040 5.2: a Read Response answers a Read Request: to memory that may be "
 		 "written",
 		 tagged(0), to_both(0xc1, op_read_response)},
@@ -245,7 +245,7 @@ std::vector<Row> read_response_rows()
 		 [](const Scene &s) {
 			 return Attack{{fpdu(response(s, 0, 64)), fpdu(response(s, 0, 64))},
 				       1,
-				       {{s["sink"].to, filler(64)}}};
+				       {{s["sink"].to, payload(64)}}};
 		 },
 		 {.reads = {64}, .reads_done = 1}},
 		{"RFC 5040 5.2.2: responses come in the order of their requests",
@@ -261,14 +261,14 @@ std::vector<Row> read_response_rows()
 		{"RFC 5040 5.2.2: a valid response is delivered, whatever comes in between",
 		 accepted,
 		 [](const Scene &s) {
-			 Octets half = filler(32);
+			 Bytes half = payload(32);
 
 			 return Attack{{fpdu(response(s, 0, 32, more_tagged)), send(4),
 					to_both(s, 0xc1), fpdu(response(s, 32, 32))},
 				       the_last,
 				       {{s["sink"].to, half + half},
-					{s["receive0"].to, filler(4)},
-					{s["both"].to, filler(8)}}};
+					{s["receive0"].to, payload(4)},
+					{s["both"].to, payload(8)}}};
 		 },
 		 {.reads = {64}, .delivered = 1, .reads_done = 1}},
 		{"RFC 5040 5.4: a read that a Terminate overtakes is flushed",
@@ -276,8 +276,7 @@ std::vector<Row> read_response_rows()
 		 [](const Scene &s) {
 			 return Attack{
 				 {fpdu(response(s, 0, 32, more_tagged)),
-				  fpdu(Untagged{
-					  .rdmap = op_terminate, .qn = 2, .payload = Octets(4)})},
+				  fpdu(Untagged{.rdmap = op_terminate, .qn = 2, .data = Bytes(4)})},
 				 the_last,
 				 {},
 				 {{s["sink"].to, 64}}};
@@ -286,4 +285,4 @@ std::vector<Row> read_response_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks

@@ -1,45 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A host for the core's scheduler with answers chosen by the test, and the resulting stream,
-// parsed.
+// The core's scheduler on a host of the test, and the resulting stream, parsed.
 #pragma once
 
-#include <deque>
-#include <optional>
-
-#include <rdma/srnic-abi.h>
-
+#include "posted_sends.hh"
 #include "sender.hh"
-
-struct SendHost {
-	struct Slot {
-		alignas(8) u8 octets[sizeof(srnic_send_wqe) + SRNIC_MAX_INLINE];
-	};
-	struct Completion {
-		u32 index; // of the request, from 0
-		u8 status;
-		bool operator==(const Completion &) const = default;
-	};
-	struct Expected {
-		core_read_sink sink;
-		core_read_kind kind;
-	};
-
-	// Its answers.
-	bool validated = true, list_usable = true, local_works = true;
-	u32 random = 0x1000;
-	std::deque<Slot> posted;
-	std::deque<core_asked> asked;
-
-	// The calls it got.
-	Slot current{};
-	u32 taken = 0, built = 0, answered = 0, waits = 0, list_access = ~0u;
-	std::deque<Expected> reads;
-	std::vector<Completion> completions;
-	std::vector<u32> invalidated, registered;
-	std::optional<core_terminate> terminate;
-
-	static SendHost &of(void *ctx) { return *static_cast<SendHost *>(ctx); }
-};
 
 // One FPDU as sent.
 struct Fpdu {
@@ -50,7 +14,7 @@ struct Fpdu {
 };
 
 struct SendEnd {
-	SendHost host;
+	PostedSends host;
 	core_tx tx;
 	u32 emss = 1460;
 	std::vector<Fpdu> out;	     // all sent FPDUs
@@ -79,7 +43,7 @@ struct SendEnd {
 	srnic_send_wqe &post(u8 opcode, u32 length = 0, u8 flags = 0)
 	{
 		auto *wqe = reinterpret_cast<srnic_send_wqe *>(
-			host.posted.emplace_back(SendHost::Slot{}).octets);
+			host.posted.emplace_back(PostedSends::Slot{}).octets);
 
 		wqe->opcode = opcode;
 		wqe->flags = flags;
@@ -91,21 +55,8 @@ struct SendEnd {
 		}
 		return *wqe;
 	}
-	void ask(u32 length)
-	{
-		core_asked what{};
-
-		what.read = {0x77, length, 0x300, 0x1111, 0x2222};
-		host.asked.push_back(what);
-	}
-	void ask_atomic(u32 id, u64 original)
-	{
-		core_asked what{};
-
-		what.kind = CORE_ASKED_ATOMIC;
-		what.atomic = {id, original};
-		host.asked.push_back(what);
-	}
+	void ask(u32 length) { host.ask({0x77, length, 0x300, 0x1111, 0x2222}); }
+	void ask_atomic(u32 id, u64 original) { host.ask_atomic(id, original); }
 	void answer_a_read() { host.reads.pop_front(); }
 
 	// ---- the engine ----
@@ -140,8 +91,8 @@ struct SendEnd {
 private:
 	void start(core_tx_params params)
 	{
-		params.ctx = &host;
-		params.slot_size = sizeof(SendHost::Slot);
+		params.ctx = static_cast<SendHost *>(&host);
+		params.slot_size = sizeof(PostedSends::Slot);
 		params.kernel = true;
 		core_tx_init(&tx, &params);
 		core_tx_set_emss(&tx, emss);

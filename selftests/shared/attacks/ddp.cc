@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What a receiver checks of a DDP Segment (RFC 5041 7.1 and 7.2): tagged, error type 1, and
 // untagged, error type 2.
-#include "segments.hh"
+#include "rows.hh"
 
-namespace hostile {
+namespace attacks {
 
 std::vector<Row> tagged_rows()
 {
@@ -17,11 +17,11 @@ std::vector<Row> tagged_rows()
 		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked",
 		 accepted, to_both_lands(0xfd)},
 		{"RFC 5041 7.1, 1: the STag is valid: never given out", tagged(0),
-		 fpdu(Tagged{.stag = nobody, .payload = filler(8)})},
+		 fpdu(Tagged{.stag = nobody, .data = payload(8)})},
 		{"RFC 5041 7.1, 1: the STag is valid: 0", tagged(0),
-		 fpdu(Tagged{.payload = filler(8)})},
+		 fpdu(Tagged{.data = payload(8)})},
 		{"RFC 5041 7.1, 1: the STag is valid: all ones", tagged(0),
-		 fpdu(Tagged{.stag = ~u32{0}, .payload = filler(8)})},
+		 fpdu(Tagged{.stag = ~u32{0}, .data = payload(8)})},
 		{"RFC 5041 7.1, 1: the STag is valid: given back", tagged(0),
 		 write_to("stale", 0, 8)},
 		{"RFC 5041 7.1, 1: the STag is valid: right but for its key", tagged(0),
@@ -41,8 +41,7 @@ std::vector<Row> tagged_rows()
 		 write_to("both", ~u64{0}, 8)},
 		{"RFC 5041 7.1, 3: the TO is in the range: 0", tagged(1),
 		 [](const Scene &s) {
-			 return Attack{
-				 {fpdu(Tagged{.stag = s["both"].stag, .payload = filler(8)})}};
+			 return Attack{{fpdu(Tagged{.stag = s["both"].stag, .data = payload(8)})}};
 		 }},
 		{"RFC 5041 7.1, 3: the TO is in the range: at its end", tagged(1),
 		 [](const Scene &s) {
@@ -54,7 +53,7 @@ std::vector<Row> tagged_rows()
 
 			 return Attack{{fpdu(write(both, both.length - 8, 8))},
 				       the_last,
-				       {{both.end() - 8, filler(8)}}};
+				       {{both.end() - 8, payload(8)}}};
 		 }},
 		{"RFC 5041 7.1, 4: TO and length are in the range: one more", tagged(1),
 		 [](const Scene &s) {
@@ -67,17 +66,17 @@ std::vector<Row> tagged_rows()
 			 first.ddp = more_tagged;
 			 return Attack{{fpdu(first), fpdu(write(s["both"], s["both"].length, 1))},
 				       1,
-				       {{s["both"].end() - 8, filler(8)}}};
+				       {{s["both"].end() - 8, payload(8)}}};
 		 }},
 		{"RFC 5041 7.1, 5: TO and length do not wrap", tagged(3),
 		 [](const Scene &s) {
 			 return Attack{{fpdu(Tagged{
-				 .stag = s["both"].stag, .to = nowhere, .payload = filler(8)})}};
+				 .stag = s["both"].stag, .to = nowhere, .data = payload(8)})}};
 		 }},
 		{"RFC 5041 7.1, 3: a TO that just does not wrap is out of the range", tagged(1),
 		 [](const Scene &s) {
 			 return Attack{{fpdu(Tagged{
-				 .stag = s["both"].stag, .to = nowhere, .payload = filler(3)})}};
+				 .stag = s["both"].stag, .to = nowhere, .data = payload(3)})}};
 		 }},
 		{"RFC 5041 5.2: STag and TO of a zero-length message are not checked", accepted,
 		 fpdu(Tagged{.stag = nobody, .to = nowhere})},
@@ -87,17 +86,17 @@ std::vector<Row> tagged_rows()
 				 {fpdu(Tagged{.ddp = more_tagged, .stag = nobody, .to = nowhere}),
 				  to_both(s, 0xc1)},
 				 the_last,
-				 {{s["both"].to, filler(8)}}};
+				 {{s["both"].to, payload(8)}}};
 		 }},
 		{"RFC 5041 7.1: subsequent segments are dropped silently", tagged(0),
 		 [](const Scene &s) {
-			 return Attack{{fpdu(Tagged{.stag = nobody, .payload = filler(8)}),
+			 return Attack{{fpdu(Tagged{.stag = nobody, .data = payload(8)}),
 					to_both(s, 0xc1), send(4)},
 				       0};
 		 }},
 		{"RFC 5040 7.1, 4: of two errors the first one is reported", tagged(0),
-		 Attack{{fpdu(Tagged{.stag = nobody, .payload = filler(8)}),
-			 fpdu(Untagged{.qn = 4, .payload = filler(8)})},
+		 Attack{{fpdu(Tagged{.stag = nobody, .data = payload(8)}),
+			 fpdu(Untagged{.qn = 4, .data = payload(8)})},
 			0}},
 		{"RFC 5041 5.2: a RDMA Write of many segments is placed", accepted,
 		 [](const Scene &s) {
@@ -108,7 +107,7 @@ std::vector<Row> tagged_rows()
 
 				 segment.ddp = at < 32 ? more_tagged : 0xc1;
 				 out.fpdus.push_back(fpdu(segment));
-				 out.lands.push_back({segment.to, segment.payload});
+				 out.lands.push_back({segment.to, segment.data});
 			 }
 			 return out;
 		 }},
@@ -117,7 +116,7 @@ std::vector<Row> tagged_rows()
 
 std::vector<Row> untagged_rows()
 {
-	Untagged plain = {.payload = filler(4)};
+	Untagged plain = {.data = payload(4)};
 
 	return {
 		{"RFC 5041 7.1: the untagged segment's DDP version is 1: 0", untagged(6),
@@ -143,7 +142,7 @@ std::vector<Row> untagged_rows()
 		{"RFC 5041 7.1, 2: QN and MSN have a buffer: one Send too many",
 		 untagged(2),
 		 [](const Scene &s) {
-			 return Attack{{send(4), send(4, 2)}, 1, in_receive(s, filler(4))};
+			 return Attack{{send(4), send(4, 2)}, 1, in_receive(s, payload(4))};
 		 },
 		 {.receives = 1, .delivered = 1}},
 		{"RFC 5041 7.1, 5: the MSN is in the range: 0", untagged(3), send(4, 0)},
@@ -156,11 +155,11 @@ std::vector<Row> untagged_rows()
 		{"RFC 5041 7.1, 5: the MSN is in the range: had been there",
 		 untagged(3),
 		 [](const Scene &s) {
-			 return Attack{{send(4), send(4)}, 1, in_receive(s, filler(4))};
+			 return Attack{{send(4), send(4)}, 1, in_receive(s, payload(4))};
 		 },
 		 {.delivered = 1}},
 		{"RFC 5041 7.1, 5: the MSN is that of the message in progress", untagged(3),
-		 two_segments({.msn = 2, .mo = 32, .payload = filler(4)})},
+		 two_segments({.msn = 2, .mo = 32, .data = payload(4)})},
 		{"RFC 5041 7.1, 3: the MO is in the range: not 0 at first", untagged(4),
 		 fpdu(with(plain, [](Untagged &u) { u.mo = 4; }))},
 		{"RFC 5041 7.1, 3: the MO is in the range: beyond the receive", untagged(4),
@@ -168,34 +167,38 @@ std::vector<Row> untagged_rows()
 		{"RFC 5041 7.1, 3: the MO is in the range: all ones", untagged(4),
 		 fpdu(with(plain, [](Untagged &u) { u.mo = ~u32{0}; }))},
 		{"RFC 5041 7.1, 3: the MO is in the range: the same once more", untagged(4),
-		 two_segments({.mo = 0, .payload = filler(32)})},
+		 two_segments({.mo = 0, .data = payload(32)})},
 		{"RFC 5041 7.1, 3: the MO is in the range: with a gap", untagged(4),
-		 two_segments({.mo = 33, .payload = filler(4)})},
-		{"RFC 5041 7.1, 4: length and MO are in the range: one octet too long", untagged(5),
-		 send(65), {.refused = 1}},
+		 two_segments({.mo = 33, .data = payload(4)})},
+		{"RFC 5041 7.1, 4: length and MO are in the range: one octet too long",
+		 untagged(5),
+		 send(65),
+		 {.refused = 1}},
 		{"RFC 5041 7.1, 4: length and MO are in the range: grown one octet too long",
-		 untagged(5), two_segments({.mo = 32, .payload = filler(33)}), {.refused = 1}},
+		 untagged(5),
+		 two_segments({.mo = 32, .data = payload(33)}),
+		 {.refused = 1}},
 		{"RFC 5041 7.1, 4: length and MO are in the range: the whole receive",
 		 accepted,
-		 delivered({.payload = filler(64)}),
+		 delivered({.data = payload(64)}),
 		 {.delivered = 1}},
 		{"RFC 5041 5.2: a Send of two segments is one message",
 		 accepted,
 		 [](const Scene &s) {
-			 return Attack{{fpdu(Untagged{.ddp = more_untagged, .payload = filler(32)}),
-					fpdu(Untagged{.mo = 32, .payload = filler(32, 2)})},
+			 return Attack{{fpdu(Untagged{.ddp = more_untagged, .data = payload(32)}),
+					fpdu(Untagged{.mo = 32, .data = payload(32, 2)})},
 				       the_last,
-				       in_receive(s, filler(32) + filler(32, 2))};
+				       in_receive(s, payload(32) + payload(32, 2))};
 		 },
 		 {.delivered = 1}},
 		{"RFC 5041 4.1: the reserved bits of the DDP control field are not checked "
 		 "(untagged)",
 		 accepted,
-		 delivered({.ddp = 0x7d, .payload = filler(4)}),
+		 delivered({.ddp = 0x7d, .data = payload(4)}),
 		 {.delivered = 1}},
 		{"RFC 5040 4.1: the Invalidate STag is ignored but where it is valid",
 		 accepted,
-		 delivered({.invalidate = 0xffffffff, .payload = filler(4)}),
+		 delivered({.inv_stag = 0xffffffff, .data = payload(4)}),
 		 {.delivered = 1}},
 		{"RFC 5040 5.3: a zero-length Send consumes a receive",
 		 accepted,
@@ -204,4 +207,4 @@ std::vector<Row> untagged_rows()
 	};
 }
 
-} // namespace hostile
+} // namespace attacks
