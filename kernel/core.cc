@@ -15,6 +15,7 @@
 #include "core/scheduler.cc"
 #include "core/stag.cc"
 #include "core/ib/acks.cc"
+#include "core/ib/pairing_frame.cc"
 #include "core/ib/receiver.cc"
 #include "core/ib/times.cc"
 #include "core/mpa/framing.cc"
