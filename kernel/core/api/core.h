@@ -34,6 +34,7 @@ struct srnic_sge;
 #include "core_terminate.h"
 #include "core_message.h"
 #include "core_acks.h"
+#include "core_pairing.h"
 #include "core_fpdu.h"
 #include "core_region.h"
 #include "core_receiver.h"
