@@ -57,7 +57,7 @@ constexpr core_framing_traits ib_traits = {
 	.numbers_writes = false,
 	.numbers_agreed = false,
 	.sink_stag = true,
-	.mutes_responder = false,
+	.mutes_responder = true,
 	.interleaves_tagged = false,
 	.acknowledges = true,
 };

@@ -522,6 +522,8 @@ void core_tx_init(struct core_tx *tx, const struct core_tx_params *params)
 	tx->muted = !params->initiator && traits(*tx).mutes_responder;
 	tx->rtr = params->rtr;
 	tx->tail = CORE_MSG_NONE;
+	if (params->acks)
+		params->acks->first = params->initiator;
 	if (traits(*tx).numbers_agreed)
 		tx->send_msn = params->first_msn - 1;
 	builder::start(*tx);

@@ -52,6 +52,8 @@ struct IbEnd {
 	explicit IbEnd(u32 ask_every = 100)
 		: acks(ask_every), send(send_params(acks)), receive(receive_params(acks))
 	{
+		sends(); // the first Ack
+		send.out.clear();
 	}
 
 	// What the peer sends, and what becomes of it.

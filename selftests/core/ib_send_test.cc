@@ -91,7 +91,7 @@ TEST(IbSend, AnAck)
 
 	gets(end, 7, true);
 	EXPECT_EQ(end.sends(), Opcodes{CORE_MSG_ACK});
-	EXPECT_EQ(end.last(), Bytes(wire::ack({7, 0, 0})));
+	EXPECT_EQ(end.last(), Bytes(wire::ack({7, 0, 0}, 2)));
 }
 
 // 15: a request that completes asks; of the others every so many.
@@ -166,7 +166,7 @@ TEST(IbAcks, HaveTheirOwnNumbers)
 	for (u32 n : {1u, 2u, 3u}) {
 		gets(end, n, true);
 		end.sends();
-		EXPECT_EQ(msn(end.send.out.back()), n);
+		EXPECT_EQ(msn(end.send.out.back()), n + 1); // the first Ack was number 1
 	}
 }
 
@@ -479,4 +479,39 @@ TEST(IbNumbers, GoOn)
 	EXPECT_EQ(end.ack({1}), CORE_RX_ACK);
 	EXPECT_EQ(end.acked().end, 3u);
 	EXPECT_FALSE(core_acks_unacknowledged(&end.acks));
+}
+
+// 2, 61: the initiator sends an Ack at once.
+TEST(IbStart, TheInitiatorSendsAnAck)
+{
+	Acks acks;
+	core_tx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	params.initiator = true;
+	SendEnd end(params);
+
+	end.send_all();
+	EXPECT_EQ(end.opcodes(), Opcodes{CORE_MSG_ACK});
+}
+
+// 2, 61: the responder waits for it.
+TEST(IbStart, TheResponderWaits)
+{
+	Acks acks;
+	core_tx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	SendEnd end(params);
+
+	end.host.validated = false;
+	end.post(SRNIC_OP_SEND);
+	end.send_all();
+	EXPECT_EQ(end.opcodes(), Opcodes{});
+	EXPECT_FALSE(core_acks_unacknowledged(&acks));
+	end.host.validated = true;
+	end.send_all();
+	EXPECT_EQ(end.opcodes(), Opcodes{CORE_MSG_SEND});
 }

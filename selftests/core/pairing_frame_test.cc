@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The frames that pair two QPs (Documentation/ib.rst, "Startup"): octets, round trips, and what a
 // peer may get wrong.
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 #include "api/core_pairing_words.h"
 
 using wire::be16;

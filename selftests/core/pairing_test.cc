@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Pairing (Documentation/ib.rst, "Pairing", "Trying again"): the decisions of both ends, one
 // sentence at a time. All frames go through their octets.
-#include "wire.hh"
+#include "../shared/wire.hh"
+#include "api/core.h"
 
 using wire::Bytes;
 

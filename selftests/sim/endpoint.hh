@@ -41,7 +41,7 @@ public:
 
 	enum class State { startup, rts, terminating, error };
 	State state() const { return now; }
-	bool muted() const { return framing == CORE_FRAMING_MPA && !initiator && !validated; }
+	bool muted() const { return framing != CORE_FRAMING_RDMATCP && !initiator && !validated; }
 	bool acknowledges() const { return framing == CORE_FRAMING_IB; }
 	// Time passes: what waits for it may go on.
 	void tick();

@@ -88,6 +88,7 @@ enum core_over {
  * @again: the request taken last was taken before
  * @now: say what was delivered, even if nobody asked
  * @probe: ask the peer by an Ack
+ * @first: an initiator's first FPDU is an Ack, so that the responder may send
  * @delayed: no request is taken until core_tx_resume()
  * @over: enum core_over
  *
@@ -123,7 +124,7 @@ struct core_acks {
 	u32 ack_msn;
 	struct core_ack ack;
 	struct core_tx_msg message;
-	u8 ack_active, answer_refused, failing, signaled, again, now, probe, delayed, over;
+	u8 ack_active, answer_refused, failing, signaled, again, now, probe, first, delayed, over;
 
 	u32 acked, acked_end;
 	u32 received, asked;

@@ -132,7 +132,7 @@ void lay_out(core_acks &acks, u32 done, u8 syndrome)
 	acks.message.ack = &acks.ack;
 	acks.ack_active = 1;
 	acks.probes_answered = seen(acks.probes);
-	acks.probe = acks.now = 0;
+	acks.probe = acks.now = acks.first = 0;
 }
 
 bool is_request_for_response(u8 opcode)
@@ -262,7 +262,7 @@ void rewind(core_acks &acks)
 
 bool ack_wanted(const core_acks &acks)
 {
-	return acks.ack_active || acks.now || acks.probe || acks.answer_refused ||
+	return acks.ack_active || acks.now || acks.probe || acks.first || acks.answer_refused ||
 	       is_after(seen(acks.asked), acks.said) || seen(acks.probes) != acks.probes_answered ||
 	       seen(acks.refusals) != acks.refusals_said;
 }
@@ -271,7 +271,7 @@ core_tx_msg *ack_due(core_acks &acks, const core_asked *oldest)
 {
 	const u32 done = last_done(acks, oldest);
 	const u8 syndrome = syndrome_due(acks, done);
-	bool due = syndrome != CORE_SYNDROME_NONE || acks.probe ||
+	bool due = syndrome != CORE_SYNDROME_NONE || acks.probe || acks.first ||
 		   seen(acks.probes) != acks.probes_answered || something_asked_is_done(acks, done);
 
 	if (acks.ack_active)

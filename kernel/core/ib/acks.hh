@@ -85,7 +85,7 @@ inline void begin_fpdu(core_acks &acks) { publish(acks.begun, acks.whole + 1); }
 inline void end_request(core_acks &acks) { publish(acks.whole, acks.whole + 1); }
 inline void end_answer(core_acks &acks, u32 number) { acks.said = number; }
 
-// The engine has gone back to the request after the last one acknowledged. With the lock of receive.
+// The engine has gone back to the request after the last one acknowledged. With receive's lock.
 void rewind(core_acks &acks);
 
 // The Ack that is due, or nullptr. oldest: the peer's oldest request without a response, or nullptr.
