@@ -7,8 +7,10 @@
 
 struct core_tx_params {
 	void *ctx;		/* passed to all callbacks */
-	struct core_acks *acks;	/* of the QP, where requests are acknowledged */
-	u64 connection_id;	/* RDMA/TCP */
+	union {
+		u64 connection_id;	/* RDMA/TCP */
+		struct core_acks *acks;	/* of the QP, where requests are acknowledged */
+	};
 	u32 first_msn;		/* of the first message, if the framing has numbers_agreed */
 	u32 ord;
 	u32 slot_size;		/* of the send queue */

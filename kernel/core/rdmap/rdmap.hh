@@ -76,30 +76,17 @@ static_assert(every_row_is_in_its_place());
 
 // The opcodes and queues of RFC 5040 and RFC 7306.
 struct RdmapDialect {
-	static constexpr u32 queues = 4;
-	static constexpr u8 opcodes = CORE_MSG_ATOMIC_RESPONSE + 1;
+	enum : u32 { queues = 4, opcodes = CORE_MSG_ATOMIC_RESPONSE + 1 };
 };
 // And those of ib.rst.
 struct IbDialect {
-	static constexpr u32 queues = 5;
-	static constexpr u8 opcodes = CORE_MSG_SEND_SE_IMM + 1;
+	enum : u32 { queues = 5, opcodes = CORE_MSG_SEND_SE_IMM + 1 };
 };
 
-// The queue of each opcode; reserved for those that are not the dialect's.
-template <class Dialect> struct QueueTable {
-	Queue queue[16];
-
-	constexpr QueueTable() : queue()
-	{
-		for (u8 i = 0; i < 16; i++)
-			queue[i] = i < Dialect::opcodes ? queue_of(i) : Queue::reserved;
-	}
-};
-template <class Dialect> constexpr QueueTable<Dialect> queue_table;
-
+// The queue of an opcode; reserved if it is not the dialect's.
 template <class Dialect> constexpr Queue queue_in(u8 opcode)
 {
-	return queue_table<Dialect>.queue[opcode & 0x0f];
+	return (opcode & 0x0f) < Dialect::opcodes ? queue_of(opcode) : Queue::reserved;
 }
 static_assert(queue_in<RdmapDialect>(CORE_MSG_ACK) == Queue::reserved &&
 	      queue_in<IbDialect>(CORE_MSG_ACK) == Queue::ack);
