@@ -85,6 +85,15 @@ void report_failure(core_tx &tx)
 		acks.over = CORE_OVER_FAILED;
 }
 
+// Reports a request that failed, or has the host run the engine again when it may be reported.
+void settle_failure(core_tx &tx)
+{
+	core_acks &acks = *acks_of(tx);
+
+	if (acks.failing && !ib::await_acks(acks))
+		report_failure(tx);
+}
+
 // What a stream with acknowledgements does before it chooses a message. False: nothing may be
 // chosen.
 bool begin_choice(core_tx &tx)
@@ -96,8 +105,7 @@ bool begin_choice(core_tx &tx)
 		return false;
 	if (ib::ends(acks))
 		abandon_local(tx);
-	if (acks.failing && !ib::await_acks(acks))
-		report_failure(tx);
+	settle_failure(tx);
 	return !acks.over;
 }
 
@@ -188,6 +196,8 @@ u32 core_tx_choose(struct core_tx *tx)
 	if (acks_of(*tx) && !begin_choice(*tx)) [[unlikely]]
 		return 0;
 	tx->turn = next_message(*tx);
+	if (!tx->turn && acks_of(*tx)) [[unlikely]]
+		settle_failure(*tx);
 	if (!tx->turn || tx->stopped)
 		return 0;
 	return builder::wire_len(*tx, *tx->turn);

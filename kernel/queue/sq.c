@@ -45,6 +45,13 @@ void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe 
 	};
 }
 
+/* Only the engine has marked what comes behind a request that is not done. */
+void srnic_sq_go_back(struct srnic_sq *sq, u32 index)
+{
+	while (sq->taken != index)
+		track_at(sq, --sq->taken)->done = false;
+}
+
 /*
  * Completes the oldest request; false if it has to wait for room in the CQ. Frees its slot before
  * the completion is visible, so that a consumer that polled it finds room to post.

@@ -66,6 +66,11 @@ static inline u32 srnic_sq_pending(const struct srnic_sq *sq)
 				 sq->ring.entries);
 }
 
+/*
+ * Goes back: the request at this index, which was taken, is the next to be taken again, and none
+ * from there on is done. For the engine; nothing else completes requests meanwhile.
+ */
+void srnic_sq_go_back(struct srnic_sq *sq, u32 index);
 /* Records a request that the engine takes from the queue. */
 void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe *wqe);
 /*

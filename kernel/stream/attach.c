@@ -5,6 +5,7 @@
 #include <linux/sched/mm.h>
 #include <net/sock.h>
 
+#include "stream/acks.h"
 #include "stream/attach.h"
 #include "stream/callbacks.h"
 #include "stream/kick/kick.h"
@@ -57,6 +58,7 @@ static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	ret = alloc_reads(qp, &start->agreed);
 	if (ret)
 		return ret;
+	srnic_acks_start(qp);
 	srnic_tx_start(qp, start);
 	srnic_rx_start(qp, start);
 	qp->event_raised = false;
@@ -110,6 +112,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 		srnic_qp_note_end(qp, SRNIC_END_ABORTED, 0);
 		srnic_shortcut_end(qp);
 		qp->sock = NULL;
+		srnic_acks_stop(qp);
 		srnic_own_batch_release(qp);
 	}
 	if (!owner)	/* one that has come since the caller disconnected the former one */

@@ -19,6 +19,7 @@
 #include "stream/sock_callbacks.h"
 #include "stream/transmit/tx.h"
 
+struct srnic_acks;
 struct srnic_qp_owner;
 struct srnic_shortcut;
 
@@ -48,6 +49,7 @@ struct srnic_shortcut;
  * @markers: the peer of this connection sends markers
  * @shortcut_used: bytes of this connection went to the peer without TCP (transmit/shortcut.h)
  * @shortcut: what finds the peer for that, or NULL; under tx.mutex
+ * @acks: the acknowledgements, or NULL: requests complete when they are sent (stream/acks.h)
  * @sq: the send queue; the holder of tx.mutex is its engine
  * @rq: the receive queue
  * @stats: the counts that it adds to: dev->stats, or the counter that it is bound to
@@ -86,6 +88,7 @@ struct srnic_qp {
 	bool markers;
 	bool shortcut_used;
 	struct srnic_shortcut *shortcut;
+	struct srnic_acks *acks;
 
 	struct srnic_sq sq;
 	struct srnic_rq rq;

@@ -92,6 +92,12 @@ static inline bool srnic_reads_await(struct srnic_reads *reads, u32 most)
 	return false;
 }
 
+/* Takes the newest entries back. The consumer is kept out. */
+static inline void srnic_reads_forget(struct srnic_reads *reads, u32 entries)
+{
+	smp_store_release(&reads->tail, reads->tail - entries);	/* pairs with srnic_reads_nth() */
+}
+
 static inline void srnic_reads_cancel_await(struct srnic_reads *reads)
 {
 	WRITE_ONCE(reads->awaited, false);

@@ -9,6 +9,7 @@
 
 #include "queue/cq.h"
 #include "queue/srq.h"
+#include "stream/acks.h"
 #include "stream/attach.h"
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
@@ -104,6 +105,7 @@ static int alloc_queues(struct srnic_qp *qp)
 static void free_queues(struct srnic_qp *qp)
 {
 	mem_cgroup_put(qp->payer);
+	srnic_acks_free(qp);
 	kfree(qp->tx.wqe);
 	srnic_sq_free(&qp->sq);
 	srnic_receive_free(&qp->rx.receive);

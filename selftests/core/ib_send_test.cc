@@ -419,6 +419,8 @@ TEST(IbErrors, OfThisEndWaitForAcknowledgements)
 	end.send.host.list_usable = false;
 	end.send.post(SRNIC_OP_SEND, one_segment);
 	end.send.post(SRNIC_OP_SEND);
+	EXPECT_FALSE(end.send.send_one());
+	EXPECT_TRUE(core_acks_awaited(&end.acks)); // else no acknowledgement runs the engine
 	EXPECT_EQ(end.sends(), Opcodes{});
 	EXPECT_TRUE(end.send.host.completions.empty());
 	EXPECT_FALSE(core_tx_over(&end.send.tx));

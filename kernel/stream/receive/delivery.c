@@ -7,6 +7,7 @@
 #include "report/counters.h"
 #include "report/terminate.h"
 #include "report/trace.h"
+#include "stream/acks.h"
 #include "stream/kick/kick.h"
 #include "stream/owner.h"
 #include "stream/receive/parts.h"
@@ -25,6 +26,7 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 {
 	const struct core_rx_message *message = core_rx_delivered(&qp->rx.core);
 	enum core_region_verdict verdict;
+	enum core_rx_event event;
 
 	if (message->rtr)
 		return CORE_RX_MORE;
@@ -32,9 +34,9 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 		verdict = srnic_mr_invalidate(qp->dev, qp->pd, message->inv_stag,
 					      qp->base.qp_num);
 		if (verdict != CORE_REGION_OK) {
-			core_rx_fail_invalidate(&qp->rx.core, verdict);
+			event = core_rx_fail_invalidate(&qp->rx.core, verdict);
 			fail_receive(qp, SRNIC_WC_REM_INV_REQ_ERR);
-			return CORE_RX_ERROR;
+			return event;
 		}
 	}
 	srnic_rq_complete(&qp->rq, &qp->rx.receive, message);
@@ -206,11 +208,20 @@ static bool may_stay_held(const struct srnic_qp *qp, enum core_rx_event event)
 	return event == CORE_RX_WRITE;
 }
 
+static bool is_response(enum core_rx_event event)
+{
+	return event == CORE_RX_READ_RESPONSE || event == CORE_RX_ATOMIC_RESPONSE;
+}
+
 void srnic_deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
+	enum core_rx_event came = event;
+
 	if (!may_stay_held(qp, event))
 		srnic_held_drop(&qp->rx.held);
 	trace_srnic_rx_message(qp, event);
+	if (qp->acks && is_response(event))
+		srnic_acks_responded(qp);
 	if (event == CORE_RX_SEND)
 		event = deliver_send(qp);
 	else if (event == CORE_RX_ATOMIC_RESPONSE)
@@ -232,4 +243,6 @@ void srnic_deliver(struct srnic_qp *qp, enum core_rx_event event)
 	default:
 		break;
 	}
+	if (qp->acks)
+		srnic_acks_deliver(qp, event == CORE_RX_MORE ? came : event);
 }

@@ -11,6 +11,7 @@
 #include <net/tcp.h>
 
 #include "report/trace.h"
+#include "stream/acks.h"
 #include "stream/receive/parts.h"
 #include "stream/receive/receive.h"
 #include "stream/start.h"
@@ -145,6 +146,8 @@ static void end_run(struct srnic_qp *qp, u64 fpdus, u32 bytes)
 	srnic_qp_count(qp, SRNIC_RX_BATCHES, 1);
 	srnic_qp_count(qp, SRNIC_RX_OCTETS, bytes);
 	srnic_qp_count(qp, SRNIC_RX_FPDUS, fpdus);
+	if (qp->acks)
+		srnic_acks_end_run(qp);
 }
 
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
@@ -177,6 +180,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	bool numbered = core_framing_traits_of(start->agreed.framing)->numbers_agreed;
 	struct core_rx_params params = {
 		.ctx = qp,
+		.acks = qp->acks ? &qp->acks->core : NULL,
 		.pd = qp->pd,
 		.framing = start->agreed.framing,
 		.connection_id = start->agreed.connection_id,

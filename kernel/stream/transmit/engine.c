@@ -12,6 +12,7 @@
 
 #include "report/terminate.h"
 #include "report/trace.h"
+#include "stream/acks.h"
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
 #include "stream/owner.h"
@@ -44,6 +45,8 @@ static enum engine_result build_all(struct srnic_qp *qp)
 	core_tx_set_emss(&tx->core, READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache));
 	while (READ_ONCE(qp->state) == SRNIC_QP_RTS) {
 		len = core_tx_choose(&tx->core);
+		if (!len && qp->acks && srnic_acks_go_back(qp))
+			continue;
 		if (!len)
 			return ENGINE_IDLE;
 		if (!srnic_batch_takes(tx->batch, len))
@@ -111,6 +114,8 @@ static enum engine_result send_all(struct srnic_qp *qp)
 
 	WRITE_ONCE(qp->sq.ring.hdr->state, 0);
 	srnic_reads_cancel_await(&qp->outbound);
+	if (qp->acks)
+		srnic_acks_take_due(qp);
 	do {
 		if (!srnic_tx_send_batch(qp, false))
 			return not_sent(tx);
@@ -122,6 +127,8 @@ static enum engine_result send_all(struct srnic_qp *qp)
 			return ENGINE_MORE;
 		if (filled == ENGINE_RETRY)
 			return ENGINE_RETRY;
+		if (qp->acks && filled == ENGINE_IDLE && srnic_acks_over(qp))
+			return ENGINE_MORE;
 		if (filled == ENGINE_IDLE && go_idle(qp))
 			return ENGINE_IDLE;
 	} while (tx->spent < may_spend(tx));
@@ -218,7 +225,7 @@ void srnic_tx_last_terminate(struct srnic_qp *qp)
 void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
 	const struct core_startup_agreed *agreed = &start->agreed;
-	const struct core_tx_params params = {
+	struct core_tx_params params = {
 		.ctx = qp,
 		.framing = agreed->framing,
 		.connection_id = agreed->connection_id,
@@ -235,6 +242,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	struct srnic_tx *tx = &qp->tx;
 
 	lockdep_assert_held(&qp->tx.mutex);
+	if (qp->acks)
+		params.acks = &qp->acks->core;
 	core_tx_init(&tx->core, &params);
 	WRITE_ONCE(qp->sq.framing, agreed->framing);
 	tx->validated = false;

@@ -64,7 +64,8 @@ void core_host_built(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	qp->tx.built = qp->sq.taken;
+	if (!qp->acks)	/* else it completes when the peer acknowledges it */
+		qp->tx.built = qp->sq.taken;
 }
 
 void core_host_complete(void *ctx, u8 status)

@@ -86,7 +86,7 @@ struct srnic_standby {
  * @standby: has @work's part done by a thread that can wait (kick/standby.h)
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
- * @runner: of the run in progress, or of the last one
+ * @starved: times in a row that TCP lacked memory, up to 2
  * @spent: what its caller has sent, in bytes and FPDU_COST
  * @term_pending: @term is to be sent
  * @last_wqe: LAST_WQE_REACHED was raised for this connection
@@ -94,7 +94,7 @@ struct srnic_standby {
  *	once the batch is empty
  * @completed: send queue index up to which requests were completed as sent
  * @term: the Terminate to send; written under state_lock, before state becomes TERMINATING
- * @starved: times in a row that TCP lacked memory, up to 2
+ * @runner: enum srnic_runner of the run in progress, or of the last one
  * @term_deadline: jiffies after which an unsent Terminate is dropped
  * @rest: jiffies before which TCP is not asked again if @starved is 2
  * @bytes: bytes of this connection given to TCP, or to the peer
@@ -112,12 +112,12 @@ struct srnic_tx {
 	bool validated;
 	bool term_pending;
 	bool last_wqe;
-	enum srnic_runner runner;
+	u8 starved;
 	u32 spent;
 	u32 built;
 	u32 completed;
 	struct core_terminate term;
-	u8 starved;
+	u8 runner;
 	unsigned long term_deadline;
 	unsigned long rest;
 	u64 bytes;

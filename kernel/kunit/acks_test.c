@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Acknowledgements (stream/acks.h; Documentation/ib.rst, whose rules are named by number): two QPs
+ * whose requests complete when the other end has done them.
+ */
+#include <linux/in.h>
+#include <net/sock.h>
+
+#include "fixture.h"
+#include "stream/acks.h"
+
+#define OCTETS	64U
+
+/* One end. over: why its owner was to end the stream, if it was. */
+struct end {
+	struct srnic_qp_owner owner;
+	struct srnic_qp *qp;
+	struct srnic_test_cq *cq;
+	struct socket *sock;
+	u32 over;
+};
+
+/* Two ends on one device, a requester and a responder; from and into: memory of theirs. */
+struct ends {
+	struct srnic_dev *dev;
+	struct ib_pd *pd;
+	struct end a, b;
+	u8 *from, *into;
+};
+
+/* ---- owners ---- */
+
+static void hold(struct srnic_qp_owner *owner)
+{
+}
+
+static void over(struct srnic_qp_owner *owner, enum core_conn_input why)
+{
+	WRITE_ONCE(container_of(owner, struct end, owner)->over, why);
+}
+
+static const struct srnic_qp_owner_ops owner_ops = { .hold = hold, .put = hold, .over = over };
+
+/* ---- two ends of a connection ---- */
+
+static void release(void *sock)
+{
+	sock_release(sock);
+}
+
+static struct socket *own_socket(struct kunit *test, struct socket *sock)
+{
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, release, sock), 0);
+	return sock;
+}
+
+static struct socket *new_socket(struct kunit *test)
+{
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock),
+			0);
+	return own_socket(test, sock);
+}
+
+static void connect_sockets(struct kunit *test, struct ends *e)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct socket *listener = new_socket(test), *accepted;
+	struct sockaddr_storage bound;
+
+	KUNIT_ASSERT_EQ(test, kernel_bind(listener, (void *)&addr, sizeof(addr)), 0);
+	KUNIT_ASSERT_EQ(test, kernel_listen(listener, 1), 0);
+	KUNIT_ASSERT_GT(test, kernel_getsockname(listener, (struct sockaddr *)&bound), 0);
+	e->a.sock = new_socket(test);
+	KUNIT_ASSERT_EQ(test, kernel_connect(e->a.sock, (void *)&bound, sizeof(addr), 0), 0);
+	KUNIT_ASSERT_EQ(test, kernel_accept(listener, &accepted, 0), 0);
+	e->b.sock = own_socket(test, accepted);
+}
+
+static void stop(void *end)
+{
+	struct end *it = end;
+
+	srnic_qp_stop(it->qp, &it->owner);
+}
+
+static void start(struct kunit *test, struct ends *e, struct end *end, bool initiator)
+{
+	struct srnic_qp_start with = {
+		.owner = &end->owner,
+		.sock = end->sock,
+		.initiator = initiator,
+		.agreed = { .framing = CORE_FRAMING_IB, .ird = 4, .ord = 4, .crc = true,
+			    .long_segments = true },
+	};
+
+	KUNIT_ASSERT_EQ(test, srnic_qp_claim(end->qp, &end->owner), 0);
+	KUNIT_ASSERT_EQ(test, srnic_qp_start(end->qp, &with), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop, end), 0);
+}
+
+static void make_end(struct kunit *test, struct ends *e, struct end *end, enum ib_sig_type sig)
+{
+	end->owner.ops = &owner_ops;
+	end->cq = srnic_test_cq(test, e->dev, 64);
+	end->qp = srnic_test_qp(test, e->pd, end->cq, NULL, sig);
+	end->qp->access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+				IB_ACCESS_REMOTE_ATOMIC;
+	KUNIT_ASSERT_EQ(test, srnic_acks_alloc(end->qp), 0);
+	end->qp->acks->core.min_rnr_timer = 1;
+}
+
+static struct ends *connect(struct kunit *test)
+{
+	struct ends *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, e);
+	e->from = kunit_kzalloc(test, 2 * OCTETS, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, e->from);
+	e->into = e->from + OCTETS;
+	get_random_bytes(e->from, OCTETS);
+	e->dev = srnic_test_device(test);
+	e->pd = srnic_test_pd(test, e->dev);
+	make_end(test, e, &e->a, IB_SIGNAL_REQ_WR);
+	make_end(test, e, &e->b, IB_SIGNAL_REQ_WR);
+	connect_sockets(test, e);
+	start(test, e, &e->a, true);
+	start(test, e, &e->b, false);
+	return e;
+}
+
+/* ---- requests ---- */
+
+static struct ib_sge memory_of(struct ends *e, const void *octets, u32 len)
+{
+	return (struct ib_sge) { .addr = (uintptr_t)octets, .length = len,
+				 .lkey = e->pd->local_dma_lkey };
+}
+
+static void post_receive(struct kunit *test, struct ends *e)
+{
+	struct ib_sge sge = memory_of(e, e->into, OCTETS);
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	KUNIT_ASSERT_EQ(test, ib_post_recv(&e->b.qp->base, &wr, NULL), 0);
+}
+
+static void post_with(struct kunit *test, struct ends *e, enum ib_wr_opcode opcode, int flags,
+		      u64 to, u32 rkey, u32 lkey)
+{
+	struct ib_sge sge = memory_of(e, e->from, OCTETS);
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = opcode, .send_flags = flags, .sg_list = &sge, .num_sge = 1 },
+		.remote_addr = to,
+		.rkey = rkey,
+	};
+
+	if (lkey)
+		sge.lkey = lkey;
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->a.qp->base, &wr.wr, NULL), 0);
+}
+
+static void post_send(struct kunit *test, struct ends *e)
+{
+	post_with(test, e, IB_WR_SEND, IB_SEND_SIGNALED, 0, 0, 0);
+}
+
+static void post_add(struct kunit *test, struct ends *e, u64 *original, struct srnic_test_mr *mr)
+{
+	struct ib_sge sge = memory_of(e, original, sizeof(*original));
+	struct ib_atomic_wr wr = {
+		.wr = { .opcode = IB_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IB_SEND_SIGNALED,
+			.sg_list = &sge, .num_sge = 1 },
+		.remote_addr = mr->base->iova + (8 - SRNIC_TEST_OFFSET % 8) % 8,
+		.rkey = mr->base->rkey,
+		.compare_add = 1,
+	};
+
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->a.qp->base, &wr.wr, NULL), 0);
+}
+
+static void expect(struct kunit *test, struct end *end, enum ib_wc_status status)
+{
+	struct ib_wc wc = { };
+
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(end->cq->base, 1, &wc) == 1));
+	KUNIT_EXPECT_EQ(test, wc.status, status);
+}
+
+/* A region of the responder's, with every right. */
+static struct srnic_test_mr *region(struct kunit *test, struct ends *e)
+{
+	struct srnic_test_mr *mr = srnic_test_mr(test, e->pd);
+
+	ib_update_fast_reg_key(mr->base, mr->base->rkey + 1);
+	KUNIT_ASSERT_EQ(test,
+			srnic_mr_register(e->dev, mr->mr, e->b.qp->pd, e->b.qp->base.qp_num,
+					  mr->base->rkey,
+					  CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
+						  CORE_ACCESS_REMOTE_READ |
+						  CORE_ACCESS_REMOTE_ATOMIC),
+			0);
+	return mr;
+}
+
+/* The peer refuses a request so often. */
+static bool is_refused(struct ends *e, u32 times)
+{
+	return READ_ONCE(e->b.qp->acks->core.refusals) >= times;
+}
+
+/* ---- cases ---- */
+
+/* 13 */
+static void a_send_completes_when_the_peer_has_it(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	post_receive(test, e);
+	post_send(test, e);
+	expect(test, &e->a, IB_WC_SUCCESS);
+	expect(test, &e->b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_MEMEQ(test, e->into, e->from, OCTETS);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(e->b.qp->acks->core.received), 1);
+}
+
+/* 19 to 22 */
+static void a_send_waits_for_its_receive(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	post_send(test, e);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(is_refused(e, 3)));
+	KUNIT_EXPECT_TRUE(test, srnic_test_empty(e->a.cq));
+	post_receive(test, e);
+	expect(test, &e->a, IB_WC_SUCCESS);
+	expect(test, &e->b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_MEMEQ(test, e->into, e->from, OCTETS);
+}
+
+/* 20, 22: each of what follows is done once. */
+static void what_follows_a_refused_send_comes_again(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	struct srnic_test_mr *mr = region(test, e);
+	u64 *original = kunit_kzalloc(test, 2 * sizeof(*original), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, original);
+	original[0] = original[1] = 5;
+	post_send(test, e);
+	post_add(test, e, &original[0], mr);
+	post_with(test, e, IB_WR_RDMA_WRITE, IB_SEND_SIGNALED, mr->base->iova + OCTETS,
+		  mr->base->rkey, 0);
+	post_add(test, e, &original[1], mr);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(is_refused(e, 2)));
+	post_receive(test, e);
+	for (int n = 0; n < 4; n++)
+		expect(test, &e->a, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, original[0], 0);
+	KUNIT_EXPECT_EQ(test, original[1], 1);
+	KUNIT_EXPECT_MEMEQ(test, mr->page[0] + SRNIC_TEST_OFFSET + OCTETS, e->from, OCTETS);
+}
+
+/* 23 */
+static void a_send_is_tried_as_often_as_the_qp_says(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	WRITE_ONCE(e->a.qp->acks->core.rnr_retry, 2);
+	post_send(test, e);
+	post_send(test, e);
+	expect(test, &e->a, IB_WC_RNR_RETRY_EXC_ERR);
+	expect(test, &e->a, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(e->b.qp->acks->core.refusals), 3);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(e->a.over), CORE_CONN_TERMINATED);
+}
+
+/* 17, 24 to 26 */
+static void a_refused_write_fails_alone_and_last(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	post_receive(test, e);
+	post_send(test, e);
+	post_with(test, e, IB_WR_RDMA_WRITE, IB_SEND_SIGNALED, 0x1000, 0x88, 0);
+	post_send(test, e);
+	expect(test, &e->a, IB_WC_SUCCESS);
+	expect(test, &e->a, IB_WC_REM_ACCESS_ERR);
+	expect(test, &e->a, IB_WC_WR_FLUSH_ERR);
+	expect(test, &e->b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(READ_ONCE(e->b.over) == CORE_CONN_TERMINATED));
+}
+
+/* 24 */
+static void a_write_needs_the_flag_of_the_qp(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	struct srnic_test_mr *mr = region(test, e);
+
+	WRITE_ONCE(e->b.qp->acks->core.access, CORE_ACCESS_REMOTE_READ);
+	post_with(test, e, IB_WR_RDMA_WRITE, IB_SEND_SIGNALED, mr->base->iova, mr->base->rkey, 0);
+	expect(test, &e->a, IB_WC_REM_INV_REQ_ERR);
+	KUNIT_EXPECT_NULL(test, memchr_inv(mr->page[0] + SRNIC_TEST_OFFSET, 0, OCTETS));
+}
+
+/* 29 */
+static void an_own_error_comes_after_what_was_sent(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	post_send(test, e);
+	post_with(test, e, IB_WR_SEND, IB_SEND_SIGNALED, 0, 0, 0x99);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(is_refused(e, 2)));
+	KUNIT_EXPECT_TRUE(test, srnic_test_empty(e->a.cq));
+	post_receive(test, e);
+	expect(test, &e->a, IB_WC_SUCCESS);
+	expect(test, &e->a, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(e->a.over), CORE_CONN_TERMINATED);
+}
+
+/* 14: within 10 ms, also what nobody asked about. */
+static void an_unsignaled_send_is_acknowledged(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	post_receive(test, e);
+	post_with(test, e, IB_WR_SEND, 0, 0, 0, 0);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(READ_ONCE(e->a.qp->sq.done) == 1));
+	expect(test, &e->b, IB_WC_SUCCESS);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_send_completes_when_the_peer_has_it),
+	KUNIT_CASE(a_send_waits_for_its_receive),
+	KUNIT_CASE(what_follows_a_refused_send_comes_again),
+	KUNIT_CASE(a_send_is_tried_as_often_as_the_qp_says),
+	KUNIT_CASE(a_refused_write_fails_alone_and_last),
+	KUNIT_CASE(a_write_needs_the_flag_of_the_qp),
+	KUNIT_CASE(an_own_error_comes_after_what_was_sent),
+	KUNIT_CASE(an_unsignaled_send_is_acknowledged),
+	{ }
+};
+
+static struct kunit_suite suite = { .name = "srnic_acks", .test_cases = cases };
+
+kunit_test_suite(suite);

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Acknowledgements of a QP: requests complete when the peer has done them, or are sent again, or
+ * are refused (Documentation/ib.rst). The core decides (core/ib/); here are queues, timers and
+ * states.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "compat/compat.h"
+#include "stream/acks.h"
+#include "stream/kick/kick.h"
+#include "stream/owner.h"
+#include "stream/state.h"
+
+#define LATE_NS	(10 * NSEC_PER_MSEC)	/* rule 14 */
+
+enum srnic_acks_due {
+	DELAY_OVER,
+	LATE,
+};
+
+/* ---- life ---- */
+
+static enum hrtimer_restart delay_over(struct hrtimer *timer)
+{
+	struct srnic_acks *acks = container_of(timer, struct srnic_acks, delay);
+
+	set_bit(DELAY_OVER, &acks->due);
+	srnic_tx_kick(acks->qp);
+	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart late(struct hrtimer *timer)
+{
+	struct srnic_acks *acks = container_of(timer, struct srnic_acks, late);
+
+	set_bit(LATE, &acks->due);
+	srnic_tx_kick(acks->qp);
+	return HRTIMER_NORESTART;
+}
+
+int srnic_acks_alloc(struct srnic_qp *qp)
+{
+	u32 entries = qp->sq.ring.entries;
+	struct srnic_acks *acks;
+
+	acks = kvzalloc(offsetof(struct srnic_acks, sent[entries]), GFP_KERNEL_ACCOUNT);
+	if (!acks)
+		return -ENOMEM;
+	acks->qp = qp;
+	srnic_compat_hrtimer(&acks->delay, delay_over);
+	srnic_compat_hrtimer(&acks->late, late);
+	acks->core.rnr_retry = CORE_RNR_FOR_EVER;
+	acks->core.access = qp->access_flags;
+	acks->core.ask_every = qp->sq.sig_all ? 1 : max(entries / 2, 1U);
+	acks->core.sent = acks->sent;
+	acks->core.mask = entries - 1;
+	core_acks_init(&acks->core);
+	qp->acks = acks;
+	return 0;
+}
+
+void srnic_acks_free(struct srnic_qp *qp)
+{
+	if (!qp->acks)
+		return;
+	srnic_acks_stop(qp);
+	kvfree(qp->acks);
+	qp->acks = NULL;
+}
+
+void srnic_acks_start(struct srnic_qp *qp)
+{
+	struct srnic_acks *acks = qp->acks;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	if (!acks)
+		return;
+	core_acks_start(&acks->core, qp->sq.taken);
+	acks->end = qp->sq.taken;
+	acks->asked = acks->core.asked;
+	acks->probes = acks->core.probes;
+	acks->due = 0;
+}
+
+void srnic_acks_stop(struct srnic_qp *qp)
+{
+	if (!qp->acks)
+		return;
+	hrtimer_cancel(&qp->acks->delay);
+	hrtimer_cancel(&qp->acks->late);
+}
+
+/* ---- the engine ---- */
+
+void srnic_acks_take_due(struct srnic_qp *qp)
+{
+	struct srnic_acks *acks = qp->acks;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	if (test_and_clear_bit(DELAY_OVER, &acks->due))
+		core_tx_resume(&qp->tx.core);
+	if (test_and_clear_bit(LATE, &acks->due))
+		core_tx_ack_now(&qp->tx.core);
+}
+
+/* The socket's lock keeps acknowledgements of the peer out meanwhile. */
+bool srnic_acks_go_back(struct srnic_qp *qp)
+{
+	struct sock *sk = qp->sock->sk;
+	struct core_rewind how;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	if (!core_tx_must_rewind(&qp->tx.core, &how))
+		return false;
+	srnic_held_drop(&qp->tx.held);
+	lock_sock(sk);
+	srnic_sq_go_back(&qp->sq, how.index);
+	srnic_reads_forget(&qp->outbound, how.reads);
+	core_tx_rewind(&qp->tx.core);
+	release_sock(sk);
+	hrtimer_start(&qp->acks->delay, ns_to_ktime((u64)how.delay * NSEC_PER_USEC),
+		      HRTIMER_MODE_REL);
+	return true;
+}
+
+bool srnic_acks_over(struct srnic_qp *qp)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	if (core_tx_over(&qp->tx.core) == CORE_OVER_NOT)
+		return false;
+	srnic_qp_fail(qp);
+	srnic_qp_over(qp, CORE_CONN_TERMINATED);
+	return true;
+}
+
+/* ---- the receive half ---- */
+
+/* Requests before this index are done, but for those that a response completes. */
+static void complete_before(struct srnic_qp *qp, u32 end)
+{
+	struct srnic_acks *acks = qp->acks;
+
+	if ((s32)(end - acks->end) <= 0)
+		return;
+	srnic_sq_complete_sent(&qp->sq, acks->end, end);
+	acks->end = end;
+}
+
+void srnic_acks_responded(struct srnic_qp *qp)
+{
+	complete_before(qp, core_rx_acked(&qp->rx.core)->end);
+	if (core_acks_awaited(&qp->acks->core))
+		srnic_tx_kick(qp);
+}
+
+static void deliver_acked(struct srnic_qp *qp)
+{
+	const struct core_acked *acked = core_rx_acked(&qp->rx.core);
+
+	complete_before(qp, acked->end);
+	if (acked->kind == CORE_ACKED_REFUSED) {
+		core_rx_stop(&qp->rx.core);
+		srnic_sq_complete(&qp->sq, acked->end, acked->status, 0);
+		srnic_qp_fail(qp);
+		srnic_qp_over(qp, CORE_CONN_TERMINATED);
+	} else if (acked->kind == CORE_ACKED_AGAIN || core_acks_awaited(&qp->acks->core)) {
+		srnic_tx_kick(qp);
+	}
+}
+
+static enum ib_event_type event_of(u8 syndrome)
+{
+	return syndrome == CORE_SYNDROME_ACCESS ? IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR;
+}
+
+/* The engine tells the peer, after the responses that come before. */
+static void deliver_refused(struct srnic_qp *qp)
+{
+	u8 syndrome = qp->acks->core.refusing, status = core_rx_receive_status(&qp->rx.core);
+
+	if (qp->rx.receive.active && status != SRNIC_WC_FLUSH_ERR)
+		srnic_rq_fail(&qp->rq, &qp->rx.receive, status, 0);
+	if (syndrome != CORE_SYNDROME_NOT_READY)
+		srnic_qp_event(qp, event_of(syndrome));
+	srnic_tx_kick(qp);
+}
+
+/* This end's own memory failed: nothing is said to the peer. */
+static void deliver_failed(struct srnic_qp *qp)
+{
+	srnic_qp_fail(qp);
+	srnic_qp_over(qp, CORE_CONN_TERMINATED);
+}
+
+void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event)
+{
+	switch (event) {
+	case CORE_RX_SEND:
+	case CORE_RX_WRITE:
+	case CORE_RX_READ_REQUEST:
+	case CORE_RX_ATOMIC_REQUEST:
+		core_rx_done(&qp->rx.core);
+		break;
+	case CORE_RX_ACK:
+		deliver_acked(qp);
+		break;
+	case CORE_RX_REFUSED:
+		deliver_refused(qp);
+		break;
+	case CORE_RX_FAILED:
+		deliver_failed(qp);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Has the peer asked for an Ack since the engine was kicked last? */
+static bool asked_anew(struct srnic_acks *acks)
+{
+	u32 asked = acks->asked, probes = acks->probes;
+
+	acks->asked = acks->core.asked;
+	acks->probes = acks->core.probes;
+	return asked != acks->asked || probes != acks->probes;
+}
+
+void srnic_acks_end_run(struct srnic_qp *qp)
+{
+	struct srnic_acks *acks = qp->acks;
+
+	if (asked_anew(acks))
+		srnic_tx_soon(qp);
+	else if (core_acks_owed(&acks->core) && !hrtimer_active(&acks->late))
+		hrtimer_start(&acks->late, ns_to_ktime(LATE_NS), HRTIMER_MODE_REL);
+}

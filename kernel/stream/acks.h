@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A QP whose peer acknowledges its requests (Documentation/ib.rst): the core's numbers, the
+ * requests that may have to be sent again, and what waits for time to pass.
+ */
+#ifndef SRNIC_ACKS_H
+#define SRNIC_ACKS_H
+
+#include <linux/hrtimer.h>
+
+#include "stream/qp.h"
+
+/**
+ * struct srnic_acks - the acknowledgements of a QP
+ * @core: the numbers; struct core_acks says which half may change what. The lock of receive is the
+ *	socket's lock, the engine has tx.mutex
+ * @qp: of which they are
+ * @due: bits by enum srnic_acks_due, set by the timers and taken by the engine
+ * @delay: until a request that the peer was not ready for is sent again (rule 22)
+ * @late: until deliveries are acknowledged that nobody asked about (rule 14)
+ * @end: requests before this index of the send queue are acknowledged. The receive half's
+ * @asked: core.asked when the engine was kicked last for that. The receive half's
+ * @probes: core.probes likewise
+ * @sent: the ring of core.sent
+ */
+struct srnic_acks {
+	struct core_acks core;
+	struct srnic_qp *qp;
+	unsigned long due;
+	struct hrtimer delay, late;
+	u32 end;
+	u32 asked, probes;
+	struct core_sent sent[];
+};
+
+/*
+ * Makes this QP, which was never connected, one with acknowledgements. 0 or -ENOMEM. Its send queue
+ * must have been allocated; charges the active memory control group.
+ */
+int srnic_acks_alloc(struct srnic_qp *qp);
+/* Nothing may use the QP any more. May be called for a QP without acknowledgements. */
+void srnic_acks_free(struct srnic_qp *qp);
+
+/* A stream begins; numbers go on. tx.mutex held, no callbacks on the socket. */
+void srnic_acks_start(struct srnic_qp *qp);
+/* The QP has left its stream: no timer kicks it any more. Idempotent. Process context. */
+void srnic_acks_stop(struct srnic_qp *qp);
+
+/* ---- the engine's part. tx.mutex held ---- */
+
+/* Does what has become due since the last pass. */
+void srnic_acks_take_due(struct srnic_qp *qp);
+/* Goes back to a request that the peer was not ready for. False if there is none. */
+bool srnic_acks_go_back(struct srnic_qp *qp);
+/*
+ * Everything that could be sent is given to TCP. True if the QP has to leave its stream, and has
+ * failed.
+ */
+bool srnic_acks_over(struct srnic_qp *qp);
+
+/* ---- the receive half's part. Socket lock held ---- */
+
+/* A response is complete: requests before its own are done. Before that one completes. */
+void srnic_acks_responded(struct srnic_qp *qp);
+/* What an event of the core means here, after the rest of its delivery. */
+void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event);
+/* The receive queue of the socket is read. */
+void srnic_acks_end_run(struct srnic_qp *qp);
+
+#endif
