@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Send: what a request becomes. Takes requests in the order of posting (RFC 5040 5.5 rule 13), checks
-// each, waits for reads (ORD: RFC 5040 6.1 and 8.1; the fence), gives messages their sequence numbers
-// (RFC 5041 4.3), and begins the message; or refuses the request, or does it here if nothing is sent.
+// Send: what a request becomes. Takes requests in the order of posting (RFC 5040 5.5 rule 13),
+// checks each, waits for reads (ORD: RFC 5040 6.1 and 8.1; the fence), gives messages their
+// sequence numbers (RFC 5041 4.3), and begins the message; or refuses the request, or does it here
+// if nothing is sent.
 //
 // For scheduler.cc, which has the turns of these messages and the peer's responses.
 #pragma once
@@ -158,7 +159,8 @@ inline void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 }
 
 // A Send with Immediate Data, of verbs: four octets.
-[[gnu::noinline]] inline void start_send_with_immediate(core_tx &tx, const srnic_send_wqe &wqe, u32 length)
+[[gnu::noinline]] inline void start_send_with_immediate(core_tx &tx, const srnic_send_wqe &wqe,
+							u32 length)
 {
 	core_tx_msg msg{};
 
@@ -170,7 +172,8 @@ inline void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 }
 
 // Immediate Data of a Write that begins now: in its last segment, or right behind it.
-[[gnu::noinline]] inline void add_immediate(core_tx &tx, core_tx_msg &msg, const srnic_send_wqe &wqe)
+[[gnu::noinline]] inline void add_immediate(core_tx &tx, core_tx_msg &msg,
+					    const srnic_send_wqe &wqe)
 {
 	keep_immediate(tx, wqe);
 	if (!traits(tx).immediate_in_write) {
@@ -226,7 +229,8 @@ inline void start_atomic(core_tx &tx, const srnic_send_wqe &wqe)
 
 // ---- requests ----
 
-inline void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
+inline void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
+			u32 length)
 {
 	core_tx_msg msg{};
 
@@ -265,7 +269,8 @@ inline void complete_local(core_tx &tx, bool good)
 // A local operation is not repeated when the engine comes to it again.
 inline bool was_done(const core_tx &tx) { return acks_of(tx) && acks_of(tx)->again; }
 
-inline void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe, u32 length)
+inline void start_request(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
+			  u32 length)
 {
 	switch (op.handler) {
 	case CORE_HANDLE_WRITE:
@@ -284,8 +289,8 @@ inline void start_request(core_tx &tx, const core_operation &op, const srnic_sen
 	case CORE_HANDLE_ATOMIC:
 		return start_atomic(tx, wqe);
 	case CORE_HANDLE_LOCAL_INVALIDATE:
-		return complete_local(tx, was_done(tx) ||
-						  core_host_local_invalidate(host(tx), wqe.imm_inv));
+		return complete_local(
+			tx, was_done(tx) || core_host_local_invalidate(host(tx), wqe.imm_inv));
 	case CORE_HANDLE_REGISTER:
 		return complete_local(tx, was_done(tx) || core_host_register(host(tx), &wqe));
 	}
@@ -300,7 +305,7 @@ inline bool has_form(const core_tx &tx, const core_operation &op, u32 length)
 }
 
 inline u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
-		 u32 &length)
+			u32 &length)
 {
 	u32 access = is_read(op) ? CORE_ACCESS_LOCAL_WRITE : 0;
 

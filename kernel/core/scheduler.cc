@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Send: the scheduler. Requests (requests.hh), and responses in the order of the peer's requests
-// (RFC 5040 5.5 rule 17), take turns; the RTR of RFC 6581 9.2, the responder's mute of RFC 5044 7.1.2
-// rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate of RFC 5040 5.4. Where requests are
-// acknowledged (Documentation/ib.rst): Acks, which go before everything else, and going back to a
-// request that the peer was not ready for.
+// (RFC 5040 5.5 rule 17), take turns; the RTR of RFC 6581 9.2, the responder's mute of RFC 5044
+// 7.1.2 rule 4, the graceful end of RFC 5041 6.2.1 and the Terminate of RFC 5040 5.4. Where
+// requests are acknowledged (Documentation/ib.rst): Acks, which go before everything else, and
+// going back to a request that the peer was not ready for.
 //
 // It schedules messages; builder.hh has their wire formats.
 #include "requests.hh"
@@ -73,7 +73,7 @@ core_tx_msg *ack_message(core_tx &tx)
 	return ib::ack_due(acks, core_host_next_read(host(tx), &oldest) ? &oldest : nullptr);
 }
 
-// All before the request that failed is done. A refusal for good, which is not said yet, is still to
+// All before the request that failed is done. A refusal for good that is not said yet is still to
 // be said.
 void report_failure(core_tx &tx)
 {
@@ -326,4 +326,3 @@ enum core_over core_tx_over(const struct core_tx *tx)
 {
 	return acks_of(*tx) ? static_cast<core_over>(acks_of(*tx)->over) : CORE_OVER_NOT;
 }
-

@@ -248,7 +248,8 @@ static void what_follows_a_refused_send_comes_again(struct kunit *test)
 	u64 *original = kunit_kzalloc(test, 2 * sizeof(*original), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, original);
-	original[0] = original[1] = 5;
+	original[0] = 5;
+	original[1] = 5;
 	post_send(test, e);
 	post_add(test, e, &original[0], mr);
 	post_with(test, e, IB_WR_RDMA_WRITE, IB_SEND_SIGNALED, mr->base->iova + OCTETS,

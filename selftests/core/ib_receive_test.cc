@@ -8,8 +8,8 @@ namespace {
 
 constexpr u32 stag = 0x500;
 constexpr u64 base = 0x10000;
-constexpr u8 every_right = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
-			   CORE_ACCESS_REMOTE_ATOMIC;
+constexpr u8 every_right =
+	CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC;
 
 // An end with a region of the peer's, which may have two Reads unanswered.
 struct Responder : IbEnd {
@@ -37,8 +37,8 @@ Untagged send(u32 msn, const Bytes &data = {}, u8 rdmap = wire::op_send)
 	return {.rdmap = rdmap, .msn = msn, .data = data};
 }
 
-// An end that has sent six requests: a Send, a Write, a Read, a Write with Immediate Data, a Send of
-// which only the first FPDU is out, and one more that is not.
+// An end that has sent five requests: a Send, a Write, a Read, a Write with Immediate Data, and a
+// Send of which only the first FPDU is out.
 struct Requester : IbEnd {
 	Requester()
 	{
@@ -654,9 +654,8 @@ TEST(IbTimes, Timeout)
 {
 	EXPECT_EQ(core_ack_timeout(0, 7), 0u);
 	EXPECT_EQ(core_ack_timeout(1, 0), 2000000u);
-	EXPECT_EQ(core_ack_timeout(14, 7), u64{4096} * 16384 / 1000 * 8 < 2000000
-						   ? 2000000
-						   : u64{4096} * 16384 / 1000 * 8);
+	EXPECT_EQ(core_ack_timeout(14, 7),
+		  u64{4096} * 16384 / 1000 * 8 < 2000000 ? 2000000 : u64{4096} * 16384 / 1000 * 8);
 	EXPECT_EQ(core_ack_timeout(20, 0), u64{4096} * 1048576 / 1000);
 	EXPECT_EQ(core_ack_timeout(31, 7), u64{4096} * 2147483648 / 1000 * 8);
 }

@@ -76,8 +76,8 @@ TEST(IbSend, AWriteWithImmediateData)
 	IbEnd end;
 
 	end.send.post(SRNIC_OP_WRITE_IMM, three_segments, signaled);
-	EXPECT_EQ(end.sends(), (Opcodes{CORE_MSG_WRITE, CORE_MSG_WRITE, CORE_MSG_WRITE,
-					CORE_MSG_IMMEDIATE}));
+	EXPECT_EQ(end.sends(),
+		  (Opcodes{CORE_MSG_WRITE, CORE_MSG_WRITE, CORE_MSG_WRITE, CORE_MSG_IMMEDIATE}));
 	for (int n = 0; n < 3; n++)
 		EXPECT_EQ(end.send.out[n].ulpdu[1], wire::op_write | wire::more);
 	EXPECT_EQ(end.control(), wire::op_immediate | wire::ask);
@@ -178,8 +178,7 @@ TEST(IbAcks, StopBeforeAnUnansweredRead)
 	gets(end, 1, false);
 	asks_for_a_read(end, 2);
 	gets(end, 3, true);
-	EXPECT_EQ(end.sends(),
-		  (Opcodes{CORE_MSG_ACK, CORE_MSG_READ_RESPONSE, CORE_MSG_ACK}));
+	EXPECT_EQ(end.sends(), (Opcodes{CORE_MSG_ACK, CORE_MSG_READ_RESPONSE, CORE_MSG_ACK}));
 	EXPECT_EQ(delivered(end.send.out.front()), 1u);
 	EXPECT_EQ(delivered(end.send.out.back()), 3u);
 }

@@ -5,12 +5,13 @@
 namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
-	: side(side_), initiator(setup.initiator), user(setup.user),
-	  rnr_retry(setup.rnr_retry), first_number(setup.first_number), peers_first_number(setup.peers_first_number),
-	  framing(setup.framing), out(out_), witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
-	  long_segments(setup.long_segments), private_len(setup.private_len), octets(setup.memory),
-	  mrs(setup.regions), sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod),
-	  sq_done(prod), sq(sq_entries), tracks(sq_entries), sent_requests(sq_entries)
+	: side(side_), initiator(setup.initiator), user(setup.user), rnr_retry(setup.rnr_retry),
+	  first_number(setup.first_number), peers_first_number(setup.peers_first_number),
+	  framing(setup.framing), out(out_), witness(witness_), random(setup.seed),
+	  emss(setup.emss), local(setup.local), long_segments(setup.long_segments),
+	  private_len(setup.private_len), octets(setup.memory), mrs(setup.regions),
+	  sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod), sq_done(prod),
+	  sq(sq_entries), tracks(sq_entries), sent_requests(sq_entries)
 {
 	if (initiator)
 		greet();
@@ -137,7 +138,8 @@ void Endpoint::start_acks()
 {
 	acks.rnr_retry = rnr_retry;
 	acks.min_rnr_timer = static_cast<u8>(below(random, 32));
-	acks.access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC;
+	acks.access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
+		      CORE_ACCESS_REMOTE_ATOMIC;
 	acks.ask_every = 1 + static_cast<u32>(below(random, sq_entries));
 	acks.sent = sent_requests.data();
 	acks.mask = sq_entries - 1;

@@ -18,7 +18,18 @@ public:
 private:
 	enum class Scale { small, medium, large };
 	// The regions of each side, by place in its table.
-	enum Place { mine, shared, readable, writable, foreign, window, window_too, scratch, top, places };
+	enum Place {
+		mine,
+		shared,
+		readable,
+		writable,
+		foreign,
+		window,
+		window_too,
+		scratch,
+		top,
+		places
+	};
 	// A window's owner lets its peer use it, until the peer invalidates it; scratch is for what
 	// its owner sends.
 	enum class Window { closed, open, closing, opening };

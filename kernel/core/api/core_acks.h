@@ -81,7 +81,8 @@ enum core_over {
  * @refusals_said: of @refusals
  * @ack_msn: MSN of the last Ack
  * @ack: what @message says
- * @message: the Ack that is chosen, while @ack_active
+ * @message: the Ack that is chosen
+ * @ack_active: there is one
  * @answer_refused: enum core_syndrome of a response that cannot be built; NONE: there is none
  * @failing: the request taken last cannot be sent: its enum srnic_wc_status; 0: it can
  * @signaled: the request taken last asks for an Ack
@@ -156,7 +157,7 @@ bool core_acks_owed(const struct core_acks *acks);
 /* Whether the engine waits for @acked to advance: the receive half kicks it then. */
 bool core_acks_awaited(const struct core_acks *acks);
 
-/* What an acknowledgement of the peer does. */
+/* What an Ack or a response of the peer does. */
 enum core_acked_kind {
 	CORE_ACKED,		/* requests are done */
 	CORE_ACKED_AGAIN,	/* and one has to be sent again: run the engine */
@@ -164,7 +165,7 @@ enum core_acked_kind {
 };
 
 /**
- * struct core_acked - what an acknowledgement of the peer means for the send queue
+ * struct core_acked - what an Ack or a response of the peer means for the send queue
  * @kind: enum core_acked_kind
  * @status: REFUSED: of the request at @end, enum srnic_wc_status
  * @end: requests before this index of the send queue are done, but for those that a response

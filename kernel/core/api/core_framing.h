@@ -19,8 +19,8 @@ enum core_framing {
  * @atomics: there are messages for atomic operations (RFC 7306 5)
  * @immediate_payload: Immediate Data may come with payload, as a Send (rdmatcp.rst, "Control
  *	data"); else never (RFC 7306 6)
- * @immediate_in_send: a Send with Immediate Data is a message of its own (ib.rst); else Immediate Data
- *	are the message
+ * @immediate_in_send: a Send with Immediate Data is a message of its own (ib.rst); else Immediate
+ *	Data are the message
  * @immediate_in_write: a Write has its Immediate Data in its last segment; else they are a message
  *	of their own, right behind it
  * @numbers_by_queue: each queue numbers its own messages (RFC 5041 4.3); else one sequence numbers

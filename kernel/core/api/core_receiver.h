@@ -46,7 +46,7 @@ enum core_rx_event {
 	CORE_RX_ERROR,		/* an error: send core_rx_terminate(); the stream is over */
 	/* Where requests are acknowledged (core_acks.h): */
 	CORE_RX_ACK,		/* the peer acknowledges or refuses requests: core_rx_acked() */
-	CORE_RX_REFUSED,	/* the peer's request is refused: core_rx_refused(); run the engine */
+	CORE_RX_REFUSED,	/* the peer's request is refused: core_acks.refusing */
 	CORE_RX_FAILED,		/* the sink of the oldest outstanding read: the QP goes to error */
 };
 
@@ -139,8 +139,8 @@ u64 core_rx_fpdus(const struct core_rx *rx);
 const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
 const struct core_asked *core_rx_asked(const struct core_rx *rx);
 /*
- * The host has done what the last event asks for: the peer's request counts as delivered. After each
- * SEND, WRITE, READ_REQUEST and ATOMIC_REQUEST where requests are acknowledged.
+ * The host has done what the last event asks for: the peer's request counts as delivered. After
+ * each SEND, WRITE, READ_REQUEST and ATOMIC_REQUEST where requests are acknowledged.
  */
 void core_rx_done(struct core_rx *rx);
 /* ACK, READ_RESPONSE and ATOMIC_RESPONSE, where requests are acknowledged. */

@@ -11,15 +11,9 @@ namespace {
 
 // The last request that may be acknowledged. While the engine has to go back, what it has built
 // since counts for nothing.
-u32 last_whole(const core_acks &acks)
-{
-	return acks.rewinding ? acks.acked : seen(acks.whole);
-}
+u32 last_whole(const core_acks &acks) { return acks.rewinding ? acks.acked : seen(acks.whole); }
 
-u32 last_begun(const core_acks &acks)
-{
-	return acks.rewinding ? acks.acked : seen(acks.begun);
-}
+u32 last_begun(const core_acks &acks) { return acks.rewinding ? acks.acked : seen(acks.begun); }
 
 void advance(core_acks &acks, u32 delivered)
 {
@@ -221,8 +215,8 @@ void note_request(core_acks &acks, const core_tx &tx, const core_operation &op,
 	acks.again = is_after(acks.was_done, acks.index);
 	acks.index++;
 	acks.was_done = acks.again ? acks.was_done : acks.index;
-	record(acks, acks.whole + 1) = {acks.index - 1, tx.send_msn, tx.read_msn, {},
-					op.handler, CORE_MSG_NONE};
+	record(acks, acks.whole + 1) = {acks.index - 1, tx.send_msn,  tx.read_msn, {},
+					op.handler,	CORE_MSG_NONE};
 }
 
 // A response acknowledges what came before it, so its request need not ask.

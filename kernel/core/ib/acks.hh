@@ -62,9 +62,8 @@ inline bool must_rewind(const core_acks &acks) { return seen(acks.rewinding); }
 // Is a request of the peer refused for good? Then this end's requests have ended.
 inline bool ends(const core_acks &acks)
 {
-	return acks.answer_refused ||
-	       (seen(acks.refusals) != acks.refusals_said &&
-		acks.refusing != CORE_SYNDROME_NOT_READY);
+	return acks.answer_refused || (seen(acks.refusals) != acks.refusals_said &&
+				       acks.refusing != CORE_SYNDROME_NOT_READY);
 }
 
 // Records the request that was taken from the queue and is about to begin.
@@ -88,7 +87,7 @@ inline void end_answer(core_acks &acks, u32 number) { acks.said = number; }
 // The engine has gone back to the request after the last one acknowledged. With receive's lock.
 void rewind(core_acks &acks);
 
-// The Ack that is due, or nullptr. oldest: the peer's oldest request without a response, or nullptr.
+// The Ack that is due, or nullptr. oldest: the peer's oldest request without a response, if any.
 bool ack_wanted(const core_acks &acks);
 core_tx_msg *ack_due(core_acks &acks, const core_asked *oldest);
 void end_ack(core_acks &acks);

@@ -45,13 +45,13 @@ private:
 
 	core_acks *acks;
 	core_acked effect;
-	u32 number;	   // of the read that a response completes
-	bool dropping;	   // this segment belongs to what was refused
-	bool too_long;	   // why the receive in progress fails
-	bool more;	   // an RDMA Write is whole, and its Immediate Data are due
-	bool inside_write; // an RDMA Write is not whole
-	bool counts;	   // what was delivered is a whole request,
-	bool asks;	   //	and asks for an Ack
+	u32 number;		   // of the read that a response completes
+	bool dropping;		   // this segment belongs to what was refused
+	bool too_long;		   // why the receive in progress fails
+	bool more;		   // an RDMA Write is whole, and its Immediate Data are due
+	bool inside_write;	   // an RDMA Write is not whole
+	bool counts;		   // what was delivered is a whole request,
+	bool asks;		   //	and asks for an Ack
 	core_syndrome turned_down; // this segment's request, if its CRC is good
 };
 
