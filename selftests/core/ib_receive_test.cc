@@ -13,8 +13,8 @@ constexpr u64 base = 0x10000;
 constexpr u8 every_right = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
 			   CORE_ACCESS_REMOTE_ATOMIC;
 
-// An end with a region of the peer's, which may have two Reads unanswered, and with regions that the
-// peer may not use.
+// An end with a region of the peer's, which may have two Reads unanswered, and with regions that
+// the peer may not use.
 struct Responder : IbEnd {
 	Responder()
 	{
@@ -42,8 +42,8 @@ Untagged send(u32 msn, const Bytes &data = {}, u8 rdmap = wire::op_send)
 	return {.rdmap = rdmap, .msn = msn, .data = data};
 }
 
-// An end that has sent six requests: a Send, a Write, a Read, a Write with Immediate Data, a Send of
-// which only the first FPDU is out, and one more that is not.
+// An end that has sent six requests: a Send, a Write, a Read, a Write with Immediate Data, a Send
+// of which only the first FPDU is out, and one more that is not.
 struct Requester : IbEnd {
 	Requester()
 	{
@@ -158,6 +158,22 @@ TEST(IbReceive, BitsWithoutAMeaningAreIgnored)
 	EXPECT_EQ(end.comes(wire::immediate(7, 2)), CORE_RX_SEND);
 	EXPECT_EQ(end.acks.received, 2u);
 	EXPECT_EQ(end.acks.asked, 0u);
+}
+
+// 1: without CRCs their field is not checked.
+TEST(IbReceive, WithoutCrcs)
+{
+	Acks acks;
+	core_rx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	params.first_msn = CORE_FIRST_MSN;
+	Stream stream(params);
+	Bytes fpdu = wire::fpdu(write({}));
+
+	fpdu.back() ^= 1;
+	EXPECT_EQ(stream.feed_fpdu(fpdu), CORE_RX_WRITE);
 }
 
 // 6: the Immediate Data take no memory of their receive.
@@ -720,7 +736,8 @@ TEST(IbTimes, RnrTimer)
 
 	ASSERT_EQ(std::size(milliseconds), 32u);
 	for (u8 code = 0; code < 32; code++)
-		EXPECT_EQ(core_rnr_delay(code), std::lround(milliseconds[code] * 1000)) << int{code};
+		EXPECT_EQ(core_rnr_delay(code), std::lround(milliseconds[code] * 1000))
+			<< int{code};
 }
 
 // 28: at least two seconds; 0 is for ever.

@@ -49,6 +49,21 @@ void is_refused_second(IbEnd &end)
 
 // ---- octets ----
 
+// 1: no markers, and without CRCs zeros in their place.
+TEST(IbSend, WithoutCrcs)
+{
+	Acks acks;
+	core_tx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	params.initiator = true;
+	SendEnd end(params);
+
+	end.send_all();
+	EXPECT_EQ(end.stream, wire::be16(26) + Bytes(wire::ack({})) + Bytes(4));
+}
+
 // 5: the Immediate Data are in the place of the invalidated STag.
 TEST(IbSend, ASendWithImmediateData)
 {
