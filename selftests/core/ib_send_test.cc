@@ -323,10 +323,13 @@ TEST(IbNotReady, TheResponderGoesOn)
 {
 	IbEnd end;
 
+	end.send.post(SRNIC_OP_WRITE, three_segments);
+	EXPECT_TRUE(end.send.send_one());
 	EXPECT_EQ(end.comes(wire::Untagged{}), CORE_RX_REFUSED);
 	end.send.post(SRNIC_OP_SEND, one_segment);
-	EXPECT_EQ(end.sends(), (Opcodes{CORE_MSG_ACK, CORE_MSG_SEND}));
-	EXPECT_EQ(end.ack({1}), CORE_RX_ACK);
+	EXPECT_EQ(end.sends(),
+		  (Opcodes{CORE_MSG_ACK, CORE_MSG_WRITE, CORE_MSG_WRITE, CORE_MSG_SEND}));
+	EXPECT_EQ(end.ack({2}), CORE_RX_ACK);
 	EXPECT_FALSE(core_acks_unacknowledged(&end.acks));
 }
 
