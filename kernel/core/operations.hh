@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The operations of a send queue (enum srnic_opcode), one row each: what it may carry, which
 // consumers may post it, which message it becomes (RFC 5040 3) and what completes it. A new
-// operation needs a new row, and a handler in scheduler.cc if none fits. For the module and the
+// operation needs a new row, and a handler in requests.hh if none fits. For the module and the
 // user provider.
 #pragma once
 

@@ -176,6 +176,8 @@ inline void keep_immediate(core_tx &tx, const srnic_send_wqe &wqe)
 					    const srnic_send_wqe &wqe)
 {
 	keep_immediate(tx, wqe);
+	if (traits(tx).immediate_in_send) // ib.rst, rule 6: those of verbs
+		__builtin_memset(tx.immediate + sizeof(u32), 0, sizeof(tx.immediate) - sizeof(u32));
 	if (!traits(tx).immediate_in_write) {
 		tx.tail = wire_opcode(operation(SRNIC_OP_IMM), wqe.flags);
 		return;

@@ -3,34 +3,49 @@
 // members have.
 #include <set>
 
-#include "send_end.hh"
+#include "ib_end.hh"
 
 namespace {
 
-constexpr core_framing all[] = {CORE_FRAMING_MPA, CORE_FRAMING_RDMATCP};
+constexpr core_framing all[] = {CORE_FRAMING_MPA, CORE_FRAMING_RDMATCP, CORE_FRAMING_IB};
 constexpr u32 first = 7;
 
 const core_framing_traits &row(core_framing framing) { return *core_framing_traits_of(framing); }
 
-core_tx_params params(core_framing framing, bool initiator = true)
+core_tx_params params(core_framing framing, bool initiator, Acks &acks)
 {
 	core_tx_params out{};
 
 	out.framing = u8(framing);
+	if (row(framing).acknowledges)
+		out.acks = &acks;
 	out.first_msn = first;
 	out.ord = SendEnd::ord;
 	out.initiator = initiator;
 	return out;
 }
 
-// Posts one request and sends what becomes of it.
-std::unique_ptr<SendEnd> end_after(core_framing framing, u8 opcode, u32 octets)
-{
-	auto end = std::make_unique<SendEnd>(params(framing));
+// An end of such a stream, which has sent what it sends without a request.
+struct FramedEnd {
+	Acks acks;
+	SendEnd end;
 
-	end->post(opcode, octets);
-	end->send_all();
-	return end;
+	explicit FramedEnd(core_framing framing, bool initiator = true)
+		: end(params(framing, initiator, acks))
+	{
+		if (initiator)
+			end.send_all();
+	}
+};
+
+// Posts one request and sends what becomes of it.
+std::unique_ptr<FramedEnd> end_after(core_framing framing, u8 opcode, u32 octets)
+{
+	auto framed = std::make_unique<FramedEnd>(framing);
+
+	framed->end.post(opcode, octets);
+	framed->end.send_all();
+	return framed;
 }
 
 bool refused(const SendEnd &end)
@@ -54,7 +69,8 @@ TEST(Framings, TerminateIsSentOrNot)
 	const core_terminate term{};
 
 	for (core_framing framing : all) {
-		SendEnd end(params(framing));
+		FramedEnd framed(framing);
+		SendEnd &end = framed.end;
 
 		EXPECT_EQ(core_tx_terminate(&end.tx, &term) != 0, row(framing).terminate != 0);
 	}
@@ -66,15 +82,16 @@ TEST(Framings, OperationsWithoutAMessageAreRefused)
 		auto atomic = end_after(framing, SRNIC_OP_FETCH_ADD, 8);
 		auto immediate = end_after(framing, SRNIC_OP_IMM, 8);
 
-		EXPECT_EQ(refused(*atomic), !row(framing).atomics);
-		EXPECT_EQ(refused(*immediate), !row(framing).immediate_payload);
+		EXPECT_EQ(refused(atomic->end), !row(framing).atomics);
+		EXPECT_EQ(refused(immediate->end), !row(framing).immediate_payload);
 	}
 }
 
 TEST(Framings, AWriteHasItsImmediateDataInsideOrBehindIt)
 {
 	for (core_framing framing : all) {
-		SendEnd end(params(framing));
+		FramedEnd framed(framing);
+		SendEnd &end = framed.end;
 
 		end.post(SRNIC_OP_WRITE_IMM, 8);
 		ASSERT_TRUE(end.send_one());
@@ -85,7 +102,8 @@ TEST(Framings, AWriteHasItsImmediateDataInsideOrBehindIt)
 TEST(Framings, MessagesAreNumbered)
 {
 	for (core_framing framing : all) {
-		SendEnd end(params(framing));
+		FramedEnd framed(framing);
+		SendEnd &end = framed.end;
 		const core_framing_traits &has = row(framing);
 		const u32 start = has.numbers_agreed ? first : CORE_FIRST_MSN;
 
@@ -104,7 +122,8 @@ TEST(Framings, MessagesAreNumbered)
 TEST(Framings, AResponderIsMutedOrNot)
 {
 	for (core_framing framing : all) {
-		SendEnd end(params(framing, false));
+		FramedEnd framed(framing, false);
+		SendEnd &end = framed.end;
 
 		end.host.validated = false;
 		end.post(SRNIC_OP_SEND, 8);
@@ -115,13 +134,23 @@ TEST(Framings, AResponderIsMutedOrNot)
 TEST(Framings, TaggedMessagesInterleaveOrNot)
 {
 	for (core_framing framing : all) {
-		SendEnd end(params(framing));
+		FramedEnd framed(framing);
+		SendEnd &end = framed.end;
 
 		end.post(SRNIC_OP_WRITE, 100000);
 		ASSERT_TRUE(end.send_one());
 		end.ask(100000);
 		ASSERT_TRUE(end.send_one());
 		EXPECT_EQ(end.tx.answer_active, row(framing).interleaves_tagged);
+	}
+}
+
+TEST(Framings, RequestsAreAcknowledgedOrNot)
+{
+	for (core_framing framing : all) {
+		auto framed = end_after(framing, SRNIC_OP_SEND, 8);
+
+		EXPECT_EQ(core_acks_unacknowledged(&framed->acks), row(framing).acknowledges != 0);
 	}
 }
 

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Streams with acknowledgements, the receiving half (Documentation/ib.rst; numbers are its rules).
+#include <cmath>
+
 #include "ib_end.hh"
 
 using wire::Bytes, wire::Tagged, wire::Untagged, wire::payload;
 
 namespace {
 
-constexpr u32 stag = 0x500;
+constexpr u32 stag = 0x500, no_rights = 0x600, foreign = 0x700;
 constexpr u64 base = 0x10000;
 constexpr u8 every_right =
 	CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC;
 
-// An end with a region of the peer's, which may have two Reads unanswered.
+// An end with a region of the peer's, which may have two Reads unanswered, and with regions that
+// the peer may not use.
 struct Responder : IbEnd {
 	Responder()
 	{
 		receive.host.grant(stag, base, 4096, FakeHost::pd, every_right);
+		receive.host.grant(no_rights, 0, 64, FakeHost::pd, 0);
+		receive.host.grant(foreign, 0, 64, FakeHost::pd + 1, every_right);
 		receive.host.read_room = 2;
 	}
 	u8 refuses() const { return acks.refusing; }
@@ -138,6 +143,65 @@ TEST(IbReceive, AskCountsInTheLastSegment)
 	EXPECT_EQ(end.acks.asked, 0u);
 	end.comes(write(payload(1), wire::op_write | wire::ask));
 	EXPECT_EQ(end.acks.asked, 2u);
+}
+
+// 3: elsewhere the bits are not checked.
+TEST(IbReceive, BitsWithoutAMeaningAreIgnored)
+{
+	Responder end;
+
+	end.receive.host.post_receive(10);
+	EXPECT_EQ(end.comes(send(1, payload(3), wire::op_send | wire::more)), CORE_RX_SEND);
+	end.receive.host.post_receive(10);
+	EXPECT_EQ(end.comes(write({}, wire::op_write | wire::more | wire::ask)), CORE_RX_WRITE);
+	EXPECT_EQ(end.acks.asked, 0u);
+	EXPECT_EQ(end.comes(wire::immediate(7, 2)), CORE_RX_SEND);
+	EXPECT_EQ(end.acks.received, 2u);
+	EXPECT_EQ(end.acks.asked, 0u);
+}
+
+// 1: without CRCs their field is not checked.
+TEST(IbReceive, WithoutCrcs)
+{
+	Acks acks;
+	core_rx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	params.first_msn = CORE_FIRST_MSN;
+	Stream stream(params);
+	Bytes fpdu = wire::fpdu(write({}));
+
+	fpdu.back() ^= 1;
+	EXPECT_EQ(stream.feed_fpdu(fpdu), CORE_RX_WRITE);
+}
+
+// 6: the Immediate Data take no memory of their receive.
+TEST(IbReceive, ImmediateDataTakeNoMemory)
+{
+	Responder end;
+
+	end.receive.host.post_receive(0);
+	end.comes(write(payload(5), wire::op_write | wire::more));
+	EXPECT_EQ(end.comes(wire::immediate(0x0102030400000000)), CORE_RX_SEND);
+	EXPECT_EQ(end.receive.host.receives_taken, 1u);
+	EXPECT_EQ(end.receive.deliveries.back().data, (Bytes{1, 2, 3, 4, 0, 0, 0, 0}));
+}
+
+// 7: responses and Acks come among the segments of a request.
+TEST(IbReceive, ResponsesAndAcksInsideARequest)
+{
+	Requester end;
+	Untagged first = send(1, payload(3)), rest = first;
+
+	end.receive.host.post_receive(10);
+	first.ddp = 0x01;
+	rest.mo = 3;
+	EXPECT_EQ(end.comes(first), CORE_RX_MORE);
+	EXPECT_EQ(end.ack({2}), CORE_RX_ACK);
+	EXPECT_EQ(end.answers(), CORE_RX_READ_RESPONSE);
+	EXPECT_EQ(end.comes(rest), CORE_RX_SEND);
+	EXPECT_EQ(end.receive.deliveries.back().length, 6u);
 }
 
 // 9: a Send with Invalidate counts after its invalidation: if that is refused it does not.
@@ -295,6 +359,8 @@ static const Case refused[] = {
 	 CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ},
 	{"UnknownAtomic", CORE_SYNDROME_INVALID,
 	 wire::atomic_request({.code = 5, .stag = stag, .to = base})},
+	{"AtomicOnAWordThatIsNotAligned", CORE_SYNDROME_INVALID,
+	 wire::atomic_request({.stag = stag, .to = base + 4})},
 	{"LongSend", CORE_SYNDROME_INVALID, send(1, payload(3))},
 	{"WriteToNoRegion", CORE_SYNDROME_ACCESS, Tagged{.stag = 1, .data = Bytes(4)}},
 	{"WriteBeyondItsRegion", CORE_SYNDROME_ACCESS,
@@ -304,19 +370,30 @@ static const Case refused[] = {
 	{"ReadBeyondItsRegion", CORE_SYNDROME_ACCESS,
 	 wire::read_request({1, 0, 0xffffffff, stag, base})},
 	{"AtomicOfNoRegion", CORE_SYNDROME_ACCESS, wire::atomic_request({.stag = 1, .to = base})},
+	{"AtomicBeyondItsRegion", CORE_SYNDROME_ACCESS,
+	 wire::atomic_request({.stag = stag, .to = base + 4096})},
+	{"WriteWithoutARight", CORE_SYNDROME_ACCESS, Tagged{.stag = no_rights, .data = Bytes(4)}},
+	{"ReadWithoutARight", CORE_SYNDROME_ACCESS, wire::read_request({1, 0, 4, no_rights, 0})},
+	{"AtomicWithoutARight", CORE_SYNDROME_ACCESS, wire::atomic_request({.stag = no_rights})},
+	{"WriteToAnotherDomain", CORE_SYNDROME_ACCESS, Tagged{.stag = foreign, .data = Bytes(4)}},
+	{"ReadOfAnotherDomain", CORE_SYNDROME_ACCESS, wire::read_request({1, 0, 4, foreign, 0})},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, IbRefused, testing::ValuesIn(refused),
 			 [](const auto &one) { return one.param.name; });
 
-// 24: more Reads than the IRD.
+// 24: more Reads and atomic operations than the IRD.
 TEST(IbRefusal, TooManyReads)
 {
-	Responder end;
+	for (const Bytes &request : {Bytes(wire::read_request({1, 0, 4, stag, base})),
+				     Bytes(wire::atomic_request({.stag = stag, .to = base}))}) {
+		Responder end;
 
-	end.receive.host.read_room = 0;
-	EXPECT_EQ(end.comes(wire::read_request({1, 0, 4, stag, base})), CORE_RX_REFUSED);
-	EXPECT_EQ(end.refuses(), CORE_SYNDROME_INVALID);
+		end.receive.host.read_room = 0;
+		EXPECT_EQ(end.comes(request), CORE_RX_REFUSED);
+		EXPECT_EQ(end.refuses(), CORE_SYNDROME_INVALID);
+		EXPECT_EQ(end.receive.host.atomics_done, 0u);
+	}
 }
 
 // 24: a receive that is too short fails with the right status.
@@ -351,7 +428,7 @@ TEST(IbRefusal, ARegionThatIsRevokedMeanwhile)
 	EXPECT_TRUE(end.receive.over());
 }
 
-// 26: the sink of an own Read that cannot be used: nothing is said to the peer.
+// 29: the sink of an own Read that cannot be used: nothing is said to the peer.
 TEST(IbRefusal, ASinkThatCannotBeUsed)
 {
 	Requester end;
@@ -636,17 +713,31 @@ TEST(IbWrongAck, Form)
 	}
 }
 
+// 8: what an Ack need not say is not checked.
+TEST(IbAcked, TheTimerOfNoRefusalAndTheLastOctetsAreIgnored)
+{
+	Requester end;
+	Untagged ack = wire::ack({2, 0, 99});
+
+	ack.data[6] = ack.data[7] = 0xff;
+	EXPECT_EQ(end.comes(ack), CORE_RX_ACK);
+	EXPECT_EQ(end.acks.acked, 2u);
+}
+
 // ---- times ----
 
 // 27: the table of the RNR NAK timer.
 TEST(IbTimes, RnrTimer)
 {
-	EXPECT_EQ(core_rnr_delay(0), 655360u);
-	EXPECT_EQ(core_rnr_delay(1), 10u);
-	EXPECT_EQ(core_rnr_delay(12), 640u);
-	EXPECT_EQ(core_rnr_delay(31), 491520u);
-	for (u8 code = 2; code < 32; code++)
-		EXPECT_GT(core_rnr_delay(code), core_rnr_delay(code - 1)) << int{code};
+	static const double milliseconds[] = {
+		655.36, 0.01,  0.02,  0.03,  0.04,  0.06,  0.08,   0.12,   0.16,   0.24,   0.32,
+		0.48,   0.64,  0.96,  1.28,  1.92,  2.56,  3.84,   5.12,   7.68,   10.24,  15.36,
+		20.48,  30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52};
+
+	ASSERT_EQ(std::size(milliseconds), 32u);
+	for (u8 code = 0; code < 32; code++)
+		EXPECT_EQ(core_rnr_delay(code), std::lround(milliseconds[code] * 1000))
+			<< int{code};
 }
 
 // 28: at least two seconds; 0 is for ever.

@@ -49,6 +49,21 @@ void is_refused_second(IbEnd &end)
 
 // ---- octets ----
 
+// 1: no markers, and without CRCs zeros in their place.
+TEST(IbSend, WithoutCrcs)
+{
+	Acks acks;
+	core_tx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	params.initiator = true;
+	SendEnd end(params);
+
+	end.send_all();
+	EXPECT_EQ(end.stream, wire::be16(26) + Bytes(wire::ack({})) + Bytes(4));
+}
+
 // 5: the Immediate Data are in the place of the invalidated STag.
 TEST(IbSend, ASendWithImmediateData)
 {
@@ -59,6 +74,17 @@ TEST(IbSend, ASendWithImmediateData)
 	EXPECT_EQ(Bytes(end.last().begin(), end.last().begin() + 18),
 		  (Bytes{0x41, wire::op_send_imm, 1, 2, 3, 4}) + be32(0) + be32(1) + be32(0));
 	EXPECT_EQ(end.last().size(), 18u + 3);
+}
+
+// 5: in each segment.
+TEST(IbSend, EachSegmentOfASendHasItsImmediateData)
+{
+	IbEnd end;
+
+	memcpy(end.send.post(SRNIC_OP_IMM, three_segments).arg, "\x01\x02\x03\x04", 4);
+	EXPECT_EQ(end.sends().size(), 3u);
+	for (const Fpdu &fpdu : end.send.out)
+		EXPECT_EQ(word(fpdu.ulpdu, 2), 0x01020304u);
 }
 
 // 4: solicited or not.
@@ -82,6 +108,16 @@ TEST(IbSend, AWriteWithImmediateData)
 		EXPECT_EQ(end.send.out[n].ulpdu[1], wire::op_write | wire::more);
 	EXPECT_EQ(end.control(), wire::op_immediate | wire::ask);
 	EXPECT_EQ(end.acks.whole, 1u);
+}
+
+// 6: the Immediate Data of verbs are four octets; the others are zero.
+TEST(IbSend, ImmediateDataOfAWriteHaveFourOctets)
+{
+	IbEnd end;
+
+	memcpy(end.send.post(SRNIC_OP_WRITE_IMM, 0).arg, "\x01\x02\x03\x04\x05\x06\x07\x08", 8);
+	end.sends();
+	EXPECT_EQ(Bytes(end.last().begin() + 18, end.last().end()), (Bytes{1, 2, 3, 4, 0, 0, 0, 0}));
 }
 
 // 8: an Ack's octets.
@@ -116,6 +152,55 @@ TEST(IbSend, ReadsDoNotAsk)
 	end.sends();
 	for (const Fpdu &fpdu : end.send.out)
 		EXPECT_EQ(fpdu.ulpdu[1] & (wire::ask | wire::more), 0);
+}
+
+// 7: an RDMA Write and an RDMA Read Response come one after the other.
+TEST(IbSend, AWriteAndAReadResponseDoNotInterleave)
+{
+	for (bool write_first : {true, false}) {
+		IbEnd end;
+		const Opcodes write(3, CORE_MSG_WRITE), response(3, CORE_MSG_READ_RESPONSE);
+
+		if (write_first)
+			end.send.post(SRNIC_OP_WRITE, three_segments);
+		else
+			end.send.ask(three_segments);
+		EXPECT_TRUE(end.send.send_one());
+		if (write_first)
+			end.send.ask(three_segments);
+		else
+			end.send.post(SRNIC_OP_WRITE, three_segments);
+		end.sends();
+		Opcodes both = write_first ? write : response;
+
+		both.insert(both.end(), 3, write_first ? response[0] : write[0]);
+		EXPECT_EQ(end.send.opcodes(), both);
+	}
+}
+
+// 7: a Send and a response take turns.
+TEST(IbSend, ASendAndAResponseTakeTurns)
+{
+	IbEnd end;
+
+	end.send.post(SRNIC_OP_SEND, three_segments);
+	EXPECT_TRUE(end.send.send_one());
+	end.send.ask(three_segments);
+	EXPECT_EQ(end.sends(), (Opcodes{CORE_MSG_READ_RESPONSE, CORE_MSG_SEND,
+					CORE_MSG_READ_RESPONSE, CORE_MSG_SEND,
+					CORE_MSG_READ_RESPONSE}));
+}
+
+// 7: responses come in the order of their requests.
+TEST(IbSend, ResponsesComeInTheirOrder)
+{
+	IbEnd end;
+
+	end.send.ask_atomic(7, 1);
+	end.send.ask(one_segment);
+	end.send.ask_atomic(8, 1);
+	EXPECT_EQ(end.sends(), (Opcodes{CORE_MSG_ATOMIC_RESPONSE, CORE_MSG_READ_RESPONSE,
+					CORE_MSG_ATOMIC_RESPONSE}));
 }
 
 // ---- acknowledging ----
@@ -204,6 +289,16 @@ TEST(IbAcks, AProbeIsAnswered)
 	EXPECT_EQ(end.sends(), Opcodes{});
 }
 
+// 16: one answer for all that came.
+TEST(IbAcks, ProbesHaveOneAnswer)
+{
+	IbEnd end;
+
+	for (u32 n : {1u, 2u})
+		EXPECT_EQ(end.comes(wire::ack({0}, n, wire::op_ack | wire::ask)), CORE_RX_ACK);
+	EXPECT_EQ(end.sends(), Opcodes{CORE_MSG_ACK});
+}
+
 TEST(IbAcks, AProbeAsks)
 {
 	IbEnd end;
@@ -232,7 +327,22 @@ TEST(IbNotReady, IsSaidOnce)
 	EXPECT_FALSE(core_tx_over(&end.send.tx));
 }
 
-// 17: request Delivered + 1 is refused: so the responses to all before come first.
+// 20: the responder goes on with what is its own.
+TEST(IbNotReady, TheResponderGoesOn)
+{
+	IbEnd end;
+
+	end.send.post(SRNIC_OP_WRITE, three_segments);
+	EXPECT_TRUE(end.send.send_one());
+	EXPECT_EQ(end.comes(wire::Untagged{}), CORE_RX_REFUSED);
+	end.send.post(SRNIC_OP_SEND, one_segment);
+	EXPECT_EQ(end.sends(),
+		  (Opcodes{CORE_MSG_ACK, CORE_MSG_WRITE, CORE_MSG_WRITE, CORE_MSG_SEND}));
+	EXPECT_EQ(end.ack({2}), CORE_RX_ACK);
+	EXPECT_FALSE(core_acks_unacknowledged(&end.acks));
+}
+
+// 17, 19: request Delivered + 1 is refused: so the responses to all before come first.
 TEST(IbNotReady, WaitsForEarlierResponses)
 {
 	IbEnd end;
@@ -480,6 +590,26 @@ TEST(IbNumbers, GoOn)
 	EXPECT_EQ(end.ack({1}), CORE_RX_ACK);
 	EXPECT_EQ(end.acked().end, 3u);
 	EXPECT_FALSE(core_acks_unacknowledged(&end.acks));
+}
+
+// 10: MSNs begin anew with the connection.
+TEST(IbNumbers, MsnsBeginAnew)
+{
+	IbEnd end;
+	core_tx_params params = end.send.tx.params;
+
+	end.send.post(SRNIC_OP_SEND);
+	end.sends();
+	EXPECT_EQ(end.ack({1}), CORE_RX_ACK);
+	core_acks_start(&end.acks, 1);
+	SendEnd next(params);
+
+	next.post(SRNIC_OP_SEND);
+	next.send_all();
+	EXPECT_EQ(next.opcodes(), (Opcodes{CORE_MSG_ACK, CORE_MSG_SEND}));
+	for (const Fpdu &fpdu : next.out)
+		EXPECT_EQ(msn(fpdu), 1u);
+	EXPECT_EQ(end.acks.whole, 2u);
 }
 
 // 2, 61: the initiator sends an Ack at once.

@@ -143,6 +143,7 @@ TEST(PairingFrame, RefusesOtherMpaFrames)
 	EXPECT_EQ(parsed(request_with(at_flags, 0x80)), CORE_PAIR_MALFORMED);
 	EXPECT_EQ(parsed(request_with(at_flags, 0x10)), CORE_PAIR_MALFORMED);
 	EXPECT_EQ(parsed(request_with(at_flags, 0x0f)), CORE_PAIR_OK); // reserved
+	EXPECT_EQ(parsed(request_with(at_flags, 0x20)), CORE_PAIR_OK); // R counts in a Reply
 }
 
 TEST(PairingFrame, RefusesAPeerWithoutTheMagic)
@@ -218,6 +219,20 @@ TEST(PairingFrame, AnotherVersionIsRefusedInBothDirections)
 	EXPECT_EQ(frame.reason, CORE_PAIR_VERSION_UNKNOWN);
 	EXPECT_EQ(frame.features, 5u);
 	EXPECT_EQ(frame.incarnation, 0u);
+}
+
+TEST(PairingFrame, OfARequestInAnotherVersionTheFirstOctetsCount)
+{
+	const Bytes request = request_with(at_version, 2);
+	core_pair_frame nobody = sample();
+
+	EXPECT_EQ(parsed(cut_to(request, 20)), CORE_PAIR_VERSION_UNKNOWN);
+	EXPECT_EQ(parsed(cut_to(request, 19)), CORE_PAIR_MALFORMED);
+	nobody.incarnation = nobody.attempt = 0;
+	Bytes empty = built(nobody);
+
+	empty[at_version] = 2;
+	EXPECT_EQ(parsed(empty), CORE_PAIR_VERSION_UNKNOWN);
 }
 
 TEST(PairingFrame, AnAcceptanceInAnotherVersionIsUseless)

@@ -208,6 +208,83 @@ TEST_F(PairingResponder, IsMutedUntilTheInitiatorHasSent)
 	EXPECT_FALSE(lesser.conclude(answer.reply).agreed.muted);
 }
 
+// The number of the stream that begins is in the Reply.
+TEST_F(PairingResponder, ItsAttemptGrowsByTheStream)
+{
+	const u32 before = greater.pairing.attempt;
+	const Answer answer = greater.respond(lesser.request());
+	const u32 own = lesser.pairing.attempt;
+
+	EXPECT_EQ(answer.reply.attempt, before + 1);
+	EXPECT_EQ(answer.reply.peer_attempt, own);
+	EXPECT_EQ(answer.reply.peer_incarnation, lesser.pairing.incarnation);
+	lesser.conclude(answer.reply);
+	EXPECT_EQ(lesser.pairing.attempt, own + 1);
+}
+
+// Nothing is known of the peer at first; then what it said last.
+TEST_F(PairingInitiator, SaysWhatItHasHeardLast)
+{
+	const core_pair_frame first = lesser.request();
+	core_pair_frame reply = first;
+
+	EXPECT_EQ(first.peer_incarnation | first.peer_attempt, 0u);
+	core_pair_refuse(&first, CORE_PAIR_NOT_READY, &reply);
+	lesser.conclude(reply);
+	EXPECT_EQ(lesser.request().peer_incarnation, 0u);
+	greater.counts.idle = false;
+	lesser.conclude(greater.respond(first).reply);
+	const core_pair_frame next = lesser.request();
+
+	EXPECT_EQ(next.peer_incarnation, greater.pairing.incarnation);
+	EXPECT_EQ(next.peer_attempt, greater.pairing.attempt);
+	lesser.ready(0xa2);
+	EXPECT_EQ(lesser.request().peer_incarnation, 0u);
+}
+
+// A Request against which everything speaks: the reasons in the order in which they decide.
+TEST_F(PairingResponder, OneReasonDecidesBeforeAnother)
+{
+	core_pair_frame request = lesser.request();
+
+	greater.request();
+	greater.counts = {0, 1, false};
+	request.peer_incarnation = 0xb0;
+	request.needs = 1;
+	request.from.qpn++;
+	core_pairing_end(&greater.pairing);
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_SHUTDOWN);
+	greater.pairing.state = CORE_PAIRING_REQUESTED;
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_OTHER_PAIR);
+	request.from.qpn--;
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_FEATURES);
+	request.needs = 0;
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_STALE);
+	request.peer_incarnation = 0;
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_BUSY);
+	greater.counts.idle = true;
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_COUNTS);
+	greater.counts.delivered = 0;
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_CROSSING);
+	greater.pairing.state = CORE_PAIRING_CONNECTING;
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_OK);
+}
+
+// What a stranger learns nothing of, a peer does.
+TEST_F(PairingResponder, OtherRefusalsIntroduceTheQp)
+{
+	attach(lesser, greater);
+	deliver(greater, lesser, 3);
+	lesser.ready(0xa2);
+	const core_pair_frame reply = greater.respond(lesser.request()).reply;
+
+	EXPECT_EQ(reply.reason, CORE_PAIR_STALE);
+	EXPECT_EQ(reply.incarnation, greater.pairing.incarnation);
+	EXPECT_EQ(reply.attempt, greater.pairing.attempt);
+	EXPECT_EQ(reply.sent, 3u);
+	EXPECT_EQ(reply.ird, 16);
+}
+
 // ---- Crossing ----
 
 TEST_F(PairingCrossing, TheGreaterEndWins)
@@ -643,6 +720,27 @@ TEST_F(PairingRetry, AReplyInAnotherVersionWaitsLongToo)
 	core_pairing_failed(&lesser.pairing, lesser.attempt, CORE_PAIR_VERSION_UNKNOWN, 0, &out);
 	EXPECT_EQ(out.wait, longest);
 	EXPECT_EQ(out.reason, CORE_PAIR_VERSION_UNKNOWN);
+}
+
+// A Reply that accepts is useless for a reason that the responder could have given.
+TEST_F(PairingRetry, AUselessReplyWaitsAsItsReasonDoes)
+{
+	const core_pair_frame good = greater.respond(lesser.request()).reply;
+	const Qp before = lesser;
+	const std::vector<std::pair<u32, std::function<void(core_pair_frame &)>>> wrong = {
+		{longest, [](core_pair_frame &f) { f.from.qpn++; }},
+		{longest, [](core_pair_frame &f) { f.sent++; }},
+		{longest, [](core_pair_frame &f) { f.needs = 1; }},
+		{second, [](core_pair_frame &f) { f.peer_attempt--; }},
+	};
+
+	for (const auto &[wait, spoil] : wrong) {
+		core_pair_frame reply = good;
+
+		lesser = before;
+		spoil(reply);
+		EXPECT_EQ(lesser.conclude(reply).wait, wait);
+	}
 }
 
 TEST_F(PairingRetry, OtherRefusalsAreFailures)

@@ -207,7 +207,7 @@ void Oracle::start_request(Side &us, unsigned side, Message &message, u32 number
 		(rdmatcp && wqe.opcode == SRNIC_OP_WRITE_IMM) ||
 		(acknowledges && wqe.opcode == SRNIC_OP_IMM);
 	message.immediate = wqe.arg[0];
-	if (acknowledges && wqe.opcode == SRNIC_OP_IMM)
+	if (acknowledges)
 		message.immediate &= 0xffffffff; // verbs have four octets
 	if (wqe.flags & SRNIC_WQE_INLINE && !tail)
 		message.content = op.request.data;

@@ -14,7 +14,7 @@ enum core_direction {
 	CORE_DIRECTION_IN,		/* an RDMA Read's response is placed there */
 };
 
-/* The handler in core/scheduler.cc for an operation whose turn has come. */
+/* The handler in core/requests.hh for an operation whose turn has come. */
 enum core_handler {
 	CORE_HANDLE_NOTHING,
 	CORE_HANDLE_WRITE,
