@@ -18,7 +18,7 @@ bool may_send_requests(const core_tx &tx)
 {
 	const core_acks *acks = acks_of(tx);
 
-	return !acks || !(acks->delayed || acks->failing || ib::ends(*acks));
+	return !acks || !(acks->delayed || acks->failing || acks->over || ib::ends(*acks));
 }
 
 core_tx_msg *local_message(core_tx &tx)
@@ -70,7 +70,10 @@ core_tx_msg *ack_message(core_tx &tx)
 
 	if (!ib::ack_wanted(acks))
 		return nullptr;
-	return ib::ack_due(acks, core_host_next_read(host(tx), &oldest) ? &oldest : nullptr);
+	const u32 received = ib::seen(acks.received); // before the oldest read is looked up
+
+	return ib::ack_due(acks, received,
+			   core_host_next_read(host(tx), &oldest) ? &oldest : nullptr);
 }
 
 // All before the request that failed is done. A refusal for good that is not said yet is still to
@@ -85,28 +88,28 @@ void report_failure(core_tx &tx)
 		acks.over = CORE_OVER_FAILED;
 }
 
-// Reports a request that failed, or has the host run the engine again when it may be reported.
-void settle_failure(core_tx &tx)
-{
-	core_acks &acks = *acks_of(tx);
-
-	if (acks.failing && !ib::await_acks(acks))
-		report_failure(tx);
-}
-
 // What a stream with acknowledgements does before it chooses a message. False: nothing may be
 // chosen.
 bool begin_choice(core_tx &tx)
 {
 	core_acks &acks = *acks_of(tx);
 
-	__atomic_store_n(&acks.awaited, 0, __ATOMIC_RELAXED);
+	if (acks.awaited)
+		__atomic_store_n(&acks.awaited, 0, __ATOMIC_RELAXED);
 	if (ib::must_rewind(acks) || acks.over)
 		return false;
 	if (ib::ends(acks))
 		abandon_local(tx);
-	settle_failure(tx);
-	return !acks.over;
+	return true;
+}
+
+// Nothing can be sent: is that because a request has failed, and is all before it done?
+void end_choice(core_tx &tx)
+{
+	core_acks &acks = *acks_of(tx);
+
+	if (acks.failing && !ib::await_acks(acks))
+		report_failure(tx);
 }
 
 core_tx_msg *next_message(core_tx &tx)
@@ -191,13 +194,16 @@ void core_tx_set_emss(struct core_tx *tx, u32 emss) { tx->mulpdu = builder::larg
 
 u32 core_tx_choose(struct core_tx *tx)
 {
-	if (tx->stopped || is_muted(*tx)) [[unlikely]]
+	if (tx->stopped || is_muted(*tx)) [[unlikely]] {
+		if (acks_of(*tx) && ib::ends(*acks_of(*tx)))
+			acks_of(*tx)->over = CORE_OVER_REFUSED; // and may not be told
 		return 0;
+	}
 	if (acks_of(*tx) && !begin_choice(*tx)) [[unlikely]]
 		return 0;
 	tx->turn = next_message(*tx);
 	if (!tx->turn && acks_of(*tx)) [[unlikely]]
-		settle_failure(*tx);
+		end_choice(*tx);
 	if (!tx->turn || tx->stopped)
 		return 0;
 	return builder::wire_len(*tx, *tx->turn);
@@ -273,6 +279,11 @@ bool core_tx_closed(struct core_tx *tx)
 		return true;
 	if (!tx->peer_closed && core_host_reads(host(*tx)))
 		return false;
+	if (acks_of(*tx) && !tx->peer_closed &&
+	    (core_acks_unacknowledged(acks_of(*tx)) || ib::must_rewind(*acks_of(*tx))))
+		return false;
+	if (acks_of(*tx) && ib::ack_wanted(*acks_of(*tx)))
+		return false;
 	return !tx->local_active && tx->tail == CORE_MSG_NONE && !tx->answer_active &&
 	       !tx->may_take && !core_host_next_read(host(*tx), &asked);
 }
@@ -294,7 +305,7 @@ bool core_tx_must_rewind(const struct core_tx *tx, struct core_rewind *how)
 		return false;
 	const core_sent &sent = ib::record(*acks, acks->acked + 1);
 
-	how->index = sent.index + (sent.tail != CORE_MSG_NONE);
+	how->index = ib::next_index(sent);
 	how->reads = tx->read_msn - sent.read_msn;
 	how->delay = acks->delay;
 	return true;
@@ -308,6 +319,8 @@ void core_tx_rewind(struct core_tx *tx)
 	const core_sent &sent = ib::record(acks, acks.acked + 1);
 
 	abandon_local(*tx);
+	if (tx->closing)
+		tx->may_take += acks.index - ib::next_index(sent);
 	tx->send_msn = sent.send_msn;
 	tx->read_msn = sent.read_msn;
 	tx->of_request = 1;

@@ -128,12 +128,24 @@ bool srnic_acks_go_back(struct srnic_qp *qp)
 
 bool srnic_acks_over(struct srnic_qp *qp)
 {
+	struct sock *sk = qp->sock->sk;
+
 	lockdep_assert_held(&qp->tx.mutex);
 	if (core_tx_over(&qp->tx.core) == CORE_OVER_NOT)
 		return false;
+	lock_sock(sk);	/* what the peer has acknowledged completes before the flush */
+	release_sock(sk);
 	srnic_qp_fail(qp);
 	srnic_qp_over(qp, CORE_CONN_TERMINATED);
 	return true;
+}
+
+void srnic_acks_rest(struct srnic_qp *qp)
+{
+	struct srnic_acks *acks = qp->acks;
+
+	if (core_acks_owed(&acks->core) && !hrtimer_is_queued(&acks->late))
+		hrtimer_start(&acks->late, ns_to_ktime(LATE_NS), HRTIMER_MODE_REL);
 }
 
 /* ---- the receive half ---- */
@@ -230,10 +242,8 @@ static bool asked_anew(struct srnic_acks *acks)
 
 void srnic_acks_end_run(struct srnic_qp *qp)
 {
-	struct srnic_acks *acks = qp->acks;
-
-	if (asked_anew(acks))
+	if (asked_anew(qp->acks))
 		srnic_tx_soon(qp);
-	else if (core_acks_owed(&acks->core) && !hrtimer_active(&acks->late))
-		hrtimer_start(&acks->late, ns_to_ktime(LATE_NS), HRTIMER_MODE_REL);
+	else
+		srnic_acks_rest(qp);
 }

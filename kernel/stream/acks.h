@@ -57,6 +57,11 @@ bool srnic_acks_go_back(struct srnic_qp *qp);
  * failed.
  */
 bool srnic_acks_over(struct srnic_qp *qp);
+/*
+ * Nothing more is to be said for now: has the engine run in time for what was delivered since. Also
+ * for the receive half, instead of kicking the engine.
+ */
+void srnic_acks_rest(struct srnic_qp *qp);
 
 /* ---- the receive half's part. Socket lock held ---- */
 

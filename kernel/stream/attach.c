@@ -47,13 +47,19 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *ag
 	return ret;
 }
 
+/* A QP has acknowledgements if its streams have them. */
+static bool fits(const struct srnic_qp *qp, enum core_framing framing)
+{
+	return !qp->acks == !core_framing_traits_of(framing)->acknowledges;
+}
+
 static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
 	int ret;
 
 	lockdep_assert_held(&qp->tx.mutex);
 	if (qp->sock || READ_ONCE(qp->state) != SRNIC_QP_IDLE ||
-	    !srnic_qp_is_owner(qp, start->owner))
+	    !srnic_qp_is_owner(qp, start->owner) || !fits(qp, start->agreed.framing))
 		return -EINVAL;
 	ret = alloc_reads(qp, &start->agreed);
 	if (ret)

@@ -349,8 +349,11 @@ int srnic_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struc
 		return ret;
 	if (mask & IB_QP_STATE)
 		qp->ib_state = attr->qp_state;
-	if (mask & IB_QP_ACCESS_FLAGS)
+	if (mask & IB_QP_ACCESS_FLAGS) {
 		qp->access_flags = attr->qp_access_flags;
+		if (qp->acks)
+			WRITE_ONCE(qp->acks->core.access, attr->qp_access_flags);
+	}
 	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT))
 		modify_timeout(qp, attr, mask);
 	return 0;

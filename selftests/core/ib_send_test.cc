@@ -117,7 +117,8 @@ TEST(IbSend, ImmediateDataOfAWriteHaveFourOctets)
 
 	memcpy(end.send.post(SRNIC_OP_WRITE_IMM, 0).arg, "\x01\x02\x03\x04\x05\x06\x07\x08", 8);
 	end.sends();
-	EXPECT_EQ(Bytes(end.last().begin() + 18, end.last().end()), (Bytes{1, 2, 3, 4, 0, 0, 0, 0}));
+	EXPECT_EQ(Bytes(end.last().begin() + 18, end.last().end()),
+		  (Bytes{1, 2, 3, 4, 0, 0, 0, 0}));
 }
 
 // 8: an Ack's octets.

@@ -30,8 +30,11 @@ bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
 	FakeHost &host = FakeHost::of(ctx);
 
-	if (host.reads.empty())
+	if (host.reads.empty()) {
+		if (host.after_read_sink)
+			host.after_read_sink();
 		return false;
+	}
 	*out = host.reads.front().read;
 	return true;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 
 #include "api/core.h"
@@ -37,6 +38,8 @@ struct FakeHost {
 	u32 filled = 0;
 	bool receive_active = false;
 
+	// What happens after the core has looked for one in vain.
+	std::function<void()> after_read_sink;
 	// The calls it got.
 	unsigned atomics_done = 0, receives_taken = 0, regions_asked = 0;
 

@@ -25,8 +25,11 @@ bool core_host_next_read(void *ctx, struct core_asked *out)
 {
 	SendHost &host = SendHost::of(ctx);
 
-	if (host.asked.empty())
+	if (host.asked.empty()) {
+		if (host.after_next_read)
+			host.after_next_read();
 		return false;
+	}
 	*out = host.asked.front();
 	return true;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "api/core.h"
@@ -24,6 +25,8 @@ struct SendHost {
 	// The calls it got.
 	u32 taken = 0, built = 0, answered = 0, waits = 0;
 	std::optional<core_terminate> terminate;
+	// What happens after the core has looked for one in vain.
+	std::function<void()> after_next_read;
 
 	static SendHost &of(void *ctx) { return *static_cast<SendHost *>(ctx); }
 

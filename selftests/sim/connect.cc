@@ -155,9 +155,11 @@ void Endpoint::start_sending(const core_startup_agreed &agreed)
 	core_tx_params params{};
 
 	params.ctx = this;
-	params.acks = acknowledges() ? &acks : nullptr;
 	params.framing = framing;
-	params.connection_id = agreed.connection_id;
+	if (acknowledges())
+		params.acks = &acks;
+	else
+		params.connection_id = agreed.connection_id;
 	params.first_msn = agreed.send_msn;
 	params.long_segments = agreed.long_segments;
 	params.ord = agreed.ord;

@@ -149,6 +149,7 @@ void Endpoint::deliver_acked(const core_acked &acked)
 
 void Endpoint::deliver_refused()
 {
+	unmute_responder(); // the refused request was in a valid FPDU
 	witness.refused(side, static_cast<core_syndrome>(acks.refusing));
 	if (receive_active && core_rx_receive_status(&rx) != SRNIC_WC_FLUSH_ERR)
 		complete_recv(nullptr, core_rx_receive_status(&rx));

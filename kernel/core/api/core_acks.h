@@ -143,14 +143,17 @@ struct core_acks {
 void core_acks_init(struct core_acks *acks);
 /*
  * A stream begins, and the numbers go on. index: of the next request in the send queue. Nothing may
- * be unacknowledged.
+ * be unacknowledged. Before core_tx_init() and core_rx_init().
  */
 void core_acks_start(struct core_acks *acks, u32 index);
-/* Is a request of this end not acknowledged, and perhaps not even sent wholly? For the engine. */
+/*
+ * Is a request of this end not acknowledged, or begun, or to be sent again? Then the stream cannot
+ * be replaced by another one. For the engine.
+ */
 bool core_acks_unacknowledged(const struct core_acks *acks);
 /*
- * Has this end delivered what it has not said, whether or not the peer has asked? For the engine:
- * then core_tx_ack_now() is due within 10 ms.
+ * Has this end delivered what it has not said, whether or not the peer has asked? Then
+ * core_tx_ack_now() is due within 10 ms. For both halves.
  */
 bool core_acks_owed(const struct core_acks *acks);
 

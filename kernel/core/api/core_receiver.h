@@ -122,12 +122,12 @@ enum core_rx_event core_rx_placed(struct core_rx *rx, const u8 *data, u32 n);
 /*
  * The host could not place: ends the stream with the Terminate that fits the verdict for the
  * segment in progress (CORE_REGION_OK: a local error, RFC 5040 figure 9 type 0). Returns
- * CORE_RX_ERROR.
+ * CORE_RX_ERROR; where requests are acknowledged CORE_RX_REFUSED or CORE_RX_FAILED.
  */
 enum core_rx_event core_rx_fail(struct core_rx *rx, enum core_region_verdict verdict);
 /*
  * The Invalidate STag of a delivered Send may not be invalidated (RFC 5040 5.3, 7.2). Returns
- * CORE_RX_ERROR.
+ * CORE_RX_ERROR; where requests are acknowledged CORE_RX_REFUSED.
  */
 enum core_rx_event core_rx_fail_invalidate(struct core_rx *rx, enum core_region_verdict verdict);
 /* Ends the stream: from now on every step is CORE_RX_STOP. */

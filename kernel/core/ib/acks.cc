@@ -92,9 +92,11 @@ bool acknowledges_unanswered(const core_acks &acks, u32 delivered, const core_re
 // ---- the engine ----
 
 // The last request of the peer that is done. One that waits for its response is not.
-u32 last_done(const core_acks &acks, const core_asked *oldest)
+u32 last_done(const core_acks &acks, u32 received, const core_asked *oldest)
 {
-	return oldest ? oldest->number - 1 : seen(acks.received);
+	const u32 done = oldest ? oldest->number - 1 : received;
+
+	return is_after(acks.said, done) ? acks.said : done; // answered before it was counted
 }
 
 // A refusal names the request after the last one done, so it waits for all earlier responses.
@@ -126,7 +128,7 @@ void lay_out(core_acks &acks, u32 done, u8 syndrome)
 	acks.message.ack = &acks.ack;
 	acks.ack_active = 1;
 	acks.probes_answered = seen(acks.probes);
-	acks.probe = acks.now = acks.first = 0;
+	acks.probe = acks.first = 0;
 }
 
 bool is_request_for_response(u8 opcode)
@@ -138,14 +140,20 @@ bool is_request_for_response(u8 opcode)
 
 // ---- the receive half, as the requester ----
 
+bool may_be_answered(const core_acks &acks, u32 number)
+{
+	return within(number, acks.acked, last_whole(acks));
+}
+
+bool may_be_delivered(const core_acks &acks, u32 delivered)
+{
+	return delivered == acks.acked || within(delivered, acks.acked, last_whole(acks));
+}
+
 // A Read or atomic operation is not done before its response has come.
 Verdict take_ack(core_acks &acks, const core_ack &ack, const core_read_sink *oldest_read,
 		 core_acked &out)
 {
-	const bool repeats = ack.delivered == acks.acked;
-
-	if (!repeats && !within(ack.delivered, acks.acked, last_whole(acks)))
-		return Verdict::wrong_ack;
 	if (acknowledges_unanswered(acks, ack.delivered, oldest_read))
 		return Verdict::wrong_ack;
 	out = {CORE_ACKED, 0, 0};
@@ -182,9 +190,10 @@ core_syndrome syndrome_of(Message message, Verdict verdict)
 			       : CORE_SYNDROME_INVALID;
 	case Verdict::misaligned:
 	case Verdict::unsupported:
-	case Verdict::too_long:
 	case Verdict::not_allowed:
 		return CORE_SYNDROME_INVALID;
+	case Verdict::too_long: // for its receive; others have a wrong length
+		return message == Message::send ? CORE_SYNDROME_INVALID : CORE_SYNDROME_NONE;
 	case Verdict::local:
 		return CORE_SYNDROME_OPERATION;
 	default:
@@ -244,8 +253,8 @@ void rewind(core_acks &acks)
 {
 	const core_sent &sent = record(acks, acks.acked + 1);
 
-	acks.index = sent.index + (sent.tail != CORE_MSG_NONE);
-	publish(acks.begun, acks.acked);
+	acks.index = next_index(sent);
+	publish(acks.begun, acks.acked + (sent.tail != CORE_MSG_NONE)); // the Write is done
 	publish(acks.whole, acks.acked);
 	acks.unasked = 0;
 	acks.failing = 0;
@@ -261,9 +270,9 @@ bool ack_wanted(const core_acks &acks)
 	       seen(acks.refusals) != acks.refusals_said;
 }
 
-core_tx_msg *ack_due(core_acks &acks, const core_asked *oldest)
+core_tx_msg *ack_due(core_acks &acks, u32 received, const core_asked *oldest)
 {
-	const u32 done = last_done(acks, oldest);
+	const u32 done = last_done(acks, received, oldest);
 	const u8 syndrome = syndrome_due(acks, done);
 	bool due = syndrome != CORE_SYNDROME_NONE || acks.probe || acks.first ||
 		   seen(acks.probes) != acks.probes_answered || something_asked_is_done(acks, done);
@@ -271,7 +280,7 @@ core_tx_msg *ack_due(core_acks &acks, const core_asked *oldest)
 	if (acks.ack_active)
 		return &acks.message;
 	due |= acks.now && is_after(done, acks.said);
-	acks.now = 0;
+	acks.now &= done != received; // an answer comes first
 	if (!due)
 		return nullptr;
 	lay_out(acks, done, syndrome);
@@ -282,7 +291,7 @@ core_tx_msg *ack_due(core_acks &acks, const core_asked *oldest)
 void end_ack(core_acks &acks)
 {
 	acks.ack_active = 0;
-	acks.said = acks.ack.delivered;
+	publish(acks.said, acks.ack.delivered);
 	if (acks.ack.syndrome == CORE_SYNDROME_NONE)
 		return;
 	if (acks.ack.syndrome != CORE_SYNDROME_NOT_READY)
@@ -333,10 +342,13 @@ void core_acks_start(struct core_acks *acks, u32 index)
 
 bool core_acks_unacknowledged(const struct core_acks *acks)
 {
-	return acks->begun != ib::seen(acks->acked);
+	return acks->begun != ib::seen(acks->acked) || ib::is_after(acks->was_done, acks->index);
 }
 
-bool core_acks_owed(const struct core_acks *acks) { return ib::seen(acks->received) != acks->said; }
+bool core_acks_owed(const struct core_acks *acks)
+{
+	return ib::is_after(ib::seen(acks->received), ib::seen(acks->said));
+}
 
 bool core_acks_awaited(const struct core_acks *acks)
 {

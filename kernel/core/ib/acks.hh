@@ -29,11 +29,19 @@ inline core_sent &record(const core_acks &acks, u32 number)
 	return acks.sent[number & acks.mask];
 }
 
+// The index of the next request to be taken, once the engine has gone back to this one. A Write
+// that is done is not taken again.
+inline u32 next_index(const core_sent &sent) { return sent.index + (sent.tail != CORE_MSG_NONE); }
+
 // ---- the receive half, as the requester ----
 
 // What an Ack means. It may come at any time, so every field is checked.
 Verdict take_ack(core_acks &acks, const core_ack &ack, const core_read_sink *oldest_read,
 		 core_acked &out);
+// May this request be answered?
+bool may_be_answered(const core_acks &acks, u32 number);
+// May an Ack name this number? Before the oldest read is looked up.
+bool may_be_delivered(const core_acks &acks, u32 delivered);
 // A response to this request is complete: the peer has done all before it, too.
 Verdict take_response(core_acks &acks, u32 number, core_acked &out);
 
@@ -82,14 +90,14 @@ void begin_message(core_acks &acks, core_tx_msg &msg, u8 tail, const u8 *immedia
 
 inline void begin_fpdu(core_acks &acks) { publish(acks.begun, acks.whole + 1); }
 inline void end_request(core_acks &acks) { publish(acks.whole, acks.whole + 1); }
-inline void end_answer(core_acks &acks, u32 number) { acks.said = number; }
+inline void end_answer(core_acks &acks, u32 number) { publish(acks.said, number); }
 
 // The engine has gone back to the request after the last one acknowledged. With receive's lock.
 void rewind(core_acks &acks);
 
 // The Ack that is due, or nullptr. oldest: the peer's oldest request without a response, if any.
 bool ack_wanted(const core_acks &acks);
-core_tx_msg *ack_due(core_acks &acks, const core_asked *oldest);
+core_tx_msg *ack_due(core_acks &acks, u32 received, const core_asked *oldest);
 void end_ack(core_acks &acks);
 
 // True if requests are unacknowledged; core_acks_awaited() is true when that may have changed.

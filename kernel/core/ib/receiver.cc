@@ -38,7 +38,6 @@ void Receiver::start(const core_rx_params &params)
 	RdmapReceiver::start(params);
 	acks = params.acks;
 	effect = {};
-	number = 0;
 	dropping = too_long = more = inside_write = counts = asks = false;
 	turned_down = CORE_SYNDROME_NONE;
 }
@@ -105,6 +104,16 @@ Verdict Receiver::begin_request(const Segment &segment, Rest &rest)
 	}
 }
 
+// Nothing is placed for a Read that is not sent wholly, or that the engine is about to forget: it
+// cannot do so while this segment arrives, because no Ack comes in between.
+Verdict Receiver::check_response() const
+{
+	core_read_sink sink{};
+
+	return rules.oldest_read(sink) && may_be_answered(*acks, sink.number) ? Verdict::good
+									      : Verdict::wrong_ack;
+}
+
 Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 {
 	Verdict verdict = Verdict::good;
@@ -113,9 +122,11 @@ Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 	switch (segment.message) {
 	case Message::read_response:
 		rest = Rest::placed;
-		return rules.begin_read_response(segment);
+		verdict = rules.begin_read_response(segment);
+		return verdict == Verdict::good ? check_response() : verdict;
 	case Message::atomic_response:
-		return rules.begin_atomic_response(segment);
+		verdict = rules.begin_atomic_response(segment);
+		return verdict == Verdict::good ? check_response() : verdict;
 	case Message::ack:
 		return check_whole(segment, acks->ack_in_msn, CORE_ACK_LEN, CORE_ACK_LEN);
 	case Message::control:
@@ -232,8 +243,10 @@ core_rx_event Receiver::deliver_ack(const u8 *ulpdu, u32 len)
 {
 	const core_ack ack = decode(load<AckBody>(ulpdu + sizeof(UntaggedHeader)));
 	core_read_sink sink;
-	const core_read_sink *oldest = rules.oldest_read(sink) ? &sink : nullptr;
-	const Verdict verdict = take_ack(*acks, ack, oldest, effect);
+	Verdict verdict = Verdict::wrong_ack;
+
+	if (may_be_delivered(*acks, ack.delivered)) // whole before the oldest read
+		verdict = take_ack(*acks, ack, rules.oldest_read(sink) ? &sink : nullptr, effect);
 
 	acks->ack_in_msn++;
 	if (control_of(ulpdu) & control_ask)

@@ -21,6 +21,7 @@ public:
 	core_rx_event fail_invalidate(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 
 	void done();
+	bool between() const { return RdmapReceiver::between() && !inside_write && !more; }
 	const core_acked &acked() const { return effect; }
 	u8 receive_status() const;
 
@@ -29,6 +30,7 @@ private:
 	bool comes_again(const Segment &segment) const;
 	Verdict check_order(const Segment &segment, u8 control) const;
 	Verdict check_rights(Message message) const;
+	Verdict check_response() const;
 	Verdict begin_request(const Segment &segment, Rest &rest);
 	Verdict begin_message(const Segment &segment, u8 control, Rest &rest);
 	Rest turn_down(const u8 *ulpdu, u32 len, const Segment &segment, Verdict verdict);
@@ -45,7 +47,6 @@ private:
 
 	core_acks *acks;
 	core_acked effect;
-	u32 number;		   // of the read that a response completes
 	bool dropping;		   // this segment belongs to what was refused
 	bool too_long;		   // why the receive in progress fails
 	bool more;		   // an RDMA Write is whole, and its Immediate Data are due

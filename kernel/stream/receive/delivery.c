@@ -50,6 +50,8 @@ static void deliver_read_request(struct srnic_qp *qp)
 
 	*asked = *core_rx_asked(&qp->rx.core);
 	srnic_reads_push(&qp->inbound);
+	if (qp->acks)	/* before the engine answers it */
+		core_rx_done(&qp->rx.core);
 	srnic_tx_soon(qp);
 }
 
@@ -239,6 +241,9 @@ void srnic_deliver(struct srnic_qp *qp, enum core_rx_event event)
 		break;
 	case CORE_RX_ERROR:
 		deliver_error(qp);
+		break;
+	case CORE_RX_REFUSED:
+		srnic_unmute_responder(qp);	/* the refused request was in a valid FPDU */
 		break;
 	default:
 		break;

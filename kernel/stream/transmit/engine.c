@@ -129,6 +129,8 @@ static enum engine_result send_all(struct srnic_qp *qp)
 			return ENGINE_RETRY;
 		if (qp->acks && filled == ENGINE_IDLE && srnic_acks_over(qp))
 			return ENGINE_MORE;
+		if (qp->acks && filled == ENGINE_IDLE)
+			srnic_acks_rest(qp);
 		if (filled == ENGINE_IDLE && go_idle(qp))
 			return ENGINE_IDLE;
 	} while (tx->spent < may_spend(tx));
@@ -242,7 +244,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	struct srnic_tx *tx = &qp->tx;
 
 	lockdep_assert_held(&qp->tx.mutex);
-	if (qp->acks)
+	if (core_framing_traits_of(agreed->framing)->acknowledges)
 		params.acks = &qp->acks->core;
 	core_tx_init(&tx->core, &params);
 	WRITE_ONCE(qp->sq.framing, agreed->framing);
