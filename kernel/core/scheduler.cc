@@ -502,6 +502,8 @@ void end_turn(core_tx &tx)
 {
 	tx.building = 0;
 	tx.fpdus++;
+	if (tx.params.acks && tx.turn == &tx.local && tx.of_request) [[unlikely]]
+		ib::note_fpdu(*tx.params.acks);
 	if (tx.turn == &tx.local)
 		tx.answer_next = 1;
 	else if (tx.turn == &tx.answer)
@@ -550,8 +552,6 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 	if (!tx->building) {
 		tx->building = 1;
 		tx->before = tx->turn->sent;
-		if (tx->params.acks && tx->turn == &tx->local && tx->of_request) [[unlikely]]
-			ib::begin_fpdu(*tx->params.acks);
 		builder::begin(*tx, *tx->turn);
 	}
 	step = builder::next(*tx);

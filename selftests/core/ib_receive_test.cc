@@ -610,6 +610,18 @@ TEST(IbWrongAck, RefusesWhatIsNotSent)
 	EXPECT_EQ(code(end), 0x0210u);
 }
 
+// 18: nor of one whose payload could not be read for its first FPDU.
+TEST(IbWrongAck, RefusesWhatCouldNotBeBuilt)
+{
+	IbEnd end;
+
+	end.send.unreadable_from = 0;
+	end.send.post(SRNIC_OP_SEND, 4);
+	EXPECT_TRUE(end.sends().empty());
+	EXPECT_FALSE(core_acks_unacknowledged(&end.acks));
+	EXPECT_EQ(end.ack({0, CORE_SYNDROME_NOT_READY, 1}), CORE_RX_ERROR);
+}
+
 // 6, 18: a Write whose Immediate Data are not sent cannot have found no receive.
 TEST(IbWrongAck, NoReceiveBeforeTheImmediateData)
 {

@@ -81,7 +81,8 @@ inline void fail_request(core_acks &acks, u8 status)
 // The message of a request begins; tail: what follows it.
 void begin_message(core_acks &acks, core_tx_msg &msg, u8 tail, const u8 *immediate);
 
-inline void begin_fpdu(core_acks &acks) { publish(acks.begun, acks.whole + 1); }
+// An FPDU of the request is built, and cannot be taken back any more.
+inline void note_fpdu(core_acks &acks) { publish(acks.begun, acks.whole + 1); }
 inline void end_request(core_acks &acks) { publish(acks.whole, acks.whole + 1); }
 inline void end_answer(core_acks &acks, u32 number) { acks.said = number; }
 
