@@ -446,6 +446,11 @@ static const Order orders[] = {
 	{"AckOnAnotherQueue", 0x0206, {Untagged{.rdmap = wire::op_ack, .data = wire::Ack{}}}},
 	{"ReservedQueue", 0x1201, {Untagged{.qn = 5}}},
 	{"SendOutOfOrder", 0x1203, {send(2)}},
+	{"LongReadRequest", 0x1205, {Bytes(wire::read_request({1, 0, 4, stag, base})) + Bytes{0}}},
+	{"LongAtomicRequest", 0x1205, {Bytes(wire::atomic_request({.stag = stag})) + Bytes{0}}},
+	{"LongImmediateData",
+	 0x1205,
+	 {write(payload(4), wire::op_write | wire::more), Bytes(wire::immediate(1)) + Bytes{0}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, IbOrder, testing::ValuesIn(orders),

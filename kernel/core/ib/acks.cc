@@ -186,9 +186,10 @@ core_syndrome syndrome_of(Message message, Verdict verdict)
 		return message == Message::send || message == Message::immediate
 			       ? CORE_SYNDROME_NOT_READY
 			       : CORE_SYNDROME_INVALID;
+	case Verdict::too_long: // others are of one length
+		return message == Message::send ? CORE_SYNDROME_INVALID : CORE_SYNDROME_NONE;
 	case Verdict::misaligned:
 	case Verdict::unsupported:
-	case Verdict::too_long:
 	case Verdict::not_allowed:
 		return CORE_SYNDROME_INVALID;
 	case Verdict::local:
