@@ -412,15 +412,22 @@ core_tx_msg *answer_message(core_tx &tx)
 	return tx.answer_active || start_answer(tx) ? &tx.answer : nullptr;
 }
 
+// The last request of the peer that is done: one that waits for its response is not. Requests may
+// come at any time, and are waiting before they count: so what counts is read first.
+u32 last_done(core_tx &tx)
+{
+	const u32 received = ib::seen(tx.params.acks->received);
+	core_asked oldest;
+
+	return core_host_next_read(host(tx), &oldest) ? oldest.number - 1 : received;
+}
+
 // ib.rst: an Ack goes before everything else.
 core_tx_msg *ack_message(core_tx &tx)
 {
 	core_acks &acks = *tx.params.acks;
-	core_asked oldest;
 
-	if (!ib::ack_wanted(acks))
-		return nullptr;
-	return ib::ack_due(acks, core_host_next_read(host(tx), &oldest) ? &oldest : nullptr);
+	return ib::ack_wanted(acks) ? ib::ack_due(acks, last_done(tx)) : nullptr;
 }
 
 // All before the request that failed is done. A refusal for good, which is not said yet, is still to

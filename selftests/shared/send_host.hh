@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "api/core.h"
@@ -20,6 +21,10 @@ struct SendHost {
 	u32 random = 0x1000;
 	std::deque<core_asked> asked; // by the peer
 	std::deque<Expected> reads;   // outstanding
+
+	// The receive half, which may run at any time: called when an answer is decided, before the
+	// engine has it.
+	std::function<void()> meanwhile;
 
 	// The calls it got.
 	u32 taken = 0, built = 0, answered = 0, waits = 0;

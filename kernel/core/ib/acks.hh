@@ -89,9 +89,9 @@ inline void end_answer(core_acks &acks, u32 number) { acks.said = number; }
 // The engine has gone back to the request after the last one acknowledged. With receive's lock.
 void rewind(core_acks &acks);
 
-// The Ack that is due, or nullptr. oldest: the peer's oldest request without a response, or nullptr.
+// The Ack that is due, or nullptr. done: the last request of the peer that is done.
 bool ack_wanted(const core_acks &acks);
-core_tx_msg *ack_due(core_acks &acks, const core_asked *oldest);
+core_tx_msg *ack_due(core_acks &acks, u32 done);
 void end_ack(core_acks &acks);
 
 // True if requests are unacknowledged; core_acks_awaited() is true when that may have changed.
