@@ -213,12 +213,19 @@ struct World {
 	{
 		if (honest)
 			return;
-		if (how < 3)
+		switch (how) {
+		case 0:
+		case 1:
 			make_ack();
-		else if (how < 5)
-			change();
-		else
+			return arrive(false, ~0u);
+		case 2:
+			return make_ack();
+		case 3:
+		case 4:
+			return change();
+		default:
 			to_first.push_back(framed(make_ulpdu(input.octet()), crc));
+		}
 	}
 
 	// ---- programs and hosts ----
