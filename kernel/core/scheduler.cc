@@ -62,18 +62,25 @@ core_tx_msg *answer_message(core_tx &tx)
 	return tx.answer_active || start_answer(tx) ? &tx.answer : nullptr;
 }
 
+// The last request of the peer that is done: one that waits for its response is not. Requests may
+// come at any time, and are waiting before they count: so what counts is read first. One may also
+// be answered before it counts.
+u32 last_done(core_tx &tx)
+{
+	const core_acks &acks = *acks_of(tx);
+	const u32 received = ib::seen(acks.received);
+	core_asked oldest;
+	const u32 done = core_host_next_read(host(tx), &oldest) ? oldest.number - 1 : received;
+
+	return ib::is_after(acks.said, done) ? acks.said : done;
+}
+
 // ib.rst: an Ack goes before everything else.
 core_tx_msg *ack_message(core_tx &tx)
 {
 	core_acks &acks = *acks_of(tx);
-	core_asked oldest;
 
-	if (!ib::ack_wanted(acks))
-		return nullptr;
-	const u32 received = ib::seen(acks.received); // before the oldest read is looked up
-
-	return ib::ack_due(acks, received,
-			   core_host_next_read(host(tx), &oldest) ? &oldest : nullptr);
+	return ib::ack_wanted(acks) ? ib::ack_due(acks, last_done(tx)) : nullptr;
 }
 
 // All before the request that failed is done. A refusal for good that is not said yet is still to
@@ -163,6 +170,8 @@ void end_turn(core_tx &tx)
 {
 	tx.building = 0;
 	tx.fpdus++;
+	if (acks_of(tx) && tx.turn == &tx.local && tx.of_request) [[unlikely]]
+		ib::note_fpdu(*acks_of(tx));
 	if (tx.turn == &tx.local)
 		tx.answer_next = 1;
 	else if (tx.turn == &tx.answer)
@@ -216,8 +225,6 @@ struct core_tx_step core_tx_next(struct core_tx *tx)
 	if (!tx->building) {
 		tx->building = 1;
 		tx->before = tx->turn->sent;
-		if (acks_of(*tx) && tx->turn == &tx->local && tx->of_request) [[unlikely]]
-			ib::begin_fpdu(*acks_of(*tx));
 		builder::begin(*tx, *tx->turn);
 	}
 	step = builder::next(*tx);

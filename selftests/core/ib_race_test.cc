@@ -44,7 +44,7 @@ TEST(IbRaces, AnAckDoesNotAcknowledgeAReadThatComesMeanwhile)
 	IbEnd end;
 
 	end.acks.received = end.acks.asked = 1;
-	end.send.host.after_next_read = [&] {
+	end.send.host.meanwhile = [&] {
 		if (end.acks.received != 1)
 			return;
 		core_asked what{};

@@ -523,6 +523,11 @@ static const Order orders[] = {
 	{"AckOnAnotherQueue", 0x0206, {Untagged{.rdmap = wire::op_ack, .data = wire::Ack{}}}},
 	{"ReservedQueue", 0x1201, {Untagged{.qn = 5}}},
 	{"SendOutOfOrder", 0x1203, {send(2)}},
+	{"LongReadRequest", 0x1205, {Bytes(wire::read_request({1, 0, 4, stag, base})) + Bytes{0}}},
+	{"LongAtomicRequest", 0x1205, {Bytes(wire::atomic_request({.stag = stag})) + Bytes{0}}},
+	{"LongImmediateData",
+	 0x1205,
+	 {write(payload(4), wire::op_write | wire::more), Bytes(wire::immediate(1)) + Bytes{0}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, IbOrder, testing::ValuesIn(orders),
@@ -685,6 +690,18 @@ TEST(IbWrongAck, RefusesWhatIsNotSent)
 	end.send.host.validated = true;
 	EXPECT_EQ(end.ack({5, CORE_SYNDROME_ACCESS}), CORE_RX_ERROR);
 	EXPECT_EQ(code(end), 0x0210u);
+}
+
+// 18: nor of one whose payload could not be read for its first FPDU.
+TEST(IbWrongAck, RefusesWhatCouldNotBeBuilt)
+{
+	IbEnd end;
+
+	end.send.unreadable_from = 0;
+	end.send.post(SRNIC_OP_SEND, 4);
+	EXPECT_TRUE(end.sends().empty());
+	EXPECT_FALSE(core_acks_unacknowledged(&end.acks));
+	EXPECT_EQ(end.ack({0, CORE_SYNDROME_NOT_READY, 1}), CORE_RX_ERROR);
 }
 
 // 6, 18: a Write whose Immediate Data are not sent cannot have found no receive.

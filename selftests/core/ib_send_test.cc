@@ -269,6 +269,22 @@ TEST(IbAcks, StopBeforeAnUnansweredRead)
 	EXPECT_EQ(delivered(end.send.out.back()), 3u);
 }
 
+// 11: nor one that comes while the engine decides.
+TEST(IbAcks, AReadThatComesMeanwhileIsUnanswered)
+{
+	IbEnd end;
+	bool came = false;
+
+	gets(end, 1, true);
+	end.send.host.meanwhile = [&] {
+		if (!came)
+			asks_for_a_read(end, 2);
+		came = true;
+	};
+	EXPECT_EQ(end.sends(), (Opcodes{CORE_MSG_ACK, CORE_MSG_READ_RESPONSE}));
+	EXPECT_EQ(delivered(end.send.out.front()), 1u);
+}
+
 TEST(IbAcks, AResponseIsOne)
 {
 	IbEnd end;

@@ -24,14 +24,13 @@ bool core_host_wait_for_reads(void *ctx, u32 most)
 bool core_host_next_read(void *ctx, struct core_asked *out)
 {
 	SendHost &host = SendHost::of(ctx);
+	const bool found = !host.asked.empty();
 
-	if (host.asked.empty()) {
-		if (host.after_next_read)
-			host.after_next_read();
-		return false;
-	}
-	*out = host.asked.front();
-	return true;
+	if (found)
+		*out = host.asked.front();
+	if (host.meanwhile)
+		host.meanwhile();
+	return found;
 }
 
 void core_host_answered(void *ctx)

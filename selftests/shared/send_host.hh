@@ -22,11 +22,13 @@ struct SendHost {
 	std::deque<core_asked> asked; // by the peer
 	std::deque<Expected> reads;   // outstanding
 
+	// The receive half, which may run at any time: called when an answer is decided, before the
+	// engine has it.
+	std::function<void()> meanwhile;
+
 	// The calls it got.
 	u32 taken = 0, built = 0, answered = 0, waits = 0;
 	std::optional<core_terminate> terminate;
-	// What happens after the core has looked for one in vain.
-	std::function<void()> after_next_read;
 
 	static SendHost &of(void *ctx) { return *static_cast<SendHost *>(ctx); }
 

@@ -91,14 +91,6 @@ bool acknowledges_unanswered(const core_acks &acks, u32 delivered, const core_re
 
 // ---- the engine ----
 
-// The last request of the peer that is done. One that waits for its response is not.
-u32 last_done(const core_acks &acks, u32 received, const core_asked *oldest)
-{
-	const u32 done = oldest ? oldest->number - 1 : received;
-
-	return is_after(acks.said, done) ? acks.said : done; // answered before it was counted
-}
-
 // A refusal names the request after the last one done, so it waits for all earlier responses.
 u8 syndrome_due(const core_acks &acks, u32 done)
 {
@@ -270,9 +262,8 @@ bool ack_wanted(const core_acks &acks)
 	       seen(acks.refusals) != acks.refusals_said;
 }
 
-core_tx_msg *ack_due(core_acks &acks, u32 received, const core_asked *oldest)
+core_tx_msg *ack_due(core_acks &acks, u32 done)
 {
-	const u32 done = last_done(acks, received, oldest);
 	const u8 syndrome = syndrome_due(acks, done);
 	bool due = syndrome != CORE_SYNDROME_NONE || acks.probe || acks.first ||
 		   seen(acks.probes) != acks.probes_answered || something_asked_is_done(acks, done);
@@ -280,7 +271,7 @@ core_tx_msg *ack_due(core_acks &acks, u32 received, const core_asked *oldest)
 	if (acks.ack_active)
 		return &acks.message;
 	due |= acks.now && is_after(done, acks.said);
-	acks.now &= done != received; // an answer comes first
+	acks.now &= done != seen(acks.received); // an answer comes first
 	if (!due)
 		return nullptr;
 	lay_out(acks, done, syndrome);

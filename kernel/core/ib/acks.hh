@@ -88,16 +88,17 @@ inline void fail_request(core_acks &acks, u8 status)
 // The message of a request begins; tail: what follows it.
 void begin_message(core_acks &acks, core_tx_msg &msg, u8 tail, const u8 *immediate);
 
-inline void begin_fpdu(core_acks &acks) { publish(acks.begun, acks.whole + 1); }
+// An FPDU of the request is built, and cannot be taken back any more.
+inline void note_fpdu(core_acks &acks) { publish(acks.begun, acks.whole + 1); }
 inline void end_request(core_acks &acks) { publish(acks.whole, acks.whole + 1); }
 inline void end_answer(core_acks &acks, u32 number) { publish(acks.said, number); }
 
 // The engine has gone back to the request after the last one acknowledged. With receive's lock.
 void rewind(core_acks &acks);
 
-// The Ack that is due, or nullptr. oldest: the peer's oldest request without a response, if any.
+// The Ack that is due, or nullptr. done: the last request of the peer that is done.
 bool ack_wanted(const core_acks &acks);
-core_tx_msg *ack_due(core_acks &acks, u32 received, const core_asked *oldest);
+core_tx_msg *ack_due(core_acks &acks, u32 done);
 void end_ack(core_acks &acks);
 
 // True if requests are unacknowledged; core_acks_awaited() is true when that may have changed.

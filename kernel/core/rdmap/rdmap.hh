@@ -76,17 +76,17 @@ static_assert(every_row_is_in_its_place());
 
 // The opcodes and queues of RFC 5040 and RFC 7306.
 struct RdmapDialect {
-	enum : u32 { queues = 4, opcodes = CORE_MSG_ATOMIC_RESPONSE + 1 };
+	enum : u32 { queues = 4, num_opcodes = CORE_MSG_ATOMIC_RESPONSE + 1 };
 };
 // And those of ib.rst.
 struct IbDialect {
-	enum : u32 { queues = 5, opcodes = CORE_MSG_SEND_SE_IMM + 1 };
+	enum : u32 { queues = 5, num_opcodes = CORE_MSG_SEND_SE_IMM + 1 };
 };
 
 // The queue of an opcode; reserved if it is not the dialect's.
 template <class Dialect> constexpr Queue queue_in(u8 opcode)
 {
-	return (opcode & 0x0f) < Dialect::opcodes ? queue_of(opcode) : Queue::reserved;
+	return (opcode & 0x0f) < Dialect::num_opcodes ? queue_of(opcode) : Queue::reserved;
 }
 static_assert(queue_in<RdmapDialect>(CORE_MSG_ACK) == Queue::reserved &&
 	      queue_in<IbDialect>(CORE_MSG_ACK) == Queue::ack);
