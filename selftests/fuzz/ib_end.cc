@@ -71,7 +71,8 @@ void IbEnd::check() const
 		return;
 	REQUIRE(acks.acked == sent.acked && acks.received == received.count);
 	REQUIRE(acks.begun - sent.acked == sent.open.size());
-	REQUIRE(core_acks_unacknowledged(&acks) == !sent.open.empty());
+	// also of a request that is to be sent again
+	REQUIRE(core_acks_unacknowledged(&acks) || sent.open.empty());
 	for (const SendHost::Expected &read : sends.reads)
 		REQUIRE(static_cast<int>(read.sink.number - acks.acked) > 0); // 11
 	REQUIRE(core_tx_must_rewind(&tx, &how) == sent.must_go_back);

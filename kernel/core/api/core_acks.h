@@ -90,6 +90,7 @@ enum core_over {
  * @now: say what was delivered, even if nobody asked
  * @probe: ask the peer by an Ack
  * @first: an initiator's first FPDU is an Ack, so that the responder may send
+ * @half_done: the Write is done whose Immediate Data are to be sent again
  * @delayed: no request is taken until core_tx_resume()
  * @over: enum core_over
  *
@@ -125,7 +126,8 @@ struct core_acks {
 	u32 ack_msn;
 	struct core_ack ack;
 	struct core_tx_msg message;
-	u8 ack_active, answer_refused, failing, signaled, again, now, probe, first, delayed, over;
+	u8 ack_active, answer_refused, failing, signaled, again, now, probe, first, half_done;
+	u8 delayed, over;
 
 	u32 acked, acked_end;
 	u32 received, asked;

@@ -246,7 +246,8 @@ void rewind(core_acks &acks)
 	const core_sent &sent = record(acks, acks.acked + 1);
 
 	acks.index = next_index(sent);
-	publish(acks.begun, acks.acked + (sent.tail != CORE_MSG_NONE)); // the Write is done
+	acks.half_done = sent.tail != CORE_MSG_NONE;
+	publish(acks.begun, acks.acked);
 	publish(acks.whole, acks.acked);
 	acks.unasked = 0;
 	acks.failing = 0;
@@ -333,7 +334,8 @@ void core_acks_start(struct core_acks *acks, u32 index)
 
 bool core_acks_unacknowledged(const struct core_acks *acks)
 {
-	return acks->begun != ib::seen(acks->acked) || ib::is_after(acks->was_done, acks->index);
+	return acks->begun != ib::seen(acks->acked) || acks->half_done ||
+	       ib::is_after(acks->was_done, acks->index);
 }
 
 bool core_acks_owed(const struct core_acks *acks)

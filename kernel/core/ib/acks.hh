@@ -89,7 +89,11 @@ inline void fail_request(core_acks &acks, u8 status)
 void begin_message(core_acks &acks, core_tx_msg &msg, u8 tail, const u8 *immediate);
 
 // An FPDU of the request is built, and cannot be taken back any more.
-inline void note_fpdu(core_acks &acks) { publish(acks.begun, acks.whole + 1); }
+inline void note_fpdu(core_acks &acks)
+{
+	acks.half_done = 0;
+	publish(acks.begun, acks.whole + 1);
+}
 inline void end_request(core_acks &acks) { publish(acks.whole, acks.whole + 1); }
 inline void end_answer(core_acks &acks, u32 number) { publish(acks.said, number); }
 
