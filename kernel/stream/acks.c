@@ -4,7 +4,6 @@
  * are refused (Documentation/ib.rst). The core decides (core/ib/); here are queues, timers and
  * states.
  */
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 
@@ -23,22 +22,21 @@ enum srnic_acks_due {
 
 /* ---- life ---- */
 
-static enum hrtimer_restart delay_over(struct hrtimer *timer)
+static enum hrtimer_restart fall_due(struct srnic_acks *acks, enum srnic_acks_due what)
 {
-	struct srnic_acks *acks = container_of(timer, struct srnic_acks, delay);
-
-	set_bit(DELAY_OVER, &acks->due);
+	set_bit(what, &acks->due);
 	srnic_tx_kick(acks->qp);
 	return HRTIMER_NORESTART;
 }
 
+static enum hrtimer_restart delay_over(struct hrtimer *timer)
+{
+	return fall_due(container_of(timer, struct srnic_acks, delay), DELAY_OVER);
+}
+
 static enum hrtimer_restart late(struct hrtimer *timer)
 {
-	struct srnic_acks *acks = container_of(timer, struct srnic_acks, late);
-
-	set_bit(LATE, &acks->due);
-	srnic_tx_kick(acks->qp);
-	return HRTIMER_NORESTART;
+	return fall_due(container_of(timer, struct srnic_acks, late), LATE);
 }
 
 int srnic_acks_alloc(struct srnic_qp *qp)
@@ -93,6 +91,13 @@ void srnic_acks_stop(struct srnic_qp *qp)
 	hrtimer_cancel(&qp->acks->late);
 }
 
+/* To the error state, without a Terminate. tx.mutex or the socket's lock held. */
+static void leave_stream(struct srnic_qp *qp)
+{
+	srnic_qp_fail(qp);
+	srnic_qp_over(qp, CORE_CONN_TERMINATED);
+}
+
 /* ---- the engine ---- */
 
 void srnic_acks_take_due(struct srnic_qp *qp)
@@ -135,8 +140,7 @@ bool srnic_acks_over(struct srnic_qp *qp)
 		return false;
 	lock_sock(sk);	/* what the peer has acknowledged completes before the flush */
 	release_sock(sk);
-	srnic_qp_fail(qp);
-	srnic_qp_over(qp, CORE_CONN_TERMINATED);
+	leave_stream(qp);
 	return true;
 }
 
@@ -176,8 +180,7 @@ static void deliver_acked(struct srnic_qp *qp)
 	if (acked->kind == CORE_ACKED_REFUSED) {
 		core_rx_stop(&qp->rx.core);
 		srnic_sq_complete(&qp->sq, acked->end, acked->status, 0);
-		srnic_qp_fail(qp);
-		srnic_qp_over(qp, CORE_CONN_TERMINATED);
+		leave_stream(qp);
 	} else if (acked->kind == CORE_ACKED_AGAIN || core_acks_awaited(&qp->acks->core)) {
 		srnic_tx_kick(qp);
 	}
@@ -200,20 +203,11 @@ static void deliver_refused(struct srnic_qp *qp)
 	srnic_tx_kick(qp);
 }
 
-/* This end's own memory failed: nothing is said to the peer. */
-static void deliver_failed(struct srnic_qp *qp)
-{
-	srnic_qp_fail(qp);
-	srnic_qp_over(qp, CORE_CONN_TERMINATED);
-}
-
 void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
 	switch (event) {
 	case CORE_RX_SEND:
-	case CORE_RX_WRITE:
-	case CORE_RX_READ_REQUEST:
-	case CORE_RX_ATOMIC_REQUEST:
+	case CORE_RX_WRITE:	/* a Read or Atomic Request counts where it is queued */
 		core_rx_done(&qp->rx.core);
 		break;
 	case CORE_RX_ACK:
@@ -222,8 +216,8 @@ void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event)
 	case CORE_RX_REFUSED:
 		deliver_refused(qp);
 		break;
-	case CORE_RX_FAILED:
-		deliver_failed(qp);
+	case CORE_RX_FAILED:	/* this end's own memory: nothing is said to the peer */
+		leave_stream(qp);
 		break;
 	default:
 		break;

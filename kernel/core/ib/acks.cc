@@ -30,7 +30,7 @@ bool may_be_not_ready(const core_acks &acks, u32 number)
 	const core_sent &sent = record(acks, number);
 
 	if (sent.tail != CORE_MSG_NONE)
-		return within(number, acks.acked, last_whole(acks));
+		return may_be_answered(acks, number);
 	return sent.handler == CORE_HANDLE_SEND || sent.handler == CORE_HANDLE_IMMEDIATE;
 }
 
@@ -139,7 +139,7 @@ bool may_be_answered(const core_acks &acks, u32 number)
 
 bool may_be_delivered(const core_acks &acks, u32 delivered)
 {
-	return delivered == acks.acked || within(delivered, acks.acked, last_whole(acks));
+	return delivered == acks.acked || may_be_answered(acks, delivered);
 }
 
 // A Read or atomic operation is not done before its response has come.
@@ -158,7 +158,7 @@ Verdict take_ack(core_acks &acks, const core_ack &ack, const core_read_sink *old
 
 Verdict take_response(core_acks &acks, u32 number, core_acked &out)
 {
-	if (!within(number, acks.acked, last_whole(acks)))
+	if (!may_be_answered(acks, number))
 		return Verdict::wrong_ack;
 	out = {CORE_ACKED, 0, record(acks, number).index};
 	advance(acks, number);

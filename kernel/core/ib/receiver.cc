@@ -254,18 +254,13 @@ core_rx_event Receiver::deliver_ack(const u8 *ulpdu, u32 len)
 	return outcome(ulpdu, len, Message::ack, CORE_RX_ACK, verdict);
 }
 
-core_rx_event Receiver::deliver_response(const u8 *ulpdu, u32 len, core_rx_event event,
-					 u32 of_request)
-{
-	return outcome(ulpdu, len, Message::ack, event, take_response(*acks, of_request, effect));
-}
-
-core_rx_event Receiver::deliver_read_response(const u8 *ulpdu, u32 len)
+// The response is to the oldest outstanding read, which the host still has.
+core_rx_event Receiver::deliver_response(const u8 *ulpdu, u32 len, core_rx_event event)
 {
 	core_read_sink sink{};
 
 	rules.oldest_read(sink);
-	return deliver_response(ulpdu, len, CORE_RX_READ_RESPONSE, sink.number);
+	return outcome(ulpdu, len, Message::ack, event, take_response(*acks, sink.number, effect));
 }
 
 core_rx_event Receiver::deliver_send_with_immediate(const u8 *ulpdu, u32 len)
@@ -306,7 +301,6 @@ core_rx_event Receiver::deliver_atomic_request(const u8 *ulpdu, u32 len)
 core_rx_event Receiver::deliver(const u8 *ulpdu, u32 len, const Opcode &row)
 {
 	core_rx_event event;
-	core_read_sink sink{};
 
 	counts = is_request(row.message) && !(row.message == Message::write && more);
 	asks = (control_of(ulpdu) & control_ask) != 0;
@@ -314,13 +308,11 @@ core_rx_event Receiver::deliver(const u8 *ulpdu, u32 len, const Opcode &row)
 	case Message::ack:
 		return deliver_ack(ulpdu, len);
 	case Message::read_response:
-		return deliver_read_response(ulpdu, len);
+		return deliver_response(ulpdu, len, CORE_RX_READ_RESPONSE);
 	case Message::atomic_response:
-		rules.oldest_read(sink);
 		event = deliver_atomic_response(ulpdu, len);
-		return event == CORE_RX_ATOMIC_RESPONSE
-			       ? deliver_response(ulpdu, len, event, sink.number)
-			       : event;
+		return event == CORE_RX_ATOMIC_RESPONSE ? deliver_response(ulpdu, len, event)
+							: event;
 	case Message::send:
 		if (row.word && !row.invalidate)
 			return deliver_send_with_immediate(ulpdu, len);

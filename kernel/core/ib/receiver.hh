@@ -36,8 +36,7 @@ private:
 	Rest turn_down(const u8 *ulpdu, u32 len, const Segment &segment, Verdict verdict);
 	core_rx_event refuse_now(core_syndrome syndrome);
 	core_rx_event deliver_ack(const u8 *ulpdu, u32 len);
-	core_rx_event deliver_response(const u8 *ulpdu, u32 len, core_rx_event event, u32 number);
-	core_rx_event deliver_read_response(const u8 *ulpdu, u32 len);
+	core_rx_event deliver_response(const u8 *ulpdu, u32 len, core_rx_event event);
 	core_rx_event deliver_send_with_immediate(const u8 *ulpdu, u32 len);
 	core_rx_event outcome_of(const u8 *ulpdu, u32 len, Message message, core_rx_event good,
 				 Verdict verdict);
