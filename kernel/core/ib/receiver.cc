@@ -15,6 +15,11 @@ constexpr bool is_request(Message message)
 	       message == Message::atomic_request;
 }
 
+constexpr bool is_response(Message message)
+{
+	return message == Message::read_response || message == Message::atomic_response;
+}
+
 u8 control_of(const u8 *ulpdu) { return ulpdu[1]; }
 
 Error header_error(const u8 *ulpdu)
@@ -85,23 +90,14 @@ Verdict Receiver::check_rights(Message message) const
 	return (access & needed) == needed ? Verdict::good : Verdict::not_allowed;
 }
 
-Verdict Receiver::begin_request(const Segment &segment, Rest &rest)
+Verdict Receiver::check_request(const Segment &segment, u8 control)
 {
-	rest = Rest::gathered;
-	switch (segment.message) {
-	case Message::write:
-		rest = Rest::placed;
-		return rules.begin_write(segment);
-	case Message::send:
-		rest = Rest::placed;
-		return rules.begin_send(segment, false);
-	case Message::immediate:
-		return rules.begin_immediate(segment);
-	case Message::read_request:
-		return rules.begin_read_request(segment, CORE_READ_REQUEST_LEN);
-	default:
-		return rules.begin_read_request(segment, CORE_ATOMIC_REQUEST_LEN);
-	}
+	Verdict verdict;
+
+	if (acks->refusing != CORE_SYNDROME_NONE && !refused_again(*acks))
+		return Verdict::wrong_ack;
+	verdict = check_order(segment, control);
+	return verdict == Verdict::good ? check_rights(segment.message) : verdict;
 }
 
 // Nothing is placed for a Read that is not sent wholly, or that the engine is about to forget: it
@@ -119,27 +115,20 @@ Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 	Verdict verdict = Verdict::good;
 
 	rest = Rest::gathered;
-	switch (segment.message) {
-	case Message::read_response:
-		rest = Rest::placed;
-		verdict = rules.begin_read_response(segment);
-		return verdict == Verdict::good ? check_response() : verdict;
-	case Message::atomic_response:
-		verdict = rules.begin_atomic_response(segment);
-		return verdict == Verdict::good ? check_response() : verdict;
-	case Message::ack:
+	if (segment.message == Message::ack)
 		return check_whole(segment, acks->ack_in_msn, CORE_ACK_LEN, CORE_ACK_LEN);
-	case Message::control:
-		return check_whole(segment, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
-	default:
-		break;
+	if (is_request(segment.message))
+		verdict = check_request(segment, control);
+	if (verdict != Verdict::good)
+		return verdict;
+	if (is_tagged(segment.type)) {
+		rest = Rest::placed;
+		verdict = begin_tagged_message(segment);
+	} else {
+		verdict = begin_untagged_message(segment, false, rest);
 	}
-	if (acks->refusing != CORE_SYNDROME_NONE && !refused_again(*acks))
-		return Verdict::wrong_ack;
-	verdict = check_order(segment, control);
-	if (verdict == Verdict::good)
-		verdict = check_rights(segment.message);
-	return verdict == Verdict::good ? begin_request(segment, rest) : verdict;
+	return verdict == Verdict::good && is_response(segment.message) ? check_response()
+									: verdict;
 }
 
 // ---- refusing ----

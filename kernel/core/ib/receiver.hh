@@ -31,7 +31,7 @@ private:
 	Verdict check_order(const Segment &segment, u8 control) const;
 	Verdict check_rights(Message message) const;
 	Verdict check_response() const;
-	Verdict begin_request(const Segment &segment, Rest &rest);
+	Verdict check_request(const Segment &segment, u8 control);
 	Verdict begin_message(const Segment &segment, u8 control, Rest &rest);
 	Rest turn_down(const u8 *ulpdu, u32 len, const Segment &segment, Verdict verdict);
 	core_rx_event refuse_now(core_syndrome syndrome);

@@ -107,6 +107,9 @@ public:
 	u8 receive_status() const { return core_terminate_receive_status(&term); }
 
 protected:
+	// What the rules say of a segment whose headers are valid.
+	Verdict begin_tagged_message(const Segment &segment);
+	Verdict begin_untagged_message(const Segment &segment, bool first, Rest &rest);
 	Rest begin_tagged(const u8 *ulpdu, u32 len);
 	Rest begin_untagged(const u8 *ulpdu, u32 len, bool first);
 	Rest refuse(const u8 *ulpdu, u32 len, Error why);
@@ -136,6 +139,33 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 	return ddp_header_len(!have || DdpControl{ulpdu[0]}.tagged());
 }
 
+[[gnu::always_inline]] inline Verdict RdmapReceiver::begin_tagged_message(const Segment &segment)
+{
+	if (segment.message == Message::write)
+		return rules.begin_write(segment);
+	return rules.begin_read_response(segment);
+}
+
+// RFC 5040 5.4: a single Terminate, the first and last message of queue 2.
+[[gnu::always_inline]] inline Verdict
+RdmapReceiver::begin_untagged_message(const Segment &segment, bool first, Rest &rest)
+{
+	rest = Rest::gathered;
+	if (segment.message == Message::send) {
+		rest = Rest::placed;
+		return rules.begin_send(segment, first);
+	}
+	if (segment.message == Message::immediate)
+		return rules.begin_immediate(segment);
+	if (segment.message == Message::read_request)
+		return rules.begin_read_request(segment, CORE_READ_REQUEST_LEN);
+	if (segment.message == Message::atomic_request)
+		return rules.begin_read_request(segment, CORE_ATOMIC_REQUEST_LEN);
+	if (segment.message == Message::atomic_response)
+		return rules.begin_atomic_response(segment);
+	return check_whole(segment, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
+}
+
 [[gnu::always_inline]] inline Rest RdmapReceiver::begin_tagged(const u8 *ulpdu, u32 len)
 {
 	const auto header = load<TaggedHeader>(ulpdu);
@@ -145,41 +175,24 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 	if (wrong.found()) [[unlikely]]
 		return refuse(ulpdu, len, wrong);
 	const Segment segment = segment_of(header, len - sizeof(header));
-	if (segment.message == Message::write)
-		verdict = rules.begin_write(segment);
-	else
-		verdict = rules.begin_read_response(segment);
+	verdict = begin_tagged_message(segment);
 	if (verdict != Verdict::good) [[unlikely]]
 		return refuse(ulpdu, len, segment.message, verdict);
 	return Rest::placed;
 }
 
-// RFC 5040 5.4: a single Terminate, the first and last message of queue 2.
 [[gnu::always_inline]] inline Rest RdmapReceiver::begin_untagged(const u8 *ulpdu, u32 len,
 								 bool first)
 {
 	const auto header = load<UntaggedHeader>(ulpdu);
 	const Error wrong = check_header<RdmapDialect>(header);
-	Rest rest = Rest::gathered;
+	Rest rest;
 	Verdict verdict;
 
 	if (wrong.found()) [[unlikely]]
 		return refuse(ulpdu, len, wrong);
 	const Segment segment = segment_of(header, len - sizeof(header));
-	if (segment.message == Message::send) {
-		verdict = rules.begin_send(segment, first);
-		rest = Rest::placed;
-	} else if (segment.message == Message::immediate) {
-		verdict = rules.begin_immediate(segment);
-	} else if (segment.message == Message::read_request) {
-		verdict = rules.begin_read_request(segment, CORE_READ_REQUEST_LEN);
-	} else if (segment.message == Message::atomic_request) {
-		verdict = rules.begin_read_request(segment, CORE_ATOMIC_REQUEST_LEN);
-	} else if (segment.message == Message::atomic_response) {
-		verdict = rules.begin_atomic_response(segment);
-	} else {
-		verdict = check_whole(segment, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
-	}
+	verdict = begin_untagged_message(segment, first, rest);
 	if (verdict != Verdict::good) [[unlikely]]
 		return refuse(ulpdu, len, segment.message, verdict);
 	return rest;
