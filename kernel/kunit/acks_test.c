@@ -194,14 +194,9 @@ static struct srnic_test_mr *region(struct kunit *test, struct ends *e)
 {
 	struct srnic_test_mr *mr = srnic_test_mr(test, e->pd);
 
-	ib_update_fast_reg_key(mr->base, mr->base->rkey + 1);
-	KUNIT_ASSERT_EQ(test,
-			srnic_mr_register(e->dev, mr->mr, e->b.qp->pd, e->b.qp->base.qp_num,
-					  mr->base->rkey,
-					  CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
-						  CORE_ACCESS_REMOTE_READ |
-						  CORE_ACCESS_REMOTE_ATOMIC),
-			0);
+	srnic_test_reg(test, mr,
+		       CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE |
+			       CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC);
 	return mr;
 }
 

@@ -25,6 +25,30 @@ struct Acks : core_acks {
 	}
 };
 
+// The parameters of such a stream.
+inline core_tx_params send_params(Acks &acks, bool initiator = true, bool crc = true)
+{
+	core_tx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	params.ord = 4;
+	params.crc = crc;
+	params.initiator = initiator;
+	return params;
+}
+
+inline core_rx_params receive_params(Acks &acks, bool crc = true)
+{
+	core_rx_params params{};
+
+	params.framing = CORE_FRAMING_IB;
+	params.acks = &acks;
+	params.first_msn = CORE_FIRST_MSN;
+	params.crc = crc;
+	return params;
+}
+
 struct IbEnd {
 	Acks acks;
 	SendEnd send;
@@ -73,27 +97,4 @@ struct IbEnd {
 	u8 control() const { return last()[1]; }
 
 	u32 next_ack = 1;
-
-private:
-	static core_tx_params send_params(Acks &acks)
-	{
-		core_tx_params params{};
-
-		params.framing = CORE_FRAMING_IB;
-		params.acks = &acks;
-		params.ord = 4;
-		params.crc = true;
-		params.initiator = true;
-		return params;
-	}
-	static core_rx_params receive_params(Acks &acks)
-	{
-		core_rx_params params{};
-
-		params.framing = CORE_FRAMING_IB;
-		params.acks = &acks;
-		params.first_msn = CORE_FIRST_MSN;
-		params.crc = true;
-		return params;
-	}
 };

@@ -131,16 +131,9 @@ TEST(IbRaces, NothingMayBeTakenWhenItIsOver)
 TEST(IbRaces, AMutedResponderThatRefuses)
 {
 	Acks acks;
-	core_tx_params params{};
-	params.framing = CORE_FRAMING_IB;
-	params.acks = &acks;
-	SendEnd end(params);
-	core_rx_params rp{};
-	rp.framing = CORE_FRAMING_IB;
-	rp.acks = &acks;
-	rp.first_msn = 1;
-	rp.crc = true;
-	Stream receive(rp);
+	SendEnd end(send_params(acks, false));
+	Stream receive(receive_params(acks));
+
 	receive.host.grant(stag, base, 4096, FakeHost::pd, CORE_ACCESS_REMOTE_WRITE);
 	const Bytes fpdu = wire::fpdu(Tagged{.stag = stag, .to = base, .data = Bytes(100)});
 	end.host.validated = false;

@@ -164,12 +164,7 @@ TEST(IbReceive, BitsWithoutAMeaningAreIgnored)
 TEST(IbReceive, WithoutCrcs)
 {
 	Acks acks;
-	core_rx_params params{};
-
-	params.framing = CORE_FRAMING_IB;
-	params.acks = &acks;
-	params.first_msn = CORE_FIRST_MSN;
-	Stream stream(params);
+	Stream stream(receive_params(acks, false));
 	Bytes fpdu = wire::fpdu(write({}));
 
 	fpdu.back() ^= 1;

@@ -53,12 +53,7 @@ void is_refused_second(IbEnd &end)
 TEST(IbSend, WithoutCrcs)
 {
 	Acks acks;
-	core_tx_params params{};
-
-	params.framing = CORE_FRAMING_IB;
-	params.acks = &acks;
-	params.initiator = true;
-	SendEnd end(params);
+	SendEnd end(send_params(acks, true, false));
 
 	end.send_all();
 	EXPECT_EQ(end.stream, wire::be16(26) + Bytes(wire::ack({})) + Bytes(4));
@@ -633,12 +628,7 @@ TEST(IbNumbers, MsnsBeginAnew)
 TEST(IbStart, TheInitiatorSendsAnAck)
 {
 	Acks acks;
-	core_tx_params params{};
-
-	params.framing = CORE_FRAMING_IB;
-	params.acks = &acks;
-	params.initiator = true;
-	SendEnd end(params);
+	SendEnd end(send_params(acks));
 
 	end.send_all();
 	EXPECT_EQ(end.opcodes(), Opcodes{CORE_MSG_ACK});
@@ -648,11 +638,7 @@ TEST(IbStart, TheInitiatorSendsAnAck)
 TEST(IbStart, TheResponderWaits)
 {
 	Acks acks;
-	core_tx_params params{};
-
-	params.framing = CORE_FRAMING_IB;
-	params.acks = &acks;
-	SendEnd end(params);
+	SendEnd end(send_params(acks, false));
 
 	end.host.validated = false;
 	end.post(SRNIC_OP_SEND);
