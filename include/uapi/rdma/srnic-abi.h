@@ -16,8 +16,9 @@
 
 #include <linux/types.h>
 
-/* RDMA_DRIVER_* number: far outside the range that the kernel assigns. */
-#define SRNIC_DRIVER_ID		0x53524e49U	/* "SRNI" */
+/* RDMA_DRIVER_* numbers of both types: far outside the range that the kernel assigns. */
+#define SRNIC_DRIVER_ID		0x53524e49U	/* "SRNI": type srnic */
+#define SRNIC_IB_DRIVER_ID	0x53524942U	/* "SRIB": type srnic_ib */
 /* The ABI versions of this header. How they grow: at the driver-private parts, below. */
 #define SRNIC_ABI_MIN		1
 #define SRNIC_ABI_MAX		1
@@ -237,7 +238,7 @@ struct srnic_cqe {
 
 #define SRNIC_FEATURE_IMMEDIATE	(1U << 0)	/* SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM */
 #define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, CMP_SWAP and SWAP */
-#define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: RDMA/TCP only */
+#define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: not with MPA */
 
 /**
  * struct srnic_alloc_ucontext_req - request for a new context
