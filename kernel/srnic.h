@@ -60,6 +60,7 @@ struct srnic_dev_connections {
 /**
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
+ * @ib: type srnic_ib (Documentation/ib.rst); never changes
  * @netdev: the interface below; the device holds a reference until dealloc_driver
  * @netdev_tracker: tracks that reference
  * @qps: struct ib_qp by number. An entry is erased, under the xarray's lock, before its QP is
@@ -88,6 +89,7 @@ struct srnic_dev_connections {
  */
 struct srnic_dev {
 	struct ib_device base;
+	bool ib;
 	struct net_device *netdev;
 	netdevice_tracker netdev_tracker;
 	struct xarray qps;

@@ -6,19 +6,29 @@
 #ifndef SRNIC_CONSUMER_H
 #define SRNIC_CONSUMER_H
 
+#include "core/api/core.h"
+
 struct srnic_ep;
+struct srnic_qp_start;
 
 /**
  * struct srnic_consumer_ops - an ep's reports to its consumer
- * @request: a peer asks to connect; the consumer then accepts or rejects. 0; -ENOMEM: its backlog
- *	is full; or another error. Needs no consumer_id
+ * @lasting: its QPs outlive their streams (Documentation/ib.rst, "Pairing"): a stream has no
+ *	graceful end, its QP stays as it was unless its consumer fails it, and the ep gives TCP what
+ *	the QP has left to send
+ * @request: a peer asks to connect, and the consumer accepts or rejects. TOOK_REQUEST: it decides
+ *	later; BUSY: the Reply that refuses is to be sent; ACCEPTED: the Reply is laid out; or
+ *	BROKEN, with ep->error. Needs no consumer_id
+ * @make_request: TCP is connected: lays out the Request. 0, or an errno: no Request. NULL: it was
+ *	laid out before
+ * @start: starts the QP on ep->sock; like srnic_qp_start()
  * @connected: the peer has accepted. 0, or an error: the consumer does not know
  * @rejected: the peer has rejected
  * @failed: connecting has failed, with this errno
  * @established: the connection that this end has accepted is in full operation
  * @not_established: the connection that this end has accepted did not start, with this errno
  * @disconnected: the peer, or an error, ends the connection
- * @closed: the connection has ended, with this errno; the last report
+ * @closed: the connection has ended, with this errno; the last report. The QP has left it
  * @part: releases the consumer's objects and clears consumer_id: no report follows. In any state,
  *	idempotent
  *
@@ -26,7 +36,10 @@ struct srnic_ep;
  * core/connection.cc. Up to @connected and @established ep->startup has the frames.
  */
 struct srnic_consumer_ops {
-	int (*request)(struct srnic_ep *ep);
+	bool lasting;
+	enum core_conn_input (*request)(struct srnic_ep *ep);
+	int (*make_request)(struct srnic_ep *ep);
+	int (*start)(struct srnic_ep *ep, const struct srnic_qp_start *start);
 	int (*connected)(struct srnic_ep *ep);
 	void (*rejected)(struct srnic_ep *ep);
 	void (*failed)(struct srnic_ep *ep, int status);

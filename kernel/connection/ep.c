@@ -16,6 +16,7 @@ static void free_ep(struct kref *ref)
 	struct srnic_dev_connections *conns = &ep->dev->connections;
 	unsigned long flags;
 
+	srnic_rest_free(&ep->rest);
 	kfree(ep);
 	spin_lock_irqsave(&conns->lock, flags);
 	if (!--conns->num)
@@ -77,10 +78,16 @@ static void owner_over(struct srnic_qp_owner *owner, enum core_conn_input why)
 	srnic_ep_over(ep_of(owner), why);
 }
 
+static void owner_leave_rest(struct srnic_qp_owner *owner, const struct srnic_rest *rest)
+{
+	ep_of(owner)->rest = *rest;
+}
+
 static const struct srnic_qp_owner_ops owner_ops = {
 	.hold = owner_hold,
 	.put = owner_put,
 	.over = owner_over,
+	.leave_rest = owner_leave_rest,
 };
 
 /* ---- creation and release ---- */
@@ -174,6 +181,7 @@ void srnic_ep_release(struct srnic_ep *ep)
 		srnic_sock_release(ep->sock);
 	}
 	ep->sock = NULL;
+	srnic_rest_free(&ep->rest);
 	put_net(ep->net);
 	kfree(ep->startup);
 	ep->startup = NULL;

@@ -5,7 +5,8 @@
  *
  *	address.c, socket.c		addresses, kernel TCP sockets
  *	ep.c				the object: references, its work, release
- *	frame.c, mpa.c, hello.c		startup frames
+ *	frame.c, mpa.c, hello.c,	startup frames
+ *	pair.c
  *	admission.c, listener.c		startups of a listening socket, and that socket
  *	startup.c, teardown.c		inputs of the states before OPERATION, and of the others
  *	machine.c			the state machine
@@ -25,6 +26,7 @@
 #include "connection/socket.h"
 #include "srnic.h"
 #include "stream/owner.h"
+#include "stream/transmit/rest.h"
 
 struct srnic_frame_ops;
 struct srnic_listener_member;
@@ -64,6 +66,10 @@ struct srnic_startup {
 			struct core_hello request, reply;
 			const u8 *private_data;		/* in @in */
 		} hello;
+		struct {
+			struct core_pair_frame request, reply;
+			enum core_pair_reason fault;	/* of the peer's frame */
+		} pair;
 	};
 	struct core_startup_agreed agreed;
 	u32 received;
@@ -119,7 +125,8 @@ struct srnic_admitted {
  * @refused: counted in srnic_dev_connections.refused
  * @hurry: an ABORT came: do not drain; never cleared
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
- * @killed: the device goes away: a startup ends, and what ends does not linger; never cleared
+ * @killed: the device goes away: a startup ends, and what ends does not linger, or, of a consumer
+ *	whose QPs are lasting, not for long; never cleared
  * @peer_closed: the QP knows that the peer has closed its half
  * @gave_way: another startup was admitted instead; never cleared
  * @error: the errno of the last input that has one
@@ -127,7 +134,9 @@ struct srnic_admitted {
  * @consumer: what it reports to; never changes
  * @consumer_id: which one, as @consumer knows it; until PART
  * @owner: this ep for the QP (stream/owner.h)
- * @qp: claimed by this ep, or started; referenced
+ * @qp: claimed by this ep, or started; referenced. Of a consumer whose QPs are lasting, an initiator
+ *	claims it when it starts it
+ * @rest: what the QP has left to send; from FINISHING on. Set with tx.mutex held, taken with @lock
  * @member: the member of a listening socket that it was accepted for, until it is announced or
  *	released; referenced. Cleared before @admitted leaves the list where others compare it
  * @admitted: among the startups of that socket
@@ -157,6 +166,7 @@ struct srnic_ep {
 	void *consumer_id;
 	struct srnic_qp_owner owner;
 	struct srnic_qp *qp;
+	struct srnic_rest rest;
 	struct srnic_listener_member *member;
 	struct srnic_admitted admitted;
 	u32 announced_id;

@@ -6,6 +6,8 @@
 #include "connection/ep.h"
 #include "connection/frame.h"
 #include "connection/iwcm.h"
+#include "report/counters.h"
+#include "stream/attach.h"
 #include "stream/qp.h"
 
 static int raise(struct srnic_ep *ep, struct iw_cm_event *event)
@@ -151,8 +153,8 @@ static int deliver_request(struct srnic_listener_member *member, struct iw_cm_ev
 	return ret;
 }
 
-/* -ECONNABORTED: the id no longer listens. */
-static int report_request(struct srnic_ep *ep)
+/* -ECONNABORTED: the id no longer listens; -ENOMEM: its backlog is full. */
+static int announce(struct srnic_ep *ep)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
@@ -168,6 +170,33 @@ static int report_request(struct srnic_ep *ep)
 	describe_peer(&event, ep->startup, false);
 	event.provider_data = (void *)(unsigned long)ep->announced_id;
 	return deliver_request(ep->member, &event);
+}
+
+/* Only the peer gets an event. */
+static void note_full_backlog(const struct srnic_ep *ep)
+{
+	const struct srnic_startup *startup = ep->startup;
+
+	srnic_count(ep->dev, SRNIC_BACKLOG_FULL, 1);
+	ibdev_warn_ratelimited(&ep->dev->base,
+			       "%pISpc rejected: the backlog of the program at %pISpc is full\n",
+			       &startup->there, &startup->here);
+}
+
+static enum core_conn_input report_request(struct srnic_ep *ep)
+{
+	ep->error = announce(ep);
+	if (!ep->error)
+		return CORE_CONN_TOOK_REQUEST;
+	if (ep->error != -ENOMEM)
+		return CORE_CONN_BROKEN;
+	note_full_backlog(ep);
+	return CORE_CONN_BUSY;
+}
+
+static int start_qp(struct srnic_ep *ep, const struct srnic_qp_start *start)
+{
+	return srnic_qp_start(ep->qp, start);
 }
 
 static void report_established(struct srnic_ep *ep)
@@ -209,6 +238,7 @@ static void part(struct srnic_ep *ep)
 
 const struct srnic_consumer_ops srnic_iwcm_ops = {
 	.request = report_request,
+	.start = start_qp,
 	.connected = report_connected,
 	.rejected = report_rejected,
 	.failed = report_failed,

@@ -16,6 +16,7 @@ MODULE_PARM_DESC(mpa_revision, "MPA revision of Requests: 2, or 1 for peers that
 static const struct srnic_frame_ops *const framings[] = {
 	[CORE_FRAMING_MPA] = &srnic_mpa_ops,
 	[CORE_FRAMING_RDMATCP] = &srnic_hello_ops,
+	[CORE_FRAMING_IB] = &srnic_pair_ops,
 };
 
 /* ---- our frames ---- */
@@ -100,12 +101,17 @@ int srnic_frame_fill(struct srnic_ep *ep, u32 want)
 	return 1;
 }
 
-/* An initiator's first byte shows its framing. 1 when known, 0 if nothing has come, or -errno. */
+/* An initiator's first byte shows its framing, unless the device has one. 1 when known, 0 if nothing has come, or -errno. */
 static int find_framing(struct srnic_ep *ep)
 {
 	enum core_framing framing;
-	int ret = srnic_frame_fill(ep, 1);
+	int ret;
 
+	if (ep->dev->ib) {
+		ep->startup->ops = &srnic_pair_ops;
+		return 1;
+	}
+	ret = srnic_frame_fill(ep, 1);
 	if (ret <= 0)
 		return ret;
 	framing = core_framing_of(ep->startup->in[0]);

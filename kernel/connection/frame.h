@@ -7,14 +7,17 @@
 
 #include <linux/types.h>
 
+#include "core/api/core.h"
+
 struct srnic_ep;
 struct srnic_offer;
 struct srnic_startup;
 
 /**
  * struct srnic_frame_ops - the frames of one framing
- * @lay_out_request: -EINVAL: the private data does not fit
- * @lay_out_reply: -EINVAL: the private data does not fit; -EPROTO: startup->agreed has an error
+ * @lay_out_request: -EINVAL: the private data does not fit. Does nothing if the consumer lays it out
+ *	when TCP is connected
+ * @lay_out_reply: NULL if the consumer does that. -EINVAL: the private data does not fit; -EPROTO: startup->agreed has an error
  * @lay_out_refusal: with startup->refusal: up to 255 bytes, which always fit
  * @lay_out_error: the last message of an initiator that cannot agree, if the framing has one
  * @receive: reads and decodes the peer's; returns as srnic_frame_receive()
@@ -33,7 +36,7 @@ struct srnic_frame_ops {
 	void (*conclude)(struct srnic_startup *startup);
 };
 
-extern const struct srnic_frame_ops srnic_mpa_ops, srnic_hello_ops;
+extern const struct srnic_frame_ops srnic_mpa_ops, srnic_hello_ops, srnic_pair_ops;
 
 /* Unless noted, all of these are called in process context with the ep's lock held. */
 
@@ -70,5 +73,8 @@ int srnic_frame_receive(struct srnic_ep *ep, bool reply);
 void srnic_frame_describe(const struct srnic_startup *startup, bool reply, struct srnic_offer *out);
 /* Sets startup->agreed, of an initiator with both frames. */
 void srnic_frame_conclude(struct srnic_startup *startup);
+
+/* pair.c: lays out the frame that the consumer decided on. */
+void srnic_pair_lay_out(struct srnic_startup *startup, const struct core_pair_frame *frame);
 
 #endif

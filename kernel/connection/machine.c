@@ -17,6 +17,7 @@
 #include "report/counters.h"
 #include "report/trace.h"
 #include "stream/attach.h"
+#include "stream/detach.h"
 #include "stream/qp.h"
 
 #define DRAIN_POLL	msecs_to_jiffies(4)
@@ -43,8 +44,20 @@ static void begin_patience(struct srnic_ep *ep)
 			    srnic_teardown_progress(ep));
 }
 
+/* Some things that happen in a state leave it less time. */
+static void hurry(struct srnic_ep *ep)
+{
+	u64 end = srnic_teardown_hurry(ep);
+
+	if (!end)
+		return;
+	ep->patience.limit = min(ep->patience.limit, end);
+	ep->patience.end = min(ep->patience.end, ep->patience.limit);
+}
+
 static bool expired(struct srnic_ep *ep)
 {
+	hurry(ep);
 	return limited(ep) && core_patience_over(&ep->patience, get_jiffies_64(),
 						 srnic_teardown_progress(ep));
 }
@@ -66,6 +79,14 @@ static void arm(struct srnic_ep *ep)
 
 /* ---- inputs ---- */
 
+/* A QP that outlives its streams has nothing to drain; what it has begun to send is the ep's. */
+static enum core_conn_input end_of_lasting(const struct srnic_ep *ep, enum core_conn_input over)
+{
+	if (ep->state != CORE_CONN_OPERATION || !over)
+		return CORE_CONN_NOTHING;
+	return over == CORE_CONN_RESET ? over : CORE_CONN_DETACH;
+}
+
 /* Inputs from the QP, the listener and the device. */
 static enum core_conn_input external_input(const struct srnic_ep *ep)
 {
@@ -74,6 +95,8 @@ static enum core_conn_input external_input(const struct srnic_ep *ep)
 
 	if (ep->state < CORE_CONN_OPERATION)
 		return over || killed ? CORE_CONN_ABORT : CORE_CONN_NOTHING;
+	if (ep->consumer->lasting)
+		return end_of_lasting(ep, over);
 	if (ep->state == CORE_CONN_OPERATION)
 		return over;
 	if (killed)
@@ -143,6 +166,8 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 	case CORE_CONN_REPORT_DISCONNECT:
 		ep->consumer->disconnected(ep);
 		break;
+	case CORE_CONN_MAKE_REQUEST:
+		return srnic_startup_make_request(ep);
 	case CORE_CONN_START_QP:
 		return srnic_startup_start_qp(ep);
 	case CORE_CONN_DRAIN_QP:
@@ -150,16 +175,20 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 		srnic_qp_close(ep->qp, &ep->owner, ep->peer_closed);
 		break;
 	case CORE_CONN_STOP_QP:
-		srnic_qp_stop(ep->qp, &ep->owner);
+		if (ep->consumer->lasting)
+			srnic_qp_detach(ep->qp, &ep->owner);
+		else
+			srnic_qp_stop(ep->qp, &ep->owner);
 		break;
 	case CORE_CONN_FAIL_QP:
-		srnic_qp_give_up(ep->qp, &ep->owner);
+		if (!ep->consumer->lasting)
+			srnic_qp_give_up(ep->qp, &ep->owner);
 		break;
 	case CORE_CONN_DROP_QP:
 		srnic_ep_drop_qp(ep);
 		break;
 	case CORE_CONN_REPORT_REQUEST:
-		return srnic_startup_request(ep);
+		return ep->consumer->request(ep);
 	case CORE_CONN_LEAVE_LISTENER:
 		srnic_listener_dismiss(ep);
 		break;
@@ -188,6 +217,9 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 		break;
 	case CORE_CONN_PART:
 		srnic_ep_part(ep);
+		break;
+	case CORE_CONN_TAKE_REST:
+		srnic_teardown_take_rest(ep);
 		break;
 	case CORE_CONN_SHUT:
 		srnic_teardown_shut(ep);

@@ -367,6 +367,13 @@ bool srnic_sock_closed(struct socket *sock)
 	return inet_sk_state_load(sock->sk) == TCP_CLOSE;
 }
 
+bool srnic_sock_fin_acked(struct socket *sock)
+{
+	int state = inet_sk_state_load(sock->sk);
+
+	return state == TCP_FIN_WAIT2 || state == TCP_TIME_WAIT || state == TCP_CLOSE;
+}
+
 bool srnic_sock_peer_gone(struct socket *sock)
 {
 	return srnic_sock_closed(sock) || READ_ONCE(sock->sk->sk_shutdown) & RCV_SHUTDOWN;

@@ -83,6 +83,8 @@ u32 srnic_sock_acked(struct socket *sock);
 u32 srnic_sock_progress(struct socket *sock);
 /* TCP is done with this connection, closed or reset. */
 bool srnic_sock_closed(struct socket *sock);
+/* The peer has acknowledged our FIN, and all before it; or the connection is closed. */
+bool srnic_sock_fin_acked(struct socket *sock);
 /* The peer has closed its half, or the connection is closed. */
 bool srnic_sock_peer_gone(struct socket *sock);
 /* Releases the socket; resets a connection that is not closed. */

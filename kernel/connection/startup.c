@@ -12,7 +12,7 @@
 #include "connection/frame.h"
 #include "connection/startup.h"
 #include "report/counters.h"
-#include "stream/attach.h"
+#include "stream/start.h"
 #include "stream/qp.h"
 
 #define MAX_SECONDS 3600U
@@ -41,31 +41,13 @@ u32 srnic_startup_patience(enum core_conn_limit limit)
 	}
 }
 
-/* ---- the consumer decides ---- */
-
-/* Only the peer gets an event. */
-static void note_full_backlog(const struct srnic_ep *ep)
-{
-	const struct srnic_startup *startup = ep->startup;
-
-	srnic_count(ep->dev, SRNIC_BACKLOG_FULL, 1);
-	ibdev_warn_ratelimited(&ep->dev->base,
-			       "%pISpc rejected: the backlog of the program at %pISpc is full\n",
-			       &startup->there, &startup->here);
-}
-
-enum core_conn_input srnic_startup_request(struct srnic_ep *ep)
-{
-	ep->error = ep->consumer->request(ep);
-	if (!ep->error)
-		return CORE_CONN_TOOK_REQUEST;
-	if (ep->error != -ENOMEM)
-		return CORE_CONN_BROKEN;
-	note_full_backlog(ep);
-	return CORE_CONN_BUSY;
-}
-
 /* ---- into full operation ---- */
+
+enum core_conn_input srnic_startup_make_request(struct srnic_ep *ep)
+{
+	ep->error = ep->consumer->make_request ? ep->consumer->make_request(ep) : 0;
+	return ep->error ? CORE_CONN_BROKEN : CORE_CONN_NOTHING;
+}
 
 enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)
 {
@@ -79,9 +61,11 @@ enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)
 	lockdep_assert_held(&ep->lock);
 	/* Data that arrives from now on waits in the socket until the QP reads it. */
 	srnic_sock_unwatch(ep->sock, &ep->watch);
-	ep->error = srnic_qp_start(ep->qp, &start);
+	ep->error = ep->consumer->start(ep, &start);
 	if (!ep->error)
 		return CORE_CONN_QP_STARTED;
+	if (ep->consumer->lasting)	/* its peer expects a reset */
+		return CORE_CONN_BROKEN;
 	srnic_sock_watch(ep->sock, &ep->watch);
 	ep->startup->agreed.error = CORE_MPA_LOCAL_CATASTROPHIC;
 	return CORE_CONN_QP_REFUSED;

@@ -17,10 +17,10 @@ struct srnic_ep;
 enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
 /* Seconds that a state with this limit may last. Any context. */
 u32 srnic_startup_patience(enum core_conn_limit limit);
-/* Outcome: QP_STARTED or QP_REFUSED. */
+/* Outcome: BROKEN on failure. */
+enum core_conn_input srnic_startup_make_request(struct srnic_ep *ep);
+/* Outcome: QP_STARTED or QP_REFUSED; BROKEN of a QP that outlives its streams. */
 enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep);
-/* Announces the connection to the consumer. Outcome: TOOK_REQUEST, BUSY or BROKEN. */
-enum core_conn_input srnic_startup_request(struct srnic_ep *ep);
 /*
  * Full operation has begun: the consumer gets its report, and ep->startup is freed. Outcome of the
  * first: UNDELIVERED on failure.

@@ -3,6 +3,7 @@
  * The end of a connection (RFC 5040 6.2, RFC 5041 6.2, RFC 5044 7.2): inputs and time limits of
  * OPERATION and the states after it. The core decides what follows.
  */
+#include <linux/jiffies.h>
 #include <linux/net.h>
 
 #include "connection/admission.h"
@@ -18,8 +19,33 @@
 #define STALL_SECONDS	5
 #define MAX_SECONDS	60
 
+/*
+ * ib.rst rule 31: the peer must get the last Ack, so TCP has the time that it has for any other
+ * data. A peer that takes little at a time gets some of these.
+ */
+#define LAST_ACKS	5
+
+static void patience_for_last_ack(const struct srnic_ep *ep, u32 *each, u32 *most)
+{
+	*each = READ_ONCE(ep->dev->settings.peer_timeout) ?: MAX_SECONDS;
+	*most = LAST_ACKS * *each;
+}
+
+u64 srnic_teardown_hurry(const struct srnic_ep *ep)
+{
+	if (!ep->consumer->lasting || ep->state < CORE_CONN_FINISHING || !ep->sock)
+		return 0;
+	if (!READ_ONCE(ep->killed) && !srnic_sock_fin_acked(ep->sock))
+		return 0;
+	return get_jiffies_64() + STALL_SECONDS * HZ;
+}
+
 void srnic_teardown_patience(const struct srnic_ep *ep, u32 *each, u32 *most)
 {
+	if (ep->consumer->lasting && !ep->startup) {
+		patience_for_last_ack(ep, each, most);
+		return;
+	}
 	*each = STALL_SECONDS;
 	/* Before OPERATION at most one frame is in flight. */
 	*most = ep->startup ? STALL_SECONDS : MAX_SECONDS;
@@ -31,6 +57,7 @@ u32 srnic_teardown_progress(const struct srnic_ep *ep)
 	case CORE_CONN_DRAINING:
 		/* the QP's include what bypasses TCP (stream/transmit/shortcut.h) */
 		return srnic_sock_progress(ep->sock) + srnic_qp_bytes(ep->qp);
+	case CORE_CONN_FINISHING:
 	case CORE_CONN_LINGER:
 		return srnic_sock_acked(ep->sock);
 	default:
@@ -46,6 +73,13 @@ static void note_refused(struct srnic_ep *ep)
 	conns->refused++;
 	spin_unlock_irq(&conns->lock);
 	ep->refused = true;
+}
+
+void srnic_teardown_take_rest(struct srnic_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+	srnic_sock_watch(ep->sock, &ep->watch);
+	srnic_ep_kick(ep);
 }
 
 void srnic_teardown_shut(struct srnic_ep *ep)
@@ -80,6 +114,33 @@ static enum core_conn_input look_draining(struct srnic_ep *ep)
 	return READ_ONCE(ep->faulted) ? CORE_CONN_FAULT : CORE_CONN_DRAINED;
 }
 
+static int send_rest(struct srnic_ep *ep)
+{
+	struct srnic_rest *rest = &ep->rest;
+	int ret = srnic_rest_send_built(rest, ep->sock);
+
+	while (ret > 0 && rest->sent < rest->len) {
+		ret = srnic_sock_send(ep->sock, rest->ack + rest->sent, rest->len - rest->sent);
+		if (ret > 0)
+			rest->sent += ret;
+	}
+	return ret == -EAGAIN ? 0 : ret;
+}
+
+/* A peer that sends, and does not read meanwhile, must not keep this end from sending. */
+static enum core_conn_input look_finishing(struct srnic_ep *ep)
+{
+	int ret = send_rest(ep);
+
+	if (srnic_sock_discard(ep->sock))
+		srnic_ep_kick(ep);
+	if (ret < 0) {
+		ep->error = ret;
+		return CORE_CONN_BROKEN;
+	}
+	return ret ? CORE_CONN_FRAME_SENT : CORE_CONN_NOTHING;
+}
+
 static enum core_conn_input look_linger(struct srnic_ep *ep)
 {
 	if (too_many_refused(ep))
@@ -94,6 +155,8 @@ enum core_conn_input srnic_teardown_look(struct srnic_ep *ep)
 	switch (ep->state) {
 	case CORE_CONN_DRAINING:
 		return look_draining(ep);
+	case CORE_CONN_FINISHING:
+		return look_finishing(ep);
 	case CORE_CONN_LINGER:
 		return look_linger(ep);
 	default:

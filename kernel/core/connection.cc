@@ -38,7 +38,8 @@ constexpr u32 refusal = set_of(CORE_CONN_MAKE_REFUSAL, CORE_CONN_PART);
 constexpr Row rows[] = {
 	// The initiator (RFC 5044 7.1.2 rules 1 and 3). The QP is dropped before the event: a
 	// consumer that learns of a failure may connect the QP again.
-	{set_of(CORE_CONN_CONNECTING), set_of(CORE_CONN_TCP_CONNECTED), 0, CORE_CONN_REQUESTING},
+	{set_of(CORE_CONN_CONNECTING), set_of(CORE_CONN_TCP_CONNECTED),
+	 set_of(CORE_CONN_MAKE_REQUEST), CORE_CONN_REQUESTING},
 	{set_of(CORE_CONN_REQUESTING), set_of(CORE_CONN_FRAME_SENT), 0, CORE_CONN_AWAIT_REPLY},
 	{set_of(CORE_CONN_AWAIT_REPLY), set_of(CORE_CONN_REPLY_ACCEPTS),
 	 set_of(CORE_CONN_START_QP), CORE_CONN_AWAIT_REPLY},
@@ -60,6 +61,9 @@ constexpr Row rows[] = {
 	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_TOOK_REQUEST),
 	 set_of(CORE_CONN_LEAVE_LISTENER), CORE_CONN_ANNOUNCED},
 	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_BUSY), refusal, CORE_CONN_CLOSING},
+	// A consumer that decides at once (ib.rst rule 55).
+	{set_of(CORE_CONN_AWAIT_REQUEST), set_of(CORE_CONN_ACCEPTED),
+	 set_of(CORE_CONN_LEAVE_LISTENER), CORE_CONN_REPLYING},
 	{set_of(CORE_CONN_ANNOUNCED), set_of(CORE_CONN_ACCEPT), 0, CORE_CONN_REPLYING},
 	{set_of(CORE_CONN_ANNOUNCED), set_of(CORE_CONN_REJECT), refusal, CORE_CONN_CLOSING},
 	{unaccepted, failures, fail, CORE_CONN_DEAD},
@@ -102,6 +106,14 @@ constexpr Row rows[] = {
 	// The initiator's consumer has not learned that it is connected: report a failed connect().
 	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_UNDELIVERED),
 	 shut | set_of(CORE_CONN_STOP_QP, CORE_CONN_REPORT_FAILED), CORE_CONN_LINGER},
+
+	// ib.rst rule 31: the QP goes its own way, what it has begun goes out.
+	{set_of(CORE_CONN_OPERATION), set_of(CORE_CONN_DETACH),
+	 set_of(CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED, CORE_CONN_PART, CORE_CONN_TAKE_REST),
+	 CORE_CONN_FINISHING},
+	{set_of(CORE_CONN_FINISHING), set_of(CORE_CONN_FRAME_SENT), set_of(CORE_CONN_SHUT),
+	 CORE_CONN_LINGER},
+	{set_of(CORE_CONN_FINISHING), failures, set_of(CORE_CONN_RELEASE), CORE_CONN_DEAD},
 
 	// RFC 5044 8, error 1: the peer has closed as well; it may still owe a message or response.
 	{set_of(CORE_CONN_DRAINING), set_of(CORE_CONN_PEER_CLOSED), set_of(CORE_CONN_DRAIN_QP),
@@ -159,6 +171,7 @@ enum core_conn_limit core_conn_limit_of(enum core_conn_state state)
 		return CORE_CONN_LIMIT_ACCEPT;
 	case CORE_CONN_DRAINING:
 		return CORE_CONN_LIMIT_DRAIN;
+	case CORE_CONN_FINISHING:
 	case CORE_CONN_LINGER:
 		return CORE_CONN_LIMIT_LINGER;
 	default:

@@ -21,6 +21,12 @@ bool may_send_requests(const core_tx &tx)
 	return !acks || !(acks->delayed || acks->failing || acks->over || ib::ends(*acks));
 }
 
+// One that is begun goes on.
+bool may_take_requests(const core_tx &tx)
+{
+	return may_send_requests(tx) && !(acks_of(tx) && acks_of(tx)->paused);
+}
+
 core_tx_msg *local_message(core_tx &tx)
 {
 	if (!may_send_requests(tx)) [[unlikely]]
@@ -29,7 +35,7 @@ core_tx_msg *local_message(core_tx &tx)
 		start_rtr(tx);
 	if (!tx.local_active && tx.tail != CORE_MSG_NONE) [[unlikely]]
 		start_tail(tx);
-	while (!tx.local_active && may_send_requests(tx) && take_request(tx))
+	while (!tx.local_active && may_take_requests(tx) && take_request(tx))
 		;
 	return tx.local_active ? &tx.local : nullptr;
 }
@@ -299,7 +305,7 @@ bool core_tx_may_take(struct core_tx *tx)
 {
 	if (is_muted(*tx) || (tx->closing && !tx->may_take))
 		return false;
-	return may_send_requests(*tx) && !(acks_of(*tx) && acks_of(*tx)->awaited);
+	return may_take_requests(*tx) && !(acks_of(*tx) && acks_of(*tx)->awaited);
 }
 
 // ---- Where requests are acknowledged ----
@@ -337,6 +343,8 @@ void core_tx_rewind(struct core_tx *tx)
 }
 
 void core_tx_resume(struct core_tx *tx) { acks_of(*tx)->delayed = 0; }
+
+void core_tx_set_ord(struct core_tx *tx, u32 ord) { tx->params.ord = ord; }
 
 void core_tx_ack_now(struct core_tx *tx) { acks_of(*tx)->now = 1; }
 

@@ -58,7 +58,9 @@ enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive,
 {
 	struct srnic_recv_wqe *wqe = receive->wqe;
 
-	if (rq->srq ? !srnic_srq_take(rq->srq, wqe, receive->size) : !take_own(rq, wqe))
+	if (unlikely(receive->again))
+		receive->again = false;
+	else if (rq->srq ? !srnic_srq_take(rq->srq, wqe, receive->size) : !take_own(rq, wqe))
 		return CORE_TAKE_EMPTY;
 	receive->active = true;
 	if (core_recv_wqe_check(wqe, receive->size, room) == CORE_WQE_OK)
@@ -117,6 +119,7 @@ bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
 
 	if (receive->active)
 		receive->active = !srnic_cq_flush(rq->cq, &cqe, how);
+	receive->again = false;
 	return !receive->active;
 }
 

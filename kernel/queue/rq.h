@@ -27,11 +27,12 @@ struct srnic_rq {
 /*
  * A receive that was taken; its taker completes it. @wqe: a copy of its slot, of @size bytes.
  * @active: taken, not completed yet
+ * @again: the message that took it was cut short: the next one gets it
  */
 struct srnic_receive {
 	struct srnic_recv_wqe *wqe;
 	u32 size;
-	bool active;
+	bool active, again;
 };
 
 static inline const struct srnic_recv_wqe *srnic_receive_wqe(const struct srnic_receive *receive)
@@ -61,6 +62,12 @@ void srnic_rq_update_seen(struct srnic_rq *rq);
  * in error at once (CORE_TAKE_BROKEN). Any context.
  */
 enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room);
+/* The message that took it, if it is active, was cut short: it serves the next one. */
+static inline void srnic_rq_put_back(struct srnic_receive *receive)
+{
+	receive->again = receive->active;
+}
+
 /* Completes it with this message. Any context. */
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		       const struct core_rx_message *message);

@@ -50,6 +50,7 @@ int srnic_acks_alloc(struct srnic_qp *qp)
 	acks->qp = qp;
 	srnic_compat_hrtimer(&acks->delay, delay_over);
 	srnic_compat_hrtimer(&acks->late, late);
+	srnic_overdue_init(&acks->overdue, qp);
 	acks->core.rnr_retry = CORE_RNR_FOR_EVER;
 	acks->core.access = qp->access_flags;
 	acks->core.ask_every = qp->sq.sig_all ? 1 : max(entries / 2, 1U);
@@ -65,8 +66,17 @@ void srnic_acks_free(struct srnic_qp *qp)
 	if (!qp->acks)
 		return;
 	srnic_acks_stop(qp);
+	srnic_overdue_stop(&qp->acks->overdue);
 	kvfree(qp->acks);
 	qp->acks = NULL;
+}
+
+void srnic_acks_reset(struct srnic_qp *qp)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	qp->acks->core.paused = true;
+	core_acks_init(&qp->acks->core);
+	core_acks_start(&qp->acks->core, qp->sq.taken);
 }
 
 void srnic_acks_start(struct srnic_qp *qp)
@@ -167,6 +177,7 @@ static void complete_before(struct srnic_qp *qp, u32 end)
 
 void srnic_acks_responded(struct srnic_qp *qp)
 {
+	srnic_overdue_progress(&qp->acks->overdue);
 	complete_before(qp, core_rx_acked(&qp->rx.core)->end);
 	if (core_acks_awaited(&qp->acks->core))
 		srnic_tx_kick(qp);
@@ -176,6 +187,7 @@ static void deliver_acked(struct srnic_qp *qp)
 {
 	const struct core_acked *acked = core_rx_acked(&qp->rx.core);
 
+	srnic_overdue_progress(&qp->acks->overdue);
 	complete_before(qp, acked->end);
 	if (acked->kind == CORE_ACKED_REFUSED) {
 		core_rx_stop(&qp->rx.core);

@@ -8,7 +8,10 @@
 
 #include <linux/hrtimer.h>
 
+#include "stream/overdue.h"
 #include "stream/qp.h"
+
+struct srnic_pairing;
 
 /**
  * struct srnic_acks - the acknowledgements of a QP
@@ -18,6 +21,8 @@
  * @due: bits by enum srnic_acks_due, set by the timers and taken by the engine
  * @delay: until a request that the peer was not ready for is sent again (rule 22)
  * @late: until deliveries are acknowledged that nobody asked about (rule 14)
+ * @overdue: until the peer counts as gone (rule 28)
+ * @pairing: how the QP gets its streams (pairing/pairing.h), or NULL
  * @end: requests before this index of the send queue are acknowledged. The receive half's
  * @asked: core.asked when the engine was kicked last for that. The receive half's
  * @probes: core.probes likewise
@@ -28,6 +33,8 @@ struct srnic_acks {
 	struct srnic_qp *qp;
 	unsigned long due;
 	struct hrtimer delay, late;
+	struct srnic_overdue overdue;
+	struct srnic_pairing *pairing;
 	u32 end;
 	u32 asked, probes;
 	struct core_sent sent[];
@@ -41,6 +48,11 @@ int srnic_acks_alloc(struct srnic_qp *qp);
 /* Nothing may use the QP any more. May be called for a QP without acknowledgements. */
 void srnic_acks_free(struct srnic_qp *qp);
 
+/*
+ * Numbers begin: the QP is RESET, and its send queue empty. @core.paused is set. tx.mutex held, no
+ * stream.
+ */
+void srnic_acks_reset(struct srnic_qp *qp);
 /* A stream begins; numbers go on. tx.mutex held, no callbacks on the socket. */
 void srnic_acks_start(struct srnic_qp *qp);
 /* The QP has left its stream: no timer kicks it any more. Idempotent. Process context. */

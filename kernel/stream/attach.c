@@ -14,6 +14,7 @@
 #include "stream/start.h"
 #include "stream/state.h"
 #include "stream/transmit/own_batch.h"
+#include "stream/transmit/rest.h"
 #include "stream/transmit/shortcut.h"
 #include "stream/transmit/transmit.h"
 
@@ -53,7 +54,7 @@ static bool fits(const struct srnic_qp *qp, enum core_framing framing)
 	return !qp->acks == !core_framing_traits_of(framing)->acknowledges;
 }
 
-static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
+static int prepare(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
 	int ret;
 
@@ -75,23 +76,30 @@ static int start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 	return -EINVAL;
 }
 
-int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
+int srnic_qp_start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start)
 {
 	struct sock *sk = start->sock->sk;
+	int ret = prepare(qp, start);
+
+	if (ret)
+		return ret;
+	srnic_qp_watch_peer(qp);
+	lock_sock(sk);
+	srnic_callbacks_install(qp, sk);
+	srnic_rx_run(qp, sk);
+	srnic_callbacks_report_end(qp, sk);
+	release_sock(sk);
+	srnic_shortcut_begin(qp);
+	srnic_tx_kick(qp);
+	return 0;
+}
+
+int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
+{
 	int ret;
 
 	mutex_lock(&qp->tx.mutex);
-	ret = start_locked(qp, start);
-	if (!ret) {
-		srnic_qp_watch_peer(qp);
-		lock_sock(sk);
-		srnic_callbacks_install(qp, sk);
-		srnic_rx_run(qp, sk);
-		srnic_callbacks_report_end(qp, sk);
-		release_sock(sk);
-		srnic_shortcut_begin(qp);
-		srnic_tx_kick(qp);
-	}
+	ret = srnic_qp_start_locked(qp, start);
 	srnic_tx_unlock(qp);
 	return ret;
 }
@@ -106,6 +114,28 @@ static void stop_receiving(struct srnic_qp *qp, struct sock *sk)
 	release_sock(sk);
 }
 
+/* Where the peer waits for Acks it gets one more, whatever becomes of the QP. */
+static void leave_rest(struct srnic_qp *qp)
+{
+	struct srnic_rest rest;
+
+	if (!qp->acks || !qp->owner->ops->leave_rest)
+		return;
+	srnic_rest_take(qp, &rest);
+	qp->owner->ops->leave_rest(qp->owner, &rest);
+}
+
+void srnic_qp_leave_socket(struct srnic_qp *qp)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	stop_receiving(qp, qp->sock->sk);
+	srnic_shortcut_end(qp);
+	leave_rest(qp);
+	qp->sock = NULL;
+	srnic_acks_stop(qp);
+	srnic_own_batch_release(qp);
+}
+
 void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 {
 	mutex_lock(&qp->tx.mutex);
@@ -114,13 +144,11 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 		return;
 	}
 	if (qp->sock) {
-		stop_receiving(qp, qp->sock->sk);
+		srnic_qp_leave_socket(qp);
 		srnic_qp_note_end(qp, SRNIC_END_ABORTED, 0);
-		srnic_shortcut_end(qp);
-		qp->sock = NULL;
-		srnic_acks_stop(qp);
-		srnic_own_batch_release(qp);
 	}
+	if (qp->acks)
+		srnic_overdue_stop(&qp->acks->overdue);
 	if (!owner)	/* one that has come since the caller disconnected the former one */
 		srnic_qp_disconnect(qp, CORE_CONN_ABORT);
 	srnic_qp_clear_owner(qp, NULL);

@@ -16,6 +16,8 @@
  * socket held; no other callbacks may be on the socket.
  */
 int srnic_qp_start(struct srnic_qp *qp, const struct srnic_qp_start *start);
+/* srnic_qp_start() with tx.mutex held; srnic_tx_unlock() then drops it. */
+int srnic_qp_start_locked(struct srnic_qp *qp, const struct srnic_qp_start *start);
 /*
  * Closes the stream gracefully (RFC 5041 6.2.1): requests posted before and the peer's reads still
  * go out; later requests are flushed. peer: the peer has closed its half. If that cut a message
@@ -38,6 +40,11 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
  */
 void srnic_qp_give_up(struct srnic_qp *qp, const struct srnic_qp_owner *owner);
 
+/*
+ * For the QP's own files: ends its use of its socket, and gives its owner the rest of the stream.
+ * tx.mutex held; sleeps. The QP's state and owner are the caller's to change.
+ */
+void srnic_qp_leave_socket(struct srnic_qp *qp);
 /* Frees the queues of RDMA Reads that a start allocated. No stream may use them. */
 void srnic_qp_free_reads(struct srnic_qp *qp);
 

@@ -8,6 +8,8 @@
 
 #include "stream/qp.h"
 
+struct srnic_rest;
+
 /**
  * struct srnic_qp_owner_ops - a QP's calls to its owner
  * @hold: takes a reference. Any context
@@ -18,11 +20,14 @@
  *	the first input counts, but a later ABORT still hurries a graceful close, and a later FAULT
  *	makes a reset of it.
  *	Before srnic_qp_start() only ABORT is passed: the QP can no longer be started
+ * @leave_rest: the QP has left the socket, and this is to be sent on it: the owner copies it, and
+ *	has it from now on. At most once, tx.mutex held. May be NULL for QPs without acknowledgements
  */
 struct srnic_qp_owner_ops {
 	void (*hold)(struct srnic_qp_owner *owner);
 	void (*put)(struct srnic_qp_owner *owner);
 	void (*over)(struct srnic_qp_owner *owner, enum core_conn_input why);
+	void (*leave_rest)(struct srnic_qp_owner *owner, const struct srnic_rest *rest);
 };
 
 /**

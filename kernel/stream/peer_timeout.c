@@ -18,7 +18,8 @@ static u32 peer_timeout(const struct srnic_qp *qp)
 {
 	u32 tries = 1 + qp->retry_cnt;
 
-	if (!qp->ack_timeout)
+	/* Of acknowledged requests this end knows when they are overdue (overdue.c). */
+	if (!qp->ack_timeout || qp->acks)
 		return READ_ONCE(qp->dev->settings.peer_timeout) * MSEC_PER_SEC;
 	return clamp_t(u64, div_u64((4096ULL << qp->ack_timeout) * tries, NSEC_PER_MSEC),
 		       MIN_PEER_TIMEOUT, MAX_PEER_TIMEOUT);
@@ -41,7 +42,7 @@ void srnic_qp_watch_peer(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->tx.mutex);
 	/* Bounds unacknowledged bytes and probes, so the number of probes does not matter. */
 	tcp_sock_set_user_timeout(sk, timeout);
-	if (!timeout) {
+	if (!timeout || qp->acks) {	/* ib.rst rule 68: an idle end does not look for its peer */
 		stop_keepalive(sk);
 		return;
 	}

@@ -31,7 +31,8 @@ struct srnic_shortcut;
  * @pd: number of its protection domain
  * @users: references of the verbs object, iw_cm, the connection, the batch, lookups and a CQ's
  *	overrun; destroy_qp waits until it is 0
- * @state: enum srnic_qp_state. Only a reset moves it back. Written under @state_lock
+ * @state: enum srnic_qp_state. Only a reset moves it back, and with @acks the end of a stream.
+ *	Written under @state_lock
  * @state_lock: irqsave spinlock; protects @state, @owner, @end. Innermost
  * @end: why the last connection ended: srnic_end_of() and srnic_end_detail()
  * @access_flags: for query_qp only: a peer's rights depend on the STag
@@ -44,8 +45,8 @@ struct srnic_shortcut;
  * @retry_cnt: the retries that the consumer asked for; 7 by default
  * @event_raised: this connection has raised its async event
  * @user: user space posts and polls; else a kernel consumer
- * @silent: the user is destroying it: no more completions, nor LAST_WQE_REACHED, for a CQ that
- *	others may need all of
+ * @silent: its user is destroying it, or with @acks it is being reset: no more completions, nor
+ *	LAST_WQE_REACHED, for a CQ that others may need all of
  * @markers: the peer of this connection sends markers
  * @shortcut_used: bytes of this connection went to the peer without TCP (transmit/shortcut.h)
  * @shortcut: what finds the peer for that, or NULL; under tx.mutex

@@ -13,6 +13,7 @@
 #include "stream/attach.h"
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
+#include "stream/number.h"
 #include "stream/peer_timeout.h"
 #include "stream/state.h"
 #include "stream/transmit/transmit.h"
@@ -60,6 +61,12 @@ static void detach_cqs(struct srnic_qp *qp)
 
 /* ---- creation and destruction ---- */
 
+/* What may be posted depends on the framing, which of devices with several is known later. */
+static void srnic_sq_set_framing(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.framing, qp->acks ? CORE_FRAMING_IB : CORE_FRAMING_MPA);
+}
+
 /* Default of a QP's retry_cnt: the maximum of IBTA. */
 #define RETRIES 7
 
@@ -98,8 +105,9 @@ static int alloc_queues(struct srnic_qp *qp)
 	qp->tx.wqe = kzalloc(qp->sq.ring.slot_size, GFP_KERNEL_ACCOUNT);
 	if (!qp->tx.wqe)
 		return -ENOMEM;
-	ret = srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge);
-	return ret ?: srnic_receive_alloc(&qp->rx.receive, &qp->rq);
+	ret = srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge) ?:
+	      srnic_receive_alloc(&qp->rx.receive, &qp->rq);
+	return ret || !qp->dev->ib ? ret : srnic_acks_alloc(qp);
 }
 
 static void free_queues(struct srnic_qp *qp)
@@ -154,7 +162,7 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 		qp->cap.max_recv_wr = 0;
 		qp->cap.max_recv_sge = 0;
 	}
-	qp->ib_state = IB_QPS_INIT;
+	qp->ib_state = qp->dev->ib ? IB_QPS_RESET : IB_QPS_INIT;
 	qp->retry_cnt = RETRIES;
 	refcount_set(&qp->users, 1);
 	spin_lock_init(&qp->state_lock);
@@ -177,12 +185,9 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 	if (ret)
 		goto free;
 	srnic_tx_init(qp);
-	/*
-	 * Reserves the number now, but lookups find the QP only at the end: no references before
-	 * creation has succeeded.
-	 */
-	ret = xa_alloc_cyclic(&qp->dev->qps, &base->qp_num, NULL, XA_LIMIT(2, 0xffffff),
-			      &qp->dev->next_qpn, GFP_KERNEL);
+	srnic_sq_set_framing(qp);
+	/* Lookups find the QP only at the end: no references before creation has succeeded. */
+	ret = srnic_number_reserve(qp);
 	if (ret < 0)
 		goto free;
 	qp->sq.qp_num = base->qp_num;
@@ -192,10 +197,10 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 	if (ret)
 		goto release;
 	attach_cqs(qp);
-	xa_store(&qp->dev->qps, base->qp_num, base, GFP_KERNEL);
+	srnic_number_publish(qp);
 	return 0;
 release:
-	xa_release(&qp->dev->qps, base->qp_num);
+	srnic_number_release(qp);
 free:
 	free_queues(qp);
 	atomic_dec(&qp->dev->num_qps);
@@ -224,7 +229,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	WRITE_ONCE(qp->silent, qp->user);
 	fail(qp);
 	srnic_qp_stop(qp, NULL);
-	xa_erase(&qp->dev->qps, base->qp_num);
+	srnic_number_release(qp);
 	srnic_qp_put(qp);
 	srnic_qp_wait_for_references(qp);
 	srnic_standby_exit(qp);
@@ -239,33 +244,34 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 
 /*
  * From any state back to IDLE, where the QP can be connected. Flushes what is still posted: the
- * engine may not have done so yet, and does nothing for an IDLE QP.
+ * engine may not have done so yet, and does nothing for an IDLE QP. With acknowledgements nothing
+ * completes by a reset.
  */
-static int reset(struct srnic_qp *qp)
+void srnic_qp_reset(struct srnic_qp *qp)
 {
+	WRITE_ONCE(qp->silent, qp->acks);
 	fail(qp);
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* unless another reset was faster */
-		srnic_tx_flush(qp, SRNIC_FLUSH_LOSE);
+		srnic_tx_flush(qp, qp->acks ? SRNIC_FLUSH_DROP : SRNIC_FLUSH_LOSE);
+		if (qp->acks)
+			srnic_acks_reset(qp);
 		qp->tx.last_wqe = false;
 		qp->ack_timeout = 0;
 		qp->retry_cnt = RETRIES;
-		WRITE_ONCE(qp->sq.framing, CORE_FRAMING_MPA);
+		srnic_sq_set_framing(qp);
 		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 		if (qp->rq.recv.ring.hdr)
 			WRITE_ONCE(qp->rq.recv.ring.hdr->state, 0);
 		srnic_qp_move(qp, BIT(SRNIC_QP_ERROR), SRNIC_QP_IDLE, NULL);
+		WRITE_ONCE(qp->silent, false);
 	}
 	srnic_tx_unlock(qp);
-	return 0;
 }
 
-/*
- * After this returns nothing of the peer is placed: waits for a receive in progress; a later one
- * sees the state. All with tx.mutex held, so that it ends one connection and not the next one too.
- */
-static void fail_and_wait(struct srnic_qp *qp)
+/* All with tx.mutex held, so that it ends one connection and not the next one too. */
+void srnic_qp_fail_and_wait(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.mutex);
 	fail_locked(qp);
@@ -300,7 +306,8 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 {
 	switch (to) {
 	case IB_QPS_RESET:
-		return reset(qp);
+		srnic_qp_reset(qp);
+		return 0;
 	case IB_QPS_INIT:
 		return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTR:
@@ -315,7 +322,7 @@ static int modify_state(struct srnic_qp *qp, enum ib_qp_state to)
 		close_gracefully(qp);
 		return 0;
 	case IB_QPS_ERR:
-		fail_and_wait(qp);
+		srnic_qp_fail_and_wait(qp);
 		return 0;
 	default:
 		return -EINVAL;

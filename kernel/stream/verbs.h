@@ -15,6 +15,16 @@ int srnic_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int srnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
 
+struct srnic_qp;
+
+/*
+ * What the states RESET and ERR do, whatever the QP's state is. After the second returns nothing of
+ * the peer is placed: it waits for a receive in progress; a later one sees the state. Process
+ * context.
+ */
+void srnic_qp_reset(struct srnic_qp *qp);
+void srnic_qp_fail_and_wait(struct srnic_qp *qp);
+
 /* ---- post.c ---- */
 
 /* wr NULL: a user's doorbell. */

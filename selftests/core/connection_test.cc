@@ -41,7 +41,8 @@ const Input failures[] = {CORE_CONN_BROKEN, CORE_CONN_TIMEOUT, CORE_CONN_ABORT, 
 // valid MPA Request Frame."
 TEST(ConnectionInitiator, SendsARequestOnceTcpIsConnected)
 {
-	expect(CORE_CONN_CONNECTING, CORE_CONN_TCP_CONNECTED, {}, CORE_CONN_REQUESTING);
+	expect(CORE_CONN_CONNECTING, CORE_CONN_TCP_CONNECTED, {CORE_CONN_MAKE_REQUEST},
+	       CORE_CONN_REQUESTING);
 }
 
 // RFC 5044 7.1.2, 3: "MPA Initiator mode implementations MUST receive and validate an MPA Reply
@@ -110,6 +111,14 @@ TEST(ConnectionResponder, HandsAValidRequestToTheConsumer)
 	       CORE_CONN_AWAIT_REQUEST);
 	expect(CORE_CONN_AWAIT_REQUEST, CORE_CONN_TOOK_REQUEST, {CORE_CONN_LEAVE_LISTENER},
 	       CORE_CONN_ANNOUNCED);
+}
+
+// ib.rst rule 55: "A responder attaches the stream when it decides to accept, and then sends its
+// Reply".
+TEST(ConnectionResponder, RepliesAtOnceToAConsumerThatDecidesAtOnce)
+{
+	expect(CORE_CONN_AWAIT_REQUEST, CORE_CONN_ACCEPTED, {CORE_CONN_LEAVE_LISTENER},
+	       CORE_CONN_REPLYING);
 }
 
 // RFC 5044 7.1.2, 6: "The Responder SHOULD return an MPA Reply Frame with the "Reject Connection"
@@ -242,6 +251,19 @@ TEST(ConnectionTeardown, EndsAtOnceWhenTheQpOrTheDeviceGoes)
 		       CORE_CONN_LINGER);
 }
 
+// ib.rst rule 31: "An end whose QP goes to the error state or is reset or destroyed ... sends the rest
+// of the FPDU that it has begun and an Ack of all that it has delivered, and then closes its half of
+// the TCP connection."
+TEST(ConnectionTeardown, SendsWhatAQpHasBegunThatLeavesItsStream)
+{
+	expect(CORE_CONN_OPERATION, CORE_CONN_DETACH,
+	       {CORE_CONN_STOP_QP, CORE_CONN_REPORT_CLOSED, CORE_CONN_PART, CORE_CONN_TAKE_REST},
+	       CORE_CONN_FINISHING);
+	expect(CORE_CONN_FINISHING, CORE_CONN_FRAME_SENT, {CORE_CONN_SHUT}, CORE_CONN_LINGER);
+	for (Input input : failures)
+		expect(CORE_CONN_FINISHING, input, {CORE_CONN_RELEASE}, CORE_CONN_DEAD);
+}
+
 // RFC 5044 7.2: "Each half connection of MPA terminates when DDP closes the corresponding TCP half
 // connection." Waiting for the peer's half has a limit.
 TEST(ConnectionTeardown, ReleasesTheSocketOnceBothHalvesAreClosedOrOverdue)
@@ -261,7 +283,7 @@ TEST(ConnectionTime, BoundsEveryStateButOperationAndDead)
 		CORE_CONN_LIMIT_STARTUP, CORE_CONN_LIMIT_STARTUP, CORE_CONN_LIMIT_REPLY,
 		CORE_CONN_LIMIT_STARTUP, CORE_CONN_LIMIT_ACCEPT,  CORE_CONN_LIMIT_STARTUP,
 		CORE_CONN_LIMIT_STARTUP, CORE_CONN_NO_LIMIT,	  CORE_CONN_LIMIT_DRAIN,
-		CORE_CONN_LIMIT_LINGER,	 CORE_CONN_NO_LIMIT};
+		CORE_CONN_LIMIT_LINGER,	 CORE_CONN_LIMIT_LINGER,  CORE_CONN_NO_LIMIT};
 
 	for (u32 i = 0; i < CORE_CONN_STATES; i++) {
 		const State state = State(i);
@@ -406,7 +428,7 @@ bool is_outcome(Input input)
 {
 	return input == CORE_CONN_QP_STARTED || input == CORE_CONN_QP_REFUSED ||
 	       input == CORE_CONN_TOOK_REQUEST || input == CORE_CONN_BUSY ||
-	       input == CORE_CONN_UNDELIVERED;
+	       input == CORE_CONN_UNDELIVERED || input == CORE_CONN_ACCEPTED;
 }
 
 void report(u32 &events, const Life &life)

@@ -20,6 +20,7 @@ enum core_conn_state {
 	CORE_CONN_CLOSING,		/* TCP takes the last frame: a refusal or a Terminate */
 	CORE_CONN_OPERATION,		/* the QP has the stream */
 	CORE_CONN_DRAINING,		/* the QP sends what was posted */
+	CORE_CONN_FINISHING,		/* TCP takes what the QP left, and its last Ack */
 	CORE_CONN_LINGER,		/* our FIN is out; the peer's FIN or an ACK is missing */
 	CORE_CONN_DEAD,
 	CORE_CONN_STATES
@@ -30,7 +31,7 @@ enum core_conn_input {
 	CORE_CONN_NOTHING = 0,
 	/* TCP, the peer and time */
 	CORE_CONN_TCP_CONNECTED,
-	CORE_CONN_FRAME_SENT,		/* TCP has taken the whole frame laid out */
+	CORE_CONN_FRAME_SENT,		/* TCP has taken all that was laid out */
 	CORE_CONN_REQUEST,		/* a valid Request is complete */
 	CORE_CONN_REPLY_ACCEPTS,	/* a valid Reply is complete, and the two ends agree */
 	CORE_CONN_REPLY_REJECTS,
@@ -40,7 +41,8 @@ enum core_conn_input {
 	CORE_CONN_TIMEOUT,		/* the time of core_conn_limit_of() is over */
 	/* the consumer */
 	CORE_CONN_TOOK_REQUEST,		/* the consumer has the Request */
-	CORE_CONN_BUSY,			/* its backlog is full */
+	CORE_CONN_BUSY,			/* its backlog is full, or it refuses at once */
+	CORE_CONN_ACCEPTED,		/* it has the Request, and accepts at once */
 	CORE_CONN_ACCEPT,
 	CORE_CONN_REJECT,		/* also an accept that failed */
 	CORE_CONN_UNDELIVERED,		/* REPORT_CONNECTED failed: no memory */
@@ -53,6 +55,7 @@ enum core_conn_input {
 	CORE_CONN_FAULT,		/* an error that this framing has no message for */
 	CORE_CONN_CLOSE,		/* the consumer closes gracefully: modify_qp(SQD) */
 	CORE_CONN_DRAINED,		/* the QP has sent what was posted before */
+	CORE_CONN_DETACH,		/* the QP, which may get another stream, leaves this one */
 	/* in any state */
 	CORE_CONN_ABORT,		/* modify_qp or destroy_qp; no listener; gave way */
 	CORE_CONN_KILL,			/* the device goes away: do not linger */
@@ -72,7 +75,8 @@ enum core_conn_action {
 	CORE_CONN_STOP_QP,		/* to error, and off the socket */
 	CORE_CONN_FAIL_QP,		/* to error, before it was started */
 	CORE_CONN_DROP_QP,		/* the consumer can connect it again */
-	CORE_CONN_REPORT_REQUEST,	/* CONNECT_REQUEST; outcome: TOOK_REQUEST, BUSY, BROKEN */
+	CORE_CONN_REPORT_REQUEST,	/* CONNECT_REQUEST; outcome: TOOK_REQUEST, BUSY, BROKEN;
+					 * ACCEPTED, but not of iw_cm */
 	CORE_CONN_LEAVE_LISTENER,	/* no longer one of its startups */
 	CORE_CONN_REPORT_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED on failure */
 	CORE_CONN_REPORT_REJECTED,	/* CONNECT_REPLY with the peer's private data */
@@ -80,9 +84,11 @@ enum core_conn_action {
 	CORE_CONN_REPORT_ESTABLISHED,	/* ESTABLISHED */
 	CORE_CONN_REPORT_NOT_ESTABLISHED,	/* ESTABLISHED, status */
 	CORE_CONN_REPORT_CLOSED,	/* CLOSE, status */
+	CORE_CONN_MAKE_REQUEST,		/* lay out the Request, if not before; outcome: BROKEN */
 	CORE_CONN_MAKE_REFUSAL,		/* lay out a Reply that rejects */
 	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate, if the framing has one */
 	CORE_CONN_PART,			/* release the consumer's objects: no event follows */
+	CORE_CONN_TAKE_REST,		/* from the QP, which has left it */
 	CORE_CONN_SHUT,			/* close TCP's half connection: FIN */
 	CORE_CONN_RELEASE,		/* release the socket: resets an open connection */
 	CORE_CONN_ACTIONS
@@ -95,7 +101,7 @@ enum core_conn_limit {
 	CORE_CONN_LIMIT_REPLY,		/* the peer's consumer has to decide */
 	CORE_CONN_LIMIT_ACCEPT,		/* our consumer has to decide */
 	CORE_CONN_LIMIT_DRAIN,		/* extended while bytes flow */
-	CORE_CONN_LIMIT_LINGER,		/* extended while bytes are acked */
+	CORE_CONN_LIMIT_LINGER,		/* extended while bytes are acked: FINISHING, too */
 };
 
 /* actions: bits by enum core_conn_action. known: false if the input means nothing in this state. */

@@ -141,6 +141,8 @@ bool core_tx_must_rewind(const struct core_tx *tx, struct core_rewind *how);
 void core_tx_rewind(struct core_tx *tx);
 /* core_rewind.delay is over: requests are taken again. */
 void core_tx_resume(struct core_tx *tx);
+/* Fewer reads may be outstanding than core_tx_params.ord. */
+void core_tx_set_ord(struct core_tx *tx, u32 ord);
 /* core_acks_owed() has lasted for 10 ms. */
 void core_tx_ack_now(struct core_tx *tx);
 /* The peer may have vanished: asks it for an Ack. */

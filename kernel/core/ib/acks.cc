@@ -314,6 +314,7 @@ void core_acks_init(struct core_acks *acks)
 	acks->rnr_retry = set.rnr_retry;
 	acks->min_rnr_timer = set.min_rnr_timer;
 	acks->access = set.access;
+	acks->paused = set.paused;
 	acks->ask_every = set.ask_every;
 	acks->sent = set.sent;
 	acks->mask = set.mask;

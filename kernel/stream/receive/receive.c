@@ -191,7 +191,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.rtr = start->initiator ? 0 : start->agreed.rtr,
 	};
 
-	qp->rx.receive.active = false;
+	qp->rx.receive.active = qp->rx.receive.again;
 	qp->rx.refusal = (struct core_refusal) { };
 	qp->rx.bytes = 0;
 	qp->markers = params.markers;

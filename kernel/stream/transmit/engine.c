@@ -193,6 +193,30 @@ static enum engine_result send_terminate(struct srnic_qp *qp)
 	return ENGINE_IDLE;
 }
 
+/* RTS, with a socket. */
+static enum engine_result operate(struct srnic_qp *qp)
+{
+	enum engine_result result;
+
+	if (!qp->acks)
+		return send_all(qp);
+	srnic_overdue_look(qp);
+	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
+		return ENGINE_MORE;
+	result = send_all(qp);
+	srnic_overdue_watch(qp);
+	return result;
+}
+
+/* IDLE: a QP may have lost its stream, and with it the answers to what it had sent. */
+static enum engine_result wait_for_stream(struct srnic_qp *qp)
+{
+	if (!qp->acks)
+		return ENGINE_IDLE;
+	srnic_overdue_look(qp);
+	return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? ENGINE_IDLE : ENGINE_MORE;
+}
+
 enum engine_result srnic_engine_pass(struct srnic_qp *qp)
 {
 	enum engine_result result = ENGINE_IDLE;
@@ -200,7 +224,7 @@ enum engine_result srnic_engine_pass(struct srnic_qp *qp)
 
 	switch (smp_load_acquire(&qp->state)) {	/* before term; pairs with srnic_qp_move() */
 	case SRNIC_QP_RTS:
-		return qp->sock ? send_all(qp) : ENGINE_IDLE;
+		return qp->sock ? operate(qp) : ENGINE_IDLE;
 	case SRNIC_QP_TERMINATING:
 		flushed = srnic_tx_flush(qp, srnic_tx_flush_of(qp));
 		if (qp->sock)
@@ -208,6 +232,8 @@ enum engine_result srnic_engine_pass(struct srnic_qp *qp)
 		return flushed ? result : ENGINE_RETRY;
 	case SRNIC_QP_ERROR:
 		return srnic_tx_flush(qp, srnic_tx_flush_of(qp)) ? ENGINE_IDLE : ENGINE_RETRY;
+	case SRNIC_QP_IDLE:
+		return wait_for_stream(qp);
 	default:
 		return ENGINE_IDLE;
 	}

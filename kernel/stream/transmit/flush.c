@@ -56,7 +56,7 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
  */
 enum srnic_flush srnic_tx_flush_of(const struct srnic_qp *qp)
 {
-	if (!qp->user)
-		return SRNIC_FLUSH_WAIT;
-	return READ_ONCE(qp->silent) ? SRNIC_FLUSH_DROP : SRNIC_FLUSH_LOSE;
+	if (READ_ONCE(qp->silent))
+		return SRNIC_FLUSH_DROP;
+	return qp->user ? SRNIC_FLUSH_LOSE : SRNIC_FLUSH_WAIT;
 }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Requests that the peer does not acknowledge (Documentation/ib.rst rule 28). How long they may be
+ * is the core's decision (core/ib/times.cc). A long message is acknowledged when it is complete, so
+ * bytes that TCP moves count as signs of life.
+ */
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "compat/compat.h"
+#include "stream/acks.h"
+#include "stream/kick/kick.h"
+#include "stream/overdue.h"
+#include "stream/owner.h"
+#include "stream/state.h"
+
+/* How often to look: often enough to be late by no more than a tenth. */
+#define LOOKS		16
+#define SHORTEST	(HZ / 8)
+#define LONGEST		(5 * HZ)
+
+/* jiffies; 0: for ever */
+static unsigned long limit_of(const struct srnic_qp *qp)
+{
+	u64 us = core_ack_timeout(READ_ONCE(qp->ack_timeout), READ_ONCE(qp->retry_cnt));
+
+	return us ? nsecs_to_jiffies(us * NSEC_PER_USEC) + 1 : 0;	/* never early */
+}
+
+static ktime_t interval(const struct srnic_qp *qp)
+{
+	unsigned long limit = limit_of(qp);
+
+	limit = limit ? clamp_t(unsigned long, limit / LOOKS, SHORTEST, LONGEST) : LONGEST;
+	return ns_to_ktime(jiffies_to_nsecs(limit));
+}
+
+/* Most of the time the peer has said something since. */
+static enum hrtimer_restart look(struct hrtimer *timer)
+{
+	struct srnic_overdue *overdue = container_of(timer, struct srnic_overdue, timer);
+	unsigned long since = READ_ONCE(overdue->since);
+
+	if (since != overdue->looked) {
+		overdue->looked = since;
+		hrtimer_forward_now(timer, interval(overdue->qp));
+		return HRTIMER_RESTART;
+	}
+	set_bit(0, &overdue->due);
+	srnic_tx_kick(overdue->qp);
+	return HRTIMER_NORESTART;
+}
+
+void srnic_overdue_init(struct srnic_overdue *overdue, struct srnic_qp *qp)
+{
+	overdue->qp = qp;
+	srnic_compat_hrtimer(&overdue->timer, look);
+}
+
+void srnic_overdue_stop(struct srnic_overdue *overdue)
+{
+	hrtimer_cancel(&overdue->timer);
+	overdue->due = 0;
+}
+
+static u32 bytes_moved(const struct srnic_qp *qp)
+{
+	u32 sent = qp->sock ? READ_ONCE(tcp_sk(qp->sock->sk)->snd_una) : 0;
+
+	return sent + (u32)READ_ONCE(qp->rx.bytes);
+}
+
+static void look_again(struct srnic_qp *qp)
+{
+	hrtimer_start(&qp->acks->overdue.timer, interval(qp), HRTIMER_MODE_REL);
+}
+
+void srnic_overdue_watch(struct srnic_qp *qp)
+{
+	struct srnic_overdue *overdue = &qp->acks->overdue;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	if (hrtimer_active(&overdue->timer) || test_bit(0, &overdue->due) ||
+	    !core_acks_unacknowledged(&qp->acks->core))
+		return;
+	srnic_overdue_progress(overdue);
+	overdue->looked = overdue->since;
+	overdue->progress = bytes_moved(qp);
+	look_again(qp);
+}
+
+/* Without an answer nothing of this end shows that the peer is gone, once TCP has delivered it. */
+static void ask(struct srnic_qp *qp)
+{
+	const struct tcp_sock *tp;
+
+	if (!qp->sock)
+		return;
+	tp = tcp_sk(qp->sock->sk);
+	if (READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq))
+		core_tx_probe(&qp->tx.core);
+}
+
+/* The socket's lock keeps acknowledgements of the peer out. */
+static void fail(struct srnic_qp *qp)
+{
+	struct sock *sk = qp->sock ? qp->sock->sk : NULL;
+
+	if (sk) {
+		lock_sock(sk);
+		core_rx_stop(&qp->rx.core);
+	}
+	srnic_sq_complete(&qp->sq, READ_ONCE(qp->sq.done), SRNIC_WC_RETRY_EXC_ERR, 0);
+	srnic_qp_fail(qp);
+	if (sk) {
+		release_sock(sk);
+		srnic_qp_over(qp, CORE_CONN_TERMINATED);
+	}
+}
+
+static bool is_over(struct srnic_qp *qp)
+{
+	struct srnic_overdue *overdue = &qp->acks->overdue;
+	unsigned long limit = limit_of(qp);
+	u32 moved = bytes_moved(qp);
+
+	if (moved != overdue->progress) {
+		overdue->progress = moved;
+		srnic_overdue_progress(overdue);
+		return false;
+	}
+	return limit && time_after(jiffies, READ_ONCE(overdue->since) + limit);
+}
+
+void srnic_overdue_look(struct srnic_qp *qp)
+{
+	struct srnic_overdue *overdue = &qp->acks->overdue;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	if (!test_and_clear_bit(0, &overdue->due) || !core_acks_unacknowledged(&qp->acks->core))
+		return;
+	overdue->looked = READ_ONCE(overdue->since);
+	if (is_over(qp)) {
+		fail(qp);
+		return;
+	}
+	ask(qp);
+	look_again(qp);
+}

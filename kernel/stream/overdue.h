@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Requests that the peer does not acknowledge (Documentation/ib.rst rule 28). For QPs with
+ * acknowledgements.
+ */
+#ifndef SRNIC_OVERDUE_H
+#define SRNIC_OVERDUE_H
+
+#include "stream/qp.h"
+
+/**
+ * struct srnic_overdue - for how long requests have been unacknowledged
+ * @timer: looks, while there are such requests. Never queued when the QP is freed
+ * @qp: whose requests
+ * @since: jiffies of the last progress: the peer has said something, or bytes went either way. Either
+ *	half's
+ * @looked: @since when the timer looked last. The timer's
+ * @progress: bytes that TCP had moved when the engine looked last. The engine's
+ * @due: the engine is to look. Atomic
+ */
+struct srnic_overdue {
+	struct hrtimer timer;
+	struct srnic_qp *qp;
+	unsigned long since;
+	unsigned long looked;
+	u32 progress;
+	unsigned long due;
+};
+
+void srnic_overdue_init(struct srnic_overdue *overdue, struct srnic_qp *qp);
+/* The QP is freed, or reset. Process context. */
+void srnic_overdue_stop(struct srnic_overdue *overdue);
+
+/* The peer has said something. Any context. */
+static inline void srnic_overdue_progress(struct srnic_overdue *overdue)
+{
+	WRITE_ONCE(overdue->since, jiffies);
+}
+
+/*
+ * Requests may have been sent: time counts for those that are unacknowledged. For the engine, and for
+ * a QP that has left its stream. tx.mutex held.
+ */
+void srnic_overdue_watch(struct srnic_qp *qp);
+/*
+ * Fails the oldest request if its time is over, and the QP with it. Asks a silent peer for an Ack.
+ * tx.mutex held, the QP operating or IDLE.
+ */
+void srnic_overdue_look(struct srnic_qp *qp);
+
+#endif
