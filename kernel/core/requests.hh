@@ -261,6 +261,8 @@ inline void start_send(core_tx &tx, const core_operation &op, const srnic_send_w
 // Requests that send nothing are done when their turn comes.
 inline void complete_local(core_tx &tx, bool good)
 {
+	if (good && acks_of(tx))
+		ib::note_done(*acks_of(tx));
 	if (good)
 		core_host_complete(host(tx), SRNIC_WC_SUCCESS);
 	else

@@ -354,3 +354,25 @@ enum core_over core_tx_over(const struct core_tx *tx)
 {
 	return acks_of(*tx) ? static_cast<core_over>(acks_of(*tx)->over) : CORE_OVER_NOT;
 }
+
+u32 core_tx_next_request(const struct core_tx *tx)
+{
+	return acks_of(*tx)->index - acks_of(*tx)->unbegun;
+}
+
+u32 core_tx_last_ack(struct core_tx *tx, u8 out[CORE_ACK_FPDU])
+{
+	core_tx_step step;
+	u32 len = 0;
+
+	if (!acks_of(*tx) || tx->stopped || is_muted(*tx))
+		return 0;
+	tx->stopped = 1;
+	tx->turn = ib::last_ack(*acks_of(*tx), last_done(*tx));
+	do {
+		step = core_tx_next(tx);
+		__builtin_memcpy(out + len, step.bytes, step.len);
+		len += step.len;
+	} while (!step.last);
+	return len;
+}

@@ -7,6 +7,7 @@
 #define SRNIC_CORE_ACKS_H
 
 #define CORE_ACK_LEN	8	/* octets of an Ack behind its DDP header */
+#define CORE_ACK_FPDU	32	/* octets of its FPDU */
 
 /* Why request Delivered + 1 is refused (ib.rst, "Acks"). */
 enum core_syndrome {
@@ -88,6 +89,7 @@ enum core_over {
  * @failing: the request taken last cannot be sent: its enum srnic_wc_status; 0: it can
  * @signaled: the request taken last asks for an Ack
  * @again: the request taken last was taken before
+ * @unbegun: the request taken last is neither done nor begun
  * @now: say what was delivered, even if nobody asked
  * @probe: ask the peer by an Ack
  * @first: an initiator's first FPDU is an Ack, so that the responder may send
@@ -127,8 +129,8 @@ struct core_acks {
 	u32 ack_msn;
 	struct core_ack ack;
 	struct core_tx_msg message;
-	u8 ack_active, answer_refused, failing, signaled, again, now, probe, first, half_done;
-	u8 delayed, over;
+	u8 ack_active, answer_refused, failing, signaled, again, unbegun, now, probe, first;
+	u8 half_done, delayed, over;
 
 	u32 acked, acked_end;
 	u32 received, asked;
@@ -145,13 +147,14 @@ struct core_acks {
  */
 void core_acks_init(struct core_acks *acks);
 /*
- * A stream begins, and the numbers go on. index: of the next request in the send queue. Nothing may
- * be unacknowledged. Before core_tx_init() and core_rx_init().
+ * A stream begins, and the numbers go on. index: of the next request in the send queue; behind a
+ * stream that came before, core_tx_next_request() of that one. Nothing may be unacknowledged.
+ * Before core_tx_init() and core_rx_init().
  */
 void core_acks_start(struct core_acks *acks, u32 index);
 /*
- * Is a request of this end not acknowledged, or begun, or to be sent again? Then the stream cannot
- * be replaced by another one. For the engine.
+ * Is a request of this end not acknowledged, or begun, or to be sent again? Or is one of the peer
+ * refused for good? Then the stream cannot be replaced by another one. For the engine.
  */
 bool core_acks_unacknowledged(const struct core_acks *acks);
 /*

@@ -149,5 +149,20 @@ void core_tx_ack_now(struct core_tx *tx);
 void core_tx_probe(struct core_tx *tx);
 /* Has the QP to go to the error state? When core_tx_choose() returns 0. */
 enum core_over core_tx_over(const struct core_tx *tx);
+/*
+ * The index in the send queue of the next request of which no FPDU is built: the one that was taken
+ * last, if it only waited. When the stream is over and nothing is unacknowledged. Then the host
+ * forgets its outstanding reads, goes back to this index, and calls core_acks_start() with it for
+ * the next stream.
+ */
+u32 core_tx_next_request(const struct core_tx *tx);
+/*
+ * The last Ack of an end that leaves the stream, of all that it has delivered: writes its FPDU to
+ * out, and returns its octets. 0: nothing may be sent, because a Terminate was, or because a
+ * responder has received nothing. Between two FPDUs, when the receive half is stopped and the
+ * peer's reads are still queued. All that was built before has to be sent before it; nothing is
+ * built after it.
+ */
+u32 core_tx_last_ack(struct core_tx *tx, u8 out[CORE_ACK_FPDU]);
 
 #endif

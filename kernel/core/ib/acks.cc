@@ -214,6 +214,7 @@ void note_request(core_acks &acks, const core_tx &tx, const core_operation &op,
 {
 	acks.signaled = (wqe.flags & SRNIC_WQE_SIGNALED) != 0;
 	acks.again = is_after(acks.was_done, acks.index);
+	acks.unbegun = 1;
 	acks.index++;
 	acks.was_done = acks.again ? acks.was_done : acks.index;
 	record(acks, acks.whole + 1) = {acks.index - 1, tx.send_msn,  tx.read_msn, {},
@@ -250,7 +251,7 @@ void rewind(core_acks &acks)
 	publish(acks.begun, acks.acked);
 	publish(acks.whole, acks.acked);
 	acks.unasked = 0;
-	acks.failing = 0;
+	acks.failing = acks.unbegun = 0;
 	acks.signaled = 1;
 	acks.delayed = 1;
 	publish(acks.rewinding, u8{0});
@@ -276,6 +277,15 @@ core_tx_msg *ack_due(core_acks &acks, u32 done)
 	if (!due)
 		return nullptr;
 	lay_out(acks, done, syndrome);
+	return &acks.message;
+}
+
+// An Ack that was chosen and is not built has not used its MSN.
+core_tx_msg *last_ack(core_acks &acks, u32 done)
+{
+	acks.ack_msn -= acks.ack_active;
+	acks.probe = 0;
+	lay_out(acks, done, CORE_SYNDROME_NONE);
 	return &acks.message;
 }
 
@@ -320,12 +330,15 @@ void core_acks_init(struct core_acks *acks)
 	acks->mask = set.mask;
 }
 
-// What belongs to the stream before is over. Numbers, and the host's part, go on.
+// What belongs to the stream before is over: refusals, too, whose requests come again or not.
+// Numbers go on, how often the next request was refused, and the host's part.
 void core_acks_start(struct core_acks *acks, u32 index)
 {
 	const u32 sent = acks->acked, received = acks->received;
+	const u8 tries = acks->tries;
 
 	core_acks_init(acks);
+	acks->tries = tries;
 	acks->index = acks->was_done = index;
 	acks->begun = acks->whole = acks->acked = sent;
 	acks->acked_end = index;
@@ -336,7 +349,7 @@ void core_acks_start(struct core_acks *acks, u32 index)
 bool core_acks_unacknowledged(const struct core_acks *acks)
 {
 	return acks->begun != ib::seen(acks->acked) || acks->half_done ||
-	       ib::is_after(acks->was_done, acks->index);
+	       ib::is_after(acks->was_done, acks->index) || ib::ends(*acks);
 }
 
 bool core_acks_owed(const struct core_acks *acks)

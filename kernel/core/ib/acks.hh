@@ -85,13 +85,16 @@ inline void fail_request(core_acks &acks, u8 status)
 		acks.was_done = acks.index - 1;
 }
 
+// The request taken last sent nothing, and is done.
+inline void note_done(core_acks &acks) { acks.unbegun = 0; }
+
 // The message of a request begins; tail: what follows it.
 void begin_message(core_acks &acks, core_tx_msg &msg, u8 tail, const u8 *immediate);
 
 // An FPDU of the request is built, and cannot be taken back any more.
 inline void note_fpdu(core_acks &acks)
 {
-	acks.half_done = 0;
+	acks.half_done = acks.unbegun = 0;
 	publish(acks.begun, acks.whole + 1);
 }
 inline void end_request(core_acks &acks) { publish(acks.whole, acks.whole + 1); }
@@ -103,6 +106,8 @@ void rewind(core_acks &acks);
 // The Ack that is due, or nullptr. done: the last request of the peer that is done.
 bool ack_wanted(const core_acks &acks);
 core_tx_msg *ack_due(core_acks &acks, u32 done);
+// The Ack of an end that leaves its stream.
+core_tx_msg *last_ack(core_acks &acks, u32 done);
 void end_ack(core_acks &acks);
 
 // True if requests are unacknowledged; core_acks_awaited() is true when that may have changed.
