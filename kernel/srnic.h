@@ -28,6 +28,7 @@
 #define SRNIC_MAX_FAST_REG	1024	/* pages */
 #define SRNIC_MAX_MR_SIZE	(1ULL << 39)
 
+struct srnic_listener_member;
 struct srnic_stats;
 
 /**
@@ -83,6 +84,7 @@ struct srnic_dev_connections {
  * @srq_ids: numbers of SRQs, as rdma-resource and user space see them
  * @framings: sysfs framing: bits by enum core_framing; read by connection setup
  * @settings: the other settings but the port map
+ * @listening: @ib: on the port of these devices, for IPv4 and IPv6 (pairing/port.c)
  * @index: small number, unique among the module's devices
  * @port_event: the last event of its port, enum ib_event_type; 0: none. Under rtnl
  * @connections: its connections
@@ -110,6 +112,7 @@ struct srnic_dev {
 	struct ida srq_ids;
 	u32 framings;
 	struct srnic_settings settings;
+	struct srnic_listener_member *listening[2];
 	int index;
 	int port_event;
 	struct srnic_dev_connections connections;

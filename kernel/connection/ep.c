@@ -10,18 +10,25 @@
 
 /* ---- references, and queueing its work ---- */
 
-static void free_ep(struct kref *ref)
+/* The device may be gone afterwards. */
+static void leave_device(struct srnic_dev_connections *conns)
 {
-	struct srnic_ep *ep = container_of(ref, struct srnic_ep, ref);
-	struct srnic_dev_connections *conns = &ep->dev->connections;
 	unsigned long flags;
 
-	srnic_rest_free(&ep->rest);
-	kfree(ep);
 	spin_lock_irqsave(&conns->lock, flags);
 	if (!--conns->num)
 		wake_up_all(&conns->idle);
 	spin_unlock_irqrestore(&conns->lock, flags);
+}
+
+static void free_ep(struct kref *ref)
+{
+	struct srnic_ep *ep = container_of(ref, struct srnic_ep, ref);
+	struct srnic_dev *dev = ep->dev;
+
+	srnic_rest_free(&ep->rest);
+	kfree(ep);
+	leave_device(&dev->connections);
 }
 
 void srnic_ep_get(struct srnic_ep *ep)
@@ -110,6 +117,27 @@ static int enlist(struct srnic_ep *ep)
 	}
 	spin_unlock_irqrestore(&conns->lock, flags);
 	return ret;
+}
+
+bool srnic_ep_change_device(struct srnic_ep *ep, struct srnic_dev *dev)
+{
+	struct srnic_dev_connections *former = &ep->dev->connections;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->dev == dev)
+		return true;
+	if (!net_eq(ep->net, dev_net(dev->netdev)))
+		return false;
+	spin_lock_irq(&former->lock);
+	list_del_init(&ep->link);
+	spin_unlock_irq(&former->lock);
+	ep->dev = dev;
+	if (enlist(ep)) {
+		ep->dev = container_of(former, struct srnic_dev, connections);
+		return false;
+	}
+	leave_device(former);
+	return true;
 }
 
 static void free_unlisted(struct srnic_ep *ep)

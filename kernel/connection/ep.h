@@ -117,7 +117,7 @@ struct srnic_admitted {
  *	locks, a listening id's lock and iw_cm's spinlocks nest inside; a listener's lock does not
  * @work: runs the machine; also its timer
  * @watch: on @sock, except in OPERATION and DRAINING, when the QP has the callbacks
- * @dev: never changes
+ * @dev: whose connection it is; a responder may change it before it has a QP
  * @net: never changes
  * @sock: released by RELEASE
  * @state: the core's; changes in machine.c, and in srnic_ep_discard()
@@ -182,6 +182,11 @@ struct srnic_ep {
 struct srnic_ep *srnic_ep_create(struct srnic_dev *dev, struct net *net, work_func_t work,
 				 const struct srnic_consumer_ops *consumer);
 void srnic_ep_unlock_put(struct srnic_ep *ep);
+/*
+ * Makes the ep one of this device, whose address its peer has used as well. False: the device goes
+ * away, or is in another network namespace.
+ */
+bool srnic_ep_change_device(struct srnic_ep *ep, struct srnic_dev *dev);
 void srnic_ep_get(struct srnic_ep *ep);
 void srnic_ep_put(struct srnic_ep *ep);
 /*

@@ -286,6 +286,8 @@ static void listener_work(struct work_struct *work)
 /* A plain TCP socket has it, most likely: a member at the same address would have been found. */
 static void warn_port_in_use(const struct srnic_listener_member *member)
 {
+	if (member->dev->ib)	/* the device is not added, which says why */
+		return;
 	ibdev_warn_ratelimited(&member->dev->base,
 			       "TCP port %u is in use; carry RDMA port %u on another: port_map\n",
 			       ntohs(srnic_port_of(&member->addr)), ntohs(member->rdma_port));

@@ -185,7 +185,8 @@ static enum core_conn_input act(struct srnic_ep *ep, enum core_conn_action actio
 			srnic_qp_give_up(ep->qp, &ep->owner);
 		break;
 	case CORE_CONN_DROP_QP:
-		srnic_ep_drop_qp(ep);
+		if (!ep->consumer->lasting)	/* else PART does */
+			srnic_ep_drop_qp(ep);
 		break;
 	case CORE_CONN_REPORT_REQUEST:
 		return ep->consumer->request(ep);

@@ -8,16 +8,19 @@
 
 #include "fixture.h"
 #include "stream/acks.h"
+#include "stream/detach.h"
+#include "stream/transmit/rest.h"
 
 #define OCTETS	64U
 
-/* One end. over: why its owner was to end the stream, if it was. */
+/* One end. over: why its owner was to end the stream, if it was; rest: what the QP left to it. */
 struct end {
 	struct srnic_qp_owner owner;
 	struct srnic_qp *qp;
 	struct srnic_test_cq *cq;
 	struct socket *sock;
 	u32 over;
+	struct srnic_rest rest;
 };
 
 /* Two ends on one device, a requester and a responder; from and into: memory of theirs. */
@@ -39,7 +42,20 @@ static void over(struct srnic_qp_owner *owner, enum core_conn_input why)
 	WRITE_ONCE(container_of(owner, struct end, owner)->over, why);
 }
 
-static const struct srnic_qp_owner_ops owner_ops = { .hold = hold, .put = hold, .over = over };
+static void leave_rest(struct srnic_qp_owner *owner, const struct srnic_rest *rest)
+{
+	struct end *end = container_of(owner, struct end, owner);
+
+	srnic_rest_free(&end->rest);
+	end->rest = *rest;
+}
+
+static const struct srnic_qp_owner_ops owner_ops = {
+	.hold = hold,
+	.put = hold,
+	.over = over,
+	.leave_rest = leave_rest,
+};
 
 /* ---- two ends of a connection ---- */
 
@@ -84,6 +100,7 @@ static void stop(void *end)
 	struct end *it = end;
 
 	srnic_qp_stop(it->qp, &it->owner);
+	srnic_rest_free(&it->rest);
 }
 
 static void start(struct kunit *test, struct ends *e, struct end *end, bool initiator)
@@ -129,6 +146,23 @@ static struct ends *connect(struct kunit *test)
 	start(test, e, &e->a, true);
 	start(test, e, &e->b, false);
 	return e;
+}
+
+/* TCP loses the stream. */
+static void lose(struct ends *e)
+{
+	srnic_qp_detach(e->a.qp, &e->a.owner);
+	srnic_qp_detach(e->b.qp, &e->b.owner);
+	srnic_rest_free(&e->a.rest);
+	srnic_rest_free(&e->b.rest);
+}
+
+/* Another stream, which the other end has opened. */
+static void come_back(struct kunit *test, struct ends *e)
+{
+	connect_sockets(test, e);
+	start(test, e, &e->b, true);
+	start(test, e, &e->a, false);
 }
 
 /* ---- requests ---- */
@@ -328,6 +362,101 @@ static void an_unsignaled_send_is_acknowledged(struct kunit *test)
 	expect(test, &e->b, IB_WC_SUCCESS);
 }
 
+/* 10, 57 */
+static void an_idle_qp_goes_on_with_another_stream(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	for (u32 n = 1; n <= 3; n++) {
+		post_receive(test, e);
+		post_send(test, e);
+		expect(test, &e->a, IB_WC_SUCCESS);
+		expect(test, &e->b, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(e->b.qp->acks->core.received), n);
+		lose(e);
+		KUNIT_ASSERT_EQ(test, READ_ONCE(e->a.qp->state), SRNIC_QP_IDLE);
+		come_back(test, e);
+	}
+}
+
+/* 54: what is posted without a stream waits for one. */
+static void what_is_posted_without_a_stream_goes_out_on_the_next(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	lose(e);
+	post_receive(test, e);
+	post_send(test, e);
+	come_back(test, e);
+	expect(test, &e->a, IB_WC_SUCCESS);
+	expect(test, &e->b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_MEMEQ(test, e->into, e->from, OCTETS);
+}
+
+/* 61: a responder that has received nothing has sent nothing, though it has taken a request. */
+static void what_a_muted_responder_has_taken_goes_out_on_the_next(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	lose(e);
+	connect_sockets(test, e);
+	start(test, e, &e->a, false);	/* and nobody at the other end */
+	post_send(test, e);
+	fsleep(20000);
+	srnic_qp_detach(e->a.qp, &e->a.owner);
+	post_receive(test, e);
+	come_back(test, e);
+	expect(test, &e->a, IB_WC_SUCCESS);
+	expect(test, &e->b, IB_WC_SUCCESS);
+}
+
+/* 31 */
+static void a_qp_that_fails_leaves_a_last_ack(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	post_receive(test, e);
+	post_send(test, e);
+	expect(test, &e->b, IB_WC_SUCCESS);
+	srnic_qp_fail(e->b.qp);
+	srnic_qp_stop(e->b.qp, &e->b.owner);
+	KUNIT_EXPECT_EQ(test, e->b.rest.len, CORE_ACK_FPDU);
+}
+
+/* 57, 28: what was sent and not acknowledged is not sent again, and fails when its time is over. */
+static void what_was_sent_on_a_lost_stream_fails_in_time(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	unsigned long begun = jiffies;
+
+	WRITE_ONCE(e->a.qp->ack_timeout, 1);
+	srnic_qp_detach(e->b.qp, &e->b.owner);
+	post_send(test, e);
+	post_send(test, e);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(e->a.qp->acks->core.begun)));
+	srnic_qp_detach(e->a.qp, &e->a.owner);
+	expect(test, &e->a, IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begun), 2000);
+	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begun), 2700);
+	expect(test, &e->a, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(e->a.qp->state), SRNIC_QP_ERROR);
+}
+
+/* 28: the stream is there, and the other end is silent. */
+static void a_silent_peer_counts_as_gone_in_time(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	unsigned long begun = jiffies;
+
+	WRITE_ONCE(e->a.qp->ack_timeout, 1);
+	srnic_qp_detach(e->b.qp, &e->b.owner);	/* its socket stays open */
+	post_send(test, e);
+	expect(test, &e->a, IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begun), 2000);
+	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begun), 2700);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(e->a.over), CORE_CONN_TERMINATED);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_send_completes_when_the_peer_has_it),
 	KUNIT_CASE(a_send_waits_for_its_receive),
@@ -337,6 +466,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_needs_the_flag_of_the_qp),
 	KUNIT_CASE(an_own_error_comes_after_what_was_sent),
 	KUNIT_CASE(an_unsignaled_send_is_acknowledged),
+	KUNIT_CASE(an_idle_qp_goes_on_with_another_stream),
+	KUNIT_CASE(what_is_posted_without_a_stream_goes_out_on_the_next),
+	KUNIT_CASE(what_a_muted_responder_has_taken_goes_out_on_the_next),
+	KUNIT_CASE(a_qp_that_fails_leaves_a_last_ack),
+	KUNIT_CASE(what_was_sent_on_a_lost_stream_fails_in_time),
+	KUNIT_CASE(a_silent_peer_counts_as_gone_in_time),
 	{ }
 };
 

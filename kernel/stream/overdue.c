@@ -43,6 +43,7 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 
 	if (since != overdue->looked) {
 		overdue->looked = since;
+		overdue->delivered = false;
 		hrtimer_forward_now(timer, interval(overdue->qp));
 		return HRTIMER_RESTART;
 	}
@@ -63,11 +64,37 @@ void srnic_overdue_stop(struct srnic_overdue *overdue)
 	overdue->due = 0;
 }
 
-static u32 bytes_moved(const struct srnic_qp *qp)
+/* Has TCP delivered more of what was sent? */
+static bool sends_move(struct srnic_overdue *overdue, const struct tcp_sock *tp)
 {
-	u32 sent = qp->sock ? READ_ONCE(tcp_sk(qp->sock->sk)->snd_una) : 0;
+	u32 sent = READ_ONCE(tp->snd_una);
+	bool moved = !overdue->delivered && sent != overdue->sent;
 
-	return sent + (u32)READ_ONCE(qp->rx.bytes);
+	overdue->sent = sent;
+	overdue->delivered |= sent == READ_ONCE(tp->write_seq);
+	return moved;
+}
+
+/* Has more of a response come? */
+static bool responses_move(struct srnic_overdue *overdue, const struct srnic_qp *qp)
+{
+	u32 received = READ_ONCE(qp->rx.bytes);
+	bool moved = srnic_reads_count(&qp->outbound) && received != overdue->received;
+
+	overdue->received = received;
+	return moved;
+}
+
+static bool bytes_move(struct srnic_qp *qp)
+{
+	struct srnic_overdue *overdue = &qp->acks->overdue;
+	bool sends, responses;
+
+	if (!qp->sock)
+		return false;
+	sends = sends_move(overdue, tcp_sk(qp->sock->sk));
+	responses = responses_move(overdue, qp);
+	return sends || responses;
 }
 
 static void look_again(struct srnic_qp *qp)
@@ -85,19 +112,15 @@ void srnic_overdue_watch(struct srnic_qp *qp)
 		return;
 	srnic_overdue_progress(overdue);
 	overdue->looked = overdue->since;
-	overdue->progress = bytes_moved(qp);
+	overdue->delivered = false;
+	bytes_move(qp);
 	look_again(qp);
 }
 
-/* Without an answer nothing of this end shows that the peer is gone, once TCP has delivered it. */
+/* Without an answer nothing of this end shows that the peer is gone, once TCP has delivered all. */
 static void ask(struct srnic_qp *qp)
 {
-	const struct tcp_sock *tp;
-
-	if (!qp->sock)
-		return;
-	tp = tcp_sk(qp->sock->sk);
-	if (READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq))
+	if (qp->sock && qp->acks->overdue.delivered)
 		core_tx_probe(&qp->tx.core);
 }
 
@@ -122,10 +145,8 @@ static bool is_over(struct srnic_qp *qp)
 {
 	struct srnic_overdue *overdue = &qp->acks->overdue;
 	unsigned long limit = limit_of(qp);
-	u32 moved = bytes_moved(qp);
 
-	if (moved != overdue->progress) {
-		overdue->progress = moved;
+	if (bytes_move(qp)) {
 		srnic_overdue_progress(overdue);
 		return false;
 	}
@@ -139,11 +160,13 @@ void srnic_overdue_look(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->tx.mutex);
 	if (!test_and_clear_bit(0, &overdue->due) || !core_acks_unacknowledged(&qp->acks->core))
 		return;
-	overdue->looked = READ_ONCE(overdue->since);
+	if (overdue->looked != READ_ONCE(overdue->since))
+		overdue->delivered = false;
 	if (is_over(qp)) {
 		fail(qp);
 		return;
 	}
+	overdue->looked = READ_ONCE(overdue->since);
 	ask(qp);
 	look_again(qp);
 }

@@ -12,19 +12,23 @@
  * struct srnic_overdue - for how long requests have been unacknowledged
  * @timer: looks, while there are such requests. Never queued when the QP is freed
  * @qp: whose requests
- * @since: jiffies of the last progress: the peer has said something, or bytes went either way. Either
- *	half's
- * @looked: @since when the timer looked last. The timer's
- * @progress: bytes that TCP had moved when the engine looked last. The engine's
+ * @since: jiffies of the last progress: the peer has said something, or TCP has delivered bytes of a
+ *	request or response. Either half's
+ * @looked: @since when the timer looked last. This, @sent, @received and @delivered are the timer's
+ *	while it is queued, else the engine's
  * @due: the engine is to look. Atomic
+ * @sent: what TCP had delivered when the engine looked last
+ * @received: bytes that had come then
+ * @delivered: TCP has delivered all: what it delivers now is this end's question
  */
 struct srnic_overdue {
 	struct hrtimer timer;
 	struct srnic_qp *qp;
 	unsigned long since;
 	unsigned long looked;
-	u32 progress;
 	unsigned long due;
+	u32 sent, received;
+	bool delivered;
 };
 
 void srnic_overdue_init(struct srnic_overdue *overdue, struct srnic_qp *qp);

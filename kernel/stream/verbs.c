@@ -62,7 +62,7 @@ static void detach_cqs(struct srnic_qp *qp)
 /* ---- creation and destruction ---- */
 
 /* What may be posted depends on the framing, which of devices with several is known later. */
-static void srnic_sq_set_framing(struct srnic_qp *qp)
+static void set_framing(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->sq.framing, qp->acks ? CORE_FRAMING_IB : CORE_FRAMING_MPA);
 }
@@ -185,7 +185,7 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 	if (ret)
 		goto free;
 	srnic_tx_init(qp);
-	srnic_sq_set_framing(qp);
+	set_framing(qp);
 	/* Lookups find the QP only at the end: no references before creation has succeeded. */
 	ret = srnic_number_reserve(qp);
 	if (ret < 0)
@@ -260,7 +260,7 @@ void srnic_qp_reset(struct srnic_qp *qp)
 		qp->tx.last_wqe = false;
 		qp->ack_timeout = 0;
 		qp->retry_cnt = RETRIES;
-		srnic_sq_set_framing(qp);
+		set_framing(qp);
 		WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
 		if (qp->rq.recv.ring.hdr)
 			WRITE_ONCE(qp->rq.recv.ring.hdr->state, 0);
@@ -381,6 +381,21 @@ static enum ib_qp_state ib_state_of(struct srnic_qp *qp)
 	}
 }
 
+void srnic_query_init_attr(const struct srnic_qp *qp, struct ib_qp_init_attr *init)
+{
+	const struct ib_qp *base = &qp->base;
+
+	memset(init, 0, sizeof(*init));
+	init->qp_context = base->qp_context;
+	init->event_handler = base->event_handler;
+	init->send_cq = base->send_cq;
+	init->recv_cq = base->recv_cq;
+	init->srq = base->srq;
+	init->qp_type = base->qp_type;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->cap = qp->cap;
+}
+
 int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init)
 {
@@ -396,14 +411,6 @@ int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 	attr->timeout = qp->ack_timeout;
 	attr->retry_cnt = qp->retry_cnt;
 	attr->port_num = 1;
-	memset(init, 0, sizeof(*init));
-	init->qp_context = base->qp_context;
-	init->event_handler = base->event_handler;
-	init->send_cq = base->send_cq;
-	init->recv_cq = base->recv_cq;
-	init->srq = base->srq;
-	init->qp_type = base->qp_type;
-	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
-	init->cap = qp->cap;
+	srnic_query_init_attr(qp, init);
 	return 0;
 }

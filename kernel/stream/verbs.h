@@ -17,6 +17,8 @@ int srnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
 
 struct srnic_qp;
 
+/* What query_qp returns of the QP's creation. */
+void srnic_query_init_attr(const struct srnic_qp *qp, struct ib_qp_init_attr *init);
 /*
  * What the states RESET and ERR do, whatever the QP's state is. After the second returns nothing of
  * the peer is placed: it waits for a receive in progress; a later one sees the state. Process

@@ -20,7 +20,7 @@ struct srnic_own_batch;
  */
 struct srnic_rest {
 	struct srnic_own_batch *built;
-	u8 ack[CORE_LAST_ACK_MAX];
+	u8 ack[CORE_ACK_FPDU];
 	u32 len, sent;
 };
 
