@@ -6,6 +6,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "compat/compat.h"
+#include "device/link.h"
 #include "memory/crc.h"
 #include "srnic.h"
 #include "version.h"

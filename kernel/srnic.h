@@ -166,15 +166,7 @@ static inline bool srnic_xa_vacant(struct xarray *xa)
  */
 extern struct workqueue_struct *srnic_wq;
 
-/* link.c */
-int srnic_link_init(void);
-void srnic_link_exit(void);
-
-/* verbs.c */
-extern const struct ib_device_ops srnic_dev_ops;
-
 /* sysfs.c */
-extern const struct attribute_group srnic_attr_group;
 extern const struct srnic_settings srnic_default_settings;
 
 #endif

@@ -12,6 +12,7 @@
 #include <linux/sysfs.h>
 
 #include "device/framing.h"
+#include "device/types.h"
 #include "srnic.h"
 
 /* A setting's file; set() changes it, after the writer's rights were checked. */
