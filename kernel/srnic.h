@@ -58,6 +58,16 @@ struct srnic_dev_connections {
 };
 
 /**
+ * struct srnic_dev_gids - the GIDs of a device of type srnic_ib (device/gids.c)
+ * @rescan: work; while it is queued it has a reference to the device
+ * @stale: an address has left, and its GID may not
+ */
+struct srnic_dev_gids {
+	struct work_struct rescan;
+	bool stale;
+};
+
+/**
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
@@ -80,10 +90,12 @@ struct srnic_dev_connections {
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
  * @srq_ids: numbers of SRQs, as rdma-resource and user space see them
- * @framings: sysfs framing: bits by enum core_framing; read by connection setup
- * @settings: the other settings but the port map
+ * @framings: bits by enum core_framing; read by connection setup. Type srnic: sysfs framing
+ * @settings: the other settings but the port map. A device that does not have one has zero
  * @index: small number, unique among the module's devices
+ * @ib: type srnic_ib: Documentation/ib.rst; never changes
  * @port_event: the last event of its port, enum ib_event_type; 0: none. Under rtnl
+ * @gids: type srnic_ib: its GIDs
  * @connections: its connections
  */
 struct srnic_dev {
@@ -109,13 +121,21 @@ struct srnic_dev {
 	u32 framings;
 	struct srnic_settings settings;
 	int index;
+	bool ib;
 	int port_event;
+	struct srnic_dev_gids gids;
 	struct srnic_dev_connections connections;
 };
 
 static inline struct srnic_dev *to_srnic_dev(struct ib_device *base)
 {
 	return container_of(base, struct srnic_dev, base);
+}
+
+/* The type of link, as `rdma link add` has it. */
+static inline const char *srnic_type(const struct srnic_dev *dev)
+{
+	return dev->ib ? "srnic_ib" : "srnic";
 }
 
 /* May connections be framed so? Connects use core_framing_to_connect(). */
@@ -165,8 +185,5 @@ static inline bool srnic_xa_vacant(struct xarray *xa)
  * Lives as long as the module.
  */
 extern struct workqueue_struct *srnic_wq;
-
-/* sysfs.c */
-extern const struct srnic_settings srnic_default_settings;
 
 #endif

@@ -17,6 +17,7 @@
 #include "connection/connect.h"
 #include "device/create.h"
 #include "device/framing.h"
+#include "device/gids.h"
 #include "device/types.h"
 #include "memory/table.h"
 #include "report/counters.h"
@@ -30,9 +31,10 @@ static DEFINE_IDA(indices);
 /*
  * EUI-64 of the interface; random and locally administered if it has no Ethernet address. A VLAN
  * and ipvlan share the address of the interface below, and have a number in its middle: its own,
- * and the kernel's. (VLANs of one number, one in the other, have the same.)
+ * and the kernel's. (VLANs of one number, one in the other, have the same.) Where type srnic has
+ * the first bit of that middle, type srnic_ib has its complement: an interface may have both.
  */
-static __be64 node_guid(const struct net_device *netdev)
+static __be64 node_guid(const struct net_device *netdev, bool ib)
 {
 	u16 number = is_vlan_dev(netdev) ? 0xe000 | vlan_dev_vlan_id(netdev) : netdev->dev_id;
 	u8 guid[8];
@@ -44,6 +46,7 @@ static __be64 node_guid(const struct net_device *netdev)
 			guid[3] = number >> 8;
 			guid[4] = number & 0xff;
 		}
+		guid[3] ^= ib ? 0x80 : 0;
 	} else {
 		get_random_bytes(guid, sizeof(guid));
 		guid[0] = (guid[0] | 0x02) & ~0x01;
@@ -52,24 +55,34 @@ static __be64 node_guid(const struct net_device *netdev)
 	return out;
 }
 
-static void init_base(struct ib_device *base, const struct net_device *netdev)
+static void init_base(struct srnic_dev *dev)
 {
-	base->node_type = RDMA_NODE_RNIC;
+	struct ib_device *base = &dev->base;
+
+	base->node_type = dev->ib ? RDMA_NODE_IB_CA : RDMA_NODE_RNIC;
 	base->phys_port_cnt = 1;
 	base->num_comp_vectors = nr_cpu_ids;
 	base->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
 	/* The doorbell. The rest of the data path does not use uverbs. */
 	base->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
-	base->node_guid = node_guid(netdev);
-	strscpy(base->node_desc, "srnic", sizeof(base->node_desc));
-	base->iw_driver_flags = IW_F_NO_PORT_MAP;
-	strscpy(base->iw_ifname, netdev->name, sizeof(base->iw_ifname));
+	base->node_guid = node_guid(dev->netdev, dev->ib);
+	strscpy(base->node_desc, srnic_type(dev), sizeof(base->node_desc));
 	ib_set_device_ops(base, &srnic_common_ops);
-	ib_set_device_ops(base, &srnic_iwarp_ops);
+	ib_set_device_ops(base, dev->ib ? &srnic_ib_ops : &srnic_iwarp_ops);
+	if (dev->ib)
+		return;
+	base->iw_driver_flags = IW_F_NO_PORT_MAP;
+	strscpy(base->iw_ifname, dev->netdev->name, sizeof(base->iw_ifname));
+}
+
+static void init_settings(struct srnic_dev *dev)
+{
+	dev->framings = dev->ib ? BIT(CORE_FRAMING_IB) : srnic_default_framings();
+	dev->settings = dev->ib ? srnic_ib_initial_settings : srnic_initial_settings;
 }
 
 /* A device for ib_dealloc_device() to free, or an ERR_PTR; -ENOSPC: too many devices. */
-static struct srnic_dev *alloc_device(struct net_device *netdev)
+static struct srnic_dev *alloc_device(struct net_device *netdev, bool ib)
 {
 	struct srnic_dev *dev;
 	int index;
@@ -87,10 +100,10 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	if (!dev->former)
 		goto free_stats;
 	dev->index = index;
+	dev->ib = ib;
 	if (srnic_standby_dev_init(dev))
 		goto free_former;
-	dev->framings = srnic_default_framings();
-	dev->settings = srnic_default_settings;
+	init_settings(dev);
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
@@ -101,7 +114,8 @@ static struct srnic_dev *alloc_device(struct net_device *netdev)
 	ida_init(&dev->srq_ids);
 	srnic_mr_dev_init(dev);
 	srnic_connect_dev_init(dev);
-	init_base(&dev->base, netdev);
+	srnic_gids_dev_init(dev);
+	init_base(dev);
 	return dev;
 free_former:
 	kfree(dev->former);
@@ -118,6 +132,7 @@ void srnic_dealloc_driver(struct ib_device *base)
 {
 	struct srnic_dev *dev = to_srnic_dev(base);
 
+	srnic_gids_dev_exit(dev);
 	srnic_connect_dev_exit(dev);
 	WARN_ON(!srnic_xa_vacant(&dev->qps));
 	xa_destroy(&dev->qps);
@@ -165,13 +180,13 @@ static bool interface_left(const struct net_device *netdev, const struct net *ne
  * Once registered, the device may be unregistered at any time: our reference keeps its memory until
  * we have checked the interface.
  */
-int srnic_dev_create(const char *name, struct net_device *netdev)
+int srnic_dev_create(const char *name, struct net_device *netdev, bool ib)
 {
 	const struct net *net = dev_net(netdev);
 	struct srnic_dev *dev;
 	int err;
 
-	dev = alloc_device(netdev);
+	dev = alloc_device(netdev, ib);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	get_device(&dev->base.dev);
@@ -181,6 +196,8 @@ int srnic_dev_create(const char *name, struct net_device *netdev)
 	} else if (interface_left(netdev, net)) {
 		ib_unregister_device(&dev->base);
 		err = -ENODEV;
+	} else if (ib) {
+		srnic_gids_rescan(dev);	/* an address may have come while it was registered */
 	}
 	put_device(&dev->base.dev);
 	return err == -ENFILE ? -EEXIST : err;

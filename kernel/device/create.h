@@ -8,10 +8,10 @@
 #include "srnic.h"
 
 /*
- * Makes and registers a device. -EEXIST: the name is taken. -ENOSPC: too many devices. -ENODEV: the
- * interface left meanwhile.
+ * Makes and registers a device, of type srnic or srnic_ib. -EEXIST: the name is taken. -ENOSPC: too
+ * many devices. -ENODEV: the interface left meanwhile.
  */
-int srnic_dev_create(const char *name, struct net_device *netdev);
+int srnic_dev_create(const char *name, struct net_device *netdev, bool ib);
 /*
  * The last call on a device, registered or not: undoes all that create.c set up.
  */

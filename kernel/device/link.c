@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Which devices exist: `rdma link add NAME type srnic netdev IF`, events of the interface below,
- * module unload. One device per interface, so that an address belongs to one device.
+ * Which devices exist: `rdma link add NAME type srnic|srnic_ib netdev IF`, module unload.
+ *
+ * An interface has at most one device of each type, so that an address belongs to one device for
+ * each kind of connection. If it has both, type srnic was first: rdma_cm looks through the devices
+ * in the order of their registration, and would take the other one for its connections.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_arp.h>
-#include <linux/rtnetlink.h>
+#include <linux/moduleparam.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/srnic-abi.h>
 
 #include "compat/compat.h"
 #include "connection/connect.h"
 #include "device/create.h"
+#include "device/events.h"
+#include "device/gids.h"
 #include "device/link.h"
-#include "device/port.h"
+
+bool srnic_allow_ib;
+module_param_named(allow_srnic_ib, srnic_allow_ib, bool, 0644);
+MODULE_PARM_DESC(allow_srnic_ib, "Allow devices of type srnic_ib, which is not complete");
 
 /*
- * Makes the check for another srnic on the interface and the registration atomic. Taken before
+ * Makes the check for other devices on the interface and the registration atomic. Taken before
  * rtnl, never inside a notifier.
  */
 static DEFINE_MUTEX(newlink_lock);
@@ -39,9 +47,9 @@ static bool suitable(const struct net_device *netdev)
 	}
 }
 
-static bool occupied(struct net_device *netdev)
+static bool has_device(struct net_device *netdev, enum rdma_driver_id type)
 {
-	struct ib_device *base = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	struct ib_device *base = ib_device_get_by_netdev(netdev, type);
 
 	if (!base)
 		return false;
@@ -49,13 +57,34 @@ static bool occupied(struct net_device *netdev)
 	return true;
 }
 
-static const char *reason(int err)
+/* 0: a device of this type may be on the interface. Under newlink_lock. */
+static int refusal(struct net_device *netdev, bool ib)
+{
+	if (ib && !READ_ONCE(srnic_allow_ib))
+		return -EOPNOTSUPP;
+	if (!suitable(netdev))
+		return -EOPNOTSUPP;
+	if (!ib && !srnic_compat_found(netdev))
+		return -EADDRNOTAVAIL;
+	if (has_device(netdev, ib ? SRNIC_IB_DRIVER_ID : SRNIC_DRIVER_ID))
+		return -EBUSY;
+	if (!ib && has_device(netdev, SRNIC_IB_DRIVER_ID))
+		return -EADDRINUSE;
+	return 0;
+}
+
+static const char *reason(int err, bool ib)
 {
 	switch (err) {
 	case -EOPNOTSUPP:
+		if (ib && !READ_ONCE(srnic_allow_ib))
+			return "type srnic_ib is not complete; module parameter allow_srnic_ib";
 		return "not an Ethernet, loopback or tun interface, or a port of a bridge or bond";
 	case -EBUSY:
-		return "there is an srnic device on that interface already";
+		return ib ? "there is an srnic_ib device on that interface already" :
+			    "there is an srnic device on that interface already";
+	case -EADDRINUSE:
+		return "there is an srnic_ib device on that interface: delete it, add srnic first";
 	case -EADDRNOTAVAIL:
 		return "before Linux 6.6 an interface needs a hardware address";
 	case -EEXIST:
@@ -72,78 +101,39 @@ static const char *reason(int err)
 }
 
 /* The RDMA core passes no extack, so one line in the log explains the errno. */
-static int newlink(const char *name, struct net_device *netdev)
+static int newlink(const char *name, struct net_device *netdev, bool ib)
 {
 	int err;
 
 	mutex_lock(&newlink_lock);
-	if (!suitable(netdev))
-		err = -EOPNOTSUPP;
-	else if (!srnic_compat_found(netdev))
-		err = -EADDRNOTAVAIL;
-	else if (occupied(netdev))
-		err = -EBUSY;
-	else
-		err = srnic_dev_create(name, netdev);
+	err = refusal(netdev, ib) ?: srnic_dev_create(name, netdev, ib);
 	mutex_unlock(&newlink_lock);
 	if (err)
-		pr_warn_ratelimited("cannot add %s on %s: %s (%d)\n", name, netdev->name,
-				    reason(err), err);
+		pr_warn_ratelimited("cannot add %s%s on %s: %s (%d)\n",
+				    ib ? "srnic_ib device " : "", name, netdev->name,
+				    reason(err, ib), err);
 	return err;
 }
 
-/* Each change once: several events of the interface may report it. */
-static void port_event(struct srnic_dev *dev)
+static int newlink_srnic(const char *name, struct net_device *netdev)
 {
-	enum ib_event_type type = srnic_port_up(dev->netdev) ? IB_EVENT_PORT_ACTIVE :
-							       IB_EVENT_PORT_ERR;
-
-	ASSERT_RTNL();
-	if (dev->port_event == type)
-		return;
-	dev->port_event = type;
-	srnic_compat_port_event(&dev->base, dev->netdev, type);
+	return newlink(name, netdev, false);
 }
 
-static bool changes_vrf(unsigned long event, const void *arg)
+static int newlink_srnic_ib(const char *name, struct net_device *netdev)
 {
-	const struct netdev_notifier_changeupper_info *info = arg;
-
-	return event == NETDEV_CHANGEUPPER && netif_is_l3_master(info->upper_dev);
+	return newlink(name, netdev, true);
 }
 
-static int netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
+static struct rdma_link_ops link_ops = { .type = "srnic", .newlink = newlink_srnic };
+static struct rdma_link_ops ib_link_ops = { .type = "srnic_ib", .newlink = newlink_srnic_ib };
+
+static bool is_ours(const struct ib_device *base)
 {
-	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
-	struct ib_device *base = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	u32 type = base->ops.driver_id;
 
-	if (changes_vrf(event, arg))	/* also of a VLAN, whose addresses a device below serves */
-		srnic_listen_follow();
-	if (!base)
-		return NOTIFY_DONE;
-	switch (event) {
-	case NETDEV_UP:
-	case NETDEV_DOWN:
-	case NETDEV_CHANGE:
-		port_event(to_srnic_dev(base));
-		break;
-	case NETDEV_CHANGEADDR:
-		srnic_compat_gid_changed(base);
-		break;
-	case NETDEV_CHANGENAME:
-		strscpy(base->iw_ifname, netdev->name, sizeof(base->iw_ifname));
-		break;
-	case NETDEV_UNREGISTER:
-		ib_unregister_device_queued(base);
-		break;
-	}
-	ib_device_put(base);
-	return NOTIFY_OK;
+	return type == SRNIC_DRIVER_ID || type == SRNIC_IB_DRIVER_ID;
 }
-
-static struct notifier_block netdev_notifier = { .notifier_call = netdev_event };
-
-static struct rdma_link_ops link_ops = { .type = "srnic", .newlink = newlink };
 
 /*
  * A client of our own devices. The RDMA core removes a device's clients in the reverse order of
@@ -153,7 +143,7 @@ static struct rdma_link_ops link_ops = { .type = "srnic", .newlink = newlink };
  */
 static int client_add(struct ib_device *base)
 {
-	if (base->ops.driver_id != (enum rdma_driver_id)SRNIC_DRIVER_ID)
+	if (!is_ours(base))
 		return -EOPNOTSUPP;
 	srnic_connect_dev_open(to_srnic_dev(base));
 	return 0;
@@ -177,19 +167,29 @@ int srnic_link_init(void)
 	err = ib_register_client(&client);
 	if (err)
 		return err;
-	err = register_netdevice_notifier(&netdev_notifier);
-	if (err) {
-		ib_unregister_client(&client);
-		return err;
-	}
+	err = srnic_events_init();
+	if (err)
+		goto unregister_client;
+	err = srnic_gids_init();
+	if (err)
+		goto exit_events;
 	rdma_link_register(&link_ops);
+	rdma_link_register(&ib_link_ops);
 	return 0;
+exit_events:
+	srnic_events_exit();
+unregister_client:
+	ib_unregister_client(&client);
+	return err;
 }
 
 void srnic_link_exit(void)
 {
+	rdma_link_unregister(&ib_link_ops);
 	rdma_link_unregister(&link_ops);
+	ib_unregister_driver(SRNIC_IB_DRIVER_ID);
 	ib_unregister_driver(SRNIC_DRIVER_ID);
-	unregister_netdevice_notifier(&netdev_notifier);
+	srnic_gids_exit();
+	srnic_events_exit();
 	ib_unregister_client(&client);
 }

@@ -52,6 +52,13 @@ static void limits(struct ib_device_attr *attr)
 	attr->max_pkeys = 1;
 }
 
+static u64 capabilities(const struct srnic_dev *dev)
+{
+	u64 both = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
+
+	return dev->ib ? both | IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID : both;
+}
+
 static int query_device(struct ib_device *base, struct ib_device_attr *attr, struct ib_udata *udata)
 {
 	int err = srnic_udata_none(udata); /* 7.x gives none for the core's own query */
@@ -64,7 +71,7 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = PART_ID;
 	attr->hw_ver = HW_VERSION;
-	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
+	attr->device_cap_flags = capabilities(to_srnic_dev(base));
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
 	attr->masked_atomic_cap = attr->atomic_cap;
