@@ -27,6 +27,7 @@
 #define VENDOR_ID	0x53524e	/* "SRN": we have no OUI */
 #define PART_ID		1
 #define HW_VERSION	1
+#define ACK_DELAY	15		/* 134 ms: software that waits for a processor */
 #define PKEY		0xffff		/* the default partition, full member: there is no other */
 
 static void limits(struct ib_device_attr *attr)
@@ -52,11 +53,11 @@ static void limits(struct ib_device_attr *attr)
 	attr->max_pkeys = 1;
 }
 
-static u64 capabilities(const struct srnic_dev *dev)
+/* What only type srnic_ib has. */
+static void ib_attributes(struct ib_device_attr *attr)
 {
-	u64 both = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
-
-	return dev->ib ? both | IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID : both;
+	attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID;
+	attr->local_ca_ack_delay = ACK_DELAY;
 }
 
 static int query_device(struct ib_device *base, struct ib_device_attr *attr, struct ib_udata *udata)
@@ -71,11 +72,13 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = PART_ID;
 	attr->hw_ver = HW_VERSION;
-	attr->device_cap_flags = capabilities(to_srnic_dev(base));
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
 	attr->masked_atomic_cap = attr->atomic_cap;
 	limits(attr);
+	if (to_srnic_dev(base)->ib)
+		ib_attributes(attr);
 	return 0;
 }
 

@@ -163,7 +163,8 @@ static void the_first_gid_is_made_of_the_hardware_address(struct kunit *test)
 static void its_addresses_are_gids(struct kunit *test)
 {
 	struct srnic_dev *ib = srnic_test_ib_device(test);
-	union ib_gid loopback = gid_of(0, 0, MAPPED, INADDR_LOOPBACK), loopback6 = gid_of(0, 0, 0, 1);
+	union ib_gid loopback = gid_of(0, 0, MAPPED, INADDR_LOOPBACK);
+	union ib_gid loopback6 = gid_of(0, 0, 0, 1);
 
 	KUNIT_EXPECT_TRUE(test, has_gid(ib, &loopback));
 	KUNIT_EXPECT_TRUE(test, has_gid(ib, &loopback6));
