@@ -6,6 +6,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "compat/compat.h"
+#include "device/link.h"
 #include "memory/crc.h"
 #include "srnic.h"
 #include "version.h"
@@ -47,3 +48,4 @@ MODULE_AUTHOR("The srnic authors");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(SRNIC_VERSION);
 MODULE_ALIAS_RDMA_LINK("srnic");
+MODULE_ALIAS_RDMA_LINK("srnic_ib");

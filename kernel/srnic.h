@@ -59,9 +59,18 @@ struct srnic_dev_connections {
 };
 
 /**
+ * struct srnic_dev_gids - the GIDs of a device of type srnic_ib (device/gids.c)
+ * @rescan: work; while it is queued it has a reference to the device
+ * @stale: an address has left, and its GID may not
+ */
+struct srnic_dev_gids {
+	struct work_struct rescan;
+	bool stale;
+};
+
+/**
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
- * @ib: type srnic_ib (Documentation/ib.rst); never changes
  * @netdev: the interface below; the device holds a reference until dealloc_driver
  * @netdev_tracker: tracks that reference
  * @qps: struct ib_qp by number. An entry is erased, under the xarray's lock, before its QP is
@@ -82,16 +91,17 @@ struct srnic_dev_connections {
  * @pd_ids: numbers of PDs; a QP may use a region if both have the same
  * @cq_ids: numbers of CQs, as rdma-resource and user space see them
  * @srq_ids: numbers of SRQs, as rdma-resource and user space see them
- * @framings: sysfs framing: bits by enum core_framing; read by connection setup
- * @settings: the other settings but the port map
- * @listening: @ib: on the port of these devices, for IPv4 and IPv6 (pairing/port.c)
+ * @framings: bits by enum core_framing; read by connection setup. Type srnic: sysfs framing
+ * @settings: the other settings but the port map. A device that does not have one has zero
+ * @listening: type srnic_ib: on the port of these devices, for IPv4 and IPv6 (pairing/port.c)
  * @index: small number, unique among the module's devices
+ * @ib: type srnic_ib: Documentation/ib.rst; never changes
  * @port_event: the last event of its port, enum ib_event_type; 0: none. Under rtnl
+ * @gids: type srnic_ib: its GIDs
  * @connections: its connections
  */
 struct srnic_dev {
 	struct ib_device base;
-	bool ib;
 	struct net_device *netdev;
 	netdevice_tracker netdev_tracker;
 	struct xarray qps;
@@ -114,13 +124,21 @@ struct srnic_dev {
 	struct srnic_settings settings;
 	struct srnic_listener_member *listening[2];
 	int index;
+	bool ib;
 	int port_event;
+	struct srnic_dev_gids gids;
 	struct srnic_dev_connections connections;
 };
 
 static inline struct srnic_dev *to_srnic_dev(struct ib_device *base)
 {
 	return container_of(base, struct srnic_dev, base);
+}
+
+/* The type of link, as `rdma link add` has it. */
+static inline const char *srnic_type(const struct srnic_dev *dev)
+{
+	return dev->ib ? "srnic_ib" : "srnic";
 }
 
 /* May connections be framed so? Connects use core_framing_to_connect(). */
@@ -170,16 +188,5 @@ static inline bool srnic_xa_vacant(struct xarray *xa)
  * Lives as long as the module.
  */
 extern struct workqueue_struct *srnic_wq;
-
-/* link.c */
-int srnic_link_init(void);
-void srnic_link_exit(void);
-
-/* verbs.c */
-extern const struct ib_device_ops srnic_dev_ops;
-
-/* sysfs.c */
-extern const struct attribute_group srnic_attr_group;
-extern const struct srnic_settings srnic_default_settings;
 
 #endif

@@ -183,6 +183,17 @@ static inline void srnic_compat_gid_changed(struct ib_device *base)
 }
 
 /*
+ * The RDMA core removes all GIDs that are addresses of the interface, or made of its hardware
+ * address; a port is RoCE. Before 6.12 it cannot, and the GIDs stay as long as the device.
+ */
+static inline void srnic_compat_forget_gids(struct ib_device *base, struct net_device *netdev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	roce_del_all_netdev_gids(base, 1, netdev);
+#endif
+}
+
+/*
  * Since 6.14 the RDMA core reports ports that go up and down, too, but not for bonds; its function
  * reports once what both find.
  */

@@ -2,8 +2,8 @@
 /*
  * The port's counters as InfiniBand's performance management has them (IBA volume 1, 16.1). The
  * RDMA core gets them by MADs and shows them in ports/1/counters, which tools that watch RDMA
- * devices read. An iWARP device has no agents for MADs and no umad file, so requests come from the
- * core alone; they are checked as a stranger's.
+ * devices read. Ports that do not send MADs have no agents for them and no umad file, so requests
+ * come from the core alone; they are checked as a stranger's.
  */
 #include <linux/string.h>
 #include <rdma/ib_mad.h>

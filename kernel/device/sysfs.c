@@ -12,6 +12,7 @@
 #include <linux/sysfs.h>
 
 #include "device/framing.h"
+#include "device/types.h"
 #include "srnic.h"
 
 /* A setting's file; set() changes it, after the writer's rights were checked. */
@@ -22,9 +23,14 @@ struct setting {
 	u32 most;	/* set_number() */
 };
 
-const struct srnic_settings srnic_default_settings = {
+const struct srnic_settings srnic_initial_settings = {
 #define SETTING_FLAG(name, initial, ...) .name = initial,
 #define SETTING_NUMBER(name, initial, ...) .name = initial,
+#include "settings.def"
+};
+
+const struct srnic_settings srnic_ib_initial_settings = {
+#define IB_SETTING(name, initial) .name = initial,
 #include "settings.def"
 };
 
@@ -164,7 +170,7 @@ static struct setting settings[] = {
 /* What tools expect of any RDMA device. */
 static ssize_t board_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "srnic\n");
+	return sysfs_emit(buf, "%s\n", srnic_type(dev_of(dev)));
 }
 static DEVICE_ATTR_RO(board_id);
 
@@ -178,4 +184,22 @@ static struct attribute *attrs[] = {
 
 const struct attribute_group srnic_attr_group = {
 	.attrs = attrs,
+};
+
+enum {
+#define IB_SETTING(name, initial) IB_INDEX_##name,
+#include "settings.def"
+	NUM_IB_SETTINGS
+};
+
+static struct attribute *ib_attrs[] = {
+#define IB_SETTING(name, initial) \
+	[IB_INDEX_##name] = &settings[INDEX_##name].attr.attr,
+#include "settings.def"
+	[NUM_IB_SETTINGS] = &dev_attr_board_id.attr,
+	NULL,
+};
+
+const struct attribute_group srnic_ib_attr_group = {
+	.attrs = ib_attrs,
 };

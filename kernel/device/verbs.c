@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of verbs, and the verbs for device, port, protection domain and user context.
+ * The table of verbs that devices of both types have, and the verbs for device, protection domain
+ * and user context.
  */
-#include <linux/ethtool.h>
-#include <linux/rtnetlink.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/compat.h"
-#include "connection/connect.h"
 #include "device/counter.h"
-#include "device/link.h"
+#include "device/create.h"
 #include "device/mad.h"
 #include "device/res.h"
 #include "device/stats.h"
+#include "device/types.h"
 #include "memory/fast_reg.h"
 #include "memory/registration.h"
 #include "memory/user_mr.h"
@@ -28,9 +27,8 @@
 #define VENDOR_ID	0x53524e	/* "SRN": we have no OUI */
 #define PART_ID		1
 #define HW_VERSION	1
-#define PKEY		0xffff		/* the default partition, full member: iWARP has no other */
-#define MAX_MSG_SIZE                                                                               \
-	U32_MAX /* RDMA Read and Write; RFC 5040 4.4, and the limit of a work request */
+#define ACK_DELAY	15		/* 134 ms: software that waits for a processor */
+#define PKEY		0xffff		/* the default partition, full member: there is no other */
 
 static void limits(struct ib_device_attr *attr)
 {
@@ -55,6 +53,13 @@ static void limits(struct ib_device_attr *attr)
 	attr->max_pkeys = 1;
 }
 
+/* What only type srnic_ib has. */
+static void ib_attributes(struct ib_device_attr *attr)
+{
+	attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID;
+	attr->local_ca_ack_delay = ACK_DELAY;
+}
+
 static int query_device(struct ib_device *base, struct ib_device_attr *attr, struct ib_udata *udata)
 {
 	int err = srnic_udata_none(udata); /* 7.x gives none for the core's own query */
@@ -72,71 +77,14 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
 	attr->masked_atomic_cap = attr->atomic_cap;
 	limits(attr);
+	if (to_srnic_dev(base)->ib)
+		ib_attributes(attr);
 	return 0;
 }
 
 static void get_dev_fw_str(struct ib_device *base, char *str)
 {
 	strscpy(str, SRNIC_VERSION, IB_FW_VERSION_NAME_MAX);
-}
-
-/* Some interfaces have no speed, or none that they know; a VLAN has that of the one below it. */
-static bool has_speed(struct net_device *netdev)
-{
-	struct ethtool_link_ksettings link;
-	bool has;
-
-	rtnl_lock();
-	has = netdev->reg_state == NETREG_REGISTERED &&
-	      !__ethtool_get_link_ksettings(netdev, &link) && link.base.speed != (u32)SPEED_UNKNOWN;
-	rtnl_unlock();
-	return has;
-}
-
-/*
- * The RDMA core's function logs a warning each time that it finds no speed, and then takes the one
- * here.
- */
-static int port_speed(struct ib_device *base, struct net_device *netdev, struct ib_port_attr *attr)
-{
-	if (has_speed(netdev))
-		return ib_get_eth_speed(base, 1, &attr->active_speed, &attr->active_width);
-	attr->active_speed = IB_SPEED_SDR;
-	attr->active_width = IB_WIDTH_1X;
-	return 0;
-}
-
-/*
- * The RDMA core has filled in the MTU, and a state that depends on an IPv4 address; ours depends on
- * the link alone.
- */
-static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *attr)
-{
-	struct net_device *netdev = to_srnic_dev(base)->netdev;
-	bool up = srnic_port_up(netdev);
-
-	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
-	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
-	attr->max_mtu = IB_MTU_4096;
-	attr->gid_tbl_len = 1;
-	attr->pkey_tbl_len = 1;
-	attr->port_cap_flags = IB_PORT_CM_SUP;
-	attr->max_msg_sz = MAX_MSG_SIZE;
-	return port_speed(base, netdev, attr);
-}
-
-static int get_port_immutable(struct ib_device *base, u32 port, struct ib_port_immutable *immutable)
-{
-	immutable->gid_tbl_len = 1;
-	immutable->pkey_tbl_len = 1;
-	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
-	return 0;
-}
-
-static int query_gid(struct ib_device *base, u32 port, int index, union ib_gid *gid)
-{
-	srnic_compat_gid(base, to_srnic_dev(base)->netdev, gid);
-	return 0;
 }
 
 static int query_pkey(struct ib_device *base, u32 port, u16 index, u16 *pkey)
@@ -263,10 +211,8 @@ static void init_counter(struct rdma_counter *counter)
 #define unbind_counter	srnic_counter_unbind_qp
 #endif
 
-const struct ib_device_ops srnic_dev_ops = {
+const struct ib_device_ops srnic_common_ops = {
 	.owner = THIS_MODULE,
-	.device_group = &srnic_attr_group,
-	.driver_id = (enum rdma_driver_id)SRNIC_DRIVER_ID,
 	.uverbs_abi_ver = SRNIC_ABI_MAX,
 
 	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
@@ -295,15 +241,6 @@ const struct ib_device_ops srnic_dev_ops = {
 	.get_dev_fw_str = get_dev_fw_str,
 	.get_dma_mr = srnic_get_dma_mr,
 	.get_hw_stats = srnic_get_hw_stats,
-	.get_port_immutable = get_port_immutable,
-	.iw_accept = srnic_accept,
-	.iw_add_ref = srnic_iw_add_ref,
-	.iw_connect = srnic_connect,
-	.iw_create_listen = srnic_create_listen,
-	.iw_destroy_listen = srnic_destroy_listen,
-	.iw_get_qp = srnic_iw_get_qp,
-	.iw_reject = srnic_reject,
-	.iw_rem_ref = srnic_iw_rem_ref,
 	.map_mr_sg = srnic_map_mr_sg,
 	.mmap = srnic_mmap,
 	.mmap_free = srnic_mmap_free,
@@ -315,9 +252,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.post_srq_recv = srnic_post_srq_recv,
 	.process_mad = srnic_process_mad,
 	.query_device = query_device,
-	.query_gid = query_gid,
 	.query_pkey = query_pkey,
-	.query_port = query_port,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
 	.reg_user_mr = reg_mr,

@@ -11,14 +11,15 @@
 #include <net/sock.h>
 #include <rdma/rdma_netlink.h>
 
+#include "device/link.h"
 #include "fixture.h"
 
-#define DEVICE	"srnic_kunit"
+#define DEVICE		"srnic_kunit"
+#define IB_DEVICE	"srnic_ib_kunit"
 
 /* ---- the device ---- */
 
-/* Sends a request to rdma's netlink and returns the error in its acknowledgment. */
-static int rdma_request(struct sk_buff *skb)
+int srnic_test_netlink(struct sk_buff *skb, int protocol)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	struct msghdr msg = { .msg_name = &kernel, .msg_namelen = sizeof(kernel) }, answer = { };
@@ -28,7 +29,7 @@ static int rdma_request(struct sk_buff *skb)
 	struct socket *sock;
 	int ret;
 
-	ret = sock_create_kern(&init_net, AF_NETLINK, SOCK_RAW, NETLINK_RDMA, &sock);
+	ret = sock_create_kern(&init_net, AF_NETLINK, SOCK_RAW, protocol, &sock);
 	if (ret)
 		return ret;
 	ret = kernel_sendmsg(sock, &msg, &vec, 1, skb->len);
@@ -38,8 +39,7 @@ static int rdma_request(struct sk_buff *skb)
 	return ret < 0 ? ret : ack.err.error;
 }
 
-/* rdma link add NAME type srnic netdev NETDEV */
-static int link_add(const char *name, const char *netdev)
+int srnic_test_link_add(const char *name, const char *type, const char *netdev)
 {
 	struct sk_buff *skb = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	struct nlmsghdr *head;
@@ -50,10 +50,10 @@ static int link_add(const char *name, const char *netdev)
 	head = nlmsg_put(skb, 0, 1, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_NEWLINK), 0,
 			 NLM_F_REQUEST | NLM_F_ACK);
 	if (head && !nla_put_string(skb, RDMA_NLDEV_ATTR_DEV_NAME, name) &&
-	    !nla_put_string(skb, RDMA_NLDEV_ATTR_LINK_TYPE, "srnic") &&
+	    !nla_put_string(skb, RDMA_NLDEV_ATTR_LINK_TYPE, type) &&
 	    !nla_put_string(skb, RDMA_NLDEV_ATTR_NDEV_NAME, netdev)) {
 		nlmsg_end(skb, head);
-		ret = rdma_request(skb);
+		ret = srnic_test_netlink(skb, NETLINK_RDMA);
 	}
 	kfree_skb(skb);
 	return ret;
@@ -93,17 +93,40 @@ static void remove_device(void *arg)
 	ib_unregister_device_and_put(&dev->base);
 }
 
-struct srnic_dev *srnic_test_device(struct kunit *test)
+static struct srnic_dev *add_device(struct kunit *test, const char *name, const char *type,
+				    enum rdma_driver_id id)
 {
 	struct ib_device *base;
 
 	KUNIT_ASSERT_EQ(test, loopback_up(), 0);
-	KUNIT_ASSERT_EQ(test, link_add(DEVICE, "lo"), 0);
-	base = ib_device_get_by_netdev(init_net.loopback_dev, SRNIC_DRIVER_ID);
+	KUNIT_ASSERT_EQ(test, srnic_test_link_add(name, type, "lo"), 0);
+	base = ib_device_get_by_netdev(init_net.loopback_dev, id);
 	KUNIT_ASSERT_NOT_NULL(test, base);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, remove_device, to_srnic_dev(base)),
 			0);
 	return to_srnic_dev(base);
+}
+
+struct srnic_dev *srnic_test_device(struct kunit *test)
+{
+	return add_device(test, DEVICE, "srnic", SRNIC_DRIVER_ID);
+}
+
+static void restore_parameter(void *arg)
+{
+	WRITE_ONCE(srnic_allow_ib, false);
+}
+
+void srnic_test_allow_ib(struct kunit *test)
+{
+	WRITE_ONCE(srnic_allow_ib, true);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, restore_parameter, NULL), 0);
+}
+
+struct srnic_dev *srnic_test_ib_device(struct kunit *test)
+{
+	srnic_test_allow_ib(test);
+	return add_device(test, IB_DEVICE, "srnic_ib", SRNIC_IB_DRIVER_ID);
 }
 
 static void remove_device_as_it_is(void *arg)

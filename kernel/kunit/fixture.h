@@ -45,7 +45,15 @@
  * removed.
  */
 struct srnic_dev *srnic_test_device(struct kunit *test);
-/* Removes it before the case ends. */
+/* One of type srnic_ib, on the same interface. */
+struct srnic_dev *srnic_test_ib_device(struct kunit *test);
+/* Allows these until the case ends. */
+void srnic_test_allow_ib(struct kunit *test);
+/* Sends a request of this netlink protocol, and returns the error in its acknowledgment. */
+int srnic_test_netlink(struct sk_buff *skb, int protocol);
+/* rdma link add NAME type TYPE netdev NETDEV: 0, or its error */
+int srnic_test_link_add(const char *name, const char *type, const char *netdev);
+/* Removes a device before the case ends. */
 void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev);
 
 struct ib_pd *srnic_test_pd(struct kunit *test, struct srnic_dev *dev);

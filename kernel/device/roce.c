@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What is different in devices of type srnic_ib: the port is one of RoCE v2, whose table of GIDs
+ * the RDMA core keeps. There is no QP 1, so the port has neither MADs nor a CM, and rdma_cm does
+ * not use it.
+ */
+#include <linux/bits.h>
+#include <rdma/ib_addr.h>
+#include <rdma/srnic-abi.h>
+
+#include "device/port.h"
+#include "device/types.h"
+
+#define GIDS		128
+#define MAX_MSG_SIZE	BIT(31)		/* IBA volume 1, 9.7.1 */
+#define MAX_VL_NUM	1		/* as PortInfo has it: VL 0 alone */
+
+/* What a packet of RoCE could carry; no packet of ours depends on it, but programs compare it. */
+static enum ib_mtu active_mtu(const struct net_device *netdev)
+{
+	return iboe_get_mtu(READ_ONCE(netdev->mtu)) ?: IB_MTU_256;
+}
+
+static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *attr)
+{
+	struct srnic_dev *dev = to_srnic_dev(base);
+
+	attr->active_mtu = active_mtu(dev->netdev);
+	attr->gid_tbl_len = GIDS;
+	attr->ip_gids = true;
+	attr->max_msg_sz = MAX_MSG_SIZE;
+	attr->max_vl_num = MAX_VL_NUM;
+	return srnic_port_fill(dev, attr);
+}
+
+static int get_port_immutable(struct ib_device *base, u32 port, struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = GIDS;
+	immutable->pkey_tbl_len = 1;
+	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP;
+	return 0;
+}
+
+static enum rdma_link_layer get_link_layer(struct ib_device *base, u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+const struct ib_device_ops srnic_ib_ops = {
+	.device_group = &srnic_ib_attr_group,
+	.driver_id = (enum rdma_driver_id)SRNIC_IB_DRIVER_ID,
+
+	.get_link_layer = get_link_layer,
+	.get_port_immutable = get_port_immutable,
+	.query_port = query_port,
+};
