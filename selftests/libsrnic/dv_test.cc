@@ -65,6 +65,28 @@ void expect_args(const srnic_send_wqe &wqe, uint8_t opcode, std::array<uint64_t,
 		EXPECT_EQ(wqe.arg[i], args[i]) << i;
 }
 
+// Documentation/ib.rst, rules 5 and 6: Immediate Data are those of verbs. Nobody allows Swap.
+TEST_F(Direct, DevicesOfTypeSrnicIbHaveNeitherLongImmediateDataNorSwap)
+{
+	const uint8_t imm[8] = {1};
+	auto add = work(SRNICDV_WR_MASKED_FETCH_ADD);
+
+	q.qp.ib = true;
+	for (auto opcode : {SRNICDV_WR_SWAP, SRNICDV_WR_RDMA_WRITE_IMM64, SRNICDV_WR_SEND_IMM64}) {
+		auto wr = work(opcode);
+
+		EXPECT_EQ(post(wr), EOPNOTSUPP) << opcode;
+	}
+	ibv_wr_start(&q.qp.ex);
+	EXPECT_EQ(srnicdv_wr_swap(&q.qp.ex, 77, 0x2000, 1), EOPNOTSUPP);
+	EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EOPNOTSUPP);
+	ibv_wr_start(&q.qp.ex);
+	EXPECT_EQ(srnicdv_wr_send_imm64(&q.qp.ex, imm), EOPNOTSUPP);
+	EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EOPNOTSUPP);
+	EXPECT_EQ(q.sq.prod(), 0u);
+	EXPECT_EQ(post(add), 0);
+}
+
 // RFC 7306 figure 4: data, mask, compare, compare mask.
 TEST_F(Direct, OperandsLieInTheirPlaces)
 {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Devices that come back at boot: the commands of srnic@.service make, change and delete the device of an interface by
-# its file in /etc/srnic. There is no systemd here, so this runs the very lines of the unit.
+# Devices that come back at boot: the commands of srnic@.service and srnic-ib@.service make, change and delete the device
+# of an interface by its file in /etc/srnic. There is no systemd here, so this runs the very lines of the unit.
 cd "$(dirname "$0")" && . ./lib.sh
 
 UNIT=/usr/lib/systemd/system/srnic@.service
@@ -21,7 +21,7 @@ unit() { # Start|Reload|Stop INTERFACE
 	[ -n "$line" ] && $line
 }
 
-file_has() { mkdir -p /etc/srnic && printf '%s\n' "$@" >$FILE; }
+file_has() { mkdir -p /etc/srnic && printf '%s\n' "$@" >"$FILE"; }
 
 has() { # DEVICE SETTING VALUE
 	local value
@@ -180,6 +180,19 @@ module_refusals() {
 			"$insert Unknown symbol in module" unit Start dummy7
 }
 
+# The device of type srnic_ib has its own unit, file and name, and its GID index 0 is an address of the interface.
+ib_beside_srnic() {
+	local UNIT=${UNIT/srnic@/srnic-ib@} FILE=/etc/srnic/ib/dummy7.conf gid
+	rdma link add srnic-dummy7 type srnic netdev dummy7 && mkdir -p /etc/srnic/ib && file_has "peer_timeout = 20" &&
+		ip -6 addr flush dev dummy7 && unit Start dummy7 && has srnic-ib-dummy7 peer_timeout 20 || return
+	gid=$(cat $LIST/srnic-ib-dummy7/ports/1/gids/0)
+	echo "GID 0: $gid"
+	ip -6 addr show dev dummy7 to "$gid" | grep inet6 && file_has "peer_timeout = 30" && unit Reload dummy7 &&
+		has srnic-ib-dummy7 peer_timeout 30 && unit Stop dummy7 && rdma link | grep "netdev dummy7" &&
+		rdma link delete srnic-dummy7 && file_has "framing = any" &&
+		refuses "type srnic_ib, which has no framing" unit Start dummy7 && rm "$FILE"
+}
+
 needs rping
 modprobe -a ib_uverbs rdma_ucm
 ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev dummy7 && ip link set dummy7 up ||
@@ -212,5 +225,8 @@ rm $FILE
 check "no interface: the message says so" refuses "no interface nosuch0" unit Start nosuch0
 check "a module that is refused: the message says why" module_refusals
 check "without the failures, it still works" without_file
+if modinfo -F alias srnic | grep -q srnic_ib; then
+	check "a device of type srnic_ib beside it, with the address of GID index 0" ib_beside_srnic
+fi
 ip link delete dummy7
 finish

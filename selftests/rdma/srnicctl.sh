@@ -61,8 +61,8 @@ says() { says_with 0 "$@"; } # TEXT COMMAND...
 
 shows_device() {
 	local default
-	says "srnic0: on veth0, ACTIVE, 0 QPs" ctl 0 show srnic0 &&
-		says "srnic1: on an interface of another network namespace" ctl 0 show || return
+	says "srnic0: type srnic on veth0, ACTIVE, 0 QPs" ctl 0 show srnic0 &&
+		says "srnic1: type srnic on an interface of another network namespace" ctl 0 show || return
 	for default in "  framing mpa," "mpa_crc on," "mpa_markers off," "mpa_large_fpdus off," "rdmap_swap off," \
 		"local_shortcut off," "peer_timeout 60," "port_map none"; do
 		says "$default" ctl 0 show srnic0 || return

@@ -432,6 +432,29 @@ TEST_F(Doctor, NoAddress)
 		  "\tdo: ip addr add ADDRESS/PREFIX dev eth0\n");
 }
 
+// Programs connect its QPs by hand, by GIDs.
+TEST_F(Doctor, ADeviceOfTypeSrnicIb)
+{
+	machine.devices = {{.index = 3, .name = "ib0", .protocol = "roce", .driver = 0x53524942}};
+	machine.write("/sys/class/infiniband/ib0/ports/1/gids/0",
+		      "fe80:0000:0000:0000:0002:03ff:fe04:0506\n");
+	machine.allow_all("/dev/infiniband/rdma_cm");
+	network.addresses.clear();
+	network.ipv6 = {"fe80::2:3ff:fe04:506"};
+	std::string all = says(0);
+
+	EXPECT_NE(all.find("ok\tib0, GID 0: fe80::2:3ff:fe04:506 of eth0\n"), std::string::npos)
+		<< all;
+	for (const char *check : {"rdma_ucm", "port mapper", "ports", "startups", "addresses"})
+		EXPECT_EQ(all.find(check), std::string::npos) << all;
+	network.ipv6 = {"fe80::1", "fd00::1"};
+	expect(7, "warn\tib0, GID 0: fe80::2:3ff:fe04:506 is no address of eth0, so programs that "
+		  "use this GID do not connect\n"
+		  "\tdo: ip -6 addr add fe80::2:3ff:fe04:506/64 dev eth0\n");
+	machine.devices.push_back({.index = 4, .name = "srnic0"});
+	EXPECT_NE(says(8).find("port mapper"), std::string::npos);
+}
+
 TEST_F(Doctor, OffloadsThatAreOff)
 {
 	network.features = {"tx-checksum-ipv4", "rx-gro"};

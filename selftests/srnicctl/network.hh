@@ -4,6 +4,7 @@
 
 #include "fake.hh"
 
+#include <arpa/inet.h>
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
@@ -24,6 +25,7 @@ struct Network {
 	std::string part, above;
 	uint32_t mtu = 1500;
 	std::vector<uint32_t> addresses = {1, 2, 2}; // the interface of each
+	std::vector<std::string> ipv6 = {};	     // and more of interface 2
 	bool ethtool = true;
 	std::set<std::string> features = {"tx-scatter-gather", "tx-checksum-ip-generic",
 					  "tx-generic-segmentation", "rx-gro"};
@@ -52,6 +54,15 @@ inline void put_addresses(Answer &answer, const Network &network)
 	for (uint32_t interface : network.addresses) {
 		answer.message(RTM_NEWADDR, NLM_F_MULTI, sizeof(ifaddrmsg));
 		answer.header<ifaddrmsg>()->ifa_index = interface;
+	}
+	for (const std::string &text : network.ipv6) {
+		in6_addr address{};
+
+		inet_pton(AF_INET6, text.c_str(), &address);
+		answer.message(RTM_NEWADDR, NLM_F_MULTI, sizeof(ifaddrmsg));
+		answer.header<ifaddrmsg>()->ifa_index = 2;
+		answer.header<ifaddrmsg>()->ifa_family = AF_INET6;
+		answer.octets(IFA_ADDRESS, &address, sizeof(address));
 	}
 }
 

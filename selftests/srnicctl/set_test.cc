@@ -107,6 +107,21 @@ TEST_F(Set, AModuleWithoutTheSetting)
 		"is of another network namespace\n");
 }
 
+// Nothing is set if the type lacks a later one.
+TEST_F(Set, ASettingThatTheTypeDoesNotHave)
+{
+	machine.devices.push_back(
+		{.index = 5, .name = "ib0", .protocol = "roce", .driver = 0x53524942});
+	for (const char *setting : {"mpa_crc", "local_shortcut", "peer_timeout"})
+		machine.write(std::string("/sys/class/infiniband/ib0/") + setting, "0\n");
+	EXPECT_EQ(refused({"set", "ib0", "peer_timeout", "9", "framing", "any"}, 2),
+		  "srnicctl: ib0 is of type srnic_ib, which has no framing, but mpa_crc, "
+		  "local_shortcut, peer_timeout (srnicctl --help)\n");
+	EXPECT_EQ(machine.read("/sys/class/infiniband/ib0/peer_timeout"), "0\n");
+	EXPECT_EQ(machine.run({"set", "ib0", "peer_timeout", "9"}), 0);
+	EXPECT_EQ(machine.read("/sys/class/infiniband/ib0/peer_timeout"), "9\n");
+}
+
 // The errors of the kernel's file, from files that have the same.
 void replace(fake::Machine &machine, const std::string &setting, const char *target)
 {

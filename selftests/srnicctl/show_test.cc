@@ -32,7 +32,10 @@ protected:
 const std::string settings = "  framing mpa, mpa_crc on, mpa_markers off, mpa_large_fpdus off, "
 			     "rdmap_swap off, local_shortcut off, peer_timeout 60, port_map none\n";
 
-TEST_F(Show, ADeviceAlone) { EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings); }
+TEST_F(Show, ADeviceAlone)
+{
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 0 QPs\n" + settings);
+}
 
 TEST_F(Show, NoDevice)
 {
@@ -46,28 +49,30 @@ TEST_F(Show, OthersDevicesAreNotShown)
 {
 	machine.devices.push_back({.index = 4, .name = "siw0", .driver = 17});
 	machine.devices.push_back({.index = 5, .name = "mlx5_0", .protocol = "roce"});
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 0 QPs\n" + settings);
 }
 
 TEST_F(Show, OnlyTheOneThatIsNamed)
 {
 	machine.devices.push_back({.index = 4, .name = "other"});
-	EXPECT_EQ(shown({"show", "srnic0"}), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+	EXPECT_EQ(shown({"show", "srnic0"}),
+		  "srnic0: type srnic on eth0, ACTIVE, 0 QPs\n" + settings);
 }
 
 TEST_F(Show, WithoutUverbsTheSettingsTellItsDriver)
 {
 	machine.devices.push_back({.index = 4, .name = "siw0"});
 	fake::serve(machine.kernel, &machine.devices, {.uverbs = false});
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 0 QPs\n" + settings);
 }
 
 TEST_F(Show, InANamespaceWithoutTheInterfaceAndItsSysfs)
 {
 	device().netdev_index = 0;
 	machine.remove("/sys");
-	EXPECT_EQ(shown(), "srnic0: on an interface of another network namespace, ACTIVE, 0 QPs\n"
-			   "  settings not visible: /sys is of another network namespace\n");
+	EXPECT_EQ(shown(),
+		  "srnic0: type srnic on an interface of another network namespace, ACTIVE, 0 QPs\n"
+		  "  settings not visible: /sys is of another network namespace\n");
 }
 
 TEST_F(Show, SettingsThatAreNotTheDefaults)
@@ -78,17 +83,45 @@ TEST_F(Show, SettingsThatAreNotTheDefaults)
 	machine.write(dir + "mpa_crc", "0\n");
 	machine.write(dir + "mpa_markers", "1\n");
 	machine.write(dir + "port_map", "3260:13260 445:10445\n");
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n"
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 0 QPs\n"
 			   "  framing any, mpa_crc off, mpa_markers on, mpa_large_fpdus off, "
 			   "rdmap_swap off, local_shortcut off, peer_timeout 60, "
 			   "port_map 3260:13260 445:10445\n");
+}
+
+// It has other settings, and its QPs are connected by hand.
+TEST_F(Show, ADeviceOfTypeSrnicIb)
+{
+	const std::string dir = "/sys/class/infiniband/ib0/";
+
+	machine.devices = {
+		Device{.index = 3, .name = "ib0", .protocol = "roce", .driver = 0x53524942}};
+	machine.write(dir + "mpa_crc", "0\n");
+	machine.write(dir + "local_shortcut", "0\n");
+	machine.write(dir + "peer_timeout", "60\n");
+	device().qps = {fake::connected_qp(5, 77)};
+	device().qps[0].figures["framing"] = 2ul;
+	device().qps[0].figures["crc"] = 0ul;
+	EXPECT_EQ(shown(),
+		  "ib0: type srnic_ib on eth0, ACTIVE, 1 QP\n"
+		  "  mpa_crc off, local_shortcut off, peer_timeout 60\n"
+		  "  QP 5: RTS, initiator, unknown -> unknown, rping (77)\n"
+		  "    MPA, no CRC, acknowledged, FPDUs with up to 1454 bytes, IRD 2, ORD 1\n"
+		  "    3 of 64 sends and 5 of 8 receives posted; 1.23MB sent, 89B received\n");
+	machine.out.str("");
+	std::string json = shown({"-j", "show", "ib0"});
+
+	EXPECT_NE(json.find("\"ifname\":\"ib0\",\"type\":\"srnic_ib\","), std::string::npos);
+	EXPECT_NE(json.find("\"framing\":\"ib\""), std::string::npos);
+	fake::serve(machine.kernel, &machine.devices, {.uverbs = false});
+	EXPECT_EQ(machine.run({"show", "ib0"}), 0) << "its settings show whose it is";
 }
 
 TEST_F(Show, AnInitiatorOfAProgram)
 {
 	device().qps = {fake::connected_qp(5, 77)};
 	device().cm_ids = {{5, 5, "10.0.0.1:40000", "10.0.0.2:7174", 77}};
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 1 QP\n" + settings +
 				   "  QP 5: RTS, initiator, 10.0.0.1:40000 -> 10.0.0.2:7174, "
 				   "rping (77)\n"
 				   "    MPA, CRC, no markers, FPDUs with up to 1454 bytes, IRD 2, "
@@ -111,7 +144,7 @@ TEST_F(Show, AResponderOfTheKernelWithASharedQueue)
 	device().qps = {qp};
 	device().cm_ids = {{6, 6, "[fd00::1]:4420", "[fd00::2]:40000", 0, "nvmet_rdma"},
 			   {5, 6, "[fd00::1]:4420", "[fd00::2]:40001", 0, "nvmet_rdma"}};
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 1 QP\n" + settings +
 				   "  QP 6: RTS, responder, [fd00::1]:4420 <- [fd00::2]:40001, "
 				   "[nvmet_rdma]\n"
 				   "    MPA, no CRC, markers sent, large FPDUs with up to 64768 "
@@ -135,7 +168,7 @@ TEST_F(Show, RdmaTcpAndAProcessThatIsGone)
 	qp.figures["framing"] = 1ul;
 	qp.figures["mulpdu"] = 0ul;
 	device().qps = {qp};
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 1 QP\n" + settings +
 				   "  QP 5: RTS, initiator, unknown -> unknown, process (78)\n"
 				   "    RDMA/TCP, CRC, IRD 2, ORD 1\n"
 				   "    3 of 64 sends and 5 of 8 receives posted; 1.23MB sent, "
@@ -152,7 +185,7 @@ TEST_F(Show, WhyTheLastConnectionEnded)
 	qp.figures["end"] = "terminate";
 	qp.figures["end_detail"] = 0x1202ul;
 	device().qps = {qp};
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 1 QP\n" + settings +
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 1 QP\n" + settings +
 				   "  QP 5: ERR, initiator, unknown -> unknown, rping (77)\n"
 				   "    MPA, CRC, markers received, FPDUs with up to 1454 bytes, "
 				   "IRD 2, ORD 1\n"
@@ -169,7 +202,7 @@ TEST_F(Show, AQpThatWasNeverConnected)
 	qp.state = 1;
 	qp.figures["end"] = "never";
 	device().qps = {qp, {6, 0}};
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 2 QPs\n" + settings +
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 2 QPs\n" + settings +
 				   "  QP 5: INIT, rping (77)\n"
 				   "  QP 6: RESET\n");
 }
@@ -224,7 +257,7 @@ TEST_F(Show, HowFullQueuesAre)
 	device().cqs = {busy_cq, lost};
 	device().srqs = {armed_srq, not_armed};
 	EXPECT_EQ(shown(),
-		  "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings +
+		  "srnic0: type srnic on eth0, ACTIVE, 0 QPs\n" + settings +
 			  "  CQ 2: 3 of 256 completions waiting, 17 at most, rping (77)\n"
 			  "  CQ 3: 3 of 256 completions waiting, 17 at most, some were lost\n"
 			  "  SRQ 9: 5 of 8 receives posted, event below 2, [nvmet_rdma]\n"
@@ -240,7 +273,7 @@ TEST_F(Show, QueuesWithoutFiguresAreNotShown)
 	srq.figures.erase("posted");
 	device().cqs = {cq};
 	device().srqs = {srq, {.number = 9, .pid = 77}};
-	EXPECT_EQ(shown(), "srnic0: on eth0, ACTIVE, 0 QPs\n" + settings);
+	EXPECT_EQ(shown(), "srnic0: type srnic on eth0, ACTIVE, 0 QPs\n" + settings);
 }
 
 TEST_F(Show, WhoListens)
@@ -271,7 +304,8 @@ TEST_F(Show, JsonOfNothing)
 }
 
 const std::string json_head =
-	"[{\"ifindex\":3,\"ifname\":\"srnic0\",\"state\":\"ACTIVE\",\"physical_state\":\"LINK_UP\","
+	"[{\"ifindex\":3,\"ifname\":\"srnic0\",\"type\":\"srnic\",\"state\":\"ACTIVE\",\"physical_"
+	"state\":\"LINK_UP\","
 	"\"netdev\":\"eth0\",\"netdev_index\":2,\"settings\":{\"framing\":\"mpa\",\"mpa_crc\":true,"
 	"\"mpa_markers\":false,\"mpa_large_fpdus\":false,\"rdmap_swap\":false,"
 	"\"local_shortcut\":false,\"peer_timeout\":60,\"port_map\":\"\"},";

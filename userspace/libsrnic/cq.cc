@@ -112,6 +112,8 @@ static_assert(int{SRNIC_WC_SUCCESS} == int{IBV_WC_SUCCESS} &&
 	      int{SRNIC_WC_REM_INV_REQ_ERR} == int{IBV_WC_REM_INV_REQ_ERR} &&
 	      int{SRNIC_WC_REM_ACCESS_ERR} == int{IBV_WC_REM_ACCESS_ERR} &&
 	      int{SRNIC_WC_REM_OP_ERR} == int{IBV_WC_REM_OP_ERR} &&
+	      int{SRNIC_WC_RETRY_EXC_ERR} == int{IBV_WC_RETRY_EXC_ERR} &&
+	      int{SRNIC_WC_RNR_RETRY_EXC_ERR} == int{IBV_WC_RNR_RETRY_EXC_ERR} &&
 	      int{SRNIC_WC_GENERAL_ERR} == int{IBV_WC_GENERAL_ERR});
 
 void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
@@ -197,7 +199,7 @@ __be32 read_imm_data(ibv_cq_ex *ex)
 } // ibv_wc_read_invalidated_rkey() too
 uint32_t read_qp_num(ibv_cq_ex *ex) { return to_cq(ex).now.qp_num; }
 unsigned int read_wc_flags(ibv_cq_ex *ex) { return to_wc_flags(to_cq(ex).now.flags); }
-// Fields that iWARP does not have.
+// Fields that completions of a connected QP do not have.
 uint32_t read_src_qp(ibv_cq_ex *) { return 0; }
 uint32_t read_slid(ibv_cq_ex *) { return 0; }
 uint8_t read_sl(ibv_cq_ex *) { return 0; }

@@ -28,6 +28,12 @@ constexpr u8 to_opcode(srnicdv_wr_opcode opcode)
 	}
 }
 
+// Streams of type srnic_ib have the verbs' four bytes of Immediate Data, and no Swap.
+bool has(const srnic_qp &qp, u8 opcode)
+{
+	return !qp.ib || (opcode != SRNIC_OP_SWAP && !operation(opcode).immediate);
+}
+
 void put_immediate(srnic_send_wqe *wqe, const uint8_t *imm_data)
 {
 	memcpy(wqe->arg, imm_data, sizeof(wqe->arg[0]));
@@ -51,6 +57,8 @@ void put_operands(srnic_send_wqe *wqe, const srnicdv_send_wr &wr)
 
 int put(srnic_qp &qp, const srnicdv_send_wr &wr)
 {
+	if (!has(qp, to_opcode(wr.opcode)))
+		return EOPNOTSUPP;
 	return put_request(qp, wr, to_opcode(wr.opcode), [&](srnic_send_wqe *wqe) {
 		if (operation(wqe->opcode).remote) {
 			wqe->remote_addr = wr.remote_addr;
@@ -68,10 +76,12 @@ srnic_send_wqe *begin(ibv_qp_ex *qp, u8 opcode, uint32_t rkey, uint64_t remote_a
 	srnic_send_wqe *wqe = nullptr;
 
 	*err = EOPNOTSUPP;
-	if (is_ours(qp->qp_base)) {
-		wqe = begin_rdma(qp, opcode, rkey, remote_addr);
-		*err = to_qp(qp).sq.batch_error;
-	}
+	if (!is_ours(qp->qp_base))
+		return nullptr;
+	if (!has(to_qp(qp), opcode) && !to_qp(qp).sq.batch_error)
+		to_qp(qp).sq.batch_error = EOPNOTSUPP;
+	wqe = begin_rdma(qp, opcode, rkey, remote_addr);
+	*err = to_qp(qp).sq.batch_error;
 	return wqe;
 }
 

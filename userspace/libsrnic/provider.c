@@ -72,6 +72,7 @@ static_assert(offsetof(struct srnic_qp, sq) == sizeof(struct verbs_qp),
 
 struct context {
 	struct verbs_context base;
+	bool ib;	   /* the device is of type srnic_ib */
 	uint32_t features; /* of the module: SRNIC_FEATURE_* */
 };
 
@@ -418,9 +419,12 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	srnic_rq_init(&qp->rq, attr->cap.max_recv_wr, attr->cap.max_recv_sge);
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->features = to_context(ctx)->features;
+	qp->ib = to_context(ctx)->ib;
 	qp->sq.imm_payload = qp->features & SRNIC_FEATURE_SEND_IMM;
 	srnic_qp_ex_init(qp);
 	vqp->comp_mask |= VERBS_QP_EX;
+	if (qp->ib)
+		srnic_qp_set_state(qp, IBV_QPS_RESET);
 	return &qp->base;
 
 unmap_sq:
@@ -452,10 +456,30 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr
 	return qp;
 }
 
+/*
+ * A QP of type srnic_ib. Nothing is posted while the kernel resets it, so that nothing is left to
+ * the next connection. libibverbs sets the new state afterwards.
+ */
+static int modify_state(struct srnic_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_modify_qp cmd = {};
+	int err;
+
+	if (attr->qp_state == IBV_QPS_RESET)
+		srnic_qp_set_state(qp, IBV_QPS_RESET);
+	err = ibv_cmd_modify_qp(&qp->base, attr, mask, &cmd, sizeof(cmd));
+	srnic_qp_set_state(qp, err ? qp->base.state : attr->qp_state);
+	if (!err && attr->qp_state == IBV_QPS_RESET)
+		srnic_qp_was_reset(qp);
+	return err;
+}
+
 static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_modify_qp cmd = {};
 
+	if (to_qp(qp)->ib && mask & IBV_QP_STATE)
+		return modify_state(to_qp(qp), attr, mask);
 	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
 }
 
@@ -587,6 +611,12 @@ static void explain_abi(struct ibv_device *device)
 		srnic_abi_advice(verbs_get_device(device)->sysfs->abi_ver));
 }
 
+/* That of the match table which fits. Some commands need it, too. */
+static uint32_t driver_of(struct ibv_device *device)
+{
+	return verbs_get_device(device)->sysfs->driver_id;
+}
+
 static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd,
 					   void *private_data)
 {
@@ -601,7 +631,7 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 	struct context *ctx;
 	int err;
 
-	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, base, SRNIC_DRIVER_ID);
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, base, driver_of(device));
 	if (!ctx)
 		return NULL;
 	err = srnic_cmd_get_context(&ctx->base, &cmd.core, sizeof(cmd), &resp.core, sizeof(resp));
@@ -613,6 +643,7 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 		free_context(&ctx->base.context);
 		return fail(err);
 	}
+	ctx->ib = driver_of(device) == SRNIC_IB_DRIVER_ID;
 	ctx->features = resp.srnic.features & SRNIC_KNOWN_FEATURES;
 	verbs_set_ops(&ctx->base, &context_ops);
 	return &ctx->base;
@@ -631,6 +662,7 @@ static void uninit_device(struct verbs_device *device)
 /* Devices may have any name, so match by the driver id that RDMA netlink reports. */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(SRNIC_DRIVER_ID),
+	VERBS_DRIVER_ID(SRNIC_IB_DRIVER_ID),
 	{}
 };
 
@@ -666,20 +698,34 @@ static bool allows_swap(struct ibv_device *device)
 	       value[0] == '1';
 }
 
+/*
+ * Streams of type srnic_ib have the verbs' four bytes of Immediate Data, and no Swap
+ * (Documentation/ib.rst).
+ */
+static bool has_long_immediates(const struct context *ctx)
+{
+	return ctx->features & SRNIC_FEATURE_IMMEDIATE && !ctx->ib;
+}
+
+static bool has_swap(const struct context *ctx)
+{
+	return ctx->features & SRNIC_FEATURE_ATOMIC && !ctx->ib;
+}
+
 int srnicdv_query_device(struct ibv_context *ctx, struct srnicdv_device_attr *attr, size_t size)
 {
-	uint32_t features;
 
 	if (!srnicdv_is_supported(ctx->device))
 		return EOPNOTSUPP;
 	if (!attr || size < sizeof(*attr))
 		return EINVAL;
 	memset(attr, 0, size);
-	features = to_context(ctx)->features;
-	if (features & SRNIC_FEATURE_IMMEDIATE)
+	if (has_long_immediates(to_context(ctx)))
 		attr->caps |= SRNICDV_CAP_IMMEDIATE;
-	if (features & SRNIC_FEATURE_ATOMIC)
-		attr->caps |= SRNICDV_CAP_ATOMIC | SRNICDV_CAP_SWAP;
+	if (to_context(ctx)->features & SRNIC_FEATURE_ATOMIC)
+		attr->caps |= SRNICDV_CAP_ATOMIC;
+	if (has_swap(to_context(ctx)))
+		attr->caps |= SRNICDV_CAP_SWAP;
 	if (allows_swap(ctx->device))
 		attr->caps |= SRNICDV_CAP_SWAP_ALLOWED;
 	return 0;
@@ -687,14 +733,15 @@ int srnicdv_query_device(struct ibv_context *ctx, struct srnicdv_device_attr *at
 
 static uint64_t dv_send_ops(struct ibv_context *ctx)
 {
-	uint32_t features = to_context(ctx)->features;
+	const struct context *of = to_context(ctx);
 	uint64_t ops = 0;
 
-	if (features & SRNIC_FEATURE_IMMEDIATE)
+	if (has_long_immediates(of))
 		ops |= SRNICDV_QP_WITH_RDMA_WRITE_IMM64 | SRNICDV_QP_WITH_SEND_IMM64;
-	if (features & SRNIC_FEATURE_ATOMIC)
-		ops |= SRNICDV_QP_WITH_MASKED_FETCH_ADD | SRNICDV_QP_WITH_MASKED_CMP_SWAP |
-		       SRNICDV_QP_WITH_SWAP;
+	if (of->features & SRNIC_FEATURE_ATOMIC)
+		ops |= SRNICDV_QP_WITH_MASKED_FETCH_ADD | SRNICDV_QP_WITH_MASKED_CMP_SWAP;
+	if (has_swap(of))
+		ops |= SRNICDV_QP_WITH_SWAP;
 	return ops;
 }
 

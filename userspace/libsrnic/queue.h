@@ -91,6 +91,9 @@ struct srnic_qp {
 	struct srnic_wq rq;
 	int sq_sig_all;
 	uint32_t features;	/* of the module: SRNIC_FEATURE_* */
+	bool ib;		/* its device is of type srnic_ib (state.cc) */
+	bool closed;		/* its state takes no sends; under sq.lock */
+	uint32_t limit;		/* while it is closed: what sq.limit is in other states */
 	uint32_t probes;	/* by srnicdv_probe_atomic(), so far */
 	struct srnic_deferred at_send_cq, at_recv_cq;
 	uint64_t posted_at;	/* when the last post, or its doorbell, was over (clock.hh) */
@@ -148,10 +151,17 @@ void srnic_cq_ex_init(struct srnic_cq *cq);
 
 /* Rings for all QPs of the CQ whose doorbell was put off, before one of them is destroyed. */
 void srnic_cq_ring(struct srnic_cq *cq);
-/* Makes later polls skip the completions of a destroyed QP. */
+/* Makes later polls skip the completions of a destroyed QP, or of one that was reset. */
 void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
 /* Takes this QP's completion of the request with this wr_id out of turn; false: not there yet. */
 bool srnic_cq_pick(struct srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, struct srnic_cqe *out);
+
+/*
+ * States of a QP of type srnic_ib. Posting sends fails with EINVAL, or not, as in this state.
+ */
+void srnic_qp_set_state(struct srnic_qp *qp, enum ibv_qp_state state);
+/* The kernel has reset the QP: drops what its CQs still have of it. */
+void srnic_qp_was_reset(struct srnic_qp *qp);
 
 /*
  * Makes the kernel read the QP's queues. 0 or an errno. The only system call of the data path, in

@@ -4,7 +4,8 @@
  * Link with -lsrnic; pkg-config knows it as libsrnic. See srnicdv(7).
  *
  * Calls that return int return 0 or an errno: EINVAL for a wrong argument, EOPNOTSUPP for an object
- * of another device, or if the kernel module is too old for the operation. Structs may grow at
+ * of another device, or if the device's type does not have the operation (srnic_ib: neither Swap
+ * nor Immediate Data of eight bytes), or the kernel module is too old for it. Structs may grow at
  * their end: the caller passes the size that it was compiled with, and sets all of a struct to zero
  * before it fills in what it uses.
  */

@@ -111,7 +111,8 @@ const Setting &setting_of(const std::string &name)
 	case EACCES:
 	case EROFS:
 		throw Failure(Exit::denied,
-			      what + ": only root with CAP_NET_ADMIN may set it, where /sys is "
+			      what +
+				      ": only root with CAP_NET_ADMIN may set it, where /sys is "
 				      "writable (" +
 				      strerror(error) + ")");
 	case ENOENT:
@@ -122,6 +123,23 @@ const Setting &setting_of(const std::string &name)
 	}
 }
 
+// Only some settings mean anything to devices of type srnic_ib: those in /sys, if it shows any.
+void check_type(const System &system, const RdmaDevice &device, const std::string &name)
+{
+	std::vector<std::string> names;
+
+	if (!device.ib)
+		return;
+	for (const auto &[setting, value] : read_settings(system, device.name)) {
+		if (setting->name == name)
+			return;
+		names.push_back(setting->name);
+	}
+	if (!names.empty())
+		wrong(clean(device.name) + " is of type srnic_ib, which has no " + name + ", but " +
+		      joined(names, ", "));
+}
+
 Exit set(System &system, const Options &options)
 {
 	const auto &arguments = options.arguments;
@@ -130,7 +148,9 @@ Exit set(System &system, const Options &options)
 		wrong("set takes a device, and settings with a value each");
 	for (size_t i = 1; i < arguments.size(); i += 2)
 		setting_of(arguments[i]);
-	find_devices(system, arguments[0]);
+	const RdmaDevice device = find_devices(system, arguments[0]).front();
+	for (size_t i = 1; i < arguments.size(); i += 2)
+		check_type(system, device, arguments[i]);
 	for (size_t i = 1; i < arguments.size(); i += 2) {
 		const Setting &setting = setting_of(arguments[i]);
 		int error = write_setting(system, arguments[0], setting, arguments[i + 1]);

@@ -4,6 +4,7 @@
 #include "interface.hh"
 #include "text.hh"
 
+#include <arpa/inet.h>
 #include <rdma/srnic-abi.h>
 
 #include <set>
@@ -93,8 +94,8 @@ Finding judge_port(Netlink &netlink, const Device &device, const Interface &inte
 			"rdma link delete " + rdma +
 				", and make it on the switch's internal interface"};
 	return {Level::fail, "", name + " has become a port of " + above,
-		"rdma link delete " + rdma + " && rdma link add " + rdma + " type srnic netdev " +
-			above};
+		"rdma link delete " + rdma + " && rdma link add " + rdma + " type " +
+			device.rdma.type() + " netdev " + above};
 }
 
 Finding judge_abi(const std::optional<Chardev> &uverbs)
@@ -218,6 +219,27 @@ Finding check_addresses(System &system, const Device &device)
 						    "by address",
 				"ip addr add ADDRESS/PREFIX dev " + netdev_of(device)};
 		return {Level::ok, "", std::to_string(n) + " of " + netdev_of(device)};
+	});
+}
+
+// GID index 0, which is fe80:: and EUI-64, whatever addresses the interface has.
+Finding check_gid(System &system, const Device &device)
+{
+	return asking(device, "GID 0", [&]() -> Finding {
+		auto gid = first_line(system, "/sys/class/infiniband/" + device.rdma.name +
+						      "/ports/1/gids/0");
+		char text[INET6_ADDRSTRLEN];
+		in6_addr address;
+
+		if (!gid || inet_pton(AF_INET6, gid->c_str(), &address) != 1)
+			return {Level::ok, "", "the kernel does not say"};
+		inet_ntop(AF_INET6, &address, text, sizeof(text));
+		if (has_address(system.netlink, *device.port.netdev_index, address))
+			return {Level::ok, "", std::string(text) + " of " + netdev_of(device)};
+		return {Level::warn, "",
+			std::string(text) + " is no address of " + netdev_of(device) +
+				", so programs that use this GID do not connect",
+			"ip -6 addr add " + std::string(text) + "/64 dev " + netdev_of(device)};
 	});
 }
 

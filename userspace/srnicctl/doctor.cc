@@ -13,16 +13,49 @@ namespace {
 using MachineCheck = Finding (*)(System &);
 using DeviceCheck = Finding (*)(System &, const Device &);
 
-constexpr MachineCheck machine_checks[] = {
-	check_module,	   check_uverbs,     check_rdma_cm, check_verbs_abi,   check_provider,
-	check_driver_file, check_namespaces, check_memlock, check_port_mapper, check_firewall,
+// What rdma_cm and iw_cm need means nothing to devices of type srnic_ib.
+enum class For { all, srnic, srnic_ib };
+
+struct OfMachine {
+	MachineCheck check;
+	For whom = For::all;
 };
 
-constexpr DeviceCheck device_checks[] = {
-	check_abi, check_device_file, check_ports, check_startups, check_errors, check_interface,
+struct OfDevice {
+	DeviceCheck check;
+	For whom = For::all;
 };
 
-constexpr DeviceCheck interface_checks[] = {check_mtu, check_addresses, check_offloads};
+constexpr OfMachine machine_checks[] = {
+	{check_module},	    {check_uverbs},   {check_rdma_cm, For::srnic},
+	{check_verbs_abi},  {check_provider}, {check_driver_file},
+	{check_namespaces}, {check_memlock},  {check_port_mapper, For::srnic},
+	{check_firewall},
+};
+
+constexpr OfDevice device_checks[] = {
+	{check_abi},
+	{check_device_file},
+	{check_ports, For::srnic},
+	{check_startups, For::srnic},
+	{check_errors},
+	{check_interface},
+};
+
+constexpr OfDevice interface_checks[] = {
+	{check_mtu},
+	{check_addresses, For::srnic},
+	{check_gid, For::srnic_ib},
+	{check_offloads},
+};
+
+bool concerns(For whom, bool ib) { return whom == For::all || (whom == For::srnic_ib) == ib; }
+
+bool all_are_ib(const std::vector<Device> &devices)
+{
+	return !devices.empty() && std::all_of(devices.begin(), devices.end(),
+					       [](const Device &one) { return one.rdma.ib; });
+}
 
 Finding none()
 {
@@ -69,11 +102,15 @@ std::string line_of(const Finding &finding)
 
 void examine_device(System &system, const Device &device, std::vector<Finding> &findings)
 {
-	for (DeviceCheck check : device_checks)
-		findings.push_back(check(system, device));
+	const auto run = [&](std::span<const OfDevice> checks) {
+		for (auto [check, whom] : checks)
+			if (concerns(whom, device.rdma.ib))
+				findings.push_back(check(system, device));
+	};
+
+	run(device_checks);
 	if (device.port.netdev_index)
-		for (DeviceCheck check : interface_checks)
-			findings.push_back(check(system, device));
+		run(interface_checks);
 }
 
 } // namespace
@@ -105,8 +142,9 @@ std::vector<Finding> examine(System &system, const std::string &name)
 	auto devices = devices_of(system, name);
 	std::vector<Finding> findings;
 
-	for (MachineCheck check : machine_checks)
-		findings.push_back(check(system));
+	for (auto [check, whom] : machine_checks)
+		if (concerns(whom, all_are_ib(devices)))
+			findings.push_back(check(system));
 	if (devices.empty())
 		findings.push_back(none());
 	for (const Device &device : devices)

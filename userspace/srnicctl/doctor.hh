@@ -56,6 +56,7 @@ Finding check_errors(System &system, const Device &device);
 // Only if its interface is in this network namespace.
 Finding check_mtu(System &system, const Device &device);
 Finding check_addresses(System &system, const Device &device);
+Finding check_gid(System &system, const Device &device); // of type srnic_ib
 Finding check_offloads(System &system, const Device &device);
 
 // ---- all of them (doctor.cc) ----

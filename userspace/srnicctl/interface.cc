@@ -10,6 +10,7 @@
 #include <net/if.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace srnicctl {
 namespace {
@@ -54,6 +55,14 @@ std::set<std::string> ask_features(Netlink &netlink, uint16_t family, uint32_t i
 	return names;
 }
 
+bool is(const Attributes &address, const in6_addr &wanted)
+{
+	const nlattr *its = address.find(IFA_ADDRESS, MNL_TYPE_UNSPEC);
+
+	return its && mnl_attr_get_payload_len(its) == sizeof(wanted) &&
+	       !memcmp(mnl_attr_get_payload(its), &wanted, sizeof(wanted));
+}
+
 } // namespace
 
 Interface interface_of(Netlink &netlink, uint32_t index)
@@ -89,6 +98,21 @@ size_t count_addresses(Netlink &netlink, uint32_t index)
 		n += address && address->ifa_index == index;
 	}
 	return n;
+}
+
+bool has_address(Netlink &netlink, uint32_t index, const in6_addr &wanted)
+{
+	Request request(RTM_GETADDR, NLM_F_DUMP);
+
+	request.family_header<ifaddrmsg>()->ifa_family = AF_INET6;
+	for (const Message &message : netlink.ask(Bus::route, request)) {
+		const ifaddrmsg *address = message.payload<ifaddrmsg>();
+
+		if (address && address->ifa_index == index && address->ifa_family == AF_INET6 &&
+		    is(message.attributes(sizeof(*address)), wanted))
+			return true;
+	}
+	return false;
 }
 
 std::optional<std::set<std::string>> features_of(Netlink &netlink, uint32_t index)

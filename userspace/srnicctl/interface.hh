@@ -4,6 +4,8 @@
 
 #include "netlink.hh"
 
+#include <netinet/in.h>
+
 #include <set>
 
 namespace srnicctl {
@@ -22,6 +24,7 @@ struct Interface {
 Interface interface_of(Netlink &netlink, uint32_t index);
 // Of either family.
 size_t count_addresses(Netlink &netlink, uint32_t index);
+bool has_address(Netlink &netlink, uint32_t index, const in6_addr &address);
 // The names of active features, as `ethtool -k` has them in the kernel; nothing without ethtool's
 // netlink.
 std::optional<std::set<std::string>> features_of(Netlink &netlink, uint32_t index);

@@ -14,10 +14,13 @@ namespace srnicctl {
 struct RdmaDevice {
 	uint32_t index;
 	std::string name;
-	std::string protocol; // "iw"
+	std::string protocol; // "iw", "roce"
+	bool ib = false;      // of srnic's: of type srnic_ib (snapshot.cc)
+
+	const char *type() const { return ib ? "srnic_ib" : "srnic"; }
 };
 
-// The only port of an iWARP device.
+// The only port of a device.
 struct RdmaPort {
 	std::string state, physical_state;
 	// Unless the interface is in another network namespace.

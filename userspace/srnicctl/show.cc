@@ -89,7 +89,7 @@ std::string size_text(const Connection &connection)
 {
 	std::string size = std::to_string(connection.figure("mulpdu")) + " bytes";
 
-	if (!connection.mpa())
+	if (connection.rdmatcp())
 		return "segments of up to " + size;
 	return std::string(connection.figure("large_fpdus") ? "large FPDUs" : "FPDUs") +
 	       " with up to " + size;
@@ -97,10 +97,12 @@ std::string size_text(const Connection &connection)
 
 std::string agreement_text(const Connection &connection)
 {
-	std::vector<std::string> parts = {connection.mpa() ? "MPA" : "RDMA/TCP",
+	std::vector<std::string> parts = {connection.rdmatcp() ? "RDMA/TCP" : "MPA",
 					  connection.figure("crc") ? "CRC" : "no CRC"};
 
-	if (connection.mpa())
+	if (connection.ib())
+		parts.push_back("acknowledged");
+	else if (!connection.rdmatcp())
 		parts.push_back(markers_text(connection));
 	if (connection.figure("mulpdu"))
 		parts.push_back(size_text(connection));
@@ -178,8 +180,9 @@ void write_device(std::ostream &out, const Device &device)
 {
 	std::string port_map = value_of(device.settings, "port_map");
 
-	out << clean(device.rdma.name) << ": " << on_netdev(device.port) << ", "
-	    << device.port.state << ", " << counted(device.connections.size(), "QP") << "\n"
+	out << clean(device.rdma.name) << ": type " << device.rdma.type() << " "
+	    << on_netdev(device.port) << ", " << device.port.state << ", "
+	    << counted(device.connections.size(), "QP") << "\n"
 	    << "  " << settings_text(device.settings) << "\n";
 	for (const Listening &listening : device.listening)
 		out << "  " << listening_text(listening, port_map) << "\n";
@@ -236,7 +239,7 @@ void write_listening(Json &json, const Listening &listening, const std::string &
 void write_agreement(Json &json, const Connection &connection)
 {
 	json.text("role", connection.initiator() ? "initiator" : "responder");
-	json.text("framing", connection.mpa() ? "mpa" : "rdmatcp");
+	json.text("framing", connection.ib() ? "ib" : connection.rdmatcp() ? "rdmatcp" : "mpa");
 	for (const char *name : {"crc", "tx_markers", "rx_markers", "large_fpdus", "shortcut"})
 		json.flag(name, connection.figure(name));
 	for (const char *name : {"mulpdu", "ird", "ord", "tx_octets", "rx_octets"})
@@ -318,6 +321,7 @@ void write_device(Json &json, const Device &device)
 	json.open_object();
 	json.number("ifindex", device.rdma.index);
 	json.text("ifname", device.rdma.name);
+	json.text("type", device.rdma.type());
 	json.text("state", device.port.state);
 	json.text("physical_state", device.port.physical_state);
 	if (device.port.netdev_index) {

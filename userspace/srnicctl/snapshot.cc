@@ -14,21 +14,25 @@
 namespace srnicctl {
 namespace {
 
-// If the kernel does not report a device's driver, as without ib_uverbs, its settings do.
-bool is_srnic(System &system, const RdmaDevice &device)
+// If the kernel does not report a device's driver, as without ib_uverbs, its settings do. Sets its
+// type.
+bool is_srnic(System &system, RdmaDevice &device)
 {
-	if (device.protocol != "iw")
+	device.ib = device.protocol == "roce";
+	if (device.protocol != "iw" && !device.ib)
 		return false;
 	try {
 		auto uverbs = Rdma(system.netlink).chardev("uverbs", device.index);
 
 		if (uverbs && uverbs->driver)
-			return *uverbs->driver == SRNIC_DRIVER_ID;
+			return *uverbs->driver ==
+			       (device.ib ? SRNIC_IB_DRIVER_ID : SRNIC_DRIVER_ID);
 	} catch (const NetlinkError &error) {
 		if (error.code == EPERM || error.code == EACCES)
 			throw;
 	}
-	return exists(system, "/sys/class/infiniband/" + device.name + "/rdmap_swap");
+	return exists(system, "/sys/class/infiniband/" + device.name +
+				      (device.ib ? "/local_shortcut" : "/rdmap_swap"));
 }
 
 std::string program_of(const System &system, const Owner &owner)
@@ -172,7 +176,7 @@ std::vector<RdmaDevice> find_devices(System &system, const std::string &name)
 {
 	std::vector<RdmaDevice> found;
 
-	for (const RdmaDevice &device : rdma_devices(system)) {
+	for (RdmaDevice device : rdma_devices(system)) {
 		bool wanted = name.empty() || device.name == name;
 
 		if (wanted && is_srnic(system, device))

@@ -17,7 +17,9 @@ struct Connection {
 	// Has it ever had a connection?
 	bool connected() const;
 	bool initiator() const { return figure("initiator"); }
-	bool mpa() const { return !figure("framing"); }
+	// enum core_framing; srnic_ib has MPA, too.
+	bool rdmatcp() const { return figure("framing") == 1; }
+	bool ib() const { return figure("framing") == 2; }
 	// Requests posted and not completed; receives posted that no message has taken.
 	uint32_t sends() const;
 	uint32_t receives() const;

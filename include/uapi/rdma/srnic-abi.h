@@ -66,6 +66,12 @@
  * so many are taken at once. A user finding SRNIC_SQ_STANDBY rings when it has nothing left to do
  * but to wait, that is, when it finds a CQ of this QP empty (and is not taking completions from its
  * other CQ) or the queue full, and after a pause: it may leave no processor to others.
+ *
+ * RESET of a QP of type srnic_ib is silent. When modify_qp returns, the kernel has consumed all
+ * requests and receives that were posted before (an SRQ keeps those that the QP has not taken), and
+ * adds no more completions of them. The state is SRNIC_SQ_NEED_DOORBELL of the send queue, 0 of the
+ * receive queue, and indices go on from where they are. The user posts no sends meanwhile, and
+ * drops the completions of the QP that are left in its CQs.
  */
 struct srnic_ring_hdr {
 	__u32 magic;
