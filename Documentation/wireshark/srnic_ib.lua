@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
--- Wireshark's dissector of streams with acknowledgements (Documentation/ib.rst): the startup frames,
--- and MPA, DDP and RDMAP with Acks and Sends with Immediate Data. On port 4791 it knows them by their
--- first octets, and leaves plain MPA to Wireshark's own dissectors. On another port it knows them by
--- a startup frame with the magic, unless MPA's dissector has taken that: Wireshark tries first what
--- knew a packet last. Then, or if the beginning was not captured, use "Decode As". Wireshark runs no
--- scripts as root.
+-- Wireshark's dissector of streams with acknowledgements (Documentation/ib.rst): the startup
+-- frames, and MPA, DDP and RDMAP with Acks and Sends with Immediate Data. On port 4791 it knows
+-- them by their first octets, and leaves plain MPA to Wireshark's own dissectors. On another port
+-- it knows them by a startup frame with the magic, unless MPA's dissector has taken that: Wireshark
+-- tries first what knew a packet last. Then, or if the beginning was not captured, use "Decode As".
+-- Wireshark runs no scripts as root.
 --	tshark -X lua_script:srnic_ib.lua -r FILE -Y srnic_ib
 --	tshark -X lua_script:srnic_ib.lua -d tcp.port==PORT,srnic_ib -r FILE -Y srnic_ib
 
@@ -24,18 +24,19 @@ local messages = {
 	{ name = "Read Request", queue = 1, counted = true },
 	{ name = "Read Response" },
 	{ name = "Send", queue = 0, counted = true },
-	{ name = "Send with Invalidate", queue = 0, word = "stag", counted = true },
+	{ name = "Send with Invalidate", queue = 0, counted = true, word = "stag" },
 	{ name = "Send with Solicited Event", queue = 0, counted = true },
-	{ name = "Send with Solicited Event and Invalidate", queue = 0, word = "stag", counted = true },
+	{ name = "Send with Solicited Event and Invalidate", queue = 0, counted = true,
+	  word = "stag" },
 	{ name = "Terminate", queue = 2 },
 	{ name = "Immediate Data", queue = 0, counted = true },
 	{ name = "Immediate Data with Solicited Event", queue = 0, counted = true },
 	{ name = "Atomic Request", queue = 1, counted = true },
 	{ name = "Atomic Response", queue = 3 },
 	{ name = "Ack", queue = 4 },
-	{ name = "Send with Immediate Data", queue = 0, word = "immediate", counted = true },
-	{ name = "Send with Immediate Data and Solicited Event", queue = 0, word = "immediate",
-	  counted = true },
+	{ name = "Send with Immediate Data", queue = 0, counted = true, word = "immediate" },
+	{ name = "Send with Immediate Data and Solicited Event", queue = 0, counted = true,
+	  word = "immediate" },
 	{ name = "opcode 15" },
 }
 local opcodes = {}
@@ -52,9 +53,9 @@ local syndromes = {
 
 -- Rule 27.
 local timer_ms = {
-	[0] = 655.36, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.96, 1.28,
-	1.92, 2.56, 3.84, 5.12, 7.68, 10.24, 15.36, 20.48, 30.72, 40.96, 61.44, 81.92, 122.88, 163.84,
-	245.76, 327.68, 491.52,
+	[0] = 655.36, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.96,
+	1.28, 1.92, 2.56, 3.84, 5.12, 7.68, 10.24, 15.36, 20.48, 30.72, 40.96, 61.44, 81.92, 122.88,
+	163.84, 245.76, 327.68, 491.52,
 }
 
 -- "Reasons" of ib.rst.
@@ -106,8 +107,8 @@ local layers = { [0] = "RDMAP", "DDP", "MPA" }
 
 local f = {
 	message = ProtoField.string("srnic_ib.message", "Message"),
-	number = ProtoField.uint32("srnic_ib.number", "Request number", base.DEC, nil, nil, "Rule 9"),
-	answers = ProtoField.uint32("srnic_ib.answers", "Answers request", base.DEC, nil, nil, "Rule 12"),
+	number = ProtoField.uint32("srnic_ib.number", "Request number"),
+	answers = ProtoField.uint32("srnic_ib.answers", "Answers request"),
 	-- MPA
 	length = ProtoField.uint16("srnic_ib.length", "ULPDU Length"),
 	padding = ProtoField.bytes("srnic_ib.padding", "Padding"),
@@ -138,20 +139,23 @@ local f = {
 	read_length = ProtoField.uint32("srnic_ib.read.length", "Length"),
 	source_stag = ProtoField.uint32("srnic_ib.read.source_stag", "Source STag", base.HEX),
 	source_to = ProtoField.uint64("srnic_ib.read.source_to", "Source TO", base.HEX),
-	atomic_code = ProtoField.uint32("srnic_ib.atomic.code", "Operation", base.DEC, atomics, 0x0f),
+	atomic_code = ProtoField.uint32("srnic_ib.atomic.code", "Operation", base.DEC, atomics,
+					0x0f),
 	atomic_id = ProtoField.uint32("srnic_ib.atomic.id", "Request identifier", base.HEX),
 	atomic_stag = ProtoField.uint32("srnic_ib.atomic.stag", "Remote STag", base.HEX),
 	atomic_to = ProtoField.uint64("srnic_ib.atomic.to", "Remote TO", base.HEX),
 	atomic_data = ProtoField.uint64("srnic_ib.atomic.data", "Add or Swap Data", base.HEX),
 	atomic_mask = ProtoField.uint64("srnic_ib.atomic.mask", "Add or Swap Mask", base.HEX),
 	atomic_compare = ProtoField.uint64("srnic_ib.atomic.compare", "Compare Data", base.HEX),
-	atomic_compare_mask = ProtoField.uint64("srnic_ib.atomic.compare_mask", "Compare Mask", base.HEX),
+	atomic_compare_mask = ProtoField.uint64("srnic_ib.atomic.compare_mask", "Compare Mask",
+						base.HEX),
 	atomic_original = ProtoField.uint64("srnic_ib.atomic.original", "Original value", base.HEX),
 	layer = ProtoField.uint8("srnic_ib.terminate.layer", "Layer", base.DEC, layers, 0xf0),
 	error_type = ProtoField.uint8("srnic_ib.terminate.type", "Error type", base.DEC, nil, 0x0f),
 	error_code = ProtoField.uint8("srnic_ib.terminate.code", "Error code", base.HEX),
 	error = ProtoField.string("srnic_ib.terminate.error", "Error"),
-	has_length = ProtoField.bool("srnic_ib.terminate.m", "Has the segment's length", 8, nil, 0x80),
+	has_length = ProtoField.bool("srnic_ib.terminate.m", "Has the segment's length", 8, nil,
+				     0x80),
 	has_ddp = ProtoField.bool("srnic_ib.terminate.d", "Has the DDP header", 8, nil, 0x40),
 	has_rdmap = ProtoField.bool("srnic_ib.terminate.r", "Has the RDMAP header", 8, nil, 0x20),
 	culprit_length = ProtoField.uint16("srnic_ib.terminate.length", "Segment's length"),
@@ -464,7 +468,8 @@ local function check_startup(tvb, tree, says)
 	end
 	if says.length < DATA then
 		broken(tree, "The private data have fewer than 96 octets (rule 44)")
-	elseif not says.refuses and (is_zero(tvb, HEADER + 72, 4) or is_zero(tvb, HEADER + 80, 8)) then
+	elseif not says.refuses and
+			(is_zero(tvb, HEADER + 72, 4) or is_zero(tvb, HEADER + 80, 8)) then
 		broken(tree, "Source attempt or Source incarnation is zero (rule 44)")
 	end
 end
@@ -499,9 +504,10 @@ end
 
 local function startup_words(tvb, says)
 	local words = says.kind
-	if says.kind == "Reply" then
-		words = words .. (says.refuses and " refuses: " .. (reasons[says.reason] or says.reason) or
-			" accepts")
+	if says.refuses then
+		words = words .. " refuses: " .. (reasons[says.reason] or says.reason)
+	elseif says.kind == "Reply" then
+		words = words .. " accepts"
 	end
 	if says.version ~= 1 then
 		return words .. ", version " .. says.version
@@ -549,7 +555,9 @@ end
 -- ---- the messages' own parts ----
 
 local function add_ack(tvb, tree, at)
-	add_all(tree, tvb, at, { { f.delivered, 4 }, { f.syndrome, 1 }, { f.timer, 1 }, { f.ack_rest, 2 } })
+	add_all(tree, tvb, at, {
+		{ f.delivered, 4 }, { f.syndrome, 1 }, { f.timer, 1 }, { f.ack_rest, 2 },
+	})
 	if tvb:len() < at + 6 then
 		return ""
 	end
@@ -561,7 +569,8 @@ local function add_ack(tvb, tree, at)
 	end
 	local refused = next_number(delivered)
 	generated(tree, f.refused, tvb, at, 4, refused)
-	words = words .. ", refuses " .. refused .. ": " .. (syndromes[syndrome] or "syndrome " .. syndrome)
+	words = words .. ", refuses " .. refused .. ": " ..
+		(syndromes[syndrome] or "syndrome " .. syndrome)
 	if not syndromes[syndrome] then
 		broken(tree, "The syndrome is not in the table (rule 17)")
 	elseif syndrome == NOT_READY and timer_ms[timer] then
@@ -652,7 +661,8 @@ end
 local function head_of(tvb)
 	local ddp, rdmap = tvb(2, 1):uint(), tvb(3, 1):uint()
 	local head = {
-		length = tvb(0, 2):uint(), tagged = bit.band(ddp, 0x80) ~= 0, last = bit.band(ddp, 0x40) ~= 0,
+		length = tvb(0, 2):uint(),
+		tagged = bit.band(ddp, 0x80) ~= 0, last = bit.band(ddp, 0x40) ~= 0,
 		ddp_version = bit.band(ddp, 3), rdmap_version = bit.rshift(rdmap, 6),
 		ask = bit.band(rdmap, 0x20) ~= 0, opcode = bit.band(rdmap, 0x0f),
 	}
@@ -700,7 +710,8 @@ local function add_headers(tvb, tree, head)
 	end
 	local words = { stag = f.invalidate, immediate = f.immediate }
 	add_all(tree, tvb, 4, {
-		{ words[head.message.word] or f.reserved_word, 4 }, { f.queue, 4 }, { f.msn, 4 }, { f.mo, 4 },
+		{ words[head.message.word] or f.reserved_word, 4 }, { f.queue, 4 }, { f.msn, 4 },
+		{ f.mo, 4 },
 	})
 end
 
@@ -722,7 +733,8 @@ end
 
 -- Rule 3: where Ask counts.
 local function asks(head)
-	return head.ask and head.last and not head.more and (head.message.counted or head.opcode == ACK)
+	return head.ask and head.last and not head.more and
+		(head.message.counted or head.opcode == ACK)
 end
 
 local function message_words(head, found, own)
@@ -797,9 +809,9 @@ local function unit_at(tvb, at, trusted)
 	return "fpdu", wire_length(head.length)
 end
 
--- Asks TCP for more octets. False: it cannot, or there are none.
-local function wait_for(tvb, pinfo, at, missing)
-	if tvb:len() < tvb:reported_len() or pinfo.can_desegment == 0 then
+-- Asks TCP for more octets. False: it has none, because they were not captured, or may not wait.
+local function wait_for(pinfo, at, missing)
+	if pinfo.can_desegment == 0 then
 		return false
 	end
 	pinfo.desegment_offset = at
@@ -807,26 +819,31 @@ local function wait_for(tvb, pinfo, at, missing)
 	return true
 end
 
-local function give_up(tvb, pinfo, root, at, stream, why)
-	local tree = root:add(srnic_ib, tvb(at))
-	local words = why == expert_of.cut and "the rest was not captured" or "no FPDU begins here"
-	generated(tree, f.message, tvb, at, 1, words)
-	tree:add_proto_expert_info(why)
+-- What follows from this end cannot be told by its place.
+local function lose(stream, pinfo)
 	if not pinfo.visited then
 		sender(stream, pinfo).lost = true
 		stop_counting(stream)
 	end
+end
+
+-- kind: false or nil, of unit_at().
+local function give_up(tvb, pinfo, root, at, stream, kind)
+	local tree = root:add(srnic_ib, tvb(at))
+	local words = kind == nil and "the rest was not captured" or "no FPDU begins here"
+	generated(tree, f.message, tvb, at, 1, words)
+	tree:add_proto_expert_info(kind == nil and expert_of.cut or expert_of.lost)
+	lose(stream, pinfo)
 	say(pinfo, tree, words)
 end
 
 -- Whether the octets at the begin of a tvb are known to follow the FPDU before them.
 local function is_trusted(stream, pinfo, tvb)
 	return first_time(pinfo, tvb, "trust", function()
-		local own = sender(stream, pinfo)
 		if gap_of() then
-			own.lost = true
-			stop_counting(stream)
+			lose(stream, pinfo)
 		end
+		local own = sender(stream, pinfo)
 		return { trusted = own.numbers ~= nil and not own.lost }
 	end).trusted
 end
@@ -839,6 +856,15 @@ local function dissect_unit(kind, tvb, pinfo, root, stream)
 	end
 end
 
+-- The octets that are here of what begins at an octet. Numbers end with what is not whole.
+local function dissect_here(kind, length, tvb, pinfo, root, stream, at)
+	local here = math.min(length, tvb:len() - at)
+	dissect_unit(kind, tvb(at, here):tvb(), pinfo, root, stream)
+	if here < length then
+		lose(stream, pinfo)
+	end
+end
+
 local function dissect_stream(tvb, pinfo, root, stream)
 	local at, trusted = 0, is_trusted(stream, pinfo, tvb)
 
@@ -847,21 +873,17 @@ local function dissect_stream(tvb, pinfo, root, stream)
 		local kind, length = unit_at(tvb, at, trusted)
 		local missing = kind == nil and length or kind and length - (tvb:len() - at) or 0
 
-		if missing > 0 and wait_for(tvb, pinfo, at, missing) then
+		if missing > 0 and wait_for(pinfo, at, missing) then
 			break
 		end
 		if at == 0 then
 			pinfo.cols.info:set("") -- up to the fence
 		end
 		if not kind then
-			give_up(tvb, pinfo, root, at, stream, kind == nil and expert_of.cut or expert_of.lost)
+			give_up(tvb, pinfo, root, at, stream, kind)
 			break
 		end
-		dissect_unit(kind, tvb(at, math.min(length, tvb:len() - at)):tvb(), pinfo, root, stream)
-		if missing > 0 and not pinfo.visited then
-			sender(stream, pinfo).lost = true
-			stop_counting(stream)
-		end
+		dissect_here(kind, length, tvb, pinfo, root, stream, at)
 		at = at + length
 		trusted = true
 	end

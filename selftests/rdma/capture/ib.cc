@@ -213,8 +213,7 @@ void every_message(Test &test)
 	test.client(send(2, 0, ask), "Send 102, asks");
 	test.client(fpdu(Untagged{.rdmap = op_send_inv, .inv_stag = 0xbeef, .msn = 3}),
 		    "Send with Invalidate 103");
-	test.client(fpdu(Untagged{.rdmap = op_send_se, .msn = 4}),
-		    "Send with Solicited Event 104");
+	test.client(fpdu(Untagged{.rdmap = op_send_se, .msn = 4}), "Send with Solicited Event 104");
 	test.client(fpdu(Untagged{.rdmap = op_send_se_inv, .inv_stag = 0xbee5, .msn = 5}),
 		    "Send with Solicited Event and Invalidate 105");
 	test.client(fpdu(Untagged{.rdmap = op_send_imm, .inv_stag = 0x01020304, .msn = 6}),
@@ -226,19 +225,27 @@ void every_message(Test &test)
 	test.client(write(more | ask, 5), "Write 109, Immediate Data follow");
 	test.client(fpdu(immediate(0x0a0b0c0d00000000, 8)), "Immediate Data 109");
 	test.client(write(more, 0), "Write 110, Immediate Data follow");
-	test.client(fpdu(Untagged{.rdmap = op_immediate_se | ask, .msn = 9,
+	test.client(fpdu(Untagged{.rdmap = op_immediate_se | ask,
+				  .msn = 9,
 				  .data = be64(0x0a0b0c0e00000000)}),
 		    "Immediate Data with Solicited Event 110, asks");
 	test.client(read(1), "Read Request 111");
 	test.client(fpdu(atomic_request({.stag = 0x77, .to = 0x3000, .data = 5}, 2)),
 		    "Atomic Request 112, Fetch Add");
-	test.client(fpdu(atomic_request({.code = cmp_swap, .id = 9, .stag = 0x78, .mask = 0xf0, .compare = 6}, 3)),
-		    "Atomic Request 113, Compare and Swap");
-	test.server(fpdu(Tagged{.ddp = more_tagged, .rdmap = op_read_response, .stag = 0x5151,
-				.to = 0x1000, .data = payload(8)}),
+	test.client(
+		fpdu(atomic_request(
+			{.code = cmp_swap, .id = 9, .stag = 0x78, .mask = 0xf0, .compare = 6}, 3)),
+		"Atomic Request 113, Compare and Swap");
+	test.server(fpdu(Tagged{.ddp = more_tagged,
+				.rdmap = op_read_response,
+				.stag = 0x5151,
+				.to = 0x1000,
+				.data = payload(8)}),
 		    "Read Response to 111, goes on");
 	test.server(send(1, 4, ask), "Send 0, asks"); // number 2^32 - 1 was the last
-	test.server(fpdu(Tagged{.rdmap = op_read_response, .stag = 0x5151, .to = 0x1008,
+	test.server(fpdu(Tagged{.rdmap = op_read_response,
+				.stag = 0x5151,
+				.to = 0x1008,
 				.data = payload(1)}),
 		    "Read Response to 111");
 	test.server(fpdu(atomic_response(0x1234567, 12)), "Atomic Response to 112");
@@ -277,8 +284,7 @@ void broken_rules(Test &test)
 		   {"Ack", "!A message of this opcode is not tagged"});
 	test.sends(true, fpdu(Untagged{.rdmap = op_write}),
 		   {"Write", "!A message of this opcode is tagged"});
-	test.sends(true, fpdu(Untagged{.rdmap = 0x4f}),
-		   {"opcode 15", "!There is no opcode 15"});
+	test.sends(true, fpdu(Untagged{.rdmap = 0x4f}), {"opcode 15", "!There is no opcode 15"});
 	test.sends(true, fpdu(Untagged{.ddp = 0x42}), {"Send", "!The DDP version is not 1"});
 	test.sends(true, fpdu(Untagged{.rdmap = 0x83, .msn = 2}),
 		   {"Send", "!The RDMAP version is not 0 or 1"});
@@ -374,13 +380,13 @@ void startup_frames(Test &test)
 	frame = request();
 	frame[16] |= 0x80;
 	test.connect();
-	test.sends(false, frame,
-		   {requested, "!M or S is set, or the revision is not 2 (rule 41)"});
+	test.sends(false, frame, {requested, "!M or S is set, or the revision is not 2 (rule 41)"});
 	frame = request();
 	frame[29] = 3;
 	test.connect();
 	test.sends(false, frame,
-		   {requested, "!A Reply that refuses has a Reason, and no other frame has (rule 44)"});
+		   {requested,
+		    "!A Reply that refuses has a Reason, and no other frame has (rule 44)"});
 	core_pair_frame nobody = request_frame();
 
 	nobody.incarnation = 0;
@@ -401,6 +407,7 @@ void plain_mpa(Test &test)
 	test.connect();
 	test.capture.segment(false, plain);
 	test.capture.segment(true, cut_to(reply(), 0));
+	test.capture.segment(false, write(0, 4));
 }
 
 // Known by the Request, and after MPA's dissector was right by "Decode As".
@@ -432,7 +439,8 @@ void segment_missed(Test &test)
 	start(test);
 	test.client(send(1, 4), "Send 101");
 	test.capture.skip(false, send(2, 4).size());
-	test.sends(false, send(3, 4), {"Send", "!Previous segment(s) not captured (common at capture start)"});
+	test.sends(false, send(3, 4),
+		   {"Send", "!Previous segment(s) not captured (common at capture start)"});
 	test.client(send(4, 4), "Send");
 }
 
@@ -505,8 +513,8 @@ int main(int argc, char **argv)
 	Test test(argv[1], argv[2]);
 
 	for (auto *cases : {every_message, broken_rules, not_ready, lengths, refusals,
-			    startup_frames, by_content, plain_mpa, decoded_as, beginning_missed, segment_missed,
-			    without_crcs, split, captured_in_part})
+			    startup_frames, by_content, plain_mpa, decoded_as, beginning_missed,
+			    segment_missed, without_crcs, split, captured_in_part})
 		cases(test);
 	return 0;
 }
