@@ -9,6 +9,7 @@
 #include "device/link.h"
 #include "memory/crc.h"
 #include "srnic.h"
+#include "stream/number.h"
 #include "version.h"
 
 struct workqueue_struct *srnic_wq;
@@ -38,6 +39,7 @@ static void __exit srnic_exit(void)
 	srnic_link_exit();
 	destroy_workqueue(srnic_wq);
 	rcu_barrier();
+	srnic_number_exit();
 }
 
 module_init(srnic_init);

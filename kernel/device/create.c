@@ -20,6 +20,7 @@
 #include "device/gids.h"
 #include "device/types.h"
 #include "memory/table.h"
+#include "pairing/port.h"
 #include "report/counters.h"
 #include "stream/kick/standby.h"
 
@@ -133,6 +134,7 @@ void srnic_dealloc_driver(struct ib_device *base)
 	struct srnic_dev *dev = to_srnic_dev(base);
 
 	srnic_gids_dev_exit(dev);
+	srnic_pairing_unlisten(dev);
 	srnic_connect_dev_exit(dev);
 	WARN_ON(!srnic_xa_vacant(&dev->qps));
 	xa_destroy(&dev->qps);
@@ -158,6 +160,9 @@ static int register_device(struct srnic_dev *dev, const char *name)
 	if (err)
 		return err;
 	err = ib_device_set_netdev(&dev->base, dev->netdev, 1);
+	if (err)
+		return err;
+	err = dev->ib ? srnic_pairing_listen(dev) : 0;
 	if (err)
 		return err;
 	return ib_register_device(&dev->base, name, NULL);

@@ -10,6 +10,7 @@
 #include "device/port.h"
 #include "device/types.h"
 #include "stream/qp.h"
+#include "stream/verbs.h"
 
 /* RDMA Read and Write; RFC 5040 4.4, and the limit of a work request */
 #define MAX_MSG_SIZE	U32_MAX
@@ -44,6 +45,8 @@ const struct ib_device_ops srnic_iwarp_ops = {
 	.device_group = &srnic_attr_group,
 	.driver_id = (enum rdma_driver_id)SRNIC_DRIVER_ID,
 
+	.create_qp = srnic_create_qp,
+	.destroy_qp = srnic_destroy_qp,
 	.get_port_immutable = get_port_immutable,
 	.iw_accept = srnic_accept,
 	.iw_add_ref = srnic_iw_add_ref,
@@ -53,6 +56,8 @@ const struct ib_device_ops srnic_iwarp_ops = {
 	.iw_get_qp = srnic_iw_get_qp,
 	.iw_reject = srnic_reject,
 	.iw_rem_ref = srnic_iw_rem_ref,
+	.modify_qp = srnic_modify_qp,
 	.query_gid = query_gid,
 	.query_port = query_port,
+	.query_qp = srnic_query_qp,
 };

@@ -10,6 +10,7 @@
 
 #include "device/port.h"
 #include "device/types.h"
+#include "pairing/verbs.h"
 
 #define GIDS		128
 #define MAX_MSG_SIZE	BIT(31)		/* IBA volume 1, 9.7.1 */
@@ -50,7 +51,11 @@ const struct ib_device_ops srnic_ib_ops = {
 	.device_group = &srnic_ib_attr_group,
 	.driver_id = (enum rdma_driver_id)SRNIC_IB_DRIVER_ID,
 
+	.create_qp = srnic_ib_create_qp,
+	.destroy_qp = srnic_ib_destroy_qp,
 	.get_link_layer = get_link_layer,
 	.get_port_immutable = get_port_immutable,
+	.modify_qp = srnic_ib_modify_qp,
 	.query_port = query_port,
+	.query_qp = srnic_ib_query_qp,
 };

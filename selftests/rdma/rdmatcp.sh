@@ -8,7 +8,6 @@ COUNT=${COUNT:-200}
 SIZES=${SIZES:-1 65536}
 ITERS=${ITERS:-50}
 SEMANTICS=$PWD/semantics/build/semantics
-DISSECTOR=$PWD/capture/build/rdmatcp.lua
 WIRE=$LOGS/wire
 
 built_or_skip "$SEMANTICS"
@@ -48,12 +47,6 @@ every_message() {
 		operations "a Send with solicited event"
 }
 
-# Not as root: then tshark runs no scripts.
-dissect() { # FILE OPTION...
-	HOME=/nonexistent setpriv --reuid=65534 --regid=65534 --clear-groups \
-		tshark -X "lua_script:$DISSECTOR" -r - "${@:2}" <"$1" 2>&1
-}
-
 FIELDS="tcp.len rdmatcp.length rdmatcp.type rdmatcp.startup.kind rdmatcp.control.immediate rdmatcp.control.solicited
 	rdmatcp.crc.status"
 
@@ -64,8 +57,8 @@ captures() {
 		options+=(-e "$field")
 	done
 	captured "$WIRE.pcap" sr1 veth1 every_message &&
-		dissect "$WIRE.pcap" -Y 'tcp.len > 0' -T fields "${options[@]}" >"$WIRE.fields" &&
-		dissect "$WIRE.pcap" -V >"$WIRE.verbose"
+		dissect rdmatcp "$WIRE.pcap" -Y 'tcp.len > 0' -T fields "${options[@]}" >"$WIRE.fields" &&
+		dissect rdmatcp "$WIRE.pcap" -V >"$WIRE.verbose"
 }
 
 # How often a field has a value that matches.

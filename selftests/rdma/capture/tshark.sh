@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Captures a connection and decodes it with tshark's MPA, DDP and RDMAP dissectors. Sourced after lib.sh.
+# Captures a connection and decodes it with tshark's MPA, DDP and RDMAP dissectors, or with ours. Sourced after lib.sh.
 # shellcheck shell=bash
 
 OPERATIONS=$PWD/capture/build/operations
@@ -39,6 +39,12 @@ undisturbed() { # COMMAND...
 # fields are lists if a packet has several FPDUs.
 read_capture() { # FILE OPTION...
 	tshark -r "$1" --only-protocols eth,ethertype,ip,ipv6,tcp,iwarp_mpa,iwarp_ddp_rdmap "${@:2}" 2>/dev/null
+}
+
+# With a dissector of Documentation/wireshark. Not as root: then tshark runs no scripts. -2 cannot read from -r -.
+dissect() { # NAME FILE OPTION...
+	HOME=/nonexistent setpriv --reuid=65534 --regid=65534 --clear-groups \
+		tshark -X "lua_script:$PWD/capture/build/$1.lua" -r /dev/stdin "${@:3}" <"$2" 2>&1
 }
 
 decode() { # FILE
