@@ -5,15 +5,18 @@
 namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
-	: side(side_), initiator(setup.initiator), user(setup.user), rnr_retry(setup.rnr_retry),
-	  first_number(setup.first_number), peers_first_number(setup.peers_first_number),
-	  framing(setup.framing), out(out_), witness(witness_), random(setup.seed),
-	  emss(setup.emss), local(setup.local), long_segments(setup.long_segments),
-	  private_len(setup.private_len), octets(setup.memory), mrs(setup.regions),
-	  sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod), sq_done(prod),
-	  sq(sq_entries), tracks(sq_entries), sent_requests(sq_entries)
+	: side(side_), initiator(setup.initiator), user(setup.user), returns(setup.returns),
+	  rnr_retry(setup.rnr_retry), first_number(setup.first_number),
+	  peers_first_number(setup.peers_first_number), framing(setup.framing), out(out_),
+	  witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
+	  long_segments(setup.long_segments), private_len(setup.private_len), octets(setup.memory),
+	  mrs(setup.regions), sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod),
+	  sq_done(prod), sq(sq_entries), tracks(sq_entries), sent_requests(sq_entries)
 {
-	if (initiator)
+	prepare_acks();
+	if (returns)
+		get_ready();
+	else if (initiator)
 		greet();
 }
 
@@ -123,7 +126,9 @@ void Endpoint::start(const core_startup_agreed &agreed)
 	params.crc = agreed.crc;
 	params.markers = agreed.recv_markers;
 	params.rtr = initiator ? 0 : agreed.rtr;
-	start_acks();
+	validated = false;
+	core_acks_start(&acks, sq_taken);
+	acked_to = sq_taken;
 	core_rx_init(&rx, &params);
 	ird = agreed.ird;
 	ord = agreed.ord;
@@ -134,7 +139,7 @@ void Endpoint::start(const core_startup_agreed &agreed)
 	witness.connected(side, agreed);
 }
 
-void Endpoint::start_acks()
+void Endpoint::prepare_acks()
 {
 	acks.rnr_retry = rnr_retry;
 	acks.min_rnr_timer = static_cast<u8>(below(random, 32));
@@ -147,7 +152,6 @@ void Endpoint::start_acks()
 	acks.acked = first_number;
 	acks.received = peers_first_number;
 	core_acks_start(&acks, sq_taken);
-	acked_to = sq_taken;
 }
 
 void Endpoint::start_sending(const core_startup_agreed &agreed)
@@ -178,8 +182,11 @@ void Endpoint::fail(Cause cause)
 {
 	if (now == State::error)
 		return;
+	if (acknowledges() && now != State::startup && now != State::waiting)
+		leave();
 	now = State::error;
 	out.close();
+	core_pairing_reset(&pairing);
 	witness.failed(side, cause,
 		       cause == Cause::peer_terminated ? core_rx_terminate(&rx) : nullptr,
 		       CORE_RDMATCP_FINE);
@@ -217,7 +224,9 @@ void Endpoint::local_terminate(const core_terminate &why)
 
 void Endpoint::hang_up()
 {
-	if (now != State::error)
+	if (now == State::rts)
+		lose();
+	else if (now != State::error && now != State::waiting)
 		fail(Cause::stream_over);
 }
 

@@ -10,6 +10,7 @@ namespace sim {
 
 struct Setup {
 	bool initiator, user;
+	bool returns; // its streams come by pairing, and come again
 	core_framing framing;
 	core_startup_local local;
 	bool long_segments; // RDMA/TCP: prefers them
@@ -39,7 +40,16 @@ public:
 	void feed(const u8 *data, u32 len);
 	void hang_up();
 
-	enum class State { startup, rts, terminating, error };
+	// Pairing. conclude: no reply came, or this one. The streams are new before attach().
+	bool request_pairing(core_pair_frame &to_peer);
+	core_pair_reason respond(const core_pair_frame &asked, core_pair_frame &reply,
+				 core_pair_agreed &agreed);
+	core_pair_outcome conclude(const core_pair_frame *reply);
+	void attach(const core_pair_agreed &pair);
+	void reset_qp();
+	core_pair_counts counts() const;
+
+	enum class State { startup, waiting, rts, terminating, error };
 	State state() const { return now; }
 	bool muted() const { return framing != CORE_FRAMING_RDMATCP && !initiator && !validated; }
 	bool acknowledges() const { return framing == CORE_FRAMING_IB; }
@@ -108,11 +118,18 @@ private:
 	void greeted_by_mpa();
 	void greeted_by_rdmatcp();
 	void start(const core_startup_agreed &agreed);
-	void start_acks();
+	void prepare_acks();
 	void start_sending(const core_startup_agreed &agreed);
 	void fail(Cause cause);
 	void terminate(Cause cause, const core_terminate &term);
 	void reset(Cause cause, core_rdmatcp_fault fault);
+
+	// pairing.cc
+	void get_ready();
+	void forget_stream();
+	void detach();
+	void lose();
+	void leave();
 
 	// queues.cc
 	Mr *find(u32 stag);
@@ -153,6 +170,7 @@ private:
 	core_region_verdict fetch(const core_tx_msg &msg, u32 offset, u8 *out, u32 n);
 	core_region_verdict put_payload(const core_tx_msg &msg, u32 offset, u32 len);
 	void build_fpdu(u32 len);
+	bool pauses();
 	void build_batch();
 	bool send_batch();
 	void send_terminate();
@@ -160,7 +178,8 @@ private:
 	void note_failures();
 
 	const unsigned side;
-	const bool initiator, user;
+	bool initiator;
+	const bool user, returns;
 	const u8 rnr_retry;
 	const u32 first_number, peers_first_number;
 	const core_framing framing;
@@ -196,13 +215,15 @@ private:
 	Cursor receive_cursor{};
 	RecvSlot receive{};
 
+	core_pairing pairing{};
+	u32 attempt = 0;
 	core_acks acks{};
 	std::vector<core_sent> sent_requests;
 	u32 acked_to = 0; // requests before it are acknowledged
 	bool gave_up = false, gave_up_answer = false;
 
 	core_tx tx{};
-	bool validated = false, term_pending = false;
+	bool pausing = false, validated = false, term_pending = false;
 	u32 built = 0, completed = 0;
 	core_terminate term{};
 	Bytes batch;

@@ -140,6 +140,10 @@ struct Witness {
 	virtual void answer_refused(unsigned) {}
 	virtual void gave_up(unsigned, u32 /*index*/) {}
 	virtual void rewound(unsigned, u32 /*index*/) {}
+	// This end has no stream any more, and begins the next one with a request, which it may
+	// have taken before; it leaves its stream with or without a last Ack.
+	virtual void lost(unsigned, u32 /*index*/, bool /*again*/) {}
+	virtual void left(unsigned, bool /*acknowledges*/) {}
 	virtual void connected(unsigned, const core_startup_agreed &) {}
 	// With the Terminate for the peer, or the fault for which RDMA/TCP resets.
 	virtual void failed(unsigned, Cause, const core_terminate *, core_rdmatcp_fault) {}

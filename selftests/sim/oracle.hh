@@ -40,6 +40,13 @@ public:
 	void expect_all_flushed() const;
 
 	bool failed(unsigned side) const { return sides[side].failed; }
+	Cause cause(unsigned side) const { return sides[side].cause; }
+	// This side's QP was reset; both ends begin a stream.
+	void reset(unsigned side);
+	void paired();
+	// The lengths of receives that are posted, and of messages without a receive yet.
+	std::vector<u32> open_receives(unsigned side) const;
+	std::vector<u32> open_messages(unsigned side) const;
 	size_t unanswered(unsigned side) const { return sides[side].wire.size(); }
 	u64 completions() const { return completed_count; }
 
@@ -57,6 +64,8 @@ public:
 	void answer_refused(unsigned) override;
 	void gave_up(unsigned, u32) override;
 	void rewound(unsigned, u32) override;
+	void lost(unsigned, u32, bool) override;
+	void left(unsigned, bool) override;
 
 private:
 	struct Op {
@@ -99,6 +108,7 @@ private:
 		const Stream *out = nullptr;
 		Bytes memory;
 		std::vector<Mr> regions;
+		u32 first_op = 0; // since the QP was reset
 		u32 first_index, next_start = 0, next_send = 0, next_recv = 0;
 		std::vector<Op> ops;
 		std::vector<RecvRequest> receives;
@@ -124,6 +134,9 @@ private:
 		u8 refused_status = 0;
 		bool refuses = false, lacks_receive = false;
 		u32 refusals = 0, rewinds = 0;
+		// Requests before it are acknowledged by the peer's last Ack; why this end failed.
+		u32 assured = 0;
+		Cause cause{};
 		core_startup_agreed agreed{};
 		bool is_connected = false;
 	};
@@ -196,6 +209,8 @@ private:
 	static u32 syndrome(u32 terminate);
 	static u32 first_refused(const Side &side);
 	void expect_all_done_before(unsigned side, u32 failed_op) const;
+	static bool is_done(const Op &op);
+	void check_assured(unsigned side, u32 number) const;
 	void doom(unsigned side);
 	Message *next_request(Side &side);
 	void refuse_for_good(unsigned side, core_syndrome syndrome);

@@ -30,6 +30,7 @@ void Oracle::check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe)
 		if (!us.failed)
 			broken("side %u: request %llu is flushed while all is well", side,
 			       cqe.wr_id);
+		check_assured(side, static_cast<u32>(cqe.wr_id));
 		break;
 	case SRNIC_WC_LOC_PROT_ERR:
 	case SRNIC_WC_LOC_QP_OP_ERR:
@@ -297,8 +298,9 @@ u32 Oracle::first_refused(const Side &side)
 {
 	auto refused = [](const Op &op) { return op.refused; };
 
-	return static_cast<u32>(std::find_if(side.ops.begin(), side.ops.end(), refused) -
-				side.ops.begin());
+	return static_cast<u32>(
+		std::find_if(side.ops.begin() + side.first_op, side.ops.end(), refused) -
+		side.ops.begin());
 }
 
 // Errors never overtake successes (ib.rst, rules 25, 26 and 29).
@@ -306,7 +308,7 @@ void Oracle::expect_all_done_before(unsigned side, u32 failed_op) const
 {
 	const Side &us = sides[side];
 
-	for (u32 n = 0; n < failed_op && n < us.ops.size(); n++)
+	for (u32 n = us.first_op; n < failed_op && n < us.ops.size(); n++)
 		if (!us.ops[n].delivered && !us.ops[n].done)
 			broken("side %u fails at request %u, and %u before it is not done", side,
 			       failed_op, n);
@@ -378,6 +380,8 @@ void Oracle::failed(unsigned side, Cause cause, const core_terminate *term,
 	}
 	if (term && cause != Cause::peer_terminated)
 		us.sent_term = *term;
+	if (!us.failed)
+		us.cause = cause;
 	us.failed = true;
 }
 

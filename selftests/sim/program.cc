@@ -11,7 +11,7 @@ static u64 region_octets(int scale) { return scale == 0 ? 2048 : scale == 1 ? 32
 
 Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 	: random(seed_), seed(seed_), paranoid(paranoid_), wild(pick(3) != 0),
-	  framing(pick_framing()),
+	  framing(pick_framing()), returns(acknowledges() && pick(2)),
 	  scale(pick(100) < 80 ? Scale::small
 		: pick(10)     ? Scale::medium
 			       : Scale::large),
@@ -29,6 +29,8 @@ Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 			state = Window::open;
 	}
 	tally[wild ? "wild programs" : "clean programs"]++;
+	if (returns)
+		tally["programs whose streams return"]++;
 }
 
 core_framing Program::pick_framing()
@@ -95,6 +97,7 @@ Setup Program::make_setup(bool initiator)
 	setup.initiator = initiator;
 	setup.user = pick(2);
 	setup.framing = framing;
+	setup.returns = returns;
 	setup.long_segments = pick(2);
 	setup.local.max_ird = static_cast<u16>(1 + pick(16));
 	setup.local.ird = static_cast<u16>(1 + pick(16));
@@ -561,9 +564,7 @@ void Program::spoil()
 	bool crc = setups[0].local.crc || setups[1].local.crc;
 
 	if (pick(2)) {
-		streams[0].do_reset();
-		streams[1].do_reset();
-		tally["resets"]++;
+		lose_streams();
 	} else if (crc && ends[!side].state() == Endpoint::State::rts &&
 		   !streams[side].to_be_damaged()) {
 		streams[side].damage(streams[side].accepted() + pick(4000),
@@ -588,16 +589,22 @@ void Program::step()
 	unsigned side = static_cast<unsigned>(pick(2));
 	u64 kind = pick(100);
 
-	if (kind < 30) {
+	if (kind < 30 && (!returns || settled || pick(4) == 0)) {
 		for (u64 burst = 1 + pick(6); burst; burst--)
 			post(side);
 	} else if (kind < 60) {
 		ends[side].run();
 	} else if (kind < 95) {
+		const u64 completed = oracle.completions();
+
 		for (u64 burst = 1 + pick(12); burst; burst--)
 			deliver(side);
+		if (returns && oracle.completions() != completed && pick(60) == 0)
+			reset(side); // as a program that is done
 	} else if (kind < 98) {
 		store(side);
+	} else if (kind == 99 && returns) {
+		disturb();
 	} else if (kind == 98) {
 		ends[side].set_emss(setups[pick(2)].emss);
 	} else if (wild && pick(12) == 0) {
@@ -607,6 +614,8 @@ void Program::step()
 		pay(side);
 	if (pick(4) == 0)
 		ends[side].tick();
+	if (returns && pick(3) == 0)
+		recover();
 	watch_windows();
 	look();
 }
@@ -615,12 +624,20 @@ void Program::step()
 bool Program::pass()
 {
 	auto changes = [&] {
-		return oracle.completions() + streams[0].accepted() + streams[0].consumed() +
-		       streams[1].accepted() + streams[1].consumed();
+		return std::vector<u64>{oracle.completions(),
+					happened,
+					streams[0].accepted(),
+					streams[0].consumed(),
+					streams[1].accepted(),
+					streams[1].consumed(),
+					static_cast<u64>(ends[0].state()),
+					static_cast<u64>(ends[1].state())};
 	};
-	const u64 before = changes();
+	const std::vector<u64> before = changes();
 
 	for (unsigned i = 0; i < 2; i++) {
+		if (returns)
+			recover();
 		pay(i);
 		ends[i].tick();
 		ends[i].run();
@@ -631,23 +648,26 @@ bool Program::pass()
 	return changes() != before;
 }
 
-// Lets everything run until nothing changes any more.
+// Lets everything run until nothing changes any more: an engine may have paused.
 void Program::drain()
 {
-	for (u64 patience = 10000000; pass();)
+	u64 patience = 10000000;
+
+	for (u32 quiet = 0; quiet < 3; quiet = pass() ? 0 : quiet + 1)
 		if (!--patience)
 			broken("the ends never come to rest");
 }
 
 void Program::finish()
 {
+	finishing = true;
 	drain();
 	// A responder sends nothing before its peer has (RFC 5044 7.1.2 rule 4).
-	if (!oracle.failed(0) && !oracle.failed(1) && ends[1].muted()) {
+	if (!returns && !oracle.failed(0) && !oracle.failed(1) && ends[1].muted()) {
 		submit(0, begin(0, SRNIC_OP_WRITE));
 		drain();
 	}
-	if (!wild) {
+	if (!wild || returns) {
 		oracle.expect_all_done();
 	} else if (oracle.failed(0) || oracle.failed(1) || streams[0].damaged() ||
 		   streams[1].damaged()) {
@@ -674,7 +694,7 @@ u64 Program::run()
 	while (posted < target && patience--) {
 		step();
 		// Some more, to see it flushed.
-		if (oracle.failed(0) || oracle.failed(1))
+		if (!returns && (oracle.failed(0) || oracle.failed(1)))
 			target = std::min(target, posted + pick(20));
 	}
 	finish();

@@ -73,12 +73,25 @@ private:
 	void drain();
 	void finish();
 
+	// returns.cc
+	void lose_streams();
+	void reset(unsigned side);
+	void disturb();
+	bool recount();
+	void begin_streams();
+	void connect(unsigned side);
+	void recover();
+
 	Random random;
 	const u64 seed;
 	const bool paranoid, wild;
 	const core_framing framing;
+	const bool returns; // its streams do
 	const Scale scale;
 	u64 region_size, target, posted = 0, steps = 0;
+	u64 happened = 0;     // pairings and resets
+	bool settled = false; // no QP was reset since there was a stream
+	bool finishing = false;
 	Setup setups[2];
 	Oracle oracle;
 	Stream streams[2]; // out of side 0, out of side 1

@@ -22,6 +22,12 @@ u32 Stream::write(const u8 *data, u32 len)
 	return n;
 }
 
+void Stream::write_rest(const u8 *data, u32 len)
+{
+	capacity = ~0u;
+	write(data, len);
+}
+
 void Stream::do_reset()
 {
 	is_reset = true;

@@ -16,6 +16,8 @@ public:
 
 	// Takes as much as there is room for: 0 if the buffer is full. Nothing after a reset.
 	u32 write(const u8 *data, u32 len);
+	// Takes all: the connection has memory for it. The last octets of this direction.
+	void write_rest(const u8 *data, u32 len);
 	bool reset() const { return is_reset; }
 	void do_reset();
 	void close() { closed = true; }

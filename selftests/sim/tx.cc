@@ -192,6 +192,13 @@ void Endpoint::build_fpdu(u32 expected)
 	witness.finished(side, source_of(msg), stream_built);
 }
 
+// TCP takes no more, now that the FPDU is chosen. Not twice in a row.
+bool Endpoint::pauses()
+{
+	pausing = acknowledges() && !pausing && one_in(random, 16);
+	return pausing;
+}
+
 void Endpoint::build_batch()
 {
 	core_tx_set_emss(&tx, emss);
@@ -204,7 +211,7 @@ void Endpoint::build_batch()
 			rewind(how);
 			continue;
 		}
-		if (!len || (!batch.empty() && batch.size() + len > batch_max))
+		if (!len || (!batch.empty() && batch.size() + len > batch_max) || pauses())
 			return;
 		build_fpdu(len);
 	}
@@ -252,7 +259,7 @@ void Endpoint::tick()
 bool Endpoint::send_batch()
 {
 	if (out.reset()) {
-		fail(Cause::stream_over);
+		hang_up();
 		return false;
 	}
 	batch.erase(batch.begin(),
