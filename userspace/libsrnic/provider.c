@@ -714,7 +714,6 @@ static bool has_swap(const struct context *ctx)
 
 int srnicdv_query_device(struct ibv_context *ctx, struct srnicdv_device_attr *attr, size_t size)
 {
-
 	if (!srnicdv_is_supported(ctx->device))
 		return EOPNOTSUPP;
 	if (!attr || size < sizeof(*attr))
