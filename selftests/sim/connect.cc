@@ -5,8 +5,8 @@
 namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
-	: side(side_), initiator(setup.initiator), user(setup.user), returns(setup.returns), by_kick(setup.by_kick),
-	  rnr_retry(setup.rnr_retry), first_number(setup.first_number),
+	: side(side_), initiator(setup.initiator), user(setup.user), returns(setup.returns),
+	  by_kick(setup.by_kick), rnr_retry(setup.rnr_retry), first_number(setup.first_number),
 	  peers_first_number(setup.peers_first_number), framing(setup.framing), out(out_),
 	  witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
 	  long_segments(setup.long_segments), private_len(setup.private_len), octets(setup.memory),
