@@ -4,6 +4,8 @@
 // (queue, memory), rx.cc and tx.cc (stream).
 #pragma once
 
+#include <functional>
+
 #include "stream.hh"
 
 namespace sim {
@@ -30,6 +32,9 @@ class Endpoint {
 public:
 	Endpoint(unsigned side, const Setup &setup, Stream &out, Witness &witness);
 	Endpoint(const Endpoint &) = delete;
+
+	// What happens while the engine runs: the receive half runs, too.
+	std::function<void()> meanwhile = [] {};
 
 	// The consumer's calls.
 	bool post_send(const SendRequest &request); // false: the queue is full
@@ -183,6 +188,7 @@ private:
 	core_region_verdict put_payload(const core_tx_msg &msg, u32 offset, u32 len);
 	void build_fpdu(u32 len);
 	bool pauses();
+	bool goes_on();
 	bool build_batch();
 	bool send_batch();
 	void send_terminate();

@@ -41,6 +41,8 @@ void Endpoint::run_until_idle()
 			return kick(); // the rest is queued
 		if (core_tx_over(&tx))
 			return leave_as_core_says();
+		if (!goes_on())
+			return;
 		rest();
 		if (!may_go_on()) {
 			needs_doorbell = true;

@@ -26,6 +26,7 @@ Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		oracle.attach(i, ends[i], streams[i]);
+		ends[i].meanwhile = [this, i] { deliver(i); };
 		for (Window &state : windows[i])
 			state = Window::open;
 	}

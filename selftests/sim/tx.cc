@@ -199,11 +199,19 @@ bool Endpoint::pauses()
 	return pausing;
 }
 
+// The receive half runs at any time between two steps of the engine. False: the stream is over.
+bool Endpoint::goes_on()
+{
+	if (acknowledges() && one_in(random, 8))
+		meanwhile();
+	return now == State::rts;
+}
+
 // False if the batch or TCP takes no more: the rest is for another run.
 bool Endpoint::build_batch()
 {
 	core_tx_set_emss(&tx, emss);
-	while (now == State::rts) {
+	while (goes_on()) {
 		u32 len = core_tx_choose(&tx);
 		core_rewind how;
 
@@ -216,6 +224,8 @@ bool Endpoint::build_batch()
 			return true;
 		if ((!batch.empty() && batch.size() + len > batch_max) || pauses())
 			return false;
+		if (!goes_on())
+			return true;
 		build_fpdu(len);
 	}
 	return true;
@@ -311,7 +321,7 @@ void Endpoint::run()
 		run_until_idle();
 	} else if (now == State::rts && send_batch()) {
 		build_batch();
-		if (send_batch() && core_tx_over(&tx))
+		if (now == State::rts && send_batch() && core_tx_over(&tx))
 			leave_as_core_says();
 	}
 	if (now == State::terminating || now == State::error)
