@@ -6,7 +6,7 @@ namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
 	: side(side_), initiator(setup.initiator), user(setup.user), returns(setup.returns),
-	  rnr_retry(setup.rnr_retry), first_number(setup.first_number),
+	  by_kick(setup.by_kick), rnr_retry(setup.rnr_retry), first_number(setup.first_number),
 	  peers_first_number(setup.peers_first_number), framing(setup.framing), out(out_),
 	  witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
 	  long_segments(setup.long_segments), private_len(setup.private_len), octets(setup.memory),
@@ -136,6 +136,10 @@ void Endpoint::start(const core_startup_agreed &agreed)
 	built = completed = sq_taken;
 	stream_built = out.accepted();
 	now = State::rts;
+	seen_asked = acks.asked;
+	seen_probes = acks.probes;
+	late_armed = late_due = delay_armed = delay_due = lacks_space = false;
+	kick();
 	witness.connected(side, agreed);
 }
 
@@ -185,6 +189,7 @@ void Endpoint::fail(Cause cause)
 	if (acknowledges() && now != State::startup && now != State::waiting)
 		leave();
 	now = State::error;
+	kick();
 	out.close();
 	core_pairing_reset(&pairing);
 	witness.failed(side, cause,
@@ -207,6 +212,7 @@ void Endpoint::terminate(Cause cause, const core_terminate &why)
 	if (now != State::rts)
 		return;
 	now = State::terminating;
+	kick();
 	term = why;
 	term_pending = true;
 	witness.failed(side, cause, &term, CORE_RDMATCP_FINE);

@@ -4,6 +4,8 @@
 // (queue, memory), rx.cc and tx.cc (stream).
 #pragma once
 
+#include <functional>
+
 #include "stream.hh"
 
 namespace sim {
@@ -11,6 +13,7 @@ namespace sim {
 struct Setup {
 	bool initiator, user;
 	bool returns; // its streams come by pairing, and come again
+	bool by_kick; // its engine runs only when it was kicked
 	core_framing framing;
 	core_startup_local local;
 	bool long_segments; // RDMA/TCP: prefers them
@@ -29,6 +32,9 @@ class Endpoint {
 public:
 	Endpoint(unsigned side, const Setup &setup, Stream &out, Witness &witness);
 	Endpoint(const Endpoint &) = delete;
+
+	// What happens while the engine runs: the receive half runs, too.
+	std::function<void()> meanwhile = [] {};
 
 	// The consumer's calls.
 	bool post_send(const SendRequest &request); // false: the queue is full
@@ -55,6 +61,7 @@ public:
 	bool acknowledges() const { return framing == CORE_FRAMING_IB; }
 	// Time passes: what waits for it may go on.
 	void tick();
+	void has_space(); // in the stream
 	u32 sq_room() const { return sq_entries - (prod - sq_done); }
 	bool sq_idle() const { return sq_done == prod; }
 	u32 max_ord() const { return ord; }
@@ -80,6 +87,7 @@ public:
 	bool register_mr(u64 index, u32 key, u32 access);
 	u32 random_number() { return static_cast<u32>(random()); }
 	void expect_read(const core_read_sink &sink, core_read_kind kind);
+	bool wait_for_reads(u32 most);
 	u32 reads() const { return static_cast<u32>(outbound.size()); }
 	bool next_read(core_asked &asked) const;
 	core_region_verdict atomic(const core_atomic_request &request, u64 &original);
@@ -131,6 +139,15 @@ private:
 	void lose();
 	void leave();
 
+	// kicks.cc
+	void kick() { kicked = true; }
+	void rest();
+	void take_due();
+	bool may_go_on();
+	void run_until_idle();
+	void end_receiving();
+	void fire_timers();
+
 	// queues.cc
 	Mr *find(u32 stag);
 	bool copy(u32 stag, u32 access, u64 to, u8 *out, const u8 *in, u32 len,
@@ -171,15 +188,17 @@ private:
 	core_region_verdict put_payload(const core_tx_msg &msg, u32 offset, u32 len);
 	void build_fpdu(u32 len);
 	bool pauses();
-	void build_batch();
+	bool goes_on();
+	bool build_batch();
 	bool send_batch();
 	void send_terminate();
 	void rewind(const core_rewind &how);
 	void note_failures();
+	void leave_as_core_says();
 
 	const unsigned side;
 	bool initiator;
-	const bool user, returns;
+	const bool user, returns, by_kick;
 	const u8 rnr_retry;
 	const u32 first_number, peers_first_number;
 	const core_framing framing;
@@ -223,6 +242,9 @@ private:
 	bool gave_up = false, gave_up_answer = false;
 
 	core_tx tx{};
+	bool kicked = false, needs_doorbell = true, lacks_space = false, awaiting_reads = false;
+	bool late_armed = false, late_due = false, delay_armed = false, delay_due = false;
+	u32 awaited_reads = 0, seen_asked = 0, seen_probes = 0;
 	bool pausing = false, validated = false, term_pending = false;
 	u32 built = 0, completed = 0;
 	core_terminate term{};

@@ -108,6 +108,7 @@ static bool reached_everything(const Tally &tally)
 				 "returns to a request that waited",
 				 "QPs reset",
 				 "last Acks",
+				 "programs with kicks",
 				 "pairing: reason 0",
 				 "pairing: reason 3",
 				 "pairing: reason 4",

@@ -12,6 +12,7 @@ static u64 region_octets(int scale) { return scale == 0 ? 2048 : scale == 1 ? 32
 Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 	: random(seed_), seed(seed_), paranoid(paranoid_), wild(pick(3) != 0),
 	  framing(pick_framing()), returns(acknowledges() && pick(2)),
+	  by_kick(acknowledges() && pick(4) == 0),
 	  scale(pick(100) < 80 ? Scale::small
 		: pick(10)     ? Scale::medium
 			       : Scale::large),
@@ -25,12 +26,15 @@ Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		oracle.attach(i, ends[i], streams[i]);
+		ends[i].meanwhile = [this, i] { deliver(i); };
 		for (Window &state : windows[i])
 			state = Window::open;
 	}
 	tally[wild ? "wild programs" : "clean programs"]++;
 	if (returns)
 		tally["programs whose streams return"]++;
+	if (by_kick)
+		tally["programs with kicks"]++;
 }
 
 core_framing Program::pick_framing()
@@ -98,6 +102,7 @@ Setup Program::make_setup(bool initiator)
 	setup.user = pick(2);
 	setup.framing = framing;
 	setup.returns = returns;
+	setup.by_kick = by_kick;
 	setup.long_segments = pick(2);
 	setup.local.max_ird = static_cast<u16>(1 + pick(16));
 	setup.local.ird = static_cast<u16>(1 + pick(16));
@@ -536,6 +541,7 @@ void Program::deliver(unsigned to)
 		Bytes octets(piece.data, piece.data + piece.len);
 
 		in.drop(piece.len);
+		ends[!to].has_space();
 		oracle.receiving(to);
 		ends[to].feed(octets.data(), piece.len);
 	}
@@ -693,6 +699,10 @@ u64 Program::run()
 
 	while (posted < target && patience--) {
 		step();
+		if (by_kick && !wild && pick(100) == 0) { // before a post repairs it
+			drain();
+			oracle.expect_all_done();
+		}
 		// Some more, to see it flushed.
 		if (!returns && (oracle.failed(0) || oracle.failed(1)))
 			target = std::min(target, posted + pick(20));

@@ -87,6 +87,7 @@ private:
 	const bool paranoid, wild;
 	const core_framing framing;
 	const bool returns; // its streams do
+	const bool by_kick; // engines run only when they were kicked
 	const Scale scale;
 	u64 region_size, target, posted = 0, steps = 0;
 	u64 happened = 0;     // pairings and resets

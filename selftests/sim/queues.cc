@@ -172,6 +172,8 @@ bool Endpoint::post_send(const SendRequest &posted)
 		memcpy(slot.octets + sizeof(head), posted.sges.data(),
 		       posted.sges.size() * sizeof(srnic_sge));
 	sq[prod++ & (sq_entries - 1)] = slot;
+	if (needs_doorbell || now != State::rts)
+		kick();
 	return true;
 }
 

@@ -113,6 +113,8 @@ void Endpoint::deliver_read_response()
 
 	outbound.pop_front();
 	reads_done++;
+	if (awaiting_reads && reads() <= awaited_reads)
+		kick();
 	if (read.invalidate && invalidate(read.sges[0].lkey, false) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
 	witness.delivered(side, read.sink.atomic ? CORE_RX_ATOMIC_RESPONSE : CORE_RX_READ_RESPONSE);
@@ -133,14 +135,18 @@ void Endpoint::blame_request(const core_terminate &why)
 // RFC 5044 7.1.2 rule 4: a responder may send once it has received and validated one FPDU.
 void Endpoint::unmute_responder()
 {
-	if (core_rx_fpdus(&rx))
+	if (!validated && core_rx_fpdus(&rx)) {
 		validated = true;
+		kick();
+	}
 }
 
 // Requests that the peer has done complete; one that it refuses fails, or is sent again.
 void Endpoint::deliver_acked(const core_acked &acked)
 {
 	complete_acknowledged(acked.end);
+	if (acked.kind == CORE_ACKED_AGAIN || core_acks_awaited(&acks))
+		kick();
 	if (acked.kind != CORE_ACKED_REFUSED)
 		return;
 	complete(acked.end, acked.status, 0);
@@ -153,6 +159,7 @@ void Endpoint::deliver_refused()
 	witness.refused(side, static_cast<core_syndrome>(acks.refusing));
 	if (receive_active && core_rx_receive_status(&rx) != SRNIC_WC_FLUSH_ERR)
 		complete_recv(nullptr, core_rx_receive_status(&rx));
+	kick();
 }
 
 // What only a stream with acknowledgements does with an event.
@@ -185,8 +192,11 @@ void Endpoint::deliver(core_rx_event event)
 	const core_rx_event came = event;
 
 	if (acknowledges() &&
-	    (event == CORE_RX_READ_RESPONSE || event == CORE_RX_ATOMIC_RESPONSE))
+	    (event == CORE_RX_READ_RESPONSE || event == CORE_RX_ATOMIC_RESPONSE)) {
 		complete_acknowledged(core_rx_acked(&rx)->end);
+		if (core_acks_awaited(&acks))
+			kick();
+	}
 	if (event == CORE_RX_SEND)
 		event = deliver_send();
 	if (event == CORE_RX_ATOMIC_RESPONSE)
@@ -198,6 +208,7 @@ void Endpoint::deliver(core_rx_event event)
 	case CORE_RX_READ_REQUEST:
 	case CORE_RX_ATOMIC_REQUEST:
 		inbound.push_back(*core_rx_asked(&rx));
+		kick();
 		witness.delivered(side, event);
 		break;
 	case CORE_RX_READ_RESPONSE:
@@ -236,7 +247,7 @@ void Endpoint::feed(const u8 *data, u32 len)
 		core_rx_event event;
 
 		if (step.kind == CORE_RX_STOP)
-			return;
+			break;
 		if (!n)
 			broken("side %u: the core wants nothing", side);
 		if (step.kind == CORE_RX_PLACE) {
@@ -251,6 +262,8 @@ void Endpoint::feed(const u8 *data, u32 len)
 		len -= n;
 	}
 	unmute_responder();
+	if (acknowledges())
+		end_receiving();
 }
 
 } // namespace sim

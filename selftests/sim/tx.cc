@@ -14,7 +14,7 @@ void core_host_built(void *ctx) { endpoint(ctx).request_built(); }
 void core_host_complete(void *ctx, u8 status) { endpoint(ctx).complete_taken(status); }
 u32 core_host_random(void *ctx) { return endpoint(ctx).random_number(); }
 u32 core_host_reads(void *ctx) { return endpoint(ctx).reads(); }
-bool core_host_wait_for_reads(void *ctx, u32 most) { return endpoint(ctx).reads() > most; }
+bool core_host_wait_for_reads(void *ctx, u32 most) { return endpoint(ctx).wait_for_reads(most); }
 void core_host_answered(void *ctx) { endpoint(ctx).answered(); }
 
 bool core_host_local_invalidate(void *ctx, u32 stag)
@@ -199,10 +199,19 @@ bool Endpoint::pauses()
 	return pausing;
 }
 
-void Endpoint::build_batch()
+// The receive half runs at any time between two steps of the engine. False: the stream is over.
+bool Endpoint::goes_on()
+{
+	if (acknowledges() && one_in(random, 8))
+		meanwhile();
+	return now == State::rts;
+}
+
+// False if the batch or TCP takes no more: the rest is for another run.
+bool Endpoint::build_batch()
 {
 	core_tx_set_emss(&tx, emss);
-	while (now == State::rts) {
+	while (goes_on()) {
 		u32 len = core_tx_choose(&tx);
 		core_rewind how;
 
@@ -211,10 +220,15 @@ void Endpoint::build_batch()
 			rewind(how);
 			continue;
 		}
-		if (!len || (!batch.empty() && batch.size() + len > batch_max) || pauses())
-			return;
+		if (!len)
+			return true;
+		if ((!batch.empty() && batch.size() + len > batch_max) || pauses())
+			return false;
+		if (!goes_on())
+			return true;
 		build_fpdu(len);
 	}
+	return true;
 }
 
 // ---- with acknowledgements ----
@@ -229,6 +243,7 @@ void Endpoint::rewind(const core_rewind &how)
 	outbound.resize(outbound.size() - how.reads);
 	announced[0] = gave_up = false;
 	core_tx_rewind(&tx);
+	delay_armed = true;
 	witness.rewound(side, how.index);
 }
 
@@ -247,6 +262,8 @@ void Endpoint::tick()
 {
 	if (!acknowledges() || now != State::rts)
 		return;
+	if (by_kick)
+		return fire_timers();
 	core_tx_resume(&tx);
 	if (core_acks_owed(&acks))
 		core_tx_ack_now(&tx);
@@ -266,7 +283,8 @@ bool Endpoint::send_batch()
 		    batch.begin() + (batch.empty() ? 0
 						   : out.write(batch.data(),
 							       static_cast<u32>(batch.size()))));
-	if (!batch.empty())
+	lacks_space = !batch.empty();
+	if (lacks_space)
 		return false;
 	if (completed != built && !acknowledges()) {
 		complete_sent(completed, built);
@@ -289,13 +307,22 @@ void Endpoint::send_terminate()
 		fail(Cause::local_error);
 }
 
+void Endpoint::leave_as_core_says()
+{
+	fail(core_tx_over(&tx) == CORE_OVER_FAILED ? Cause::local_error : Cause::refused_peer);
+}
+
 void Endpoint::run()
 {
-	if (now == State::rts && send_batch()) {
+	if (by_kick && !kicked && now != State::terminating)
+		return;
+	kicked = false;
+	if (now == State::rts && by_kick) {
+		run_until_idle();
+	} else if (now == State::rts && send_batch()) {
 		build_batch();
-		if (send_batch() && core_tx_over(&tx))
-			fail(core_tx_over(&tx) == CORE_OVER_FAILED ? Cause::local_error
-								   : Cause::refused_peer);
+		if (now == State::rts && send_batch() && core_tx_over(&tx))
+			leave_as_core_says();
 	}
 	if (now == State::terminating || now == State::error)
 		flush();
