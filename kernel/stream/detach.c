@@ -43,6 +43,8 @@ void srnic_qp_detach_locked(struct srnic_qp *qp)
 			srnic_rq_put_back(&qp->rx.receive);
 			take_again(qp);
 			srnic_overdue_watch(qp);
+			if (core_acks_refuses(&qp->acks->core))
+				srnic_qp_fail(qp);
 		}
 	}
 	srnic_qp_clear_owner(qp, NULL);

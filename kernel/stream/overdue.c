@@ -133,7 +133,8 @@ static void fail(struct srnic_qp *qp)
 		lock_sock(sk);
 		core_rx_stop(&qp->rx.core);
 	}
-	srnic_sq_complete(&qp->sq, READ_ONCE(qp->sq.done), SRNIC_WC_RETRY_EXC_ERR, 0);
+	if (READ_ONCE(qp->sq.done) != qp->sq.taken)
+		srnic_sq_complete(&qp->sq, READ_ONCE(qp->sq.done), SRNIC_WC_RETRY_EXC_ERR, 0);
 	srnic_qp_fail(qp);
 	if (sk) {
 		release_sock(sk);

@@ -158,6 +158,11 @@ void core_acks_start(struct core_acks *acks, u32 index);
  */
 bool core_acks_unacknowledged(const struct core_acks *acks);
 /*
+ * Is a request of the peer refused for good? Then the QP goes to the error state, also if the stream
+ * ends before the peer knows. Any time.
+ */
+bool core_acks_refuses(const struct core_acks *acks);
+/*
  * Has this end delivered what it has not said, whether or not the peer has asked? Then
  * core_tx_ack_now() is due within 10 ms. For both halves.
  */

@@ -352,6 +352,8 @@ bool core_acks_unacknowledged(const struct core_acks *acks)
 	       ib::is_after(acks->was_done, acks->index) || ib::ends(*acks);
 }
 
+bool core_acks_refuses(const struct core_acks *acks) { return ib::ends(*acks); }
+
 bool core_acks_owed(const struct core_acks *acks)
 {
 	return ib::is_after(ib::seen(acks->received), ib::seen(acks->said));
