@@ -13,9 +13,11 @@
 
 #include "device/res.h"
 #include "memory/mr.h"
+#include "pairing/pairing.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "report/counters.h"
+#include "stream/number.h"
 #include "stream/qp.h"
 #include "stream/state.h"
 
@@ -167,6 +169,40 @@ static int put_queues(struct sk_buff *msg, const struct srnic_qp *qp)
 	return put_figures(msg, figures, ARRAY_SIZE(figures));
 }
 
+static int put_numbers(struct sk_buff *msg, const struct srnic_qp *qp)
+{
+	const struct core_acks *acks = &qp->acks->core;
+	const struct core_pairing *pairing = &srnic_pairing_of(qp)->core;
+	const struct figure figures[] = {
+		{ "sent", READ_ONCE(acks->whole) },
+		{ "acknowledged", READ_ONCE(acks->acked) },
+		{ "delivered", READ_ONCE(acks->received) },
+		{ "not_ready", READ_ONCE(acks->tries) },
+		{ "pairing", READ_ONCE(pairing->state) },
+		{ "pairing_failures", READ_ONCE(pairing->failures) },
+		{ "pairing_reason", READ_ONCE(srnic_pairing_of(qp)->reason) },
+		{ "pairing_error", -READ_ONCE(srnic_pairing_of(qp)->error) },
+	};
+
+	return put_figures(msg, figures, ARRAY_SIZE(figures));
+}
+
+/* With a reference: some kernels ask also while the QP is destroyed. */
+static int put_acks(struct sk_buff *msg, const struct ib_qp *base)
+{
+	struct srnic_qp *qp;
+	int ret;
+
+	if (!to_srnic_dev(base->device)->ib)
+		return 0;
+	qp = srnic_number_find(base->qp_num);
+	if (!qp)
+		return 0;
+	ret = put_numbers(msg, qp);
+	srnic_qp_put(qp);
+	return ret;
+}
+
 int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
 {
 	struct nlattr *table = nla_nest_start_noflag(msg, RDMA_NLDEV_ATTR_DRIVER);
@@ -175,8 +211,8 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *base)
 	if (!table)
 		return -EMSGSIZE;
 	/* 64 bits last: the rdma tool reads no further if they have to be aligned */
-	if (put_connection(msg, qp) || put_queues(msg, qp) || put_end(msg, READ_ONCE(qp->end)) ||
-	    put_traffic(msg, qp)) {
+	if (put_connection(msg, qp) || put_queues(msg, qp) || put_acks(msg, base) ||
+	    put_end(msg, READ_ONCE(qp->end)) || put_traffic(msg, qp)) {
 		nla_nest_cancel(msg, table);
 		return -EMSGSIZE;
 	}

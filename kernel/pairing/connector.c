@@ -12,6 +12,7 @@
 #include "connection/frame.h"
 #include "pairing/consumer.h"
 #include "pairing/pairing.h"
+#include "report/counters.h"
 #include "stream/detach.h"
 #include "stream/kick/kick.h"
 
@@ -73,6 +74,7 @@ static void open_connection(struct srnic_pairing *pairing, u32 attempt,
 	struct srnic_ep *ep;
 	int ret;
 
+	srnic_count(dev, SRNIC_PAIRING_ATTEMPTS, 1);
 	ep = srnic_ep_create(dev, dev_net(dev->netdev), srnic_machine_work, &srnic_pairing_ops);
 	if (IS_ERR(ep)) {
 		attempt_failed(pairing, attempt, PTR_ERR(ep));

@@ -12,6 +12,7 @@
 #include "connection/frame.h"
 #include "pairing/consumer.h"
 #include "pairing/pairing.h"
+#include "report/counters.h"
 #include "stream/attach.h"
 #include "stream/detach.h"
 #include "stream/kick/kick.h"
@@ -162,8 +163,10 @@ static enum core_conn_input take_request(struct srnic_ep *ep)
 {
 	enum core_pair_reason reason = respond(ep);
 
-	if (reason != CORE_PAIR_OK)
+	if (reason != CORE_PAIR_OK) {
+		srnic_count(ep->dev, SRNIC_PAIRING_REFUSALS, 1);
 		return CORE_CONN_BUSY;
+	}
 	srnic_pair_lay_out(ep->startup, &ep->startup->pair.reply);
 	return CORE_CONN_ACCEPTED;
 }

@@ -7,7 +7,10 @@
 #include <linux/slab.h>
 
 #include "connection/ep.h"
+#include "core/api/core_pairing_words.h"
 #include "pairing/pairing.h"
+#include "report/counters.h"
+#include "report/trace.h"
 #include "stream/detach.h"
 #include "stream/kick/kick.h"
 #include "stream/state.h"
@@ -105,9 +108,9 @@ static void report(struct srnic_pairing *pairing)
 	if (core->failures < 2)
 		return;
 	ibdev_warn_ratelimited(pairing->qp->base.device,
-			       "qp %u: no stream with QP %u at %pISc: reason %u, error %d\n",
+			       "qp %u: no stream with QP %u at %pISc: %s (%d)\n",
 			       pairing->qp->base.qp_num, core->peer.qpn, &pairing->path.there,
-			       pairing->reason, pairing->error);
+			       core_pair_in_words(pairing->reason), pairing->error);
 }
 
 void srnic_pairing_take_outcome(struct srnic_pairing *pairing,
@@ -118,6 +121,8 @@ void srnic_pairing_take_outcome(struct srnic_pairing *pairing,
 		return;
 	pairing->reason = outcome->reason;
 	pairing->error = error;
+	srnic_count(pairing->qp->dev, SRNIC_PAIRING_FAILURES, 1);
+	trace_srnic_pairing(pairing->qp, outcome->reason, error, outcome->wait);
 	report(pairing);
 	connect_in(pairing, outcome->wait);
 }
@@ -132,8 +137,11 @@ void srnic_pairing_lost(struct srnic_pairing *pairing, struct srnic_ep *ep)
 		return;
 	pairing->attached = NULL;
 	srnic_ep_put(ep);	/* the caller has another reference */
-	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE)
+	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE) {
 		core_pairing_reset(&pairing->core);
-	else if (pairing->core.state == CORE_PAIRING_ATTACHED && srnic_qp_counts(qp).idle)
+		return;
+	}
+	srnic_qp_count(qp, SRNIC_STREAMS_LOST, 1);
+	if (pairing->core.state == CORE_PAIRING_ATTACHED && srnic_qp_counts(qp).idle)
 		connect_in(pairing, core_pairing_lost(&pairing->core, get_random_u32()));
 }

@@ -6,6 +6,7 @@
 #include "pairing/attributes.h"
 #include "pairing/verbs.h"
 #include "stream/kick/kick.h"
+#include "stream/number.h"
 #include "stream/verbs.h"
 #include "udata.h"
 
@@ -124,14 +125,23 @@ int srnic_ib_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
+/*
+ * `rdma resource` asks also while the QP is destroyed, when its number is the first to go; only some
+ * kernels exclude that.
+ */
 int srnic_ib_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 		      struct ib_qp_init_attr *init)
 {
-	struct srnic_pairing *pairing = srnic_pairing_of(to_srnic_qp(base));
+	struct srnic_qp *qp = srnic_number_find(base->qp_num);
+	struct srnic_pairing *pairing;
 
+	if (!qp)
+		return -EINVAL;
+	pairing = srnic_pairing_of(qp);
 	mutex_lock(&pairing->modify);
 	srnic_attributes_query(pairing, attr);
 	mutex_unlock(&pairing->modify);
-	srnic_query_init_attr(pairing->qp, init);
+	srnic_query_init_attr(qp, init);
+	srnic_qp_put(qp);
 	return 0;
 }

@@ -157,6 +157,44 @@ TRACE_DEFINE_ENUM(ENGINE_WAIT);
 		{ ENGINE_RETRY, "retry" },		\
 		{ ENGINE_WAIT, "wait" })
 
+TRACE_DEFINE_ENUM(CORE_SYNDROME_NOT_READY);
+TRACE_DEFINE_ENUM(CORE_SYNDROME_INVALID);
+TRACE_DEFINE_ENUM(CORE_SYNDROME_ACCESS);
+TRACE_DEFINE_ENUM(CORE_SYNDROME_OPERATION);
+
+#define srnic_show_syndrome(syndrome)			\
+	__print_symbolic(syndrome,			\
+		{ CORE_SYNDROME_NOT_READY, "receiver not ready" }, \
+		{ CORE_SYNDROME_INVALID, "invalid request" }, \
+		{ CORE_SYNDROME_ACCESS, "remote access error" }, \
+		{ CORE_SYNDROME_OPERATION, "remote operation error" })
+
+TRACE_DEFINE_ENUM(CORE_PAIR_OK);
+TRACE_DEFINE_ENUM(CORE_PAIR_NOT_READY);
+TRACE_DEFINE_ENUM(CORE_PAIR_OTHER_PAIR);
+TRACE_DEFINE_ENUM(CORE_PAIR_BUSY);
+TRACE_DEFINE_ENUM(CORE_PAIR_COUNTS);
+TRACE_DEFINE_ENUM(CORE_PAIR_STALE);
+TRACE_DEFINE_ENUM(CORE_PAIR_CROSSING);
+TRACE_DEFINE_ENUM(CORE_PAIR_VERSION_UNKNOWN);
+TRACE_DEFINE_ENUM(CORE_PAIR_FEATURES);
+TRACE_DEFINE_ENUM(CORE_PAIR_SHUTDOWN);
+TRACE_DEFINE_ENUM(CORE_PAIR_MALFORMED);
+
+#define srnic_show_pairing(reason)			\
+	__print_symbolic(reason,			\
+		{ CORE_PAIR_OK, "no answer" },		\
+		{ CORE_PAIR_NOT_READY, "not ready" },	\
+		{ CORE_PAIR_OTHER_PAIR, "other pair" },	\
+		{ CORE_PAIR_BUSY, "busy" },		\
+		{ CORE_PAIR_COUNTS, "counts" },		\
+		{ CORE_PAIR_STALE, "stale" },		\
+		{ CORE_PAIR_CROSSING, "crossing" },	\
+		{ CORE_PAIR_VERSION_UNKNOWN, "version" }, \
+		{ CORE_PAIR_FEATURES, "features" },	\
+		{ CORE_PAIR_SHUTDOWN, "shutting down" }, \
+		{ CORE_PAIR_MALFORMED, "malformed" })
+
 TRACE_DEFINE_ENUM(CORE_RX_SEND);
 TRACE_DEFINE_ENUM(CORE_RX_WRITE);
 TRACE_DEFINE_ENUM(CORE_RX_READ_REQUEST);
@@ -448,6 +486,70 @@ TRACE_EVENT(srnic_rx_message,
 		__entry->event = event;
 	),
 	TP_printk("%s qp %u: %s", __entry->dev, __entry->qp, srnic_show_message(__entry->event))
+);
+
+/* ---- acknowledgements, and pairing ---- */
+
+/* A request of the peer is refused: its number, and enum core_syndrome. */
+TRACE_EVENT(srnic_refused,
+	TP_PROTO(const struct srnic_qp *qp, u32 request, u32 syndrome),
+	TP_ARGS(qp, request, syndrome),
+	TP_STRUCT__entry(
+		__array(char, dev, SRNIC_TRACE_NAME)
+		__field(u32, qp)
+		__field(u32, request)
+		__field(u32, syndrome)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev_name(&qp->base.device->dev), SRNIC_TRACE_NAME);
+		__entry->qp = qp->base.qp_num;
+		__entry->request = request;
+		__entry->syndrome = syndrome;
+	),
+	TP_printk("%s qp %u: request %u, %s", __entry->dev, __entry->qp, __entry->request,
+		  srnic_show_syndrome(__entry->syndrome))
+);
+
+/* The engine goes back, because the peer was not ready. index: in the send queue. */
+TRACE_EVENT(srnic_rewind,
+	TP_PROTO(const struct srnic_qp *qp, u32 index, u32 delay),
+	TP_ARGS(qp, index, delay),
+	TP_STRUCT__entry(
+		__array(char, dev, SRNIC_TRACE_NAME)
+		__field(u32, qp)
+		__field(u32, index)
+		__field(u32, delay)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev_name(&qp->base.device->dev), SRNIC_TRACE_NAME);
+		__entry->qp = qp->base.qp_num;
+		__entry->index = index;
+		__entry->delay = delay;
+	),
+	TP_printk("%s qp %u: to entry %u, after %u us", __entry->dev, __entry->qp,
+		  __entry->index, __entry->delay)
+);
+
+/* An attempt to find a stream has failed; the next one is after so many ms. */
+TRACE_EVENT(srnic_pairing,
+	TP_PROTO(const struct srnic_qp *qp, u32 reason, int error, u32 wait),
+	TP_ARGS(qp, reason, error, wait),
+	TP_STRUCT__entry(
+		__array(char, dev, SRNIC_TRACE_NAME)
+		__field(u32, qp)
+		__field(u32, reason)
+		__field(int, error)
+		__field(u32, wait)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev_name(&qp->base.device->dev), SRNIC_TRACE_NAME);
+		__entry->qp = qp->base.qp_num;
+		__entry->reason = reason;
+		__entry->error = error;
+		__entry->wait = wait;
+	),
+	TP_printk("%s qp %u: %s (%d), again after %u ms", __entry->dev, __entry->qp,
+		  srnic_show_pairing(__entry->reason), __entry->error, __entry->wait)
 );
 
 /* ---- CQs ---- */

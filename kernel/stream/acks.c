@@ -8,6 +8,7 @@
 #include <net/sock.h>
 
 #include "compat/compat.h"
+#include "report/trace.h"
 #include "stream/acks.h"
 #include "stream/kick/kick.h"
 #include "stream/owner.h"
@@ -136,6 +137,8 @@ bool srnic_acks_go_back(struct srnic_qp *qp)
 	srnic_reads_forget(&qp->outbound, how.reads);
 	core_tx_rewind(&qp->tx.core);
 	release_sock(sk);
+	srnic_qp_count(qp, SRNIC_TX_REWINDS, 1);
+	trace_srnic_rewind(qp, how.index, how.delay);
 	hrtimer_start(&qp->acks->delay, ns_to_ktime((u64)how.delay * NSEC_PER_USEC),
 		      HRTIMER_MODE_REL);
 	return true;
@@ -188,6 +191,7 @@ static void deliver_acked(struct srnic_qp *qp)
 	const struct core_acked *acked = core_rx_acked(&qp->rx.core);
 
 	srnic_overdue_progress(&qp->acks->overdue);
+	srnic_qp_count(qp, SRNIC_RX_ACKS, 1);
 	complete_before(qp, acked->end);
 	if (acked->kind == CORE_ACKED_REFUSED) {
 		core_rx_stop(&qp->rx.core);
@@ -210,8 +214,13 @@ static void deliver_refused(struct srnic_qp *qp)
 
 	if (qp->rx.receive.active && status != SRNIC_WC_FLUSH_ERR)
 		srnic_rq_fail(&qp->rq, &qp->rx.receive, status, 0);
-	if (syndrome != CORE_SYNDROME_NOT_READY)
+	trace_srnic_refused(qp, qp->acks->core.received + 1, syndrome);
+	if (syndrome == CORE_SYNDROME_NOT_READY) {
+		srnic_qp_count(qp, SRNIC_RX_NOT_READY, 1);
+	} else {
+		srnic_qp_count(qp, SRNIC_RX_REFUSED, 1);
 		srnic_qp_event(qp, event_of(syndrome));
+	}
 	srnic_tx_kick(qp);
 }
 

@@ -135,6 +135,8 @@ static void fail(struct srnic_qp *qp)
 	}
 	if (READ_ONCE(qp->sq.done) != qp->sq.taken)
 		srnic_sq_complete(&qp->sq, READ_ONCE(qp->sq.done), SRNIC_WC_RETRY_EXC_ERR, 0);
+	srnic_qp_count(qp, SRNIC_TX_OVERDUE, 1);
+	srnic_qp_note_end(qp, SRNIC_END_TCP, ETIMEDOUT);
 	srnic_qp_fail(qp);
 	if (sk) {
 		release_sock(sk);

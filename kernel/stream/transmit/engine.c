@@ -197,13 +197,18 @@ static enum engine_result send_terminate(struct srnic_qp *qp)
 static enum engine_result operate(struct srnic_qp *qp)
 {
 	enum engine_result result;
+	u32 acks;
 
 	if (!qp->acks)
 		return send_all(qp);
+	acks = qp->acks->core.ack_msn;
 	srnic_overdue_look(qp);
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		return ENGINE_MORE;
 	result = send_all(qp);
+	acks = qp->acks->core.ack_msn - acks;
+	if (acks)
+		srnic_qp_count(qp, SRNIC_TX_ACKS, acks);
 	srnic_overdue_watch(qp);
 	return result;
 }
