@@ -19,8 +19,8 @@ struct srnic_qp_start;
  * @request: a peer asks to connect, and the consumer accepts or rejects. TOOK_REQUEST: it decides
  *	later; BUSY: the Reply that refuses is to be sent; ACCEPTED: the Reply is laid out; or
  *	BROKEN, with ep->error. Needs no consumer_id
- * @make_request: TCP is connected: lays out the Request. 0, or an errno: no Request. NULL: it was
- *	laid out before
+ * @make_request: TCP is connected: lays out the Request. NOTHING; BROKEN, with ep->error;
+ *	REPLY_ACCEPTS: there are no startup frames. NULL: it was laid out before
  * @start: starts the QP on ep->sock; like srnic_qp_start()
  * @connected: the peer has accepted. 0, or an error: the consumer does not know
  * @rejected: the peer has rejected
@@ -38,7 +38,7 @@ struct srnic_qp_start;
 struct srnic_consumer_ops {
 	bool lasting;
 	enum core_conn_input (*request)(struct srnic_ep *ep);
-	int (*make_request)(struct srnic_ep *ep);
+	enum core_conn_input (*make_request)(struct srnic_ep *ep);
 	int (*start)(struct srnic_ep *ep, const struct srnic_qp_start *start);
 	int (*connected)(struct srnic_ep *ep);
 	void (*rejected)(struct srnic_ep *ep);

@@ -186,12 +186,26 @@ static void leave_port_to_connect(struct socket *sock, struct sockaddr_storage *
 		set_option(sock, IP_LOCAL_PORT_RANGE, port | (u32)port << 16);
 }
 
+/* TCP's simultaneous open, of both ends at once (RFC 9293 3.5). */
+static int connect_to_itself(struct socket *sock, struct sockaddr_storage *addr)
+{
+	int ret = kernel_bind(sock, (void *)addr, addr_len(addr));
+
+	if (ret)
+		return ret;
+	srnic_set_port(addr, srnic_sock_port(sock));
+	ret = kernel_connect(sock, (void *)addr, addr_len(addr), O_NONBLOCK);
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
 int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote)
 {
 	struct sockaddr_storage from = *local, to = *remote;
 	int ret;
 
+	if (!srnic_port_of(&to))
+		return connect_to_itself(sock, &from);
 	leave_port_to_connect(sock, &from);
 	/*
 	 * rdma_cm does not know TCP's ports and may also let a consumer listen on this one, also

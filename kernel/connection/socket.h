@@ -36,7 +36,8 @@ void srnic_sock_unwatch(struct socket *sock, struct srnic_watch *watch);
 int srnic_sock_create(struct net *net, int l3mdev, int family, struct socket **out);
 void srnic_sock_set_tos(struct socket *sock, u8 tos);
 /*
- * Starts to connect from the local address and its port; 0 also while connecting. -EADDRINUSE,
+ * Starts to connect from the local address and its port; 0 also while connecting. To port 0: to the
+ * socket's own port, so that it is connected with itself. -EADDRINUSE,
  * -EADDRNOTAVAIL or -EACCES: TCP does not give this port; another socket may connect from port 0,
  * which lets TCP choose.
  */

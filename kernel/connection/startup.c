@@ -45,8 +45,7 @@ u32 srnic_startup_patience(enum core_conn_limit limit)
 
 enum core_conn_input srnic_startup_make_request(struct srnic_ep *ep)
 {
-	ep->error = ep->consumer->make_request ? ep->consumer->make_request(ep) : 0;
-	return ep->error ? CORE_CONN_BROKEN : CORE_CONN_NOTHING;
+	return ep->consumer->make_request ? ep->consumer->make_request(ep) : CORE_CONN_NOTHING;
 }
 
 enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep)

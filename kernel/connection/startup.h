@@ -17,7 +17,7 @@ struct srnic_ep;
 enum core_conn_input srnic_startup_look(struct srnic_ep *ep);
 /* Seconds that a state with this limit may last. Any context. */
 u32 srnic_startup_patience(enum core_conn_limit limit);
-/* Outcome: BROKEN on failure. */
+/* Outcome: BROKEN on failure; REPLY_ACCEPTS if there are no frames. */
 enum core_conn_input srnic_startup_make_request(struct srnic_ep *ep);
 /* Outcome: QP_STARTED or QP_REFUSED; BROKEN of a QP that outlives its streams. */
 enum core_conn_input srnic_startup_start_qp(struct srnic_ep *ep);

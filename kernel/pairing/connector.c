@@ -26,6 +26,8 @@ static u32 begin_attempt(struct srnic_pairing *pairing, struct srnic_path *path)
 	counts = srnic_qp_counts(qp);
 	attempt = core_pairing_connect(&pairing->core, &counts);
 	*path = pairing->path;
+	if (core_pairing_is_itself(&pairing->core))
+		srnic_set_port(&path->there, 0);	/* its own */
 	srnic_tx_unlock(qp);
 	return attempt;
 }

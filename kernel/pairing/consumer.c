@@ -48,13 +48,15 @@ static void note_agreed(struct srnic_ep *ep, const struct core_pair_agreed *agre
 	};
 }
 
-/* The core has attached the pairing to this ep. */
+/* The core has attached the pairing to this ep. A former stream may not have ended quite yet. */
 static int attach(struct srnic_ep *ep, const struct core_pair_agreed *agreed)
 {
 	struct srnic_pairing *pairing = srnic_pairing_of(ep->qp);
-	int ret = srnic_qp_claim(ep->qp, &ep->owner);
+	int ret;
 
 	lockdep_assert_held(&ep->qp->tx.mutex);
+	srnic_pairing_drop_stream(pairing);
+	ret = srnic_qp_claim(ep->qp, &ep->owner);
 	if (ret)
 		return ret;
 	note_agreed(ep, agreed);
@@ -117,7 +119,6 @@ static enum core_pair_reason respond_locked(struct srnic_ep *ep)
 	if (reason != CORE_PAIR_OK)
 		return reason;
 	srnic_pairing_drop_attempt(pairing);
-	srnic_pairing_drop_stream(pairing);
 	if (!attach(ep, &agreed))
 		return CORE_PAIR_OK;
 	core_pairing_reset(&pairing->core);	/* it has failed meanwhile */
@@ -173,28 +174,42 @@ static enum core_conn_input take_request(struct srnic_ep *ep)
 
 /* ---- the initiator ---- */
 
-static int send_request(struct srnic_ep *ep, const struct core_pair_frame *request)
+static int send_request(struct srnic_ep *ep)
 {
+	struct core_pairing *core = &srnic_pairing_of(ep->qp)->core;
+	struct core_pair_frame *request = &ep->startup->pair.request;
+	struct core_pair_counts counts = srnic_qp_counts(ep->qp);
 	int ret;
 
+	if (!core_pairing_request(core, attempt_of(ep), &counts, request))
+		return -ECANCELED;
 	srnic_pair_lay_out(ep->startup, request);
 	ret = srnic_frame_send(ep);
 	return min(ret, 0);
 }
 
 /* Rule 59: it is decided, and given to TCP, under one lock. */
-static int make_request(struct srnic_ep *ep)
+static enum core_conn_input make_request(struct srnic_ep *ep)
 {
-	struct core_pair_frame *request = &ep->startup->pair.request;
-	struct core_pair_counts counts;
-	int ret = -ECANCELED;
+	bool itself;
 
+	ep->error = 0;
 	lock(ep);
-	counts = srnic_qp_counts(ep->qp);
-	if (core_pairing_request(&srnic_pairing_of(ep->qp)->core, attempt_of(ep), &counts, request))
-		ret = send_request(ep, request);
+	itself = core_pairing_is_itself(&srnic_pairing_of(ep->qp)->core);
+	if (!itself)
+		ep->error = send_request(ep);
 	unlock(ep);
-	return ret;
+	if (itself)
+		return CORE_CONN_REPLY_ACCEPTS;
+	return ep->error ? CORE_CONN_BROKEN : CORE_CONN_NOTHING;
+}
+
+static void attach_itself(struct srnic_ep *ep, struct core_pair_outcome *out)
+{
+	*out = (struct core_pair_outcome) { .conclusion = CORE_PAIR_LEAVE };
+	if (core_pairing_attach_itself(&srnic_pairing_of(ep->qp)->core, attempt_of(ep),
+				       &out->agreed))
+		out->conclusion = CORE_PAIR_ATTACH;
 }
 
 static void conclude(struct srnic_ep *ep, struct core_pair_outcome *out)
@@ -204,7 +219,9 @@ static void conclude(struct srnic_ep *ep, struct core_pair_outcome *out)
 	struct core_pair_counts counts = srnic_qp_counts(ep->qp);
 	u32 random = get_random_u32();
 
-	if (startup->pair.fault)
+	if (core_pairing_is_itself(core))
+		attach_itself(ep, out);
+	else if (startup->pair.fault)
 		core_pairing_failed(core, attempt_of(ep), startup->pair.fault, random, out);
 	else
 		core_pairing_conclude(core, attempt_of(ep), &counts, &startup->pair.reply, random,

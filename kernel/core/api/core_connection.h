@@ -84,7 +84,8 @@ enum core_conn_action {
 	CORE_CONN_REPORT_ESTABLISHED,	/* ESTABLISHED */
 	CORE_CONN_REPORT_NOT_ESTABLISHED,	/* ESTABLISHED, status */
 	CORE_CONN_REPORT_CLOSED,	/* CLOSE, status */
-	CORE_CONN_MAKE_REQUEST,		/* lay out the Request, if not before; outcome: BROKEN */
+	CORE_CONN_MAKE_REQUEST,		/* lay out the Request, if not before; outcome: BROKEN, or
+					 * REPLY_ACCEPTS: there are no frames */
 	CORE_CONN_MAKE_REFUSAL,		/* lay out a Reply that rejects */
 	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate, if the framing has one */
 	CORE_CONN_PART,			/* release the consumer's objects: no event follows */

@@ -155,6 +155,14 @@ struct core_pair_agreed {
 
 /* The QP enters RTR: a new incarnation. The next thing to do is core_pairing_connect(). */
 void core_pairing_ready(struct core_pairing *pairing);
+/* Is this QP connected with itself? Then its connection has no startup frames. */
+bool core_pairing_is_itself(const struct core_pairing *pairing);
+/*
+ * The connection of such a QP is open: what is agreed for its stream. False: the attempt is over, end
+ * the connection.
+ */
+bool core_pairing_attach_itself(struct core_pairing *pairing, u32 attempt,
+				struct core_pair_agreed *agreed);
 /* The QP leaves RTR and RTS: RESET, ERR, destruction. The caller ends its stream or attempt. */
 void core_pairing_reset(struct core_pairing *pairing);
 /* The device goes away. */

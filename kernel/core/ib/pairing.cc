@@ -40,6 +40,13 @@ void hear(core_pairing &pairing, const core_pair_frame &frame)
 	pairing.heard_attempt = frame.attempt;
 }
 
+void note_attached(core_pairing &pairing)
+{
+	pairing.since = ++pairing.attempt;
+	pairing.failures = pairing.crossed = pairing.corrected = 0;
+	pairing.state = CORE_PAIRING_ATTACHED;
+}
+
 // The new number makes older Requests of both ends recognisable: nobody but the other end of this
 // stream, and those whom this end answers later, can know it.
 void attach(core_pairing &pairing, const core_pair_frame &frame)
@@ -47,9 +54,7 @@ void attach(core_pairing &pairing, const core_pair_frame &frame)
 	hear(pairing, frame);
 	pairing.peer_incarnation = frame.incarnation;
 	pairing.peer_attempt = frame.attempt;
-	pairing.since = ++pairing.attempt;
-	pairing.failures = pairing.crossed = pairing.corrected = 0;
-	pairing.state = CORE_PAIRING_ATTACHED;
+	note_attached(pairing);
 }
 
 void introduce(const core_pairing &pairing, const core_pair_counts &counts, core_pair_frame &out)
@@ -224,6 +229,25 @@ void core_pairing_ready(struct core_pairing *pairing)
 void core_pairing_reset(struct core_pairing *pairing) { pairing->state = CORE_PAIRING_NOT_READY; }
 
 void core_pairing_end(struct core_pairing *pairing) { pairing->state = CORE_PAIRING_ENDING; }
+
+bool core_pairing_is_itself(const struct core_pairing *pairing)
+{
+	return is_same(pairing->own, pairing->peer);
+}
+
+bool core_pairing_attach_itself(struct core_pairing *pairing, u32 attempt,
+				struct core_pair_agreed *agreed)
+{
+	*agreed = {};
+	if (!is_attempt(*pairing, attempt))
+		return false;
+	note_attached(*pairing);
+	agreed->features = pairing->features;
+	agreed->ird = pairing->ird;
+	agreed->ord = min(pairing->ord, pairing->ird);
+	agreed->crc = pairing->crc;
+	return true;
+}
 
 u32 core_pairing_connect(struct core_pairing *pairing, const struct core_pair_counts *counts)
 {
