@@ -96,6 +96,7 @@ void report_failure(core_tx &tx)
 	core_acks &acks = *acks_of(tx);
 
 	core_host_complete(host(tx), acks.failing);
+	ib::note_done(acks);
 	acks.failing = 0;
 	if (!ib::ends(acks))
 		acks.over = CORE_OVER_FAILED;

@@ -55,6 +55,7 @@ static bool introduce(struct srnic_pairing *pairing, u32 attempt, struct srnic_e
 	current_one = pairing->core.state == CORE_PAIRING_CONNECTING &&
 		      pairing->core.attempt == attempt;
 	if (current_one) {
+		srnic_pairing_drop_attempt(pairing);	/* one that is over, and has not parted yet */
 		srnic_ep_get(ep);
 		pairing->attempt = ep;
 	}

@@ -43,7 +43,7 @@ void srnic_qp_detach_locked(struct srnic_qp *qp)
 			srnic_rq_put_back(&qp->rx.receive);
 			take_again(qp);
 			srnic_overdue_watch(qp);
-			if (core_acks_refuses(&qp->acks->core))
+			if (core_acks_must_fail(&qp->acks->core))
 				srnic_qp_fail(qp);
 		}
 	}

@@ -61,6 +61,13 @@ TEST(ConnectionInitiator, OperatesOnceTheReplyAccepts)
 	       CORE_CONN_OPERATION);
 }
 
+// ib.rst rule 62: a QP that is connected with itself has no startup frames.
+TEST(ConnectionInitiator, OperatesWithoutFramesIfThereAreNone)
+{
+	expect(CORE_CONN_REQUESTING, CORE_CONN_REPLY_ACCEPTS, {CORE_CONN_START_QP},
+	       CORE_CONN_AWAIT_REPLY);
+}
+
 // RFC 5044 7.1.2, 3: "... if the Rejected Connection bit is set to '1', the implementation MUST
 // exit MPA, leaving the TCP connection open. The ULP may close TCP": here it does.
 TEST(ConnectionInitiator, ClosesWhenTheReplyRejects)

@@ -347,6 +347,25 @@ TEST(IbReturn, NotWithARefusalForGood)
 	chooses(end); // the refusal, instead of the Send
 	EXPECT_TRUE(core_acks_unacknowledged(&end.acks));
 	EXPECT_EQ(core_tx_next_request(&end.send.tx), 0u);
+	end.sends();
+	EXPECT_EQ(core_tx_over(&end.send.tx), CORE_OVER_REFUSED);
+	EXPECT_TRUE(core_acks_unacknowledged(&end.acks));
+	EXPECT_TRUE(core_acks_must_fail(&end.acks));
+}
+
+// 29: an end whose request has failed goes to the error state, and does not take it again.
+TEST(IbReturn, NotWithARequestThatHasFailed)
+{
+	IbEnd end;
+
+	fails_second(end);
+	end.send.post(SRNIC_OP_SEND);
+	EXPECT_EQ(end.ack({1}), CORE_RX_ACK);
+	end.sends();
+	EXPECT_EQ(core_tx_over(&end.send.tx), CORE_OVER_FAILED);
+	EXPECT_TRUE(core_acks_unacknowledged(&end.acks));
+	EXPECT_TRUE(core_acks_must_fail(&end.acks));
+	EXPECT_EQ(core_tx_next_request(&end.send.tx), 2u);
 }
 
 // ---- the last Ack ----

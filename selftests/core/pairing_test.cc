@@ -797,3 +797,39 @@ TEST_F(PairingRetry, AThousandWaitingQpsAreRefusedSeldom)
 	EXPECT_EQ(refusals[0], 1000u);
 	EXPECT_LT(*std::max_element(refusals.begin() + 1, refusals.end()), 120u);
 }
+
+// ---- A QP that is connected with itself ----
+
+// 62: "A QP that is connected with itself uses a TCP connection to its own port, without startup
+// frames."
+TEST(PairingItself, AttachesItsOwnConnection)
+{
+	core_pair_agreed agreed;
+	Qp qp(7, 7, 1);
+
+	EXPECT_TRUE(core_pairing_is_itself(&qp.pairing));
+	ASSERT_TRUE(qp.connect());
+	ASSERT_TRUE(core_pairing_attach_itself(&qp.pairing, qp.attempt, &agreed));
+	EXPECT_EQ(qp.pairing.state, CORE_PAIRING_ATTACHED);
+	EXPECT_EQ(agreed.ord, 8);
+	EXPECT_EQ(agreed.ird, 16);
+	EXPECT_FALSE(agreed.muted);
+	EXPECT_FALSE(core_pairing_connect(&qp.pairing, &qp.counts));
+}
+
+TEST(PairingItself, LeavesAConnectionWhoseAttemptIsOver)
+{
+	core_pair_agreed agreed;
+	Qp qp(7, 7, 1);
+
+	ASSERT_TRUE(qp.connect());
+	core_pairing_reset(&qp.pairing);
+	EXPECT_FALSE(core_pairing_attach_itself(&qp.pairing, qp.attempt, &agreed));
+}
+
+TEST(PairingItself, IsNotAQpWithAnotherEnd)
+{
+	Qp qp(7, 8, 1);
+
+	EXPECT_FALSE(core_pairing_is_itself(&qp.pairing));
+}

@@ -153,15 +153,15 @@ void core_acks_init(struct core_acks *acks);
  */
 void core_acks_start(struct core_acks *acks, u32 index);
 /*
- * Is a request of this end not acknowledged, or begun, or to be sent again? Or is one of the peer
- * refused for good? Then the stream cannot be replaced by another one. For the engine.
+ * Is a request of this end not acknowledged, or begun, or to be sent again? Or must the QP fail? Then
+ * the stream cannot be replaced by another one. For the engine.
  */
 bool core_acks_unacknowledged(const struct core_acks *acks);
 /*
- * Is a request of the peer refused for good? Then the QP goes to the error state, also if the stream
- * ends before the peer knows. Any time.
+ * Is a request of the peer refused for good, or has one of this end failed? Then the QP goes to the
+ * error state, also if the stream ends before the peer knows. For the engine.
  */
-bool core_acks_refuses(const struct core_acks *acks);
+bool core_acks_must_fail(const struct core_acks *acks);
 /*
  * Has this end delivered what it has not said, whether or not the peer has asked? Then
  * core_tx_ack_now() is due within 10 ms. For both halves.

@@ -349,10 +349,10 @@ void core_acks_start(struct core_acks *acks, u32 index)
 bool core_acks_unacknowledged(const struct core_acks *acks)
 {
 	return acks->begun != ib::seen(acks->acked) || acks->half_done ||
-	       ib::is_after(acks->was_done, acks->index) || ib::ends(*acks);
+	       ib::is_after(acks->was_done, acks->index) || core_acks_must_fail(acks);
 }
 
-bool core_acks_refuses(const struct core_acks *acks) { return ib::ends(*acks); }
+bool core_acks_must_fail(const struct core_acks *acks) { return acks->over || ib::ends(*acks); }
 
 bool core_acks_owed(const struct core_acks *acks)
 {
