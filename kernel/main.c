@@ -8,6 +8,7 @@
 #include "compat/compat.h"
 #include "device/link.h"
 #include "memory/crc.h"
+#include "pairing/port.h"
 #include "srnic.h"
 #include "stream/number.h"
 #include "version.h"
@@ -28,15 +29,22 @@ static int __init srnic_init(void)
 	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_SYSFS | SRNIC_COMPAT_PERCPU, 0);
 	if (!srnic_wq)
 		return -ENOMEM;
-	err = srnic_link_init();
+	err = srnic_pairing_init();
 	if (err)
-		destroy_workqueue(srnic_wq);
+		goto destroy;
+	err = srnic_link_init();
+	if (!err)
+		return 0;
+	srnic_pairing_exit();
+destroy:
+	destroy_workqueue(srnic_wq);
 	return err;
 }
 
 static void __exit srnic_exit(void)
 {
 	srnic_link_exit();
+	srnic_pairing_exit();
 	destroy_workqueue(srnic_wq);
 	rcu_barrier();
 	srnic_number_exit();

@@ -33,10 +33,11 @@ struct srnic_stats;
 
 /**
  * struct srnic_dev_connections - the connections of a device (connection/connections.c)
- * @lock: irqsave; protects @eps, @num, @refused, @open, @dying. Innermost
+ * @lock: irqsave; protects @eps, @num, @refused, @leaving, @open, @dying. Innermost
  * @eps: eps that have not ended yet; an ep leaves the list before it drops its own reference
  * @num: eps not freed yet
  * @refused: eps that linger before they have reached full operation: rejected, or rejecting
+ * @leaving: eps that send what a QP has left, or wait for the peer to close afterwards
  * @open: all clients have the device: rdma_cm is neither adding nor removing it
  * @dying: new connections are refused
  * @idle: woken when @num becomes 0
@@ -50,6 +51,7 @@ struct srnic_dev_connections {
 	struct list_head eps;
 	u32 num;
 	u32 refused;
+	u32 leaving;
 	bool open;
 	bool dying;
 	wait_queue_head_t idle;
@@ -93,7 +95,9 @@ struct srnic_dev_gids {
  * @srq_ids: numbers of SRQs, as rdma-resource and user space see them
  * @framings: bits by enum core_framing; read by connection setup. Type srnic: sysfs framing
  * @settings: the other settings but the port map. A device that does not have one has zero
- * @listening: type srnic_ib: on the port of these devices, for IPv4 and IPv6 (pairing/port.c)
+ * @listening: type srnic_ib: on the port of these devices, for IPv4 and IPv6 (pairing/port.c). This
+ *	and @listening_link: under srnic_listeners_lock
+ * @listening_link: type srnic_ib: among the devices that listen
  * @index: small number, unique among the module's devices
  * @ib: type srnic_ib: Documentation/ib.rst; never changes
  * @port_event: the last event of its port, enum ib_event_type; 0: none. Under rtnl
@@ -123,6 +127,7 @@ struct srnic_dev {
 	u32 framings;
 	struct srnic_settings settings;
 	struct srnic_listener_member *listening[2];
+	struct list_head listening_link;
 	int index;
 	bool ib;
 	int port_event;

@@ -134,6 +134,10 @@ bool srnic_ep_change_device(struct srnic_ep *ep, struct srnic_dev *dev)
 	ep->dev = dev;
 	if (enlist(ep)) {
 		ep->dev = container_of(former, struct srnic_dev, connections);
+		spin_lock_irq(&former->lock);
+		list_add_tail(&ep->link, &former->eps);
+		WRITE_ONCE(ep->killed, ep->killed || former->dying);
+		spin_unlock_irq(&former->lock);
 		return false;
 	}
 	leave_device(former);
@@ -216,6 +220,7 @@ void srnic_ep_release(struct srnic_ep *ep)
 	spin_lock_irq(&ep->dev->connections.lock);
 	list_del_init(&ep->link);
 	ep->dev->connections.refused -= ep->refused;
+	ep->dev->connections.leaving -= ep->leaving;
 	spin_unlock_irq(&ep->dev->connections.lock);
 	srnic_ep_put(ep);
 }

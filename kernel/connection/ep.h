@@ -123,6 +123,7 @@ struct srnic_admitted {
  * @state: the core's; changes in machine.c, and in srnic_ep_discard()
  * @over: enum core_conn_input of srnic_ep_over(), NOTHING before; the first stays; atomic
  * @refused: counted in srnic_dev_connections.refused
+ * @leaving: counted in srnic_dev_connections.leaving
  * @hurry: an ABORT came: do not drain; never cleared
  * @faulted: the QP found a fault that has no message: reset, though it drains; never cleared
  * @killed: the device goes away: a startup ends, and what ends does not linger, or, of a consumer
@@ -155,6 +156,7 @@ struct srnic_ep {
 	enum core_conn_state state;
 	atomic_t over;
 	bool refused;
+	bool leaving;
 	bool hurry;
 	bool faulted;
 	bool killed;

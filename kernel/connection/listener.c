@@ -39,6 +39,7 @@
  * @members: struct srnic_listener_member, in the order in which they joined. Changes need
  *	srnic_listeners_lock as well
  * @sock: NULL once the last member has left; or, with members, while it cannot listen again
+ * @counts_net: @net is referenced
  * @backlog: the largest backlog of a member, at least 1
  * @admission: of startups: accepted, and the Request has not arrived, or was refused because the
  *	backlog is full
@@ -55,6 +56,7 @@ struct srnic_listener {
 	struct sockaddr_storage addr;
 	bool wildcard;
 	bool v6only;
+	bool counts_net;
 	struct socket *sock;
 	u32 backlog;
 	struct srnic_admission admission;
@@ -370,14 +372,15 @@ static struct srnic_listener *open_listener(struct net *net,
 	listener->l3mdev = member->l3mdev;
 	listener->wildcard = srnic_is_wildcard(&listener->addr);
 	listener->v6only = member->v6only;
-	listener->net = maybe_get_net(net);
+	listener->counts_net = !member->leaves_net;
+	listener->net = listener->counts_net ? maybe_get_net(net) : net;
 	if (listener->net)
 		ret = open_socket(listener, member);
 	if (!ret) {
 		list_add(&listener->link, &listeners);
 		return listener;
 	}
-	if (listener->net)
+	if (listener->net && listener->counts_net)
 		put_net(listener->net);
 	kref_put(&listener->ref, free_listener);
 	return ERR_PTR(ret);
@@ -389,7 +392,8 @@ static void close_listener(struct srnic_listener *listener)
 	lockdep_assert_held(&srnic_listeners_lock);
 	list_del(&listener->link);
 	close_socket(listener);
-	put_net(listener->net);
+	if (listener->counts_net)
+		put_net(listener->net);
 	if (cancel_delayed_work(&listener->work))	/* the timer must not outlive the module */
 		kref_put(&listener->ref, free_listener);
 	kref_put(&listener->ref, free_listener);
@@ -397,14 +401,15 @@ static void close_listener(struct srnic_listener *listener)
 
 /* ---- members ---- */
 
-/* May this member share the socket? Only wildcards of different devices do. */
+/* May this member share the socket? Only wildcards of different devices of one type do. */
 static bool may_share(const struct srnic_listener *listener,
 		      const struct srnic_listener_member *member)
 {
 	const struct srnic_listener_member *other;
 
 	lockdep_assert_held(&srnic_listeners_lock);
-	if (!listener->wildcard || listener->v6only != member->v6only)
+	if (!listener->wildcard || listener->v6only != member->v6only ||
+	    first_member(listener)->ops != member->ops)
 		return false;
 	list_for_each_entry(other, &listener->members, link)
 		if (other->dev == member->dev)

@@ -41,6 +41,8 @@ struct srnic_member_ops {
  * @l3mdev: the VRF in which it listens, 0: none
  * @v6only: not on IPv4
  * @freebind: @addr need not be there yet
+ * @leaves_net: it listens as long as its device exists, which must not keep the network namespace:
+ *	it leaves before that ends
  * @backlog: at least 1
  * @tos_set: @tos is of connections
  * @tos: of IP
@@ -56,6 +58,7 @@ struct srnic_listener_member {
 	int l3mdev;
 	bool v6only;
 	bool freebind;
+	bool leaves_net;
 	int backlog;
 	bool tos_set;
 	u8 tos;

@@ -79,12 +79,15 @@ static void arm(struct srnic_ep *ep)
 
 /* ---- inputs ---- */
 
-/* A QP that outlives its streams has nothing to drain; what it has begun to send is the ep's. */
+/*
+ * A QP that outlives its streams has nothing to drain; what it has begun to send is the ep's. FAULT: the
+ * peer has replaced the stream.
+ */
 static enum core_conn_input end_of_lasting(const struct srnic_ep *ep, enum core_conn_input over)
 {
 	if (ep->state != CORE_CONN_OPERATION || !over)
 		return CORE_CONN_NOTHING;
-	return over == CORE_CONN_RESET ? over : CORE_CONN_DETACH;
+	return over == CORE_CONN_RESET || over == CORE_CONN_FAULT ? over : CORE_CONN_DETACH;
 }
 
 /* Inputs from the QP, the listener and the device. */

@@ -75,9 +75,31 @@ static void note_refused(struct srnic_ep *ep)
 	ep->refused = true;
 }
 
+/*
+ * A QP can be reset as often as its program likes, towards a peer that takes nothing. Those beyond a
+ * limit do not wait.
+ */
+#define MAX_LEAVING	4096
+
+static void note_leaving(struct srnic_ep *ep)
+{
+	struct srnic_dev_connections *conns = &ep->dev->connections;
+
+	spin_lock_irq(&conns->lock);
+	conns->leaving++;
+	spin_unlock_irq(&conns->lock);
+	ep->leaving = true;
+}
+
+static bool too_many_leaving(const struct srnic_ep *ep)
+{
+	return ep->leaving && READ_ONCE(ep->dev->connections.leaving) > MAX_LEAVING;
+}
+
 void srnic_teardown_take_rest(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
+	note_leaving(ep);
 	srnic_sock_watch(ep->sock, &ep->watch);
 	srnic_ep_kick(ep);
 }
@@ -132,6 +154,8 @@ static enum core_conn_input look_finishing(struct srnic_ep *ep)
 {
 	int ret = send_rest(ep);
 
+	if (too_many_leaving(ep) && ret <= 0)
+		return CORE_CONN_KILL;
 	if (srnic_sock_discard(ep->sock))
 		srnic_ep_kick(ep);
 	if (ret < 0) {
@@ -143,7 +167,7 @@ static enum core_conn_input look_finishing(struct srnic_ep *ep)
 
 static enum core_conn_input look_linger(struct srnic_ep *ep)
 {
-	if (too_many_refused(ep))
+	if (too_many_refused(ep) || too_many_leaving(ep))
 		return CORE_CONN_KILL;
 	if (srnic_sock_discard(ep->sock))
 		srnic_ep_kick(ep);

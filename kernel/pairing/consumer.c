@@ -65,10 +65,22 @@ static int attach(struct srnic_ep *ep, const struct core_pair_agreed *agreed)
 	else
 		srnic_ep_get(ep);
 	pairing->attached = ep;
+	if (pairing->path.tos)
+		srnic_sock_set_tos(ep->sock, pairing->path.tos);
 	return 0;
 }
 
 /* ---- the responder ---- */
+
+/* The stream that the Request may replace. A stranger's Request does not disturb it. */
+static struct sock *stream_to_replace(const struct srnic_ep *ep)
+{
+	const struct core_pairing *core = &srnic_pairing_of(ep->qp)->core;
+
+	if (!ep->qp->sock || !core_pairing_is_named(core, &ep->startup->pair.request))
+		return NULL;
+	return ep->qp->sock->sk;
+}
 
 /*
  * From here on nothing is delivered that the Reply has not counted: if this stream is to be
@@ -77,7 +89,7 @@ static int attach(struct srnic_ep *ep, const struct core_pair_agreed *agreed)
 static enum core_pair_reason decide(struct srnic_ep *ep, struct core_pair_agreed *agreed)
 {
 	struct srnic_qp *qp = ep->qp;
-	struct sock *sk = qp->sock ? qp->sock->sk : NULL;
+	struct sock *sk = stream_to_replace(ep);
 	struct core_pair_counts counts;
 	enum core_pair_reason reason;
 

@@ -26,6 +26,7 @@ int srnic_pairing_alloc(struct srnic_qp *qp)
 	pairing->qp = qp;
 	INIT_DELAYED_WORK(&pairing->work, srnic_pairing_connect);
 	mutex_init(&pairing->modify);
+	qp->acks->core.paused = true;	/* until RTS */
 	/* release: what it points to before the pointer; pairs with find_qp(), which comes early */
 	smp_store_release(&qp->acks->pairing, pairing);
 	return 0;
@@ -96,7 +97,7 @@ void srnic_pairing_drop_stream(struct srnic_pairing *pairing)
 	if (!ep)
 		return;
 	srnic_qp_detach_locked(pairing->qp);
-	srnic_ep_over(ep, CORE_CONN_ABORT);
+	srnic_ep_over(ep, CORE_CONN_FAULT);
 	srnic_ep_put(ep);
 }
 

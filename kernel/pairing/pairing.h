@@ -72,7 +72,10 @@ void srnic_pairing_end(struct srnic_pairing *pairing);
 
 /* Ends the attempt in progress, if there is one. */
 void srnic_pairing_drop_attempt(struct srnic_pairing *pairing);
-/* Ends the stream, if there is one: the QP leaves it. */
+/*
+ * Ends the stream, if there is one, because there is another one: the QP leaves it, and its connection
+ * is reset.
+ */
 void srnic_pairing_drop_stream(struct srnic_pairing *pairing);
 /* There is no stream yet: what the core says about an attempt. error: TCP's, or 0. */
 void srnic_pairing_take_outcome(struct srnic_pairing *pairing,

@@ -2,21 +2,22 @@
 /*
  * The TCP port of devices of type srnic_ib: their listening sockets, one for IPv4 and one for IPv6
  * (Documentation/ib.rst rule 40). The first device of a namespace opens them, and its last one
- * closes them (connection/listener.h).
+ * closes them (connection/listener.h), or the end of the namespace, which they do not keep.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
+#include <net/l3mdev.h>
+#include <net/net_namespace.h>
 #include <net/sock.h>
 
+#include "compat/sock.h"
 #include "connection/listener.h"
 #include "connection/open.h"
 #include "pairing/consumer.h"
 #include "pairing/port.h"
 #include "port_map.h"
-
-#define BACKLOG	SOMAXCONN
 
 ushort srnic_pairing_port = 4791;
 module_param_named(ib_port, srnic_pairing_port, ushort, 0444);
@@ -38,6 +39,13 @@ static const struct srnic_member_ops member_ops = {
 	.free = free_member,
 };
 
+/* The VRF in which the device's interface is, unless sockets outside accept from each. */
+static int l3mdev_of(const struct srnic_dev *dev)
+{
+	return srnic_compat_accepts_all(dev_net(dev->netdev)) ? 0 :
+								l3mdev_master_ifindex(dev->netdev);
+}
+
 static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int family)
 {
 	struct srnic_listener_member *member = kzalloc(sizeof(*member), GFP_KERNEL);
@@ -51,21 +59,27 @@ static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int fam
 	srnic_set_port(&member->addr, htons(srnic_pairing_port));
 	member->rdma_port = htons(srnic_pairing_port);
 	member->v6only = family == AF_INET6;
-	member->backlog = BACKLOG;
+	member->l3mdev = l3mdev_of(dev);
+	member->leaves_net = true;
+	member->backlog = 1;	/* module parameter max_startups is more */
 	return member;
 }
 
-/* NULL: there is no such family here. */
+/* ---- members; srnic_listeners_lock held ---- */
+
+/* Devices that listen, by listening_link. */
+static LIST_HEAD(listening);
+
+/* A family that there is not leaves *out as it is. */
 static int join(struct srnic_dev *dev, int family, struct srnic_listener_member **out)
 {
 	struct srnic_listener_member *member = alloc_member(dev, family);
 	int ret;
 
+	lockdep_assert_held(&srnic_listeners_lock);
 	if (!member)
 		return -ENOMEM;
-	mutex_lock(&srnic_listeners_lock);
 	ret = srnic_listener_join(member, dev_net(dev->netdev));
-	mutex_unlock(&srnic_listeners_lock);
 	if (ret)
 		srnic_listener_put_member(member);
 	else
@@ -77,29 +91,73 @@ static void leave(struct srnic_listener_member **at)
 {
 	struct srnic_listener_member *member = *at;
 
+	lockdep_assert_held(&srnic_listeners_lock);
 	if (!member)
 		return;
 	*at = NULL;
-	mutex_lock(&srnic_listeners_lock);
 	srnic_listener_leave(member);
-	mutex_unlock(&srnic_listeners_lock);
 	srnic_listener_end_startups(member);
 	srnic_listener_put_member(member);
 }
 
+static void unlisten(struct srnic_dev *dev)
+{
+	leave(&dev->listening[0]);
+	leave(&dev->listening[1]);
+	list_del_init(&dev->listening_link);
+}
+
+/* ---- devices ---- */
+
 int srnic_pairing_listen(struct srnic_dev *dev)
 {
-	int ret = join(dev, AF_INET, &dev->listening[0]) ?:
-		  join(dev, AF_INET6, &dev->listening[1]);
+	int ret;
 
+	mutex_lock(&srnic_listeners_lock);
+	list_add_tail(&dev->listening_link, &listening);
+	ret = join(dev, AF_INET, &dev->listening[0]) ?:
+	      join(dev, AF_INET6, &dev->listening[1]);
 	if (ret)
-		srnic_pairing_unlisten(dev);
+		unlisten(dev);
+	mutex_unlock(&srnic_listeners_lock);
 	return ret;
 }
 
 void srnic_pairing_unlisten(struct srnic_dev *dev)
 {
-	leave(&dev->listening[0]);
-	leave(&dev->listening[1]);
-	synchronize_rcu();	/* callbacks of listening sockets run under RCU */
+	bool listened;
+
+	mutex_lock(&srnic_listeners_lock);
+	listened = !list_empty(&dev->listening_link);
+	unlisten(dev);
+	mutex_unlock(&srnic_listeners_lock);
+	if (listened)
+		synchronize_rcu();	/* callbacks of listening sockets run under RCU */
+}
+
+/* ---- network namespaces ---- */
+
+/* Before its interfaces go, and with them the devices. */
+static void net_exit(struct net *net)
+{
+	struct srnic_dev *dev, *next;
+
+	mutex_lock(&srnic_listeners_lock);
+	list_for_each_entry_safe(dev, next, &listening, listening_link)
+		if (net_eq(dev_net(dev->netdev), net))
+			unlisten(dev);
+	mutex_unlock(&srnic_listeners_lock);
+	synchronize_rcu();
+}
+
+static struct pernet_operations net_ops = { .exit = net_exit };
+
+int srnic_pairing_init(void)
+{
+	return register_pernet_device(&net_ops);
+}
+
+void srnic_pairing_exit(void)
+{
+	unregister_pernet_device(&net_ops);
 }

@@ -8,8 +8,6 @@
 
 #include "srnic.h"
 
-struct srnic_pairing_member;
-
 /* Module parameter; read when a device is added. */
 extern ushort srnic_pairing_port;
 
@@ -20,5 +18,9 @@ extern ushort srnic_pairing_port;
 int srnic_pairing_listen(struct srnic_dev *dev);
 /* Stops listening; before the connections of the device end. Idempotent. Process context. */
 void srnic_pairing_unlisten(struct srnic_dev *dev);
+
+/* The module is loaded, and unloaded, when there is no device. */
+int srnic_pairing_init(void);
+void srnic_pairing_exit(void);
 
 #endif

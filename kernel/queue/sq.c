@@ -212,6 +212,18 @@ static void take_flushed(struct srnic_sq *sq)
 	sq->taken++;
 }
 
+void srnic_sq_fail_oldest(struct srnic_sq *sq, u8 status)
+{
+	u32 oldest = READ_ONCE(sq->done);
+
+	if (oldest == sq->taken) {
+		if (!srnic_sq_pending(sq))
+			return;
+		take_flushed(sq);
+	}
+	srnic_sq_complete(sq, oldest, status, 0);
+}
+
 /* @posted: requests that were posted, but not taken, when flushing began. */
 struct sq_flushing {
 	struct srnic_flushing base;

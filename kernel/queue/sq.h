@@ -84,6 +84,11 @@ void srnic_sq_complete(struct srnic_sq *sq, u32 index, u8 status, u32 detail);
  */
 void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
 /*
+ * Completes the oldest request that was posted and has not completed, if there is one, with this
+ * status. For the engine; nothing else completes requests meanwhile.
+ */
+void srnic_sq_fail_oldest(struct srnic_sq *sq, u8 status);
+/*
  * Sets the status with which the next flush completes the oldest undone Write, with or without
  * Immediate Data, if there is one. For the engine, right before srnic_sq_flush().
  */

@@ -76,6 +76,7 @@ void srnic_acks_reset(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
 	qp->acks->core.paused = true;
+	qp->acks->had_stream = qp->acks->communicates = false;
 	core_acks_init(&qp->acks->core);
 	core_acks_start(&qp->acks->core, qp->sq.taken);
 }
@@ -88,6 +89,7 @@ void srnic_acks_start(struct srnic_qp *qp)
 	if (!acks)
 		return;
 	core_acks_start(&acks->core, qp->sq.taken);
+	acks->had_stream = true;
 	acks->end = qp->sq.taken;
 	acks->asked = acks->core.asked;
 	acks->probes = acks->core.probes;
@@ -224,8 +226,27 @@ static void deliver_refused(struct srnic_qp *qp)
 	srnic_tx_kick(qp);
 }
 
+/* InfiniBand has an event for the first request that comes before the QP may send. */
+static void communicate(struct srnic_qp *qp)
+{
+	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base,
+				  .event = IB_EVENT_COMM_EST };
+
+	qp->acks->communicates = true;
+	if (READ_ONCE(qp->ib_state) == IB_QPS_RTR && qp->base.event_handler)
+		qp->base.event_handler(&event, qp->base.qp_context);
+}
+
+static bool is_request(enum core_rx_event event)
+{
+	return event == CORE_RX_SEND || event == CORE_RX_WRITE || event == CORE_RX_READ_REQUEST ||
+	       event == CORE_RX_ATOMIC_REQUEST;
+}
+
 void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
+	if (unlikely(!qp->acks->communicates) && is_request(event))
+		communicate(qp);
 	switch (event) {
 	case CORE_RX_SEND:
 	case CORE_RX_WRITE:	/* a Read or Atomic Request counts where it is queued */

@@ -22,6 +22,9 @@ struct srnic_pairing;
  * @delay: until a request that the peer was not ready for is sent again (rule 22)
  * @late: until deliveries are acknowledged that nobody asked about (rule 14)
  * @overdue: until the peer counts as gone (rule 28)
+ * @had_stream: since it was RESET
+ * @communicates: COMM_EST was raised since it was RESET. The receive half's
+ * @keepalive: TCP's is on, because a responder must not send before it has heard of its peer. tx.mutex
  * @pairing: how the QP gets its streams (pairing/pairing.h), or NULL
  * @end: requests before this index of the send queue are acknowledged. The receive half's
  * @asked: core.asked when the engine was kicked last for that. The receive half's
@@ -34,6 +37,7 @@ struct srnic_acks {
 	unsigned long due;
 	struct hrtimer delay, late;
 	struct srnic_overdue overdue;
+	bool had_stream, communicates, keepalive;
 	struct srnic_pairing *pairing;
 	u32 end;
 	u32 asked, probes;

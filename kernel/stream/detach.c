@@ -43,6 +43,9 @@ void srnic_qp_detach_locked(struct srnic_qp *qp)
 			srnic_rq_put_back(&qp->rx.receive);
 			take_again(qp);
 			srnic_overdue_watch(qp);
+			/* what is posted now may wait too long */
+			WRITE_ONCE(qp->sq.ring.hdr->state, SRNIC_SQ_NEED_DOORBELL);
+			srnic_tx_kick(qp);
 			if (core_acks_must_fail(&qp->acks->core))
 				srnic_qp_fail(qp);
 		}

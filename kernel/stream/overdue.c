@@ -102,16 +102,32 @@ static void look_again(struct srnic_qp *qp)
 	hrtimer_start(&qp->acks->overdue.timer, interval(qp), HRTIMER_MODE_REL);
 }
 
+/*
+ * Unacknowledged; or posted to a QP that has lost its stream (rule 68: "the next request finds out").
+ * What is posted before the first stream waits for ever (rule 54).
+ */
+static bool waits(const struct srnic_qp *qp)
+{
+	const struct srnic_acks *acks = qp->acks;
+
+	return core_acks_unacknowledged(&acks->core) ||
+	       (acks->had_stream && !qp->sock && !acks->core.paused && srnic_sq_pending(&qp->sq));
+}
+
 void srnic_overdue_watch(struct srnic_qp *qp)
 {
 	struct srnic_overdue *overdue = &qp->acks->overdue;
+	bool waited = overdue->waits;
 
 	lockdep_assert_held(&qp->tx.mutex);
-	if (hrtimer_active(&overdue->timer) || test_bit(0, &overdue->due) ||
-	    !core_acks_unacknowledged(&qp->acks->core))
+	overdue->waits = waits(qp);
+	if (!overdue->waits)
 		return;
-	srnic_overdue_progress(overdue);
-	overdue->looked = overdue->since;
+	if (!waited)
+		srnic_overdue_progress(overdue);
+	if (hrtimer_is_queued(&overdue->timer) || test_bit(0, &overdue->due))
+		return;
+	overdue->looked = READ_ONCE(overdue->since);
 	overdue->delivered = false;
 	bytes_move(qp);
 	look_again(qp);
@@ -133,8 +149,7 @@ static void fail(struct srnic_qp *qp)
 		lock_sock(sk);
 		core_rx_stop(&qp->rx.core);
 	}
-	if (READ_ONCE(qp->sq.done) != qp->sq.taken)
-		srnic_sq_complete(&qp->sq, READ_ONCE(qp->sq.done), SRNIC_WC_RETRY_EXC_ERR, 0);
+	srnic_sq_fail_oldest(&qp->sq, SRNIC_WC_RETRY_EXC_ERR);
 	srnic_qp_count(qp, SRNIC_TX_OVERDUE, 1);
 	srnic_qp_note_end(qp, SRNIC_END_TCP, ETIMEDOUT);
 	srnic_qp_fail(qp);
@@ -161,7 +176,8 @@ void srnic_overdue_look(struct srnic_qp *qp)
 	struct srnic_overdue *overdue = &qp->acks->overdue;
 
 	lockdep_assert_held(&qp->tx.mutex);
-	if (!test_and_clear_bit(0, &overdue->due) || !core_acks_unacknowledged(&qp->acks->core))
+	overdue->waits = waits(qp);
+	if (!test_and_clear_bit(0, &overdue->due) || !overdue->waits)
 		return;
 	if (overdue->looked != READ_ONCE(overdue->since))
 		overdue->delivered = false;

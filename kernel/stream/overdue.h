@@ -17,6 +17,7 @@
  * @looked: @since when the timer looked last. This, @sent, @received and @delivered are the timer's
  *	while it is queued, else the engine's
  * @due: the engine is to look. Atomic
+ * @waits: requests wait for the peer, as the engine knows it. The engine's
  * @sent: what TCP had delivered when the engine looked last
  * @received: bytes that had come then
  * @delivered: TCP has delivered all: what it delivers now is this end's question
@@ -28,7 +29,7 @@ struct srnic_overdue {
 	unsigned long looked;
 	unsigned long due;
 	u32 sent, received;
-	bool delivered;
+	bool delivered, waits;
 };
 
 void srnic_overdue_init(struct srnic_overdue *overdue, struct srnic_qp *qp);
@@ -42,14 +43,12 @@ static inline void srnic_overdue_progress(struct srnic_overdue *overdue)
 }
 
 /*
- * Requests may have been sent: time counts for those that are unacknowledged. For the engine, and for
- * a QP that has left its stream. tx.mutex held.
- */
-void srnic_overdue_watch(struct srnic_qp *qp);
-/*
- * Fails the oldest request if its time is over, and the QP with it. Asks a silent peer for an Ack.
- * tx.mutex held, the QP operating or IDLE.
+ * For the engine, before it does anything, and for a QP that has left its stream. tx.mutex held.
+ *
+ * The first fails the oldest request if its time is over, and the QP with it, and asks a silent peer
+ * for an Ack. After the second, time counts for requests that wait.
  */
 void srnic_overdue_look(struct srnic_qp *qp);
+void srnic_overdue_watch(struct srnic_qp *qp);
 
 #endif

@@ -5,6 +5,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "stream/acks.h"
 #include "stream/kick/kick.h"
 #include "stream/peer_timeout.h"
 
@@ -34,6 +35,18 @@ static void stop_keepalive(struct sock *sk)
 	release_sock(sk);
 }
 
+/*
+ * ib.rst rule 68: an idle end does not look for its peer; but an end that must not send yet (rule 61)
+ * would never know.
+ */
+static bool idles(struct srnic_qp *qp)
+{
+	if (!qp->acks)
+		return false;
+	qp->acks->keepalive = !qp->tx.core.params.initiator && !READ_ONCE(qp->tx.validated);
+	return !qp->acks->keepalive;
+}
+
 void srnic_qp_watch_peer(struct srnic_qp *qp)
 {
 	u32 timeout = peer_timeout(qp), seconds = timeout / MSEC_PER_SEC;
@@ -42,7 +55,7 @@ void srnic_qp_watch_peer(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->tx.mutex);
 	/* Bounds unacknowledged bytes and probes, so the number of probes does not matter. */
 	tcp_sock_set_user_timeout(sk, timeout);
-	if (!timeout || qp->acks) {	/* ib.rst rule 68: an idle end does not look for its peer */
+	if (!timeout || idles(qp)) {
 		stop_keepalive(sk);
 		return;
 	}

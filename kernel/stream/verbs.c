@@ -32,6 +32,8 @@ static void overrun(struct srnic_qp *qp)
 	if (!refcount_inc_not_zero(&qp->users))
 		return;
 	srnic_qp_host_error(qp, CORE_HOST_LOCAL);
+	if (qp->acks && srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_ERROR, NULL))
+		srnic_tx_kick(qp);	/* it has left its stream meanwhile */
 	srnic_qp_put(qp);
 }
 

@@ -155,6 +155,9 @@ struct core_pair_agreed {
 
 /* The QP enters RTR: a new incarnation. The next thing to do is core_pairing_connect(). */
 void core_pairing_ready(struct core_pairing *pairing);
+/* Does this Request name the pair? Else it is refused, whatever the counts are. */
+bool core_pairing_is_named(const struct core_pairing *pairing,
+			   const struct core_pair_frame *request);
 /* Is this QP connected with itself? Then its connection has no startup frames. */
 bool core_pairing_is_itself(const struct core_pairing *pairing);
 /*

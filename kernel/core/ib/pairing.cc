@@ -230,6 +230,12 @@ void core_pairing_reset(struct core_pairing *pairing) { pairing->state = CORE_PA
 
 void core_pairing_end(struct core_pairing *pairing) { pairing->state = CORE_PAIRING_ENDING; }
 
+bool core_pairing_is_named(const struct core_pairing *pairing,
+			   const struct core_pair_frame *request)
+{
+	return is_of_pair(*pairing, *request);
+}
+
 bool core_pairing_is_itself(const struct core_pairing *pairing)
 {
 	return is_same(pairing->own, pairing->peer);

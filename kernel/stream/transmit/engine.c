@@ -16,6 +16,7 @@
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
 #include "stream/owner.h"
+#include "stream/peer_timeout.h"
 #include "stream/start.h"
 #include "stream/state.h"
 #include "stream/transmit/build.h"
@@ -202,6 +203,8 @@ static enum engine_result operate(struct srnic_qp *qp)
 	if (!qp->acks)
 		return send_all(qp);
 	acks = qp->acks->core.ack_msn;
+	if (qp->acks->keepalive && READ_ONCE(qp->tx.validated))
+		srnic_qp_watch_peer(qp);
 	srnic_overdue_look(qp);
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		return ENGINE_MORE;
@@ -213,13 +216,16 @@ static enum engine_result operate(struct srnic_qp *qp)
 	return result;
 }
 
-/* IDLE: a QP may have lost its stream, and with it the answers to what it had sent. */
+/* IDLE: a QP may have lost its stream, and what is sent or posted does not wait for another for ever. */
 static enum engine_result wait_for_stream(struct srnic_qp *qp)
 {
 	if (!qp->acks)
 		return ENGINE_IDLE;
 	srnic_overdue_look(qp);
-	return READ_ONCE(qp->state) == SRNIC_QP_IDLE ? ENGINE_IDLE : ENGINE_MORE;
+	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE)
+		return ENGINE_MORE;
+	srnic_overdue_watch(qp);
+	return ENGINE_IDLE;
 }
 
 enum engine_result srnic_engine_pass(struct srnic_qp *qp)

@@ -93,6 +93,15 @@ static int send_some(struct srnic_qp *qp, bool more)
 	return ret;
 }
 
+/* A QP with acknowledgements outlives its stream: its owner has it leave this one. */
+static void tcp_failed(struct srnic_qp *qp, int error)
+{
+	srnic_qp_note_end(qp, SRNIC_END_TCP, error);
+	if (!qp->acks)
+		srnic_qp_fail(qp);
+	srnic_qp_over(qp, CORE_CONN_RESET);
+}
+
 bool srnic_tx_send_batch(struct srnic_qp *qp, bool more)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -104,9 +113,7 @@ bool srnic_tx_send_batch(struct srnic_qp *qp, bool more)
 			return false;
 		tx->starved = 0;
 		if (ret < 0) {
-			srnic_qp_note_end(qp, SRNIC_END_TCP, -ret);
-			srnic_qp_fail(qp);
-			srnic_qp_over(qp, CORE_CONN_RESET);
+			tcp_failed(qp, -ret);
 			return false;
 		}
 		WRITE_ONCE(tx->bytes, tx->bytes + ret);
