@@ -127,6 +127,10 @@ void srnic_overdue_watch(struct srnic_qp *qp)
 		srnic_overdue_progress(overdue);
 	if (hrtimer_is_queued(&overdue->timer) || test_bit(0, &overdue->due))
 		return;
+	if (hrtimer_callback_running(&overdue->timer)) {	/* it may queue itself */
+		srnic_tx_kick(qp);
+		return;
+	}
 	overdue->looked = READ_ONCE(overdue->since);
 	overdue->delivered = false;
 	bytes_move(qp);
