@@ -13,10 +13,11 @@ failed() { # NAME: 4 is a skip
 }
 in_small() { LINKS=${LINKS:-good lossy} REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILES="1 1000003 8388608" MIB=16 \
 	KILLS=${KILLS:-20} DELETES=${DELETES:-1} UNLOADS=${UNLOADS:-3} "$@"; }
-programs="rping.sh perftest.sh statistic.sh fair.sh tenants.sh tracing.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh examples.sh
-	srnicctl.sh boot.sh systemd.sh capabilities.sh markers.sh lifecycle.sh ib_device.sh local.sh semantics.sh shortcut.sh
-	ports.sh sources.sh startup.sh hostile.sh netem.sh gone.sh netns.sh underlay.sh faults.sh outage.sh chaos.sh capture.sh
-	ipsec.sh rdmatcp.sh dissector.sh siw.sh rdmacm.sh preload.sh fio.sh libfabric.sh mpi.sh kunit.sh"
+programs="rping.sh perftest.sh statistic.sh fair.sh tenants.sh tracing.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh
+	examples.sh srnicctl.sh boot.sh systemd.sh capabilities.sh markers.sh lifecycle.sh ib_device.sh ib_programs.sh
+	local.sh semantics.sh shortcut.sh ports.sh sources.sh startup.sh hostile.sh netem.sh gone.sh netns.sh
+	underlay.sh faults.sh outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh dissector.sh siw.sh rdmacm.sh
+	preload.sh fio.sh libfabric.sh mpi.sh kunit.sh"
 consumers="consumer.sh crowd.sh burst.sh nfs.sh nfsload.sh iser.sh nvme.sh rnbd.sh smb.sh"
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
 	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh

@@ -6,10 +6,6 @@
 #   sr0: srnic0 (type srnic), srnic2 (type srnic_ib) and rxe0 on veth0; srnic1 (type srnic_ib) on lo
 cd "$(dirname "$0")" && . ./lib.sh
 
-PARAMETER=/sys/module/srnic/parameters/allow_srnic_ib
-
-allow() { echo "$1" >$PARAMETER && [ "$(cat $PARAMETER)" = "$1" ]; } # Y or N
-
 add() { ns0 rdma link add "$1" type "$2" netdev "$3"; } # DEVICE TYPE INTERFACE
 
 delete() { rdma link delete "$1"; }
@@ -121,27 +117,9 @@ no_cm_and_no_mads() {
 
 PORT=ports/1
 
-gid_index() { # DEVICE GID
-	local i gid
-	for ((i = 0; i < 128; i++)); do
-		read -r gid <"/sys/class/infiniband/$1/$PORT/gids/$i" && [ "$gid" = "$2" ] || continue
-		echo $i
-		return
-	done
-	return 1
-}
-
 has_gid() { gid_index "$@" >/dev/null; }
 
 has_not_gid() { ! has_gid "$@"; }
-
-gid_of() { # ADDRESS, as sysfs has it
-	python3 -c '
-import ipaddress, sys
-a = ipaddress.ip_address(sys.argv[1])
-h = (a.packed if a.version == 6 else bytes(10) + b"\xff\xff" + a.packed).hex()
-print(":".join(h[i:i + 4] for i in range(0, 32, 4)))' "$1"
-}
 
 eui64() { # INTERFACE: its link-local address by EUI-64
 	local a
@@ -204,13 +182,13 @@ unloads() { modprobe -r srnic && gone srnic1; }
 
 needs rdma ibv_devinfo python3
 modprobe -a ib_uverbs rdma_ucm srnic
-[ -e $PARAMETER ] || skip "this srnic has no type srnic_ib"
+ib_or_skip
 hosts_up || { echo "Bail out! no interfaces"; exit 1; }
-allow N
+allow_ib N
 check "the module has an alias by which rdma link add finds it" has_alias
 check "the type takes a parameter, and the log says so" refused_and_logged "not supported" \
 	"cannot add srnic_ib device srnic2 on veth0: type srnic_ib is not complete" add srnic2 srnic_ib veth0
-allow Y
+allow_ib Y
 check "on an interface with srnic_ib srnic is refused, and the log says what to do" srnic_comes_first
 check "srnic and srnic_ib are on one interface" both
 check "a second srnic_ib is refused, and the log says so" refused_and_logged "busy" \

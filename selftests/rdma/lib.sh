@@ -118,6 +118,36 @@ devices_up() {
 		ns1 rdma link add srnic1 type srnic netdev veth1 && settings_up 0 1
 }
 
+ALLOW_IB=/sys/module/srnic/parameters/allow_srnic_ib
+
+ib_or_skip() { [ -e $ALLOW_IB ] || skip "this srnic has no type srnic_ib"; }
+
+allow_ib() { echo "$1" >$ALLOW_IB && [ "$(cat $ALLOW_IB)" = "$1" ]; } # Y or N
+
+# The names of devices_up, but of type srnic_ib.
+ib_devices_up() {
+	allow_ib Y && ns0 rdma link add srnic0 type srnic_ib netdev veth0 &&
+		ns1 rdma link add srnic1 type srnic_ib netdev veth1 && settings_up 0 1
+}
+
+gid_index() { # DEVICE GID
+	local i gid
+	for ((i = 0; i < 128; i++)); do
+		read -r gid <"/sys/class/infiniband/$1/ports/1/gids/$i" && [ "$gid" = "$2" ] || continue
+		echo $i
+		return
+	done
+	return 1
+}
+
+gid_of() { # ADDRESS, as sysfs has it
+	python3 -c '
+import ipaddress, sys
+a = ipaddress.ip_address(sys.argv[1])
+h = (a.packed if a.version == 6 else bytes(10) + b"\xff\xff" + a.packed).hex()
+print(":".join(h[i:i + 4] for i in range(0, 32, 4)))' "$1"
+}
+
 set_devices() { # ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1
 	set_device 0 "$1" "$2" && set_device 1 "$1" "$3"
 }
@@ -432,6 +462,7 @@ needs() {
 	for program; do
 		! command -v "$program" >/dev/null || continue
 		case $program in
+		ibv_*) package=ibverbs-utils ;;
 		rping | rcopy | rstream | ucmatose) package=rdmacm-utils ;;
 		ib_*) package=perftest ;;
 		srnicctl) package="make install" ;;
