@@ -1,0 +1,2 @@
+#include "case.hh"
+Cases life_cases() { return {}; }
