@@ -18,7 +18,7 @@ ib_devices_up() {
 }
 
 cases() {
-	LIMIT=${LIMIT:-300} in_ns sr0 "'$PROGRAM' srnic0 $IP0 $IP60 srnic1 $IP1 $IP61 $ROUNDS '${CASES:-}'"
+	LIMIT=${LIMIT:-300} in_ns sr0 "ulimit -n 8192; '$PROGRAM' srnic0 $IP0 $IP60 srnic1 $IP1 $IP61 $ROUNDS '${CASES:-}'"
 }
 
 # The program's lines are tests of this script.
@@ -38,7 +38,7 @@ run_cases() {
 	check "all cases ran" [ "$last" = "# all cases" ]
 }
 
-objects() { rdma resource show | grep srnic; }
+objects() { resources; }
 
 unloads() {
 	rdma link delete srnic0 && rdma link delete srnic1 && within 100 modprobe -r srnic

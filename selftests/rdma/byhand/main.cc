@@ -15,6 +15,16 @@ void command(const std::string &line)
 	expect(!status, line + ": " + std::to_string(status));
 }
 
+// The interface has lost its IPv6 addresses.
+std::string up_again(const std::string &ns, const std::string &link, const Place &at)
+{
+	const std::string ip = "ip -n " + ns + " ";
+
+	return ip + "link set " + link + " up && " + ip + "addr replace " + at.address6 +
+	       "/64 dev " + link + " nodad && for n in 1 2 3 4 5; do ping -q -c 1 -w 2 " +
+	       settings.there.address + " && break; done >/dev/null";
+}
+
 Undo::~Undo()
 {
 	if (system(line.c_str()))
