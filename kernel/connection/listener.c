@@ -32,13 +32,14 @@
  * struct srnic_listener - one listening socket
  * @ref: held by `listeners` (while there are members), each member until freed, and queued or
  *	running work
- * @link: under srnic_listeners_lock. @net, @l3mdev, @addr, @wildcard, @v6only: never change
+ * @link: under srnic_listeners_lock. @l3mdev, @addr, @wildcard, @v6only: never change
+ * @net: held by those members that keep it. NULL once it has ended; changes as @members do
  * @lock: protects @members and @sock, so it is held while connections are accepted. Nests inside
  *	srnic_listeners_lock. An ep's lock nests inside (an accepted socket becomes an ep); never
  *	take it with an ep's lock held
  * @members: struct srnic_listener_member, in the order in which they joined. Changes need
  *	srnic_listeners_lock as well
- * @sock: NULL once the last member has left; or, with members, while it cannot listen again
+ * @sock: NULL once the last member has left or @net has ended; or while it cannot listen again
  * @backlog: the largest backlog of a member, at least 1
  * @admission: of startups: accepted, and the Request has not arrived, or was refused because the
  *	backlog is full
@@ -256,7 +257,7 @@ static bool accept_some(struct srnic_listener *listener, unsigned long *delay)
  */
 static bool lost_its_socket(const struct srnic_listener *listener)
 {
-	return !list_empty(&listener->members) &&
+	return !list_empty(&listener->members) && listener->net &&
 	       (!listener->sock || srnic_sock_closed(listener->sock));
 }
 
@@ -272,7 +273,7 @@ static void listener_work(struct work_struct *work)
 
 	mutex_lock(&listener->lock);
 	lost = lost_its_socket(listener);
-	if (!lost && !list_empty(&listener->members) && accept_some(listener, &delay))
+	if (!lost && listener->sock && accept_some(listener, &delay))
 		kick(listener, delay);
 	mutex_unlock(&listener->lock);
 	if (lost)
@@ -355,7 +356,7 @@ static struct srnic_listener *open_listener(struct net *net,
 					    const struct srnic_listener_member *member)
 {
 	struct srnic_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
-	int ret = -ENETDOWN;
+	int ret;
 
 	lockdep_assert_held(&srnic_listeners_lock);
 	if (!listener)
@@ -370,15 +371,12 @@ static struct srnic_listener *open_listener(struct net *net,
 	listener->l3mdev = member->l3mdev;
 	listener->wildcard = srnic_is_wildcard(&listener->addr);
 	listener->v6only = member->v6only;
-	listener->net = maybe_get_net(net);
-	if (listener->net)
-		ret = open_socket(listener, member);
+	listener->net = net;
+	ret = open_socket(listener, member);
 	if (!ret) {
 		list_add(&listener->link, &listeners);
 		return listener;
 	}
-	if (listener->net)
-		put_net(listener->net);
 	kref_put(&listener->ref, free_listener);
 	return ERR_PTR(ret);
 }
@@ -389,7 +387,6 @@ static void close_listener(struct srnic_listener *listener)
 	lockdep_assert_held(&srnic_listeners_lock);
 	list_del(&listener->link);
 	close_socket(listener);
-	put_net(listener->net);
 	if (cancel_delayed_work(&listener->work))	/* the timer must not outlive the module */
 		kref_put(&listener->ref, free_listener);
 	kref_put(&listener->ref, free_listener);
@@ -419,13 +416,14 @@ static struct srnic_listener *listener_for(struct net *net,
 
 	lockdep_assert_held(&srnic_listeners_lock);
 	list_for_each_entry(listener, &listeners, link)
-		if (net_eq(listener->net, net) && listener->l3mdev == member->l3mdev &&
+		if (listener->net && net_eq(listener->net, net) &&
+		    listener->l3mdev == member->l3mdev &&
 		    srnic_same_address(&listener->addr, &member->addr))
 			return may_share(listener, member) ? listener : ERR_PTR(-EADDRINUSE);
 	return open_listener(net, member);
 }
 
-int srnic_listener_join(struct srnic_listener_member *member, struct net *net)
+static int join_listener(struct srnic_listener_member *member, struct net *net)
 {
 	struct srnic_listener *listener = listener_for(net, member);
 
@@ -442,6 +440,18 @@ int srnic_listener_join(struct srnic_listener_member *member, struct net *net)
 	return 0;
 }
 
+int srnic_listener_join(struct srnic_listener_member *member, struct net *net)
+{
+	int ret;
+
+	if (member->leaves_net ? !check_net(net) : !maybe_get_net(net))
+		return -ENETDOWN;
+	ret = join_listener(member, net);
+	if (ret && !member->leaves_net)
+		put_net(net);
+	return ret;
+}
+
 void srnic_listener_leave(struct srnic_listener_member *member)
 {
 	struct srnic_listener *listener = member->listener;
@@ -451,7 +461,39 @@ void srnic_listener_leave(struct srnic_listener_member *member)
 	list_del(&member->link);
 	if (list_empty(&listener->members))
 		close_listener(listener);
+	if (!member->leaves_net)
+		put_net(listener->net);
 	mutex_unlock(&listener->lock);
+}
+
+/* ---- the end of a namespace: only members that do not keep it are left ---- */
+
+static void __net_exit net_ends(struct net *net)
+{
+	struct srnic_listener *listener;
+
+	mutex_lock(&srnic_listeners_lock);
+	list_for_each_entry(listener, &listeners, link) {
+		if (!listener->net || !net_eq(listener->net, net))
+			continue;
+		mutex_lock(&listener->lock);
+		close_socket(listener);
+		listener->net = NULL;
+		mutex_unlock(&listener->lock);
+	}
+	mutex_unlock(&srnic_listeners_lock);
+}
+
+static struct pernet_operations net_ops = { .pre_exit = net_ends };
+
+int srnic_listeners_init(void)
+{
+	return register_pernet_subsys(&net_ops);
+}
+
+void srnic_listeners_exit(void)
+{
+	unregister_pernet_subsys(&net_ops);
 }
 
 void srnic_listener_end_startups(struct srnic_listener_member *member)

@@ -40,6 +40,7 @@ struct srnic_member_ops {
  * @rdma_port: the RDMA port that @addr's TCP port carries
  * @l3mdev: the VRF in which it listens, 0: none
  * @v6only: not on IPv4
+ * @leaves_net: does not keep the namespace, whose end closes the socket
  * @freebind: @addr need not be there yet
  * @backlog: at least 1
  * @tos_set: @tos is of connections
@@ -55,11 +56,16 @@ struct srnic_listener_member {
 	__be16 rdma_port;
 	int l3mdev;
 	bool v6only;
+	bool leaves_net;
 	bool freebind;
 	int backlog;
 	bool tos_set;
 	u8 tos;
 };
+
+/* When the module is loaded, before there are devices; and after the last one has gone. */
+int srnic_listeners_init(void);
+void srnic_listeners_exit(void);
 
 /*
  * The outermost lock of connections; held to open, find or close a listening socket, not while

@@ -15,6 +15,7 @@
 
 #include "compat/compat.h"
 #include "connection/connect.h"
+#include "connection/listener.h"
 #include "device/create.h"
 #include "device/events.h"
 #include "device/gids.h"
@@ -165,9 +166,12 @@ int srnic_link_init(void)
 {
 	int err;
 
-	err = ib_register_client(&client);
+	err = srnic_listeners_init();
 	if (err)
 		return err;
+	err = ib_register_client(&client);
+	if (err)
+		goto exit_listeners;
 	err = srnic_events_init();
 	if (err)
 		goto unregister_client;
@@ -181,6 +185,8 @@ exit_events:
 	srnic_events_exit();
 unregister_client:
 	ib_unregister_client(&client);
+exit_listeners:
+	srnic_listeners_exit();
 	return err;
 }
 
@@ -193,4 +199,5 @@ void srnic_link_exit(void)
 	srnic_gids_exit();
 	srnic_events_exit();
 	ib_unregister_client(&client);
+	srnic_listeners_exit();
 }

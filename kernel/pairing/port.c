@@ -51,6 +51,7 @@ static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int fam
 	srnic_set_port(&member->addr, htons(srnic_pairing_port));
 	member->rdma_port = htons(srnic_pairing_port);
 	member->v6only = family == AF_INET6;
+	member->leaves_net = true;	/* else the device and its namespace keep each other */
 	member->backlog = BACKLOG;
 	return member;
 }
