@@ -117,6 +117,35 @@ TEST_F(Show, ADeviceOfTypeSrnicIb)
 	EXPECT_EQ(machine.run({"show", "ib0"}), 0) << "its settings show whose it is";
 }
 
+// It is connected by hand, and the peer is not there yet, or does not want it.
+TEST_F(Show, AQpThatWaitsForItsPeer)
+{
+	fake::Qp fresh = fake::connected_qp(5, 77), refused = fresh, silent = fresh, paired = fresh;
+
+	for (fake::Qp *qp : {&fresh, &refused, &silent, &paired}) {
+		qp->figures["end"] = "never";
+		qp->figures["pairing"] = 1ul;
+	}
+	refused.figures["pairing_reason"] = 1ul;
+	silent.figures["pairing"] = 2ul;
+	silent.figures["pairing_error"] = 110ul;
+	paired.figures["pairing"] = 4ul;
+	device().qps = {fresh, refused, silent, paired};
+	EXPECT_EQ(shown(),
+		  "srnic0: type srnic on eth0, ACTIVE, 4 QPs\n" + settings +
+			  "  QP 5: RTS, rping (77)\n    waits for its peer\n"
+			  "  QP 5: RTS, rping (77)\n    waits for its peer; the last attempt: "
+			  "the QP is not in RTR or RTS\n"
+			  "  QP 5: RTS, rping (77)\n    waits for its peer; the last attempt: "
+			  "there was no answer (Connection timed out)\n"
+			  "  QP 5: RTS, rping (77)\n");
+	machine.out.str("");
+	EXPECT_NE(shown({"-j", "show"})
+			  .find("\"pairing\":{\"failures\":0,\"reason\":1,"
+				"\"error\":0,\"text\":\"waits for its peer; the "),
+		  std::string::npos);
+}
+
 TEST_F(Show, AnInitiatorOfAProgram)
 {
 	device().qps = {fake::connected_qp(5, 77)};

@@ -3,6 +3,7 @@
 #include "show.hh"
 
 #include "ending.hh"
+#include "pairing.hh"
 #include "text.hh"
 
 #include <sstream>
@@ -166,6 +167,12 @@ bool ended(const Connection &connection)
 	return connection.connected() && connection.qp.word("end") != "none";
 }
 
+Pairing pairing_of(const Connection &connection)
+{
+	return {connection.figure("pairing"), connection.figure("pairing_reason"),
+		connection.figure("pairing_error")};
+}
+
 void write_connection(std::ostream &out, const Connection &connection)
 {
 	out << "  " << heading(connection) << "\n";
@@ -174,6 +181,8 @@ void write_connection(std::ostream &out, const Connection &connection)
 		    << "\n";
 	if (ended(connection))
 		out << "    ended: " << in_words(ending_of(connection)) << "\n";
+	if (pairing_of(connection).waits())
+		out << "    " << in_words(pairing_of(connection)) << "\n";
 }
 
 void write_device(std::ostream &out, const Device &device)
@@ -301,6 +310,18 @@ void write_end(Json &json, const Connection &connection)
 	json.close();
 }
 
+void write_pairing(Json &json, const Connection &connection)
+{
+	Pairing pairing = pairing_of(connection);
+
+	json.open_object("pairing");
+	json.number("failures", connection.figure("pairing_failures"));
+	json.number("reason", pairing.reason);
+	json.number("error", pairing.error);
+	json.text("text", in_words(pairing));
+	json.close();
+}
+
 void write_qp(Json &json, const Connection &connection)
 {
 	json.number("lqpn", connection.qp.number);
@@ -312,6 +333,8 @@ void write_qp(Json &json, const Connection &connection)
 	write_queues(json, connection);
 	if (ended(connection))
 		write_end(json, connection);
+	if (pairing_of(connection).waits())
+		write_pairing(json, connection);
 }
 
 void write_device(Json &json, const Device &device)
