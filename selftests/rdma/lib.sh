@@ -208,6 +208,17 @@ check_with_pyverbs() { # NAME COMMAND...
 	fi
 }
 
+# rdma-core's tests, unpacked, as DIRECTORY/tests. The lab's guests have rdma-core's source, no documentation.
+rdma_core_tests_in() { # DIRECTORY
+	local from
+	for from in /usr/share/doc/rdma-core/tests /usr/src/rdma-core/tests; do
+		[ -e "$from/run_tests.py" ] || continue
+		cp -r "$from" "$1/tests" && find "$1/tests" -name '*.gz' -exec gunzip {} +
+		return
+	done
+	return 1
+}
+
 skip_one() { # NAME REASON
 	TESTS=$((TESTS + 1))
 	echo "ok $TESTS $1 # SKIP $2"

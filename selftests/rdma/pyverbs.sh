@@ -41,18 +41,6 @@ MAY_SKIP=(
 	test_device.DeviceTest.test_query_gid_ex_bad_flow
 )
 
-# Sets ABOVE, a directory with tests/ in it, unpacked. The lab's guests have rdma-core's source, no documentation.
-find_tests() {
-	local from
-	for from in /usr/share/doc/rdma-core/tests /usr/src/rdma-core/tests; do
-		[ -e "$from/run_tests.py" ] || continue
-		ABOVE=$LOGS
-		cp -r "$from" "$ABOVE/tests" && find "$ABOVE/tests" -name '*.gz' -exec gunzip {} +
-		return
-	done
-	return 1
-}
-
 line() { # "ok" or "not ok", WORDS
 	TESTS=$((TESTS + 1))
 	echo "$1 $TESTS $2"
@@ -102,11 +90,11 @@ report() {
 run_module() { # MODULE
 	local module=$1
 	[ -e "pyverbs/$1.py" ] || module=tests.$1
-	report < <(in_ns sr0 "PYTHONPATH=pyverbs exec python3 pyverbs/verdicts.py $ABOVE srnic0 $module" 2>&1) ||
+	report < <(in_ns sr0 "PYTHONPATH=pyverbs exec python3 pyverbs/verdicts.py $LOGS srnic0 $module" 2>&1) ||
 		line "not ok" "$1 ends before its last case is reported"
 }
 
-if ! python3 -c 'import pyverbs' 2>/dev/null || ! find_tests; then
+if ! python3 -c 'import pyverbs' 2>/dev/null || ! rdma_core_tests_in "$LOGS"; then
 	skip "rdma-core's tests are not here: the package python3-pyverbs, with its documentation"
 fi
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# rdma-core's own tests, unchanged, whose QPs are connected by hand: on a device of type srnic_ib, and on rxe, which shows
+# what else they pass on. One TAP line for each case that passes on either. Arguments, or MODULES: modules.
+cd "$(dirname "$0")" && . ./lib.sh
+
+ALL="test_device test_pd test_mr test_cq test_cq_events test_cqex test_qp test_qpex test_srq test_fork test_atomic"
+ALL+=" test_relaxed_ordering test_addr test_odp"
+MODULES=${*:-${MODULES:-$ALL}}
+
+# Cases that may skip themselves here and not on rxe, as patterns of names, and what they need.
+WANTING=(
+	'test_addr.AHTest.*|address handles'
+	'test_cq.CQTest.test_resize_cq|UD'
+	'test_*.*_ud_*|UD'
+	'test_cq_events.CqEventsTestCase.test_cq_events_ud|UD'
+	'test_qp.QPTest.test_*_u[cd]_qp*|UD or UC'
+	'test_qp.QPTest.test_*_raw_qp_*|raw packets'
+	'test_qp.QPTest.test_query_data_in_order|UD'
+	'test_qpex.QpExTestCase.*_bad_flow|UD'
+	'test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write|such requests'
+	'test_qpex.QpExTestCase.test_qp_ex_rc_flush*|such requests'
+	'test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw|memory windows'
+	'test_mr.MWTest.*|memory windows'
+	'test_odp.*|paging on demand'
+	'test_srq.SrqTestCase.test_resize_srq|SRQs of another size'
+)
+
+wants() { # CASE
+	local entry
+	for entry in "${WANTING[@]}"; do
+		# shellcheck disable=SC2053 # it is a pattern
+		[[ $1 != ${entry%%|*} ]] || { echo "${entry#*|}"; return; }
+	done
+	return 1
+}
+
+# Writes the verdicts on one device, and what the cases said, to a file. False if the last case did not come.
+run_on() { # DEVICE MODULE
+	in_ns sr0 "PYTHONPATH=pyverbs exec python3 pyverbs/verdicts.py $LOGS $1 tests.$2" >"$LOGS/$1" 2>&1
+	grep -qx "done" "$LOGS/$1"
+}
+
+verdict() { # DEVICE CASE
+	awk -v name="$2" '$2 == name && /^(pass|fail|skip) / { print $1; exit }' "$LOGS/$1"
+}
+
+passes() { # CASE
+	[ "$(verdict srnic0 "$1")" = pass ] && return
+	sed "/^fail ${1//./\\.}/q" "$LOGS/srnic0"
+	return 1
+}
+
+judge() { # CASE
+	local why
+	if [ "$(verdict srnic0 "$1")" = skip ] && why=$(wants "$1"); then
+		[ "$(verdict rxe0 "$1")" != pass ] || skip_one "$1" "it needs $why"
+	elif [ "$(verdict srnic0 "$1")" != skip ] || [ "$(verdict rxe0 "$1")" = pass ]; then
+		check "$1" passes "$1"
+	fi
+}
+
+run_module() { # MODULE
+	local name
+	: >"$LOGS/rxe0"
+	[ ! -e /sys/class/infiniband/rxe0 ] || run_on rxe0 "$1" # it may fail there
+	run_on srnic0 "$1" || check "$1 comes to its end" false
+	while read -r name; do
+		judge "$name"
+	done < <(awk '/^(pass|fail|skip) / { print $2 }' "$LOGS/srnic0")
+}
+
+python3 -c 'import pyverbs' 2>/dev/null || skip "python3-pyverbs is not installed"
+modprobe -a ib_uverbs srnic
+ib_or_skip
+rdma_core_tests_in "$LOGS" || skip "rdma-core's tests are not here: the documentation of python3-pyverbs"
+ALLOWED=$(cat $ALLOW_IB)
+hosts_up && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
+! modprobe -q rdma_rxe || ns0 rdma link add rxe0 type rxe netdev veth0
+for module in $MODULES; do
+	run_module "$module"
+done
+rdma link delete rxe0 2>/dev/null
+allow_ib "$ALLOWED"
+finish
