@@ -69,7 +69,7 @@ static void enter(struct srnic_pairing *pairing, enum ib_qp_state from, enum ib_
 {
 	struct srnic_qp *qp = pairing->qp;
 
-	qp->ib_state = to;
+	WRITE_ONCE(qp->ib_state, to);
 	switch (to) {
 	case IB_QPS_RESET:
 		reset(pairing);

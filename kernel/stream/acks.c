@@ -75,6 +75,7 @@ void srnic_acks_reset(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
 	qp->acks->core.paused = true;
+	qp->acks->established = false;
 	core_acks_init(&qp->acks->core);
 	core_acks_start(&qp->acks->core, qp->sq.taken);
 }
@@ -215,12 +216,33 @@ static void deliver_refused(struct srnic_qp *qp)
 	srnic_tx_kick(qp);
 }
 
+/* A request has come. A program may wait for that in RTR. */
+static void note_established(struct srnic_qp *qp)
+{
+	struct ib_event event = {
+		.device = qp->base.device,
+		.element.qp = &qp->base,
+		.event = IB_EVENT_COMM_EST,
+	};
+
+	if (READ_ONCE(qp->ib_state) != IB_QPS_RTR || qp->acks->established ||
+	    !qp->base.event_handler)
+		return;
+	qp->acks->established = true;
+	qp->base.event_handler(&event, qp->base.qp_context);
+}
+
 void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event)
 {
 	switch (event) {
 	case CORE_RX_SEND:
 	case CORE_RX_WRITE:	/* a Read or Atomic Request counts where it is queued */
 		core_rx_done(&qp->rx.core);
+		note_established(qp);
+		break;
+	case CORE_RX_READ_REQUEST:
+	case CORE_RX_ATOMIC_REQUEST:
+		note_established(qp);
 		break;
 	case CORE_RX_ACK:
 		deliver_acked(qp);

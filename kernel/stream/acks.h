@@ -26,6 +26,7 @@ struct srnic_pairing;
  * @end: requests before this index of the send queue are acknowledged. The receive half's
  * @asked: core.asked when the engine was kicked last for that. The receive half's
  * @probes: core.probes likewise
+ * @established: IB_EVENT_COMM_EST was raised since the QP was RESET. The receive half's
  * @sent: the ring of core.sent
  */
 struct srnic_acks {
@@ -37,6 +38,7 @@ struct srnic_acks {
 	struct srnic_pairing *pairing;
 	u32 end;
 	u32 asked, probes;
+	bool established;
 	struct core_sent sent[];
 };
 
