@@ -124,6 +124,20 @@ static void ask(struct srnic_qp *qp)
 		core_tx_probe(&qp->tx.core);
 }
 
+/* One that is to be sent again waits in the queue, as if it had not been taken before. */
+static void fail_oldest(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 oldest = READ_ONCE(sq->done);
+
+	if (oldest == sq->taken) {
+		if ((s32)(qp->acks->core.was_done - oldest) <= 0)
+			return;	/* this end refuses, and has sent nothing */
+		sq->taken++;
+	}
+	srnic_sq_complete(sq, oldest, SRNIC_WC_RETRY_EXC_ERR, 0);
+}
+
 /* The socket's lock keeps acknowledgements of the peer out. */
 static void fail(struct srnic_qp *qp)
 {
@@ -133,8 +147,7 @@ static void fail(struct srnic_qp *qp)
 		lock_sock(sk);
 		core_rx_stop(&qp->rx.core);
 	}
-	if (READ_ONCE(qp->sq.done) != qp->sq.taken)
-		srnic_sq_complete(&qp->sq, READ_ONCE(qp->sq.done), SRNIC_WC_RETRY_EXC_ERR, 0);
+	fail_oldest(qp);
 	srnic_qp_fail(qp);
 	if (sk) {
 		release_sock(sk);
