@@ -174,9 +174,9 @@ void Queue::none(int timeout_ms)
 {
 	const auto wc = next(timeout_ms);
 
-	expect(!wc, "a completion came: " + (wc ? std::to_string(wc->wr_id) + ": " +
-							  ibv_wc_status_str(wc->status)
-						: ""));
+	expect(!wc, "a completion came: " +
+			    (wc ? std::to_string(wc->wr_id) + ": " + ibv_wc_status_str(wc->status)
+				: ""));
 }
 
 End::End(const Port &at, const Options &how)

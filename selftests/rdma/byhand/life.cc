@@ -126,8 +126,10 @@ public:
 	{
 		command("ip netns add sr2 && ip -n sr2 link set lo up && "
 			"ip -n sr2 link add dummy0 type dummy && "
-			"ip -n sr2 addr add 10.97.0.1/24 dev dummy0 && ip -n sr2 link set dummy0 up && "
-			"nsenter --net=/run/netns/sr2 rdma link add srnic2 type srnic_ib netdev dummy0");
+			"ip -n sr2 addr add 10.97.0.1/24 dev dummy0 && ip -n sr2 link set dummy0 "
+			"up && "
+			"nsenter --net=/run/netns/sr2 rdma link add srnic2 type srnic_ib netdev "
+			"dummy0");
 	}
 	Elsewhere(const Elsewhere &) = delete;
 	~Elsewhere()

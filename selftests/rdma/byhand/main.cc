@@ -58,8 +58,9 @@ bool passes(const Case &which, std::string &note)
 int main(int argc, char **argv)
 {
 	if (argc < 8 || argc > 9) {
-		fprintf(stderr, "usage: byhand DEVICE ADDRESS ADDRESS6 PEER-DEVICE ADDRESS ADDRESS6 "
-				"ROUNDS [CASES]\n");
+		fprintf(stderr,
+			"usage: byhand DEVICE ADDRESS ADDRESS6 PEER-DEVICE ADDRESS ADDRESS6 "
+			"ROUNDS [CASES]\n");
 		return 2;
 	}
 	settings = {{argv[1], argv[2], argv[3]}, {argv[4], argv[5], argv[6]}, atoi(argv[7])};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Two ends become ready in any order, early, late, at once, and again (Documentation/ib.rst,
 // "Pairing").
+#include <cstdlib>
 #include <deque>
 #include <thread>
 
@@ -216,6 +217,124 @@ void reset_one_unused()
 	pair.exercise();
 }
 
+// Rule 62.
+void alone()
+{
+	Port port(settings.here.device, settings.here.address);
+	End a(port);
+
+	for (int i = 0; i < 20; i++) {
+		a.to(IBV_QPS_RESET);
+		expect(!a.init() && !a.rtr(a.name()) && !a.rts(), "RTS");
+		a.receive(1);
+		a.send(2);
+		a.post(IBV_WR_RDMA_READ, 3, a.name());
+		const auto wc = a.receives.next(2000);
+
+		if (!wc)
+			throw Skip("it has no stream, until that is done");
+		expect(wc->wr_id == 1 && wc->status == IBV_WC_SUCCESS, "a Send to itself");
+		a.sends.is(2);
+		a.sends.is(3);
+	}
+}
+
+// TCP loses idle streams: others take their places, and nothing is lost.
+void stream_lost()
+{
+	Ports ports;
+	std::deque<Pair> pairs;
+
+	if (system("ss -K dport = 1 2>&1 | grep -q answers") == 0)
+		throw Skip("this kernel closes no sockets for ss -K");
+	for (int i = 0; i < 8; i++)
+		pairs.emplace_back(ports.here, ports.there).exercise();
+	for (int i = 0; i < 2; i++) {
+		sleep_ms(50);
+		command("ss -K state established '( dport = 4791 or sport = 4791 )' >/dev/null");
+		for (Pair &pair : pairs)
+			pair.exercise();
+	}
+}
+
+// SQD pauses: what is under way ends, what is posted then waits.
+void paused()
+{
+	Ports ports;
+	Pair pair(ports.here, ports.there);
+
+	pair.exercise();
+	pair.a.to(IBV_QPS_SQD);
+	pair.b.receive(1);
+	pair.a.send(2);
+	pair.a.receive(3);
+	pair.b.send(4);
+	pair.a.receives.is(3);
+	pair.b.sends.is(4);
+	pair.a.sends.none(100);
+	pair.a.to(IBV_QPS_RTS);
+	pair.a.sends.is(2);
+	pair.b.receives.is(1);
+	pair.exercise();
+}
+
+// ERR flushes what waits for a peer that never came.
+void given_up()
+{
+	Ports ports;
+	End a(ports.here), b(ports.there);
+
+	expect(!a.init() && !a.rtr(b.name()) && !a.rts(), "RTS");
+	a.receive(1);
+	a.send(2);
+	a.to(IBV_QPS_ERR);
+	a.receives.is(1, IBV_WC_WR_FLUSH_ERR);
+	a.sends.is(2, IBV_WC_WR_FLUSH_ERR);
+	join_again(a, b);
+	exercise(a, b);
+}
+
+// Any step at any time, at both ends, without waiting for each other. Then they meet.
+void at_random()
+{
+	Ports ports;
+	Pair pair(ports.here, ports.there);
+	auto chaos = [](End &end, const Name &peer, unsigned seed) {
+		for (int i = 0; i < settings.rounds; i++) {
+			end.to(rand_r(&seed) % 4 ? IBV_QPS_RESET : IBV_QPS_ERR);
+			end.to(IBV_QPS_RESET);
+			end.init();
+			end.receive(1);
+			end.rtr(peer);
+			if (rand_r(&seed) % 2)
+				std::this_thread::yield();
+			end.rts();
+			for (unsigned n = rand_r(&seed) % 4; n; n--)
+				end.post(n % 2 ? IBV_WR_RDMA_READ : IBV_WR_SEND, 1, peer, 64);
+			if (rand_r(&seed) % 2)
+				sleep_ms(static_cast<int>(rand_r(&seed) % 8));
+			while (end.sends.next(0) || end.receives.next(0))
+				;
+		}
+	};
+	const Name a = pair.a.name(), b = pair.b.name();
+
+	for (int i = 0; i < 3; i++) {
+		std::thread there([&] { chaos(pair.b, a, 77 + i); });
+
+		chaos(pair.a, b, 11 + i);
+		there.join();
+		join_again(pair.a, pair.b);
+		while (pair.a.sends.next(0) || pair.b.sends.next(0) || pair.a.receives.next(0) ||
+		       pair.b.receives.next(0))
+			;
+		const auto begin = Clock::now();
+
+		pair.exercise();
+		expect(seconds_since(begin) < 0.8, "they meet at once");
+	}
+}
+
 } // namespace
 
 Cases meeting_cases()
@@ -231,5 +350,10 @@ Cases meeting_cases()
 		{"both ends are reset with requests under way", reset_both_busy},
 		{"one end is reset, and then the other", reset_one},
 		{"one end is reset before anything was sent", reset_one_unused},
+		{"a QP is connected with itself", alone},
+		{"TCP loses idle streams", stream_lost},
+		{"SQD pauses", paused},
+		{"a QP that waits for its peer goes to the error state", given_up},
+		{"both ends take random steps", at_random},
 	};
 }
