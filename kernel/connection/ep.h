@@ -135,8 +135,8 @@ struct srnic_admitted {
  * @consumer: what it reports to; never changes
  * @consumer_id: which one, as @consumer knows it; until PART
  * @owner: this ep for the QP (stream/owner.h)
- * @qp: claimed by this ep, or started; referenced. Of a consumer whose QPs are lasting, an initiator
- *	claims it when it starts it
+ * @qp: claimed by this ep, or started; referenced. Of a consumer whose QPs are lasting, an
+ *	initiator claims it when it starts it
  * @rest: what the QP has left to send; from FINISHING on. Set with tx.mutex held, taken with @lock
  * @member: the member of a listening socket that it was accepted for, until it is announced or
  *	released; referenced. Cleared before @admitted leaves the list where others compare it

@@ -101,7 +101,10 @@ int srnic_frame_fill(struct srnic_ep *ep, u32 want)
 	return 1;
 }
 
-/* An initiator's first byte shows its framing, unless the device has one. 1 when known, 0 if nothing has come, or -errno. */
+/*
+ * An initiator's first byte shows its framing, unless the device has one. 1 when known, 0 if
+ * nothing has come, or -errno.
+ */
 static int find_framing(struct srnic_ep *ep)
 {
 	enum core_framing framing;

@@ -15,9 +15,10 @@ struct srnic_startup;
 
 /**
  * struct srnic_frame_ops - the frames of one framing
- * @lay_out_request: -EINVAL: the private data does not fit. Does nothing if the consumer lays it out
- *	when TCP is connected
- * @lay_out_reply: NULL if the consumer does that. -EINVAL: the private data does not fit; -EPROTO: startup->agreed has an error
+ * @lay_out_request: -EINVAL: the private data does not fit. Does nothing if the consumer lays it
+ *	out when TCP is connected
+ * @lay_out_reply: NULL if the consumer does that. -EINVAL: the private data does not fit; -EPROTO:
+ *	startup->agreed has an error
  * @lay_out_refusal: with startup->refusal: up to 255 bytes, which always fit
  * @lay_out_error: the last message of an initiator that cannot agree, if the framing has one
  * @receive: reads and decodes the peer's; returns as srnic_frame_receive()

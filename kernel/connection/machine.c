@@ -80,8 +80,8 @@ static void arm(struct srnic_ep *ep)
 /* ---- inputs ---- */
 
 /*
- * A QP that outlives its streams has nothing to drain; what it has begun to send is the ep's. FAULT: the
- * peer has replaced the stream.
+ * A QP that outlives its streams has nothing to drain; what it has begun to send is the ep's.
+ * FAULT: the peer has replaced the stream.
  */
 static enum core_conn_input end_of_lasting(const struct srnic_ep *ep, enum core_conn_input over)
 {
@@ -148,8 +148,11 @@ static int status_of(const struct srnic_ep *ep, enum core_conn_input input)
 	}
 }
 
+/* Those of pairings have a counter of their own. */
 static void count_failure(struct srnic_ep *ep, int status)
 {
+	if (ep->consumer->lasting)
+		return;
 	srnic_count(ep->dev, SRNIC_STARTUP_FAILURES, 1);
 	if (status == -ETIMEDOUT)
 		srnic_count(ep->dev, SRNIC_STARTUP_TIMEOUTS, 1);

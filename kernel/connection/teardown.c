@@ -76,8 +76,8 @@ static void note_refused(struct srnic_ep *ep)
 }
 
 /*
- * A QP can be reset as often as its program likes, towards a peer that takes nothing. Those beyond a
- * limit do not wait.
+ * A QP can be reset as often as its program likes, towards a peer that takes nothing. Those beyond
+ * a limit do not wait.
  */
 #define MAX_LEAVING	4096
 

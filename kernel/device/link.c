@@ -84,8 +84,9 @@ static const char *reason(int err, bool ib)
 		return ib ? "there is an srnic_ib device on that interface already" :
 			    "there is an srnic device on that interface already";
 	case -EADDRINUSE:
-		return ib ? "TCP port of srnic_ib in use; module parameter ib_port, equal on all hosts" :
-			    "there is an srnic_ib device on that interface: delete it, add srnic first";
+		if (ib)
+			return "its TCP port is in use; module parameter ib_port, equal on all hosts";
+		return "there is an srnic_ib device on that interface: delete it, add srnic first";
 	case -EADDRNOTAVAIL:
 		return "before Linux 6.6 an interface needs a hardware address";
 	case -EEXIST:

@@ -9,6 +9,7 @@
 #include "fixture.h"
 #include "stream/acks.h"
 #include "stream/detach.h"
+#include "stream/overdue.h"
 #include "stream/transmit/rest.h"
 
 #define OCTETS	64U
@@ -126,6 +127,7 @@ static void make_end(struct kunit *test, struct ends *e, struct end *end, enum i
 	end->qp->access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
 				IB_ACCESS_REMOTE_ATOMIC;
 	KUNIT_ASSERT_EQ(test, srnic_acks_alloc(end->qp), 0);
+	srnic_overdue_init(end->qp);
 	end->qp->acks->core.min_rnr_timer = 1;
 }
 

@@ -35,7 +35,8 @@ static bool find_gid(struct ends *e)
 {
 	union ib_gid wanted = { };
 
-	wanted.raw[10] = wanted.raw[11] = 0xff;
+	wanted.raw[10] = 0xff;
+	wanted.raw[11] = 0xff;
 	wanted.raw[12] = 127;
 	wanted.raw[15] = 1;
 	for (e->index = 0; e->index < 16; e->index++)

@@ -3,6 +3,7 @@
  * Attributes of QPs that are connected by hand.
  */
 #include "pairing/attributes.h"
+#include "pairing/port.h"
 #include "stream/kick/kick.h"
 #include "stream/state.h"
 
@@ -143,6 +144,7 @@ static int set_path(struct srnic_pairing *pairing, const struct rdma_ah_attr *at
 
 	if (ret)
 		return ret;
+	srnic_set_port(&path.there, htons(srnic_pairing_port));
 	mutex_lock(&qp->tx.mutex);
 	pairing->path = path;
 	pairing->core.own.qpn = qp->base.qp_num;

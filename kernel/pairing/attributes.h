@@ -11,7 +11,7 @@
 
 /* The QP's state as the verbs know it. */
 enum ib_qp_state srnic_ib_state_of(const struct srnic_qp *qp);
-/* Are these values within the limits? -EINVAL, or -EOPNOTSUPP: of an attribute that there is not. */
+/* Are these values within the limits? -EINVAL, or -EOPNOTSUPP: there is no such attribute. */
 int srnic_attributes_check(const struct ib_qp_attr *attr, int mask);
 /*
  * Takes the attributes over. An error is that of a path, and nothing has changed. Process context.

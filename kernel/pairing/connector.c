@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Attempts to connect (Documentation/ib.rst rules 54 and 55): opens a connection for the QP, when the
- * core says that it is time.
+ * Attempts to connect (Documentation/ib.rst rules 54 and 55): opens a connection for the QP, when
+ * the core says that it is time.
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
@@ -55,7 +55,7 @@ static bool introduce(struct srnic_pairing *pairing, u32 attempt, struct srnic_e
 	current_one = pairing->core.state == CORE_PAIRING_CONNECTING &&
 		      pairing->core.attempt == attempt;
 	if (current_one) {
-		srnic_pairing_drop_attempt(pairing);	/* one that is over, and has not parted yet */
+		srnic_pairing_drop_attempt(pairing);	/* one that is over */
 		srnic_ep_get(ep);
 		pairing->attempt = ep;
 	}

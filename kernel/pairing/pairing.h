@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Pairing: how a QP that its program connects by hand comes to its streams, one after the other
- * (Documentation/ib.rst, "Pairing"). The decisions are the core's (core/ib/pairing.cc). The files of
- * pairing/, from the ground up:
+ * (Documentation/ib.rst, "Pairing"). The decisions are the core's (core/ib/pairing.cc). The files
+ * of pairing/, from the ground up:
  *
  *	path.c			where the streams go: the addresses of two GIDs
  *	pairing.c		the object: its life, and the end of a stream or an attempt
@@ -73,8 +73,8 @@ void srnic_pairing_end(struct srnic_pairing *pairing);
 /* Ends the attempt in progress, if there is one. */
 void srnic_pairing_drop_attempt(struct srnic_pairing *pairing);
 /*
- * Ends the stream, if there is one, because there is another one: the QP leaves it, and its connection
- * is reset.
+ * Ends the stream, if there is one, because there is another one: the QP leaves it, and its
+ * connection is reset.
  */
 void srnic_pairing_drop_stream(struct srnic_pairing *pairing);
 /* There is no stream yet: what the core says about an attempt. error: TCP's, or 0. */

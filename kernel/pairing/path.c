@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where a QP's streams go (Documentation/ib.rst rule 40). Address, interface and scope come from the
- * entry of the GID table, whatever namespace the caller is in.
+ * Where a QP's streams go (Documentation/ib.rst rule 40). Address, interface and scope come from
+ * the entry of the GID table, whatever namespace the caller is in.
  */
 #include <linux/if_vlan.h>
 #include <net/addrconf.h>
@@ -11,7 +11,6 @@
 #include <rdma/ib_cache.h>
 
 #include "pairing/path.h"
-#include "pairing/port.h"
 #include "port_map.h"
 
 void srnic_address_of_gid(const union ib_gid *gid, int ifindex, struct sockaddr_storage *addr)
@@ -54,7 +53,6 @@ static int fill(const struct net_device *ndev, const struct net_device *netdev,
 		return -EADDRNOTAVAIL;
 	srnic_address_of_gid(&grh->sgid_attr->gid, ndev->ifindex, &path->here);
 	srnic_address_of_gid(&grh->dgid, ndev->ifindex, &path->there);
-	srnic_set_port(&path->there, htons(srnic_pairing_port));
 	path->l3mdev = l3mdev_master_ifindex_rcu(ndev);
 	path->tos = grh->traffic_class;
 	return path->here.ss_family == path->there.ss_family ? 0 : -EAFNOSUPPORT;

@@ -11,7 +11,7 @@
 /**
  * struct srnic_path - from one GID to another
  * @here: this end's address, without a port
- * @there: the peer's, with the port of srnic_ib
+ * @there: the peer's
  * @l3mdev: the VRF of the interface that has @here; 0: none
  * @tos: of IP: the traffic class that the program asked for
  */
@@ -27,8 +27,9 @@ void srnic_address_of_gid(const union ib_gid *gid, int ifindex, struct sockaddr_
 bool srnic_is_address_of_gid(const struct sockaddr_storage *addr, const u8 gid[16]);
 
 /*
- * The path of an address handle's attributes, and the GID that it begins at. -EADDRNOTAVAIL: the
- * GID has no interface, or one in another network namespace than the device's. Process context.
+ * The path of an address handle's attributes, without ports, and the GID that it begins at.
+ * -EADDRNOTAVAIL: the GID has no interface, or one in another network namespace than the device's.
+ * Process context.
  */
 int srnic_path_of(const struct rdma_ah_attr *attr, const struct net_device *netdev,
 		  struct srnic_path *path, union ib_gid *here);

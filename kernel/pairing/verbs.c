@@ -126,8 +126,8 @@ int srnic_ib_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 }
 
 /*
- * `rdma resource` asks also while the QP is destroyed, when its number is the first to go; only some
- * kernels exclude that.
+ * `rdma resource` asks also while the QP is destroyed, when its number is the first to go; only
+ * some kernels exclude that.
  */
 int srnic_ib_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 		      struct ib_qp_init_attr *init)

@@ -51,7 +51,6 @@ int srnic_acks_alloc(struct srnic_qp *qp)
 	acks->qp = qp;
 	srnic_compat_hrtimer(&acks->delay, delay_over);
 	srnic_compat_hrtimer(&acks->late, late);
-	srnic_overdue_init(&acks->overdue, qp);
 	acks->core.rnr_retry = CORE_RNR_FOR_EVER;
 	acks->core.access = qp->access_flags;
 	acks->core.ask_every = qp->sq.sig_all ? 1 : max(entries / 2, 1U);
@@ -67,7 +66,6 @@ void srnic_acks_free(struct srnic_qp *qp)
 	if (!qp->acks)
 		return;
 	srnic_acks_stop(qp);
-	srnic_overdue_stop(&qp->acks->overdue);
 	kvfree(qp->acks);
 	qp->acks = NULL;
 }
@@ -76,7 +74,8 @@ void srnic_acks_reset(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
 	qp->acks->core.paused = true;
-	qp->acks->had_stream = qp->acks->communicates = false;
+	qp->acks->had_stream = false;
+	qp->acks->communicates = false;
 	core_acks_init(&qp->acks->core);
 	core_acks_start(&qp->acks->core, qp->sq.taken);
 }
@@ -169,6 +168,12 @@ void srnic_acks_rest(struct srnic_qp *qp)
 
 /* ---- the receive half ---- */
 
+/* The peer has said something. */
+static void note_progress(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->acks->overdue.since, jiffies);
+}
+
 /* Requests before this index are done, but for those that a response completes. */
 static void complete_before(struct srnic_qp *qp, u32 end)
 {
@@ -182,7 +187,7 @@ static void complete_before(struct srnic_qp *qp, u32 end)
 
 void srnic_acks_responded(struct srnic_qp *qp)
 {
-	srnic_overdue_progress(&qp->acks->overdue);
+	note_progress(qp);
 	complete_before(qp, core_rx_acked(&qp->rx.core)->end);
 	if (core_acks_awaited(&qp->acks->core))
 		srnic_tx_kick(qp);
@@ -192,7 +197,7 @@ static void deliver_acked(struct srnic_qp *qp)
 {
 	const struct core_acked *acked = core_rx_acked(&qp->rx.core);
 
-	srnic_overdue_progress(&qp->acks->overdue);
+	note_progress(qp);
 	srnic_qp_count(qp, SRNIC_RX_ACKS, 1);
 	complete_before(qp, acked->end);
 	if (acked->kind == CORE_ACKED_REFUSED) {

@@ -8,10 +8,33 @@
 
 #include <linux/hrtimer.h>
 
-#include "stream/overdue.h"
 #include "stream/qp.h"
 
 struct srnic_pairing;
+
+/**
+ * struct srnic_overdue - for how long requests have been unacknowledged (overdue.c)
+ * @timer: looks, while there are such requests
+ * @qp: whose requests
+ * @since: jiffies of the last progress: the peer has said something, or TCP has delivered bytes of
+ *	a request or response. Either half's
+ * @looked: @since when the timer looked last. This, @sent, @received and @delivered are the timer's
+ *	while it is queued, else the engine's
+ * @due: the engine is to look. Atomic
+ * @waits: requests wait for the peer, as the engine knows it. The engine's
+ * @sent: what TCP had delivered when the engine looked last
+ * @received: bytes that had come then
+ * @delivered: TCP has delivered all: what it delivers now is this end's question
+ */
+struct srnic_overdue {
+	struct hrtimer timer;
+	struct srnic_qp *qp;
+	unsigned long since;
+	unsigned long looked;
+	unsigned long due;
+	u32 sent, received;
+	bool delivered, waits;
+};
 
 /**
  * struct srnic_acks - the acknowledgements of a QP
@@ -24,7 +47,8 @@ struct srnic_pairing;
  * @overdue: until the peer counts as gone (rule 28)
  * @had_stream: since it was RESET
  * @communicates: COMM_EST was raised since it was RESET. The receive half's
- * @keepalive: TCP's is on, because a responder must not send before it has heard of its peer. tx.mutex
+ * @keepalive: TCP's is on, because a responder must not send before it has heard of its peer. Under
+ *	tx.mutex
  * @pairing: how the QP gets its streams (pairing/pairing.h), or NULL
  * @end: requests before this index of the send queue are acknowledged. The receive half's
  * @asked: core.asked when the engine was kicked last for that. The receive half's

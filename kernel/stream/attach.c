@@ -9,6 +9,7 @@
 #include "stream/attach.h"
 #include "stream/callbacks.h"
 #include "stream/kick/kick.h"
+#include "stream/overdue.h"
 #include "stream/peer_timeout.h"
 #include "stream/receive/receive.h"
 #include "stream/start.h"
@@ -148,7 +149,7 @@ void srnic_qp_stop(struct srnic_qp *qp, const struct srnic_qp_owner *owner)
 		srnic_qp_note_end(qp, SRNIC_END_ABORTED, 0);
 	}
 	if (qp->acks)
-		srnic_overdue_stop(&qp->acks->overdue);
+		srnic_overdue_stop(qp);
 	if (!owner)	/* one that has come since the caller disconnected the former one */
 		srnic_qp_disconnect(qp, CORE_CONN_ABORT);
 	srnic_qp_clear_owner(qp, NULL);

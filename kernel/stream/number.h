@@ -16,7 +16,7 @@ void srnic_number_publish(struct srnic_qp *qp);
 /* After this no lookup finds the QP. Published or only reserved. */
 void srnic_number_release(struct srnic_qp *qp);
 
-/* The QP of any device of type srnic_ib, with a reference; NULL if there is none. Process context. */
+/* The QP of any device of type srnic_ib, with a reference, or NULL. Process context. */
 struct srnic_qp *srnic_number_find(u32 qpn);
 
 /* The module is unloaded. */

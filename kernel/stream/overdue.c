@@ -8,7 +8,6 @@
 #include <net/tcp.h>
 
 #include "compat/compat.h"
-#include "stream/acks.h"
 #include "stream/kick/kick.h"
 #include "stream/overdue.h"
 #include "stream/owner.h"
@@ -52,16 +51,21 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-void srnic_overdue_init(struct srnic_overdue *overdue, struct srnic_qp *qp)
+void srnic_overdue_init(struct srnic_qp *qp)
 {
-	overdue->qp = qp;
-	srnic_compat_hrtimer(&overdue->timer, look);
+	qp->acks->overdue.qp = qp;
+	srnic_compat_hrtimer(&qp->acks->overdue.timer, look);
 }
 
-void srnic_overdue_stop(struct srnic_overdue *overdue)
+void srnic_overdue_stop(struct srnic_qp *qp)
 {
-	hrtimer_cancel(&overdue->timer);
-	overdue->due = 0;
+	hrtimer_cancel(&qp->acks->overdue.timer);
+	qp->acks->overdue.due = 0;
+}
+
+static void note_progress(struct srnic_overdue *overdue)
+{
+	WRITE_ONCE(overdue->since, jiffies);
 }
 
 /* Has TCP delivered more of what was sent? */
@@ -103,15 +107,16 @@ static void look_again(struct srnic_qp *qp)
 }
 
 /*
- * Unacknowledged; or posted to a QP that has lost its stream (rule 68: "the next request finds out").
- * What is posted before the first stream waits for ever (rule 54).
+ * Unacknowledged; or posted to a QP that has lost its stream (rule 68: "the next request finds
+ * out"). What is posted before the first stream waits for ever (rule 54).
  */
 static bool waits(const struct srnic_qp *qp)
 {
 	const struct srnic_acks *acks = qp->acks;
 
 	return core_acks_unacknowledged(&acks->core) ||
-	       (acks->had_stream && !qp->sock && !acks->core.paused && srnic_sq_pending(&qp->sq));
+	       (acks->had_stream && !qp->sock && !acks->core.paused &&
+		srnic_sq_pending(&qp->sq));
 }
 
 void srnic_overdue_watch(struct srnic_qp *qp)
@@ -124,7 +129,7 @@ void srnic_overdue_watch(struct srnic_qp *qp)
 	if (!overdue->waits)
 		return;
 	if (!waited)
-		srnic_overdue_progress(overdue);
+		note_progress(overdue);
 	if (hrtimer_is_queued(&overdue->timer) || test_bit(0, &overdue->due))
 		return;
 	if (hrtimer_callback_running(&overdue->timer)) {	/* it may queue itself */
@@ -169,7 +174,7 @@ static bool is_over(struct srnic_qp *qp)
 	unsigned long limit = limit_of(qp);
 
 	if (bytes_move(qp)) {
-		srnic_overdue_progress(overdue);
+		note_progress(overdue);
 		return false;
 	}
 	return limit && time_after(jiffies, READ_ONCE(overdue->since) + limit);

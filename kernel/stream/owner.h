@@ -21,7 +21,7 @@ struct srnic_rest;
  *	makes a reset of it.
  *	Before srnic_qp_start() only ABORT is passed: the QP can no longer be started
  * @leave_rest: the QP has left the socket, and this is to be sent on it: the owner copies it, and
- *	has it from now on. At most once, tx.mutex held. May be NULL for QPs without acknowledgements
+ *	has it from now on. At most once, tx.mutex held. NULL: only QPs without acknowledgements
  */
 struct srnic_qp_owner_ops {
 	void (*hold)(struct srnic_qp_owner *owner);

@@ -36,8 +36,8 @@ static void stop_keepalive(struct sock *sk)
 }
 
 /*
- * ib.rst rule 68: an idle end does not look for its peer; but an end that must not send yet (rule 61)
- * would never know.
+ * ib.rst rule 68: an idle end does not look for its peer; but an end that must not send yet (rule
+ * 61) would never know.
  */
 static bool idles(struct srnic_qp *qp)
 {

@@ -14,6 +14,7 @@
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
 #include "stream/number.h"
+#include "stream/overdue.h"
 #include "stream/peer_timeout.h"
 #include "stream/state.h"
 #include "stream/transmit/transmit.h"
@@ -94,6 +95,15 @@ static int check_attr(const struct ib_qp_init_attr *attr, struct ib_udata *udata
 	return srnic_udata_no_request(udata);
 }
 
+static int alloc_acks(struct srnic_qp *qp)
+{
+	int ret = srnic_acks_alloc(qp);
+
+	if (!ret)
+		srnic_overdue_init(qp);
+	return ret;
+}
+
 static int alloc_queues(struct srnic_qp *qp)
 {
 	const struct ib_qp_cap *cap = &qp->cap;
@@ -109,12 +119,14 @@ static int alloc_queues(struct srnic_qp *qp)
 		return -ENOMEM;
 	ret = srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge) ?:
 	      srnic_receive_alloc(&qp->rx.receive, &qp->rq);
-	return ret || !qp->dev->ib ? ret : srnic_acks_alloc(qp);
+	return ret || !qp->dev->ib ? ret : alloc_acks(qp);
 }
 
 static void free_queues(struct srnic_qp *qp)
 {
 	mem_cgroup_put(qp->payer);
+	if (qp->acks)
+		srnic_overdue_stop(qp);
 	srnic_acks_free(qp);
 	kfree(qp->tx.wqe);
 	srnic_sq_free(&qp->sq);

@@ -258,9 +258,9 @@ TEST(ConnectionTeardown, EndsAtOnceWhenTheQpOrTheDeviceGoes)
 		       CORE_CONN_LINGER);
 }
 
-// ib.rst rule 31: "An end whose QP goes to the error state or is reset or destroyed ... sends the rest
-// of the FPDU that it has begun and an Ack of all that it has delivered, and then closes its half of
-// the TCP connection."
+// ib.rst rule 31: "An end whose QP goes to the error state or is reset or destroyed ... sends the
+// rest of the FPDU that it has begun and an Ack of all that it has delivered, and then closes its
+// half of the TCP connection."
 TEST(ConnectionTeardown, SendsWhatAQpHasBegunThatLeavesItsStream)
 {
 	expect(CORE_CONN_OPERATION, CORE_CONN_DETACH,

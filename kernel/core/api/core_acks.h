@@ -153,8 +153,8 @@ void core_acks_init(struct core_acks *acks);
  */
 void core_acks_start(struct core_acks *acks, u32 index);
 /*
- * Is a request of this end not acknowledged, or begun, or to be sent again? Or must the QP fail? Then
- * the stream cannot be replaced by another one. For the engine.
+ * Is a request of this end not acknowledged, or begun, or to be sent again? Or must the QP fail?
+ * Then the stream cannot be replaced by another one. For the engine.
  */
 bool core_acks_unacknowledged(const struct core_acks *acks);
 /*

@@ -75,8 +75,8 @@ enum core_conn_action {
 	CORE_CONN_STOP_QP,		/* to error, and off the socket */
 	CORE_CONN_FAIL_QP,		/* to error, before it was started */
 	CORE_CONN_DROP_QP,		/* the consumer can connect it again */
-	CORE_CONN_REPORT_REQUEST,	/* CONNECT_REQUEST; outcome: TOOK_REQUEST, BUSY, BROKEN;
-					 * ACCEPTED, but not of iw_cm */
+	/* CONNECT_REQUEST; outcome: TOOK_REQUEST, BUSY, BROKEN, or (not of iw_cm) ACCEPTED */
+	CORE_CONN_REPORT_REQUEST,
 	CORE_CONN_LEAVE_LISTENER,	/* no longer one of its startups */
 	CORE_CONN_REPORT_CONNECTED,	/* CONNECT_REPLY; outcome: UNDELIVERED on failure */
 	CORE_CONN_REPORT_REJECTED,	/* CONNECT_REPLY with the peer's private data */
@@ -84,8 +84,8 @@ enum core_conn_action {
 	CORE_CONN_REPORT_ESTABLISHED,	/* ESTABLISHED */
 	CORE_CONN_REPORT_NOT_ESTABLISHED,	/* ESTABLISHED, status */
 	CORE_CONN_REPORT_CLOSED,	/* CLOSE, status */
-	CORE_CONN_MAKE_REQUEST,		/* lay out the Request, if not before; outcome: BROKEN, or
-					 * REPLY_ACCEPTS: there are no frames */
+	/* lay out the Request, if not before; outcome: BROKEN; REPLY_ACCEPTS: without frames */
+	CORE_CONN_MAKE_REQUEST,
 	CORE_CONN_MAKE_REFUSAL,		/* lay out a Reply that rejects */
 	CORE_CONN_MAKE_TERMINATE,	/* lay out a Terminate, if the framing has one */
 	CORE_CONN_PART,			/* release the consumer's objects: no event follows */

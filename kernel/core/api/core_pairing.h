@@ -161,8 +161,8 @@ bool core_pairing_is_named(const struct core_pairing *pairing,
 /* Is this QP connected with itself? Then its connection has no startup frames. */
 bool core_pairing_is_itself(const struct core_pairing *pairing);
 /*
- * The connection of such a QP is open: what is agreed for its stream. False: the attempt is over, end
- * the connection.
+ * The connection of such a QP is open: what is agreed for its stream. False: the attempt is over,
+ * end the connection.
  */
 bool core_pairing_attach_itself(struct core_pairing *pairing, u32 attempt,
 				struct core_pair_agreed *agreed);

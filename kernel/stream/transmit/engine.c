@@ -216,7 +216,7 @@ static enum engine_result operate(struct srnic_qp *qp)
 	return result;
 }
 
-/* IDLE: a QP may have lost its stream, and what is sent or posted does not wait for another for ever. */
+/* IDLE: a QP may have lost its stream: what is sent or posted does not wait for ever. */
 static enum engine_result wait_for_stream(struct srnic_qp *qp)
 {
 	if (!qp->acks)

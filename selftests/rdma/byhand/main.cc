@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Two QPs that are connected by hand, over devices of type srnic_ib in two network namespaces.
-//	byhand DEVICE ADDRESS ADDRESS6 PEER-DEVICE ADDRESS ADDRESS6 ROUNDS [PARTS-OF-THE-CASES'-NAMES]
+//	byhand DEVICE ADDRESS ADDRESS6 PEER-DEVICE ADDRESS ADDRESS6 ROUNDS [PARTS-OF-NAMES]
 #include <cstdio>
 #include <cstdlib>
 
