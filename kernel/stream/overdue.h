@@ -16,8 +16,8 @@ void srnic_overdue_stop(struct srnic_qp *qp);
 /*
  * For the engine, before it does anything, and for a QP that has left its stream. tx.mutex held.
  *
- * The first fails the oldest request if its time is over, and the QP with it, and asks a silent peer
- * for an Ack. After the second, time counts for requests that wait.
+ * The first fails the oldest request if its time is over, and the QP with it, and asks a silent
+ * peer for an Ack. After the second, time counts for requests that wait.
  */
 void srnic_overdue_look(struct srnic_qp *qp);
 void srnic_overdue_watch(struct srnic_qp *qp);

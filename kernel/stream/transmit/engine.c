@@ -15,6 +15,7 @@
 #include "stream/acks.h"
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
+#include "stream/overdue.h"
 #include "stream/owner.h"
 #include "stream/peer_timeout.h"
 #include "stream/start.h"
