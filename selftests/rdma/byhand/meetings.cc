@@ -172,7 +172,7 @@ void reset_both_busy()
 	}
 }
 
-// Rule 57: the other end's counts do not mirror those of a QP that began anew, unless they are zero.
+// Rule 57: the counts of the other end do not mirror those of a QP that began anew.
 void reset_one()
 {
 	Ports ports;
