@@ -57,6 +57,8 @@ static int attach(struct srnic_ep *ep, const struct core_pair_agreed *agreed)
 	if (ret)
 		return ret;
 	note_agreed(ep, agreed);
+	if (pairing->attached)	/* of before a RESET: over, which it has not reported yet */
+		srnic_ep_put(pairing->attached);
 	if (pairing->attempt == ep)
 		pairing->attempt = NULL;	/* its reference becomes that of @attached */
 	else
