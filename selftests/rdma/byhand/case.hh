@@ -17,7 +17,7 @@ extern Settings settings;
 // Runs a shell command. It must succeed.
 void command(const std::string &line);
 
-// Brings an interface back that was down: a command that waits until the hosts reach each other.
+// The command that brings an interface up again, and waits until the hosts reach each other.
 std::string up_again(const std::string &ns, const std::string &link, const Place &at);
 
 // What a command changed is changed back, whatever happens in between.

@@ -68,7 +68,7 @@ struct Crew {
 	std::deque<Pair> pairs;
 	std::deque<End> waiting, absent;
 
-	Crew(const Port &here, const Port &there)
+	Crew(const Port &here, const Port &there, int ms = 100)
 	{
 		for (int i = 0; i < 10; i++) {
 			Pair &pair = pairs.emplace_back(here, there);
@@ -82,7 +82,7 @@ struct Crew {
 			wait(waiting.emplace_back(here), absent.emplace_back(there));
 			wait(waiting.emplace_back(there), absent.emplace_back(here));
 		}
-		sleep_ms(100);
+		sleep_ms(ms);
 	}
 	static void wait(End &end, End &peer)
 	{
@@ -105,9 +105,9 @@ void device_deleted()
 	const std::string add = "nsenter --net=/run/netns/sr1 rdma link add " +
 				settings.there.device + " type srnic_ib netdev veth1";
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < settings.rounds / 50 + 1; i++) {
 		Ports ports;
-		Crew crew(ports.here, ports.there);
+		Crew crew(ports.here, ports.there, i % 2 ? 100 : i);
 
 		in_time("rdma link delete " + settings.there.device, 12);
 		Undo back(add);

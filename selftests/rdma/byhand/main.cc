@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Two QPs that are connected by hand, over devices of type srnic_ib in two network namespaces.
-//	byhand DEVICE ADDRESS ADDRESS6 PEER-DEVICE ADDRESS ADDRESS6 ROUNDS [PARTS-OF-NAMES]
+//	byhand DEVICE ADDRESS ADDRESS6 PEER-DEVICE ADDRESS ADDRESS6 ROUNDS [CASES]
+// CASES: parts of their names.
 #include <cstdio>
 #include <cstdlib>
 

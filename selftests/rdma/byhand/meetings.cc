@@ -172,7 +172,7 @@ void reset_both_busy()
 	}
 }
 
-// Rule 57: the other end's counts mirror those of a QP that began anew only if they are zero.
+// Rule 57: the counts of the other end do not mirror those of a QP that began anew.
 void reset_one()
 {
 	Ports ports;
