@@ -52,6 +52,8 @@ static bool introduce(struct srnic_pairing *pairing, u32 attempt, struct srnic_e
 	current_one = pairing->core.state == CORE_PAIRING_CONNECTING &&
 		      pairing->core.attempt == attempt;
 	if (current_one) {
+		if (pairing->attempt)	/* it has failed, and parts by and by */
+			srnic_ep_put(pairing->attempt);
 		srnic_ep_get(ep);
 		pairing->attempt = ep;
 	}
