@@ -368,9 +368,7 @@ void destroyed_peer()
 	pair.a.sends.none(1900);
 	const auto wc = pair.a.sends.next(2000);
 
-	if (!wc)
-		throw Skip("it waits for ever, until that is done");
-	expect(wc->status == IBV_WC_RETRY_EXC_ERR, "a Send to a QP that is gone");
+	expect(wc && wc->status == IBV_WC_RETRY_EXC_ERR, "a Send to a QP that is gone");
 }
 
 // A request that is under way, and whose peer then comes back in time, is done.

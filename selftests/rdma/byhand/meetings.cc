@@ -231,9 +231,7 @@ void alone()
 		a.post(IBV_WR_RDMA_READ, 3, a.name());
 		const auto wc = a.receives.next(2000);
 
-		if (!wc)
-			throw Skip("it has no stream, until that is done");
-		expect(wc->wr_id == 1 && wc->status == IBV_WC_SUCCESS, "a Send to itself");
+		expect(wc && wc->wr_id == 1 && wc->status == IBV_WC_SUCCESS, "a Send to itself");
 		a.sends.is(2);
 		a.sends.is(3);
 	}
