@@ -17,6 +17,16 @@ bool srnic_is_wildcard(const struct sockaddr_storage *addr)
 	return ((const struct sockaddr_in *)addr)->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
+struct in6_addr srnic_mapped_address(const struct sockaddr_storage *addr)
+{
+	struct in6_addr mapped;
+
+	if (addr->ss_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)addr)->sin6_addr;
+	ipv6_addr_set_v4mapped(((const struct sockaddr_in *)addr)->sin_addr.s_addr, &mapped);
+	return mapped;
+}
+
 bool srnic_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a,

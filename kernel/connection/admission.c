@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
+#include "connection/address.h"
 #include "connection/admission.h"
 #include "connection/ep.h"
 
@@ -56,11 +57,7 @@ static struct srnic_source *alloc_source(const struct sockaddr_storage *from)
 	if (!source)
 		return NULL;
 	INIT_LIST_HEAD(&source->startups);
-	if (from->ss_family == AF_INET6)
-		source->addr = ((const struct sockaddr_in6 *)from)->sin6_addr;
-	else
-		ipv6_addr_set_v4mapped(((const struct sockaddr_in *)from)->sin_addr.s_addr,
-				       &source->addr);
+	source->addr = srnic_mapped_address(from);
 	return source;
 }
 

@@ -60,8 +60,13 @@ void srnic_frame_refusal(struct srnic_ep *ep)
 
 void srnic_frame_error(struct srnic_ep *ep)
 {
+	struct srnic_startup *startup = ep->startup;
+
 	lockdep_assert_held(&ep->lock);
-	ep->startup->ops->lay_out_error(ep);
+	startup->out_len = 0;
+	startup->out_sent = 0;
+	if (startup->ops->lay_out_error)
+		startup->ops->lay_out_error(ep);
 }
 
 int srnic_frame_send(struct srnic_ep *ep)

@@ -20,7 +20,7 @@ struct srnic_startup;
  * @lay_out_reply: NULL if the consumer does that. -EINVAL: the private data does not fit; -EPROTO:
  *	startup->agreed has an error
  * @lay_out_refusal: with startup->refusal: up to 255 bytes, which always fit
- * @lay_out_error: the last message of an initiator that cannot agree, if the framing has one
+ * @lay_out_error: the last message of an initiator that cannot agree. NULL: the framing has none
  * @receive: reads and decodes the peer's; returns as srnic_frame_receive()
  * @describe: sets *out to what a decoded frame offers
  * @conclude: sets startup->agreed, from both frames of an initiator

@@ -53,13 +53,6 @@ static void hello_lay_out_refusal(struct srnic_ep *ep)
 	respond(ep->startup, true, ep->startup->refusal, ep->startup->refusal_len);
 }
 
-/* There is no message for errors: nothing is laid out. */
-static void hello_lay_out_error(struct srnic_ep *ep)
-{
-	ep->startup->out_len = 0;
-	ep->startup->out_sent = 0;
-}
-
 /* ---- the peer's messages ---- */
 
 static bool may_be(u8 kind, bool reply)
@@ -112,7 +105,6 @@ const struct srnic_frame_ops srnic_hello_ops = {
 	.lay_out_request = hello_lay_out_request,
 	.lay_out_reply = hello_lay_out_reply,
 	.lay_out_refusal = hello_lay_out_refusal,
-	.lay_out_error = hello_lay_out_error,
 	.receive = hello_receive,
 	.describe = hello_describe,
 	.conclude = hello_conclude,

@@ -28,12 +28,6 @@ static void pair_lay_out_refusal(struct srnic_ep *ep)
 	srnic_pair_lay_out(ep->startup, &ep->startup->pair.reply);
 }
 
-static void pair_lay_out_error(struct srnic_ep *ep)
-{
-	ep->startup->out_len = 0;
-	ep->startup->out_sent = 0;
-}
-
 /* ---- the peer's frames ---- */
 
 /*
@@ -87,7 +81,6 @@ static void pair_conclude(struct srnic_startup *startup)
 const struct srnic_frame_ops srnic_pair_ops = {
 	.lay_out_request = pair_lay_out_request,
 	.lay_out_refusal = pair_lay_out_refusal,
-	.lay_out_error = pair_lay_out_error,
 	.receive = pair_receive,
 	.describe = pair_describe,
 	.conclude = pair_conclude,

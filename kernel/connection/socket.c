@@ -186,6 +186,13 @@ static void leave_port_to_connect(struct socket *sock, struct sockaddr_storage *
 		set_option(sock, IP_LOCAL_PORT_RANGE, port | (u32)port << 16);
 }
 
+static int start_to_connect(struct socket *sock, struct sockaddr_storage *to)
+{
+	int ret = kernel_connect(sock, (void *)to, addr_len(to), O_NONBLOCK);
+
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
 /* TCP's simultaneous open, of both ends at once (RFC 9293 3.5). */
 static int connect_to_itself(struct socket *sock, struct sockaddr_storage *addr)
 {
@@ -194,15 +201,13 @@ static int connect_to_itself(struct socket *sock, struct sockaddr_storage *addr)
 	if (ret)
 		return ret;
 	srnic_set_port(addr, srnic_sock_port(sock));
-	ret = kernel_connect(sock, (void *)addr, addr_len(addr), O_NONBLOCK);
-	return ret == -EINPROGRESS ? 0 : ret;
+	return start_to_connect(sock, addr);
 }
 
 int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote)
 {
 	struct sockaddr_storage from = *local, to = *remote;
-	int ret;
 
 	if (!srnic_port_of(&to))
 		return connect_to_itself(sock, &from);
@@ -212,9 +217,7 @@ int srnic_sock_connect(struct socket *sock, const struct sockaddr_storage *local
 	 * while this connection lingers or is in TIME_WAIT.
 	 */
 	sock->sk->sk_reuse = SK_CAN_REUSE;
-	ret = kernel_bind(sock, (void *)&from, addr_len(&from)) ?:
-	      kernel_connect(sock, (void *)&to, addr_len(&to), O_NONBLOCK);
-	return ret == -EINPROGRESS ? 0 : ret;
+	return kernel_bind(sock, (void *)&from, addr_len(&from)) ?: start_to_connect(sock, &to);
 }
 
 __be16 srnic_sock_port(const struct socket *sock)

@@ -10,6 +10,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
 
+#include "connection/address.h"
 #include "pairing/path.h"
 #include "port_map.h"
 
@@ -33,14 +34,9 @@ void srnic_address_of_gid(const union ib_gid *gid, int ifindex, struct sockaddr_
 
 bool srnic_is_address_of_gid(const struct sockaddr_storage *addr, const u8 gid[16])
 {
-	struct in6_addr of_gid, other;
+	struct in6_addr mapped = srnic_mapped_address(addr);
 
-	memcpy(&of_gid, gid, sizeof(of_gid));
-	if (addr->ss_family == AF_INET6)
-		other = ((const struct sockaddr_in6 *)addr)->sin6_addr;
-	else
-		ipv6_addr_set_v4mapped(((const struct sockaddr_in *)addr)->sin_addr.s_addr, &other);
-	return ipv6_addr_equal(&of_gid, &other);
+	return !memcmp(&mapped, gid, sizeof(mapped));
 }
 
 /* The interface of a GID may go at any time. */
