@@ -66,7 +66,7 @@ static void fail(struct srnic_pairing *pairing)
 }
 
 /* The attributes are set. */
-static void enter(struct srnic_pairing *pairing, enum ib_qp_state from, enum ib_qp_state to)
+static void enter(struct srnic_pairing *pairing, enum ib_qp_state to)
 {
 	struct srnic_qp *qp = pairing->qp;
 
@@ -105,7 +105,7 @@ static int modify(struct srnic_pairing *pairing, const struct ib_qp_attr *attr, 
 		return -EINVAL;
 	ret = srnic_attributes_check(attr, mask) ?: srnic_attributes_set(pairing, attr, mask);
 	if (!ret && mask & IB_QP_STATE)
-		enter(pairing, from, to);
+		enter(pairing, to);
 	return ret;
 }
 

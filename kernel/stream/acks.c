@@ -168,12 +168,6 @@ void srnic_acks_rest(struct srnic_qp *qp)
 
 /* ---- the receive half ---- */
 
-/* The peer has said something. */
-static void note_progress(struct srnic_qp *qp)
-{
-	WRITE_ONCE(qp->acks->overdue.since, jiffies);
-}
-
 /* Requests before this index are done, but for those that a response completes. */
 static void complete_before(struct srnic_qp *qp, u32 end)
 {
@@ -187,7 +181,7 @@ static void complete_before(struct srnic_qp *qp, u32 end)
 
 void srnic_acks_responded(struct srnic_qp *qp)
 {
-	note_progress(qp);
+	srnic_note_progress(&qp->acks->overdue);
 	complete_before(qp, core_rx_acked(&qp->rx.core)->end);
 	if (core_acks_awaited(&qp->acks->core))
 		srnic_tx_kick(qp);
@@ -197,7 +191,7 @@ static void deliver_acked(struct srnic_qp *qp)
 {
 	const struct core_acked *acked = core_rx_acked(&qp->rx.core);
 
-	note_progress(qp);
+	srnic_note_progress(&qp->acks->overdue);
 	srnic_qp_count(qp, SRNIC_RX_ACKS, 1);
 	complete_before(qp, acked->end);
 	if (acked->kind == CORE_ACKED_REFUSED) {

@@ -36,6 +36,12 @@ struct srnic_overdue {
 	bool delivered, waits;
 };
 
+/* The peer has said something, or TCP has delivered something. Any context. */
+static inline void srnic_note_progress(struct srnic_overdue *overdue)
+{
+	WRITE_ONCE(overdue->since, jiffies);
+}
+
 /**
  * struct srnic_acks - the acknowledgements of a QP
  * @core: the numbers; struct core_acks says which half may change what. The lock of receive is the

@@ -63,11 +63,6 @@ void srnic_overdue_stop(struct srnic_qp *qp)
 	qp->acks->overdue.due = 0;
 }
 
-static void note_progress(struct srnic_overdue *overdue)
-{
-	WRITE_ONCE(overdue->since, jiffies);
-}
-
 /* Has TCP delivered more of what was sent? */
 static bool sends_move(struct srnic_overdue *overdue, const struct tcp_sock *tp)
 {
@@ -129,7 +124,7 @@ void srnic_overdue_watch(struct srnic_qp *qp)
 	if (!overdue->waits)
 		return;
 	if (!waited)
-		note_progress(overdue);
+		srnic_note_progress(overdue);
 	if (hrtimer_is_queued(&overdue->timer) || test_bit(0, &overdue->due))
 		return;
 	if (hrtimer_callback_running(&overdue->timer)) {	/* it may queue itself */
@@ -174,7 +169,7 @@ static bool is_over(struct srnic_qp *qp)
 	unsigned long limit = limit_of(qp);
 
 	if (bytes_move(qp)) {
-		note_progress(overdue);
+		srnic_note_progress(overdue);
 		return false;
 	}
 	return limit && time_after(jiffies, READ_ONCE(overdue->since) + limit);
