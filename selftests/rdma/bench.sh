@@ -6,8 +6,9 @@
 # Environments: lo, both ends on one interface of one host; veth, between namespaces with an MTU of 1500. Each driver has
 # an interface or a cable of its own, and srnic and siw share one; TCP has srnic's. rxe works in the first namespace only,
 # where it is connected by hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default
-# none. wire, by itself: srnic and TCP as on veth, but on the interfaces of vm/run --wire, with a processor for each end.
-# The kernel's consumers follow, each an environment of its own: bench/nfs.sh, nvme.sh, iser.sh.
+# none. srnic-ib is type srnic_ib, on srnic's interfaces and connected by hand. wire, by itself: srnic and TCP as on veth,
+# but on the interfaces of vm/run --wire, with a processor for each end. The kernel's consumers follow, each an environment
+# of its own: bench/nfs.sh, nvme.sh, iser.sh.
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
 # many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
@@ -16,7 +17,8 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
-PEERS=${PEERS:-srnic srnic-crc srnic-large srnic-rdmatcp srnic-shortcut siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy}
+ALL="srnic srnic-crc srnic-large srnic-rdmatcp srnic-shortcut srnic-ib siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy"
+PEERS=${PEERS:-$ALL}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 CONSUMERS=${CONSUMERS-nfs nvme iser}
 ONLY=${ONLY:-}
@@ -64,7 +66,8 @@ has() { # PEER NAME
 	[[ $2 != *-polled || $POLLED = 1 ]] || return
 	case $1:$2 in
 	*siw*:write-imm* | *siw*:fetch-add* | *-to-*:*connect | *-to-*:*QPs* | srnic-rdmatcp:fetch-add*) return 1 ;;
-	rxe:connect | rxe:*credits | rxe:*QPs* | siw:*-16-QPs* | siw:*-256-QPs*) return 1 ;;	# siw: 55 CQs at the most
+	rxe:connect | rxe:*credits | rxe:*QPs* | srnic-ib:connect | srnic-ib:*credits) return 1 ;;
+	siw:*-16-QPs* | siw:*-256-QPs*) return 1 ;;	# 55 CQs at the most
 	tcp*:*list | tcp*:write-imm* | tcp*:*QPs* | tcp*:*-polled) return 1 ;;
 	tcp:write* | tcp:ping-pong* | tcp:connect | tcp-zerocopy:write-64K | tcp-zerocopy:write-1M) ;;
 	tcp*) return 1 ;;
@@ -72,6 +75,12 @@ has() { # PEER NAME
 }
 
 built_or_skip "$RATE"
+
+# On the interfaces of devices_up and host_device_up.
+ib_up() {
+	allow_ib Y && ns0 rdma link add ib0 type srnic_ib netdev veth0 && ns1 rdma link add ib1 type srnic_ib netdev veth1 &&
+		ns0 rdma link add ib2 type srnic_ib netdev dummy0
+}
 
 siw_up() {
 	modprobe siw && another_cable 2 10.97.0 && ns0 rdma link add siw0 type siw netdev veth2 &&
@@ -108,6 +117,10 @@ ends() { # ENVIRONMENT PEER
 	veth:srnic-to-siw) echo cm sr0:10.95.0.1 sr1:10.95.0.2 && return ;;
 	veth:siw-to-srnic) echo cm sr1:10.95.0.2 sr0:10.95.0.1 && return ;;
 	*-to-* | veth:srnic-shortcut | wire:srnic-shortcut) return ;;
+	esac
+	case $1:$2 in
+	lo:srnic-ib) echo hand ib2 ib2 && return ;;
+	*:srnic-ib) echo hand ib0 ib1 && return ;;
 	esac
 	case $1:${2%%-*} in
 	lo:srnic) echo cm sr0:$HOST0 sr0:$HOST0 ;;
@@ -164,7 +177,7 @@ round() {
 
 ulimit -n 16384
 [ "$ENVIRONMENTS" != wire ] || CABLE=wire
-hosts_up && devices_up && host_device_up srnic && siw_up && mixed_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
+hosts_up && devices_up && host_device_up srnic && ib_up && siw_up && mixed_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
 [ "$ENVIRONMENTS" != wire ] || wire_up || { echo "Bail out! no wire"; exit 1; }
 # The whole file at once: a reader that waits for it finds all of it.
 [ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }

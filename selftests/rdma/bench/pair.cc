@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Connected QPs: by rdma_cm, or of two RoCE devices by hand.
+// Connected QPs: by rdma_cm, or by hand of two devices whose ports are Ethernet's.
+#include <cstring>
+#include <map>
+
 #include "pair.hh"
 
 namespace {
@@ -8,8 +11,9 @@ struct PairByCm : Pair {
 	Joint joint;
 
 	PairByCm(const Place &here, const Place &there, int entries = cq_entries,
-		 const Joint *with_cqs_of = nullptr) :
-		joint(there, here, reads_at_once, entries, with_cqs_of)
+		 const PairByCm *with_cqs_of = nullptr)
+		: joint(there, here, reads_at_once, entries,
+			with_cqs_of ? &with_cqs_of->joint : nullptr)
 	{
 	}
 	static Side side(End &end) { return {end.id->qp, *end.sends, *end.receives}; }
@@ -17,34 +21,60 @@ struct PairByCm : Pair {
 	Side server() override { return side(joint.server); }
 };
 
-// ---- RoCE, by hand ----
+// ---- by hand ----
 
-ibv_context *open_device(const std::string &name)
+// An open device, for the life of the process, and the domain of all QPs and memory on it.
+struct Device {
+	ibv_context *verbs = nullptr;
+	ibv_pd *pd = nullptr;
+
+	explicit Device(const std::string &name)
+	{
+		ibv_device **list = ibv_get_device_list(nullptr);
+
+		need(list, "ibv_get_device_list");
+		for (ibv_device **at = list; *at && !verbs; at++)
+			if (name == ibv_get_device_name(*at))
+				need((verbs = ibv_open_device(*at)), "ibv_open_device");
+		if (!verbs)
+			throw Broken("no device " + name);
+		need((pd = ibv_alloc_pd(verbs)), "ibv_alloc_pd");
+	}
+};
+
+Device &device(const std::string &name)
 {
-	ibv_device **list = ibv_get_device_list(nullptr);
+	static std::map<std::string, Device> opened;
 
-	need(list, "ibv_get_device_list");
-	for (ibv_device **at = list; *at; at++)
-		if (name == ibv_get_device_name(*at))
-			return ibv_open_device(*at);
-	throw Broken("no device " + name);
+	return opened.try_emplace(name, name).first->second;
 }
 
-struct QpByHand {
+// The CQs of an end; those of an end in many pairs are in common.
+struct Queues {
 	Completions sends, receives;
+
+	Queues(const Device &on, int entries)
+		: sends(on.verbs, entries), receives(on.verbs, entries)
+	{
+	}
+};
+
+struct QpByHand {
+	std::shared_ptr<Queues> queues;
 	ibv_qp *qp;
 
-	explicit QpByHand(ibv_context *verbs) : sends(verbs), receives(verbs)
+	QpByHand(const Device &on, std::shared_ptr<Queues> with) : queues(std::move(with))
 	{
 		ibv_qp_init_attr attr{};
 
 		attr.cap = {128, 128, 6, 6, inline_len};
 		attr.qp_type = IBV_QPT_RC;
-		attr.send_cq = sends.cq;
-		attr.recv_cq = receives.cq;
-		need((qp = ibv_create_qp(ibv_alloc_pd(verbs), &attr)), "ibv_create_qp");
+		attr.send_cq = queues->sends.cq;
+		attr.recv_cq = queues->receives.cq;
+		need((qp = ibv_create_qp(on.pd, &attr)), "ibv_create_qp");
 	}
 	~QpByHand() { ibv_destroy_qp(qp); }
+	QpByHand(const QpByHand &) = delete;
 
 	void modify(ibv_qp_attr attr, int mask)
 	{
@@ -57,12 +87,23 @@ struct QpByHand {
 		need(!ibv_query_port(qp->context, 1, &attr), "ibv_query_port");
 		return attr.active_mtu;
 	}
-	// The first GID is made of the interface's MAC address: IPv6's link-local address.
+	// The index of the first GID that is an IPv4 address. 0, which is made of the MAC address, if
+	// there is none.
+	uint8_t gid_index() const
+	{
+		const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+		ibv_gid at;
+
+		for (uint8_t i = 0; i < 16 && !ibv_query_gid(qp->context, 1, i, &at); i++)
+			if (!memcmp(at.raw, mapped, sizeof(mapped)))
+				return i;
+		return 0;
+	}
 	ibv_gid gid() const
 	{
 		ibv_gid gid;
 
-		need(!ibv_query_gid(qp->context, 1, 0, &gid), "ibv_query_gid");
+		need(!ibv_query_gid(qp->context, 1, gid_index(), &gid), "ibv_query_gid");
 		return gid;
 	}
 	void connect(const QpByHand &to)
@@ -81,6 +122,7 @@ struct QpByHand {
 		attr.ah_attr.is_global = 1;
 		attr.ah_attr.port_num = 1;
 		attr.ah_attr.grh.dgid = to.gid();
+		attr.ah_attr.grh.sgid_index = gid_index();
 		attr.ah_attr.grh.hop_limit = 64;
 		modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
@@ -92,14 +134,19 @@ struct QpByHand {
 		modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 	}
-	Side side() { return {qp, sends, receives}; }
+	Side side() { return {qp, queues->sends, queues->receives}; }
 };
 
 struct PairByHand : Pair {
 	QpByHand ours, theirs;
 
-	PairByHand(const std::string &here, const std::string &there)
-		: ours(open_device(here)), theirs(open_device(there))
+	PairByHand(const std::string &here, const std::string &there, int entries = cq_entries,
+		   const PairByHand *with_cqs_of = nullptr)
+		: ours(device(here), with_cqs_of ? with_cqs_of->ours.queues
+						 : std::make_shared<Queues>(device(here), entries)),
+		  theirs(device(there), with_cqs_of
+						? with_cqs_of->theirs.queues
+						: std::make_shared<Queues>(device(there), entries))
 	{
 		ours.connect(theirs);
 		theirs.connect(ours);
@@ -107,6 +154,20 @@ struct PairByHand : Pair {
 	Side client() override { return ours.side(); }
 	Side server() override { return theirs.side(); }
 };
+
+// The first has CQs with so much room, which the others share.
+template <class Kind, class Where>
+Pairs together(const Where &here, const Where &there, unsigned pairs, int room)
+{
+	auto first = std::make_unique<Kind>(here, there, room);
+	const Kind *with_cqs_of = first.get();
+	Pairs all;
+
+	all.push_back(std::move(first));
+	while (all.size() < pairs)
+		all.push_back(std::make_unique<Kind>(here, there, room, with_cqs_of));
+	return all;
+}
 
 } // namespace
 
@@ -127,19 +188,12 @@ std::unique_ptr<Pair> connected(const std::string &way, const std::string &here,
 	return std::make_unique<PairByHand>(here, there);
 }
 
-Pairs connected_together(const std::string &here, const std::string &there, unsigned pairs,
-			 unsigned entries)
+Pairs connected_together(const std::string &way, const std::string &here, const std::string &there,
+			 unsigned pairs, unsigned entries)
 {
-	const Place from = place_of(here), to = place_of(there);
-	Pairs all;
-	const Joint *first = nullptr;
+	const int room = static_cast<int>(pairs * entries);
 
-	for (unsigned i = 0; i < pairs; i++) {
-		auto pair = std::make_unique<PairByCm>(from, to, static_cast<int>(pairs * entries),
-						       first);
-
-		first = first ? first : &pair->joint;
-		all.push_back(std::move(pair));
-	}
-	return all;
+	if (way == "cm")
+		return together<PairByCm>(place_of(here), place_of(there), pairs, room);
+	return together<PairByHand>(here, there, pairs, room);
 }

@@ -26,12 +26,12 @@ using Pairs = std::vector<std::unique_ptr<Pair>>;
 // From NAMESPACE:ADDRESS. Throws Broken.
 Place place_of(const std::string &name);
 
-// way: "cm", from NAMESPACE:ADDRESS to NAMESPACE:ADDRESS by rdma_cm; or "hand", between the RoCE
-// devices of these names, on one link.
+// way: "cm", from NAMESPACE:ADDRESS to NAMESPACE:ADDRESS by rdma_cm; or "hand", between the
+// devices of these names, srnic_ib or RoCE, on one link.
 std::unique_ptr<Pair> connected(const std::string &way, const std::string &here,
 				const std::string &there);
 
-// So many of them by rdma_cm. Together they have four CQs, each with room for so many entries of
+// So many of them. Together they have four CQs, each with room for so many entries of
 // each pair.
-Pairs connected_together(const std::string &here, const std::string &there, unsigned pairs,
-			 unsigned entries);
+Pairs connected_together(const std::string &way, const std::string &here, const std::string &there,
+			 unsigned pairs, unsigned entries);

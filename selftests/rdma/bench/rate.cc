@@ -9,7 +9,7 @@
 // OPTION: count=N of all operations together; size=OCTETS; depth=N requests outstanding; list=N
 // requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
 // thread of its own; regions=N: at each end they share so many, else each has its own; together=1:
-// Sends of all connections in one thread, with CQs in common (cm only); poll=1: does not sleep
+// Sends of all connections in one thread, with CQs in common; poll=1: does not sleep
 // until a completion comes; zerocopy=1: TCP's Writes are MSG_ZEROCOPY; apart=1: all is on the first
 // processor, but the end that responds, or reads from TCP, on the second.
 //
@@ -90,7 +90,7 @@ std::unique_ptr<Operation> ready(const std::string &way, const char *here, const
 	if (work.name == "send-credits")
 		return with_credits(work, place_of(here), place_of(there));
 	if (work.together)
-		pairs = connected_together(here, there, work.pairs, 2 * work.depth);
+		pairs = connected_together(way, here, there, work.pairs, 2 * work.depth);
 	else
 		for (unsigned i = 0; i < work.pairs; i++)
 			pairs.push_back(connected(way, here, there));
