@@ -203,6 +203,41 @@ static void post_send(struct kunit *test, struct ends *e)
 	post_with(test, e, IB_WR_SEND, IB_SEND_SIGNALED, 0, 0, 0);
 }
 
+static void post_reg(struct kunit *test, struct ends *e, struct srnic_test_mr *mr)
+{
+	struct ib_reg_wr wr = {
+		.wr = { .opcode = IB_WR_REG_MR, .send_flags = IB_SEND_SIGNALED },
+		.mr = mr->base,
+		.key = mr->base->rkey,
+		.access = IB_ACCESS_LOCAL_WRITE,
+	};
+
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->a.qp->base, &wr.wr, NULL), 0);
+}
+
+static void post_invalidate(struct kunit *test, struct ends *e, struct srnic_test_mr *mr)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_LOCAL_INV, .send_flags = IB_SEND_SIGNALED,
+				 .ex.invalidate_rkey = mr->base->rkey };
+
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->a.qp->base, &wr, NULL), 0);
+}
+
+/* The first bytes of this region are sent. */
+static void post_of(struct kunit *test, struct ends *e, struct srnic_test_mr *mr,
+		    enum ib_wr_opcode opcode, u64 to, u32 rkey)
+{
+	struct ib_sge sge = { .addr = mr->base->iova, .length = OCTETS, .lkey = mr->base->lkey };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = opcode, .send_flags = IB_SEND_SIGNALED, .sg_list = &sge,
+			.num_sge = 1 },
+		.remote_addr = to,
+		.rkey = rkey,
+	};
+
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->a.qp->base, &wr.wr, NULL), 0);
+}
+
 static void post_add(struct kunit *test, struct ends *e, u64 *original, struct srnic_test_mr *mr)
 {
 	struct ib_sge sge = memory_of(e, original, sizeof(*original));
@@ -223,6 +258,30 @@ static void expect(struct kunit *test, struct end *end, enum ib_wc_status status
 
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(end->cq->base, 1, &wc) == 1));
 	KUNIT_EXPECT_EQ(test, wc.status, status);
+}
+
+static void expect_done(struct kunit *test, struct end *end, enum ib_wc_opcode opcode)
+{
+	struct ib_wc wc = { };
+
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(end->cq->base, 1, &wc) == 1));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.opcode, opcode);
+}
+
+/* A region of the requester's, which it is to register by a request. */
+static struct srnic_test_mr *own_region(struct kunit *test, struct ends *e)
+{
+	struct srnic_test_mr *mr = srnic_test_mr(test, e->pd);
+
+	ib_update_fast_reg_key(mr->base, 7);
+	get_random_bytes(mr->page[0] + SRNIC_TEST_OFFSET, OCTETS);
+	return mr;
+}
+
+static bool is_valid(struct srnic_test_mr *mr)
+{
+	return READ_ONCE(mr->mr->state) == SRNIC_MR_VALID;
 }
 
 /* A region of the responder's, with every right. */
@@ -293,6 +352,77 @@ static void what_follows_a_refused_send_comes_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, original[0], 0);
 	KUNIT_EXPECT_EQ(test, original[1], 1);
 	KUNIT_EXPECT_MEMEQ(test, mr->page[0] + SRNIC_TEST_OFFSET + OCTETS, e->from, OCTETS);
+}
+
+/*
+ * 22: a REG_MR that is done stays done, or its second registration would fail; and it completes in
+ * its turn.
+ */
+static void a_registration_behind_a_refused_send_is_done_once(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	struct srnic_test_mr *mr = own_region(test, e);
+
+	post_send(test, e);
+	post_reg(test, e, mr);
+	post_of(test, e, mr, IB_WR_SEND, 0, 0);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(is_refused(e, 3)));
+	KUNIT_EXPECT_TRUE(test, is_valid(mr));
+	KUNIT_EXPECT_TRUE(test, srnic_test_empty(e->a.cq));
+	post_receive(test, e);
+	expect_done(test, &e->a, IB_WC_SEND);
+	expect_done(test, &e->a, IB_WC_REG_MR);
+	post_receive(test, e);
+	expect_done(test, &e->a, IB_WC_SEND);
+	KUNIT_EXPECT_MEMEQ(test, e->into, mr->page[0] + SRNIC_TEST_OFFSET, OCTETS);
+}
+
+/* 22: the Write comes again, and needs its region until it is acknowledged. */
+static void an_invalidation_waits_until_what_comes_before_is_acknowledged(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	struct srnic_test_mr *mr = own_region(test, e), *sink = region(test, e);
+
+	post_reg(test, e, mr);
+	expect_done(test, &e->a, IB_WC_REG_MR);
+	post_send(test, e);
+	post_of(test, e, mr, IB_WR_RDMA_WRITE, sink->base->iova, sink->base->rkey);
+	post_invalidate(test, e, mr);
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(is_refused(e, 3)));
+	KUNIT_EXPECT_TRUE(test, is_valid(mr));
+	post_receive(test, e);
+	expect_done(test, &e->a, IB_WC_SEND);
+	expect_done(test, &e->a, IB_WC_RDMA_WRITE);
+	expect_done(test, &e->a, IB_WC_LOCAL_INV);
+	KUNIT_EXPECT_FALSE(test, is_valid(mr));
+	KUNIT_EXPECT_MEMEQ(test, sink->page[0] + SRNIC_TEST_OFFSET,
+			   mr->page[0] + SRNIC_TEST_OFFSET, OCTETS);
+}
+
+/* 22: local operations of all kinds, with requests between them that are refused in turn. */
+static void a_region_is_registered_anew_between_refused_sends(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	struct srnic_test_mr *mr = own_region(test, e);
+
+	post_reg(test, e, mr);
+	post_of(test, e, mr, IB_WR_SEND, 0, 0);
+	post_invalidate(test, e, mr);
+	ib_update_fast_reg_key(mr->base, 8);
+	post_reg(test, e, mr);
+	post_of(test, e, mr, IB_WR_SEND, 0, 0);
+	post_invalidate(test, e, mr);
+	expect_done(test, &e->a, IB_WC_REG_MR);
+	for (u32 n = 0; n < 2; n++) {
+		KUNIT_ASSERT_TRUE(test, srnic_test_eventually(is_refused(e, 2 * n + 2)));
+		KUNIT_EXPECT_TRUE(test, is_valid(mr));
+		post_receive(test, e);
+		expect_done(test, &e->a, IB_WC_SEND);
+		expect_done(test, &e->a, IB_WC_LOCAL_INV);
+		if (!n)
+			expect_done(test, &e->a, IB_WC_REG_MR);
+	}
+	KUNIT_EXPECT_FALSE(test, is_valid(mr));
 }
 
 /* 23 */
@@ -463,6 +593,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_send_completes_when_the_peer_has_it),
 	KUNIT_CASE(a_send_waits_for_its_receive),
 	KUNIT_CASE(what_follows_a_refused_send_comes_again),
+	KUNIT_CASE(a_registration_behind_a_refused_send_is_done_once),
+	KUNIT_CASE(an_invalidation_waits_until_what_comes_before_is_acknowledged),
+	KUNIT_CASE(a_region_is_registered_anew_between_refused_sends),
 	KUNIT_CASE(a_send_is_tried_as_often_as_the_qp_says),
 	KUNIT_CASE(a_refused_write_fails_alone_and_last),
 	KUNIT_CASE(a_write_needs_the_flag_of_the_qp),

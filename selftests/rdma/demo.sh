@@ -50,6 +50,21 @@ show_perftest() { # PROGRAM SIZE COLUMN UNIT
 	line "$1, $2 octets" "$(echo "$out" | figure "$3") $4"
 }
 
+# The same hosts, with a device of the other type each.
+show_pingpong() {
+	local out
+	title "ibv_rc_pingpong: QPs that are connected by hand"
+	ns0 rdma link add ib0 type srnic_ib netdev veth0 && ns1 rdma link add ib1 type srnic_ib netdev veth1 ||
+		give_up "the devices of type srnic_ib could not be made"
+	out=$(with_server sr1 "ibv_rc_pingpong -e -d ib1 -g $(gid_index ib1 "$(gid_of $IP1)") -n $ITERS -c" \
+		sr0 "ibv_rc_pingpong -e -d ib0 -g $(gid_index ib0 "$(gid_of $IP0)") -n $ITERS -c $IP1" 18515) ||
+		give_up "ibv_rc_pingpong failed: $out"
+	echo "$out"
+	line "ibv_rc_pingpong, 4096 octets" "$(awk '/usec.iter/ {print $(NF - 1)}' <<<"$out") us (round trip)"
+	rdma link delete ib0
+	rdma link delete ib1
+}
+
 modprobe srnic || give_up "the module does not load"
 hosts_up && devices_up || give_up "the devices could not be made"
 show_devices
@@ -60,6 +75,7 @@ for operation in write read send; do
 	show_perftest ib_${operation}_bw 65536 4 MiB/s
 	show_perftest ib_${operation}_lat 64 5 "us (median)"
 done
+show_pingpong
 title "summary (emulated machines are slow: compare, do not quote)"
 printf '%s\n' "${SUMMARY[@]}"
 everything_down

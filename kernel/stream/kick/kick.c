@@ -55,22 +55,36 @@ void srnic_tx_kick_by(struct srnic_qp *qp, const char *by)
 	queue_now(qp, runner);
 }
 
+/* All that is to be sent is an Ack: more would not make it cheaper. */
+static bool only_acknowledges(const struct srnic_qp *qp)
+{
+	return qp->acks && !srnic_reads_count(&qp->inbound);
+}
+
+/* Has somebody run the engine before long, and returns by whom. */
+static enum srnic_runner call_runner(struct srnic_qp *qp)
+{
+	enum srnic_runner runner = next_runner(qp);
+	const struct sock *sk = qp->sock->sk;
+
+	if (only_acknowledges(qp) && srnic_asker_takes(qp, sk))
+		return SRNIC_RUNNER_ASKER;
+	if (srnic_standby_takes(qp))
+		return SRNIC_RUNNER_THREAD;
+	if (srnic_asker_takes(qp, sk))
+		return SRNIC_RUNNER_ASKER;
+	queue_now(qp, runner);
+	return runner;
+}
+
 /*
  * `again` before `called`: while `called` is true the engine has yet to look, and then it will see.
  * BHs may be on only if the caller holds tx.mutex: then the standby says that the engine will look.
  */
 void srnic_tx_soon_by(struct srnic_qp *qp, const char *by)
 {
-	enum srnic_runner runner = next_runner(qp);
-
 	srnic_tx_again(&qp->tx);
-	if (srnic_standby_takes(qp))
-		runner = SRNIC_RUNNER_THREAD;
-	else if (srnic_asker_takes(qp, qp->sock->sk))
-		runner = SRNIC_RUNNER_ASKER;
-	else
-		queue_now(qp, runner);
-	trace_srnic_tx_kick(qp, srnic_passes_by(runner), by);
+	trace_srnic_tx_kick(qp, srnic_passes_by(call_runner(qp)), by);
 }
 
 void srnic_tx_unlock(struct srnic_qp *qp)

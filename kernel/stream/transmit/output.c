@@ -14,7 +14,10 @@
 #include "stream/transmit/shortcut.h"
 #include "stream/transmit/stall.h"
 
-/* Some Read Requests or atomic operations. A longer batch is not just requests for responses. */
+/*
+ * Some Read Requests or atomic operations. A longer batch is not just requests for responses, but
+ * where requests are acknowledged each batch asks for an answer.
+ */
 #define ASKER_BATCH_MAX	1024
 #define REST_DELAY	msecs_to_jiffies(10)	/* after a lack of TCP's memory */
 
@@ -67,6 +70,11 @@ static int try_to_send(struct srnic_qp *qp, bool more)
 	return ret;
 }
 
+static bool asks_for_little_else(const struct srnic_qp *qp)
+{
+	return qp->acks || qp->tx.batch->len <= ASKER_BATCH_MAX;
+}
+
 /*
  * May the caller run the peer's engine afterwards? Not if it is to send more, or runs this one as
  * an asker itself: so it goes no deeper.
@@ -75,7 +83,7 @@ static bool may_run_other(const struct srnic_qp *qp, bool more)
 {
 	const struct srnic_tx *tx = &qp->tx;
 
-	return !more && tx->batch->len <= ASKER_BATCH_MAX && tx->runner != SRNIC_RUNNER_ASKER &&
+	return !more && asks_for_little_else(qp) && tx->runner != SRNIC_RUNNER_ASKER &&
 	       !srnic_own_batch(tx)->run_next && READ_ONCE(qp->state) == SRNIC_QP_RTS;
 }
 
