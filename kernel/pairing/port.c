@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The TCP port of devices of type srnic_ib: their listening sockets, one for IPv4 and one for IPv6
- * (Documentation/ib.rst rule 40). The first device of a namespace opens them, and its last one
- * closes them (connection/listener.h), or the end of the namespace, which they do not keep. So it is
- * for each VRF of the namespace; a device follows its interface from one to another.
+ * (Documentation/ib.rst rule 40), in each VRF of a namespace. The first device opens them, and the
+ * last one closes them (connection/listener.h), or the end of the namespace, which they do not
+ * keep. A device follows its interface from one VRF to another.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
