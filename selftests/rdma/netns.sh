@@ -140,9 +140,17 @@ ib_moved_and_back() {
 		inside sr1 rdma dev set srnic0 netns sr0 && sees sr0 srnic0 && by_hand "over IPv"
 }
 
-# QPs with and without a stream, whose program is elsewhere.
+# It goes with its processes, in the middle of transfers and of pairing: so does its device.
 ib_container_goes() {
-	inside sr0 rdma link delete srnic0 && ip netns del sr0 && within 50 no_such_netdev sr1 veth1 && sees sr1 srnic1
+	local status=0
+	UNTIL=/never by_hand "it goes on" & pause 2
+	[ -n "$(ip netns pids sr0)" ] || { echo "the program has ended"; status=1; }
+	ip netns pids sr0 | xargs -r kill -KILL
+	ip netns del sr0
+	wait $!
+	within 150 no_such_netdev sr1 veth1 || { echo "the namespace is still there"; status=1; }
+	within 50 sees_one_less || { rdma dev show; status=1; }
+	return $status
 }
 
 ib_in_exclusive_mode() {
@@ -150,7 +158,7 @@ ib_in_exclusive_mode() {
 	check "exclusive, srnic_ib: QPs of two containers" by_hand "over IPv|both ends are reset|is killed|goes and comes"
 	check "exclusive, srnic_ib: a container goes, with QPs or without" by_hand "a namespace is deleted"
 	check "exclusive, srnic_ib: a device moves without its netdev, and back" ib_moved_and_back
-	check "exclusive, srnic_ib: the program of a container goes, and then the container" ib_container_goes
+	check "exclusive, srnic_ib: a container goes in the middle of transfers" ib_container_goes
 	check "exclusive, srnic_ib: nothing is left of the others" containers_down
 }
 

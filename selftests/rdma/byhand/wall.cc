@@ -75,20 +75,24 @@ bool Wall::passes(int from, const uint8_t *packet, size_t len)
 	return false;
 }
 
-void Wall::carry()
+// A packet that the other end has no room for is lost.
+void Wall::carry_one(int from)
 {
 	uint8_t packet[2048];
+	const ssize_t len = read(ends[from], packet, sizeof(packet));
+	[[maybe_unused]] ssize_t written;
 
+	if (len > 20 && passes(from, packet, static_cast<size_t>(len)))
+		written = write(ends[!from], packet, static_cast<size_t>(len));
+}
+
+void Wall::carry()
+{
 	while (!over) {
 		pollfd ready[2] = {{ends[0], POLLIN, 0}, {ends[1], POLLIN, 0}};
 
 		poll(ready, 2, 100);
-		for (int from : {0, 1}) {
-			const ssize_t len = read(ends[from], packet, sizeof(packet));
-
-			if (len > 20 && passes(from, packet, static_cast<size_t>(len)) &&
-			    write(ends[!from], packet, static_cast<size_t>(len)) < 0)
-				kept[from]++;
-		}
+		carry_one(0);
+		carry_one(1);
 	}
 }

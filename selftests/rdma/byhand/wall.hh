@@ -17,6 +17,7 @@ class Wall {
 	unsigned int seed = 1;
 
 	void carry();
+	void carry_one(int from);
 	bool passes(int from, const uint8_t *packet, size_t len);
 
 public:
