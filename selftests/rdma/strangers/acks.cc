@@ -219,7 +219,7 @@ void terminates(Stage &stage, Pace pace, Role role)
 	post_five(stage, stream);
 	stream.ack({1});
 	stream.send(terminate(wrong_ack, fpdu(wire::ack({0}))));
-	stream.want_last_or_end({0});
+	stream.want_last_acks({0});
 	stage.victim().sends.is(1);
 	for (u64 n = 2; n <= 5; n++)
 		stage.victim().sends.is(n, IBV_WC_WR_FLUSH_ERR);

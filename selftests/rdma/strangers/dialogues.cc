@@ -157,7 +157,7 @@ void goes_on_meanwhile(Stage &stage, Pace pace, Role role)
 		stage.victim().sends.is(n);
 	stage.has_changed(stage.regions["sink"].to, payload(five_octets));
 	stream.send(terminate(wrong_ack, fpdu(wire::ack({0}))));
-	stream.want_last_or_end({0});
+	stream.want_last_acks({0});
 	stage.want_failed(0, IBV_EVENT_QP_FATAL);
 	stage.want_aftermath();
 }
@@ -348,7 +348,7 @@ void tries_are_counted(Stage &stage, Pace pace, Role role)
 		stream.want({last_of_five(stage)[2]}, 0);
 	}
 	stream.ack({4, receiver_not_ready, 1});
-	stream.want_last_or_end({0});
+	stream.want_last_acks({0});
 	for (u64 n = 1; n <= 4; n++)
 		stage.victim().sends.is(n);
 	stage.victim().sends.is(5, IBV_WC_RNR_RETRY_EXC_ERR);

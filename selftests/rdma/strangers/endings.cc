@@ -126,8 +126,8 @@ void leaves(Stage &stage, Pace pace, Role role, void (*leave)(Stage &stage))
 	stream.send(Untagged{.data = payload(9)});
 	stage.want_delivered(1);
 	leave(stage);
-	stream.want_last({}, {1});
-	stream.want_fin();
+	if (!stream.want_last_acks({1}))
+		fail("it does not say what it has delivered");
 	stream.say(pace == Pace::whole ? Bytes(200'000, 0x5a) : Bytes(2000, 0x5a));
 	stream.ack({77});
 	if (!stream.raw().send(fpdu(Tagged{}), pace))
@@ -158,7 +158,7 @@ void closes(Stage &stage, Pace pace, Role role)
 	stream.send(Untagged{.rdmap = op_send | ask, .data = payload(9)});
 	stream.want_last({}, {1});
 	stream.fin();
-	stream.want_last_or_end({1});
+	stream.want_last_acks({1});
 	stage.want_state(IBV_QPS_RTS);
 	stage.stop_listening();
 	Frame next = stage.right_request();

@@ -387,11 +387,11 @@ std::vector<Row> order_rows()
 				       {{s["receive0"].to, payload(8) + payload(4)}}};
 		 },
 		 {.good = 1, .acks = 2}},
-		{"ib 18: a Read Response that nobody asked for", breaks(tagged(0)),
+		{"ib 18: a Read Response that nobody asked for", breaks(operation(0x10)),
 		 fpdu(Tagged{.rdmap = op_read_response, .stag = 5, .data = payload(8)})},
-		{"ib 18: an empty one", breaks(unexpected),
+		{"ib 18: an empty one", breaks(operation(0x10)),
 		 fpdu(Tagged{.rdmap = op_read_response})},
-		{"ib 18: an Atomic Response that nobody asked for", breaks(unexpected),
+		{"ib 18: an Atomic Response that nobody asked for", breaks(operation(0x10)),
 		 fpdu(atomic_response(5, 5))},
 	};
 }

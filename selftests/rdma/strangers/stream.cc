@@ -121,15 +121,21 @@ Over Stream::want_end(int ms) const
 	return over;
 }
 
-void Stream::want_last_or_end(const Ack &last)
+unsigned Stream::want_last_acks(const Ack &last)
 {
 	Over over;
-	const Bytes came = socket.rest(&over);
+	unsigned count = 0;
 
-	if (!came.empty())
-		want_octets("the last Ack", came, fpdu(wire::ack(last, ++their_acks)));
-	if (over == Over::open)
-		fail("the stream was not closed");
+	for (const Bytes &octets : hostile::cut(socket.rest(&over)).all) {
+		Ack is;
+
+		if (!is_true_ack(octets, is) || Bytes(is) != Bytes(last))
+			fail("before the end came ", hex(octets.slice(0, 200)));
+		count++;
+	}
+	if (over != Over::fin)
+		fail("the victim's half was not closed");
+	return count;
 }
 
 void Stream::want_fin() const

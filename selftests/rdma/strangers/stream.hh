@@ -51,8 +51,8 @@ public:
 	// Nothing comes any more, but the end.
 	Over want_end(int ms = 10000) const;
 	void want_fin() const;
-	// This Ack comes, or none, and then the end.
-	void want_last_or_end(const Ack &last);
+	// Nothing comes any more but this Ack, and then the victim's half is closed. How often.
+	unsigned want_last_acks(const Ack &last);
 
 	void fin() const { socket.fin(); }
 	void reset() { socket.reset(); }
