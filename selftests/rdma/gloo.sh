@@ -4,13 +4,18 @@
 # (gloo/gloo.cc, built here), among two, three and four ranks in two namespaces. Gloo sends by RDMA Writes with Immediate
 # Data. What fails is run on rxe, too; Gloo's TCP transport shows that the program is right.
 #
+# BUILT: a folder that has the program, gloo, built before: the compiler takes minutes in an emulated guest.
+#
 #   ranks 0, 2 :sr0 ── srnic0 ──cable── srnic1 ── sr1: ranks 1, 3
 cd "$(dirname "$0")" && . ./lib.sh
 
 HEADER=/usr/include/gloo/transport/ibverbs/device.h
+PROGRAM=${BUILT:-$LOGS}/gloo
 LEAST=$((131072 * 8))	# bytes of one of the largest messages
 
-build() { g++ -std=c++20 -O1 -o "$LOGS/gloo" gloo/gloo.cc -lgloo -libverbs; }
+build() {
+	[ -n "${BUILT:-}" ] || g++ -std=c++20 -O1 -o "$PROGRAM" gloo/gloo.cc -lgloo -libverbs
+}
 
 # The device of this end, and the index of its GID for IPv4.
 device() { # DRIVER END
@@ -18,7 +23,7 @@ device() { # DRIVER END
 	if [ "$1" = tcp ]; then
 		echo "tcp:${!address} 0"
 	else
-		echo "$1$2 $(gid_index "$1$2" "$(gid_of "${!address}")")"
+		echo "$1$2 $(within 50 gid_index "$1$2" "$(gid_of "${!address}")")"
 	fi
 }
 
@@ -28,7 +33,7 @@ ranks() { # DRIVER NUMBER
 	rm -rf "$LOGS/meeting" && mkdir "$LOGS/meeting"
 	for ((rank = 0; rank < $2; rank++)); do
 		become_in_ns sr$((rank % 2)) \
-			"exec $LOGS/gloo $(device "$1" $((rank % 2))) $rank $2 $LOGS/meeting" &
+			"exec $PROGRAM $(device "$1" $((rank % 2))) $rank $2 $LOGS/meeting" &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do
@@ -43,8 +48,7 @@ objects() { resources_and_streams; }
 modprobe -a ib_uverbs srnic
 ib_or_skip
 ALLOWED=$(cat $ALLOW_IB)
-hosts_up && ib_devices_up && within 50 gid_index srnic0 "$(gid_of $IP0)" && within 50 gid_index srnic1 "$(gid_of $IP1)" ||
-	{ echo "Bail out! no devices"; exit 1; }
+hosts_up && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
 BEFORE=$(objects)
 check "the program is built" build || { finish; exit; }
 check "four ranks over TCP; the device's counters stand still" grown srnic0 "tx_octets + rx_octets == 0" ranks tcp 4

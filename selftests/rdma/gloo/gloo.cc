@@ -63,7 +63,25 @@ Element sum(std::size_t i, int turn)
 	return all;
 }
 
-void barrier() { gloo::BarrierAllToAll(context).run(); }
+// Returns when all ranks have called it, and when all that this rank has sent is done: the buffers of an algorithm may go
+// then. Gloo leaves that to its caller.
+class Barrier : public gloo::BarrierAllToAll {
+public:
+	using BarrierAllToAll::BarrierAllToAll;
+	void operator()()
+	{
+		run();
+		for (auto &buffer : sendBuffers_)
+			buffer->waitSend();
+	}
+};
+
+void barrier()
+{
+	static Barrier all(context);
+
+	all();
+}
 
 // Runs the algorithm some times, always with new data. The next turn writes where others may still be reading.
 template <typename Check> void turns(gloo::Algorithm &&algorithm, Elements &data, Check check)
@@ -126,16 +144,19 @@ void reduce_scatter(int share)
 // Nothing of what it exchanges can be seen: it is only to end.
 void exchange(int bytes)
 {
-	if (ranks % 2 == 0)
-		gloo::PairwiseExchange(context, bytes, std::log2(ranks)).run();
+	if (ranks % 2)
+		return;
+	gloo::PairwiseExchange algorithm(context, bytes, std::log2(ranks));
+	algorithm.run();
+	barrier();
 }
 
-// A late rank 0 delays all: its word, written before the barrier, is there after it.
 void barriers()
 {
 	for (int turn = 0; turn < 20; turn++) {
+		gloo::BarrierAllToOne algorithm(context, turn % ranks);
+		algorithm.run();
 		barrier();
-		gloo::BarrierAllToOne(context, turn % ranks).run();
 	}
 }
 
