@@ -7,12 +7,14 @@
 #   Open MPI   sr0: all ranks on srnic0, through lo: its ranks must reach mpirun in their own namespace
 #   MPICH      sr0: ranks 0, 1 ── srnic0 ──cable── srnic1 ── ranks 2, 3 :sr1
 #
-# LARGEST: the largest message. RANKS. BUILT: a folder that has everything.openmpi and everything.mpich, built before: the
-# compilers take minutes in an emulated guest.
+# LARGEST: the largest message. RANKS. ATOMICS: operations of each rank on one word; Open MPI does them under a lock for
+# which all ranks poll. BUILT: a folder that has everything.openmpi and everything.mpich, built before: the compilers take
+# minutes in an emulated guest.
 cd "$(dirname "$0")" && . ./lib.sh
 
 LARGEST=${LARGEST:-1048576}
 RANKS=${RANKS:-4}
+ATOMICS=${ATOMICS:-20}
 PROGRAM=${BUILT:-$LOGS}/everything
 LIMIT=${LIMIT:-300}
 LEAST=$((LARGEST * RANKS * 2))	# bytes of the program's largest messages
@@ -49,7 +51,7 @@ mpich() { # DRIVER PROGRAM...
 }
 
 everything() { # MPI
-	compared "$1" "$PROGRAM.$1" "$LARGEST"
+	compared "$1" "$PROGRAM.$1" "$LARGEST" "$ATOMICS"
 }
 
 try() { # MPI PACKAGES

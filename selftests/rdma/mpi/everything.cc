@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Messages, collectives and one-sided operations of MPI, with every byte checked. Ends with an abort at the first wrong
 // one. Any number of ranks; built by the compiler of the MPI under test (mpi_ucx.sh).
-//	everything [LARGEST-MESSAGE]
+//	everything LARGEST-MESSAGE ATOMIC-OPERATIONS
 #include <mpi.h>
 
 #include <algorithm>
@@ -385,7 +385,7 @@ void collectives()
 	}
 }
 
-void one_sided()
+void one_sided(int atomics)
 {
 	for (int n : {1, 100, 40000}) {
 		put_and_get(n);
@@ -394,8 +394,8 @@ void one_sided()
 		get_accumulate(n);
 	}
 	part("atomic operations");
-	fetch_and_op(50);
-	compare_and_swap(10);
+	fetch_and_op(atomics);
+	compare_and_swap(atomics / 4 + 1);
 }
 
 } // namespace
@@ -404,15 +404,17 @@ int main(int argc, char **argv)
 {
 	long all;
 
+	if (argc != 3)
+		return 2;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	part("messages");
-	messages(argc > 1 ? std::strtoul(argv[1], nullptr, 0) : 1 << 20);
+	messages(std::strtoul(argv[1], nullptr, 0));
 	part("collectives");
 	collectives();
 	part("one-sided operations");
-	one_sided();
+	one_sided(std::atoi(argv[2]));
 	MPI_Reduce(&checked, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
 	if (!rank)
 		std::printf("%d ranks, %ld checks, all right\n", ranks, all);
