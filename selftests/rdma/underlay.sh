@@ -42,8 +42,11 @@ cable_twice() { ip -n sr0 link show x0 >/dev/null 2>&1 || cable x; }
 
 end_up() { # NUMBER ADDRESS ADDRESS6 DEVICE
 	ip -n sr"$1" addr add "$2/24" dev u"$1" && ip -n sr"$1" addr add "$3/64" dev u"$1" nodad && ip -n sr"$1" link set u"$1" up &&
-		ns"$1" rdma link add "$4" type "$TYPE" netdev u"$1"
+		ns"$1" rdma link add "$4" type "$TYPE" netdev "$(serving "$1")"
 }
+
+# The RDMA core gives the addresses of a VLAN to the device of type srnic_ib on the interface below.
+serving() { if [ "$KIND $TYPE" = "vlan srnic_ib" ]; then echo w"$1"; else echo u"$1"; fi; } # NUMBER
 
 under_up() { # KIND
 	cable w && "$1" 0 && "$1" 1 && end_up 0 $A $A6 srnic2 && end_up 1 $B $B6 srnic3 && reach sr0 $B && reach sr0 $B6
@@ -63,7 +66,7 @@ pings() { rping_between sr1 sr0 $B 50 65535 && rping_between sr0 sr1 $A6 50 6553
 # Cases of byhand/, between the upper devices or others.
 by_hand() { # CASES [DEVICE ADDRESS ADDRESS6 DEVICE ADDRESS ADDRESS6]
 	local ends=("${@:2}")
-	[ $# -gt 1 ] || ends=(srnic2 $A $A6 srnic3 $B $B6)
+	[ $# -gt 1 ] || ends=(srnic2 "$A" "$A6" srnic3 "$B" "$B6")
 	LIMIT=60 in_ns sr0 "ulimit -n 8192; exec '$BYHAND' ${ends[*]} 4 '$1'"
 }
 over_all_addresses() { by_hand "both ways over IPv" "$@"; }
@@ -234,8 +237,13 @@ beside_the_one_below() {
 
 # What has a master has no addresses of its own.
 below_a_master_is_refused() {
-	refused_and_logged "not supported" "cannot add srnic4 on w0: .*bridge or bond" \
+	refused_and_logged "not supported" "cannot add .*srnic4 on w0: .*bridge or bond" \
 		ns0 rdma link add srnic4 type "$TYPE" netdev w0
+}
+
+on_a_vlan_is_refused() {
+	refused_and_logged "Invalid argument" "cannot add srnic_ib device srnic4 on u0: a VLAN" \
+		ns0 rdma link add srnic4 type srnic_ib netdev u0
 }
 
 kind() { # KIND: what can happen to any interface happens to a VLAN
@@ -245,13 +253,12 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 	check "$on: transfers" transfers
 	[[ $1 != b* ]] || check "$on: a device on its port is refused" below_a_master_is_refused
 	[ "$1" != bond ] || check "$on: it fails over in mid-transfer" goes_on fails_over
-	if [ "$1" = vlan ]; then
+	[ "$1" != vlan ] || check "$on: its MTU changes in mid-transfer" goes_on other_mtu
+	[ "$1 $TYPE" != "vlan srnic_ib" ] || check "$on: a device on the VLAN itself is refused" on_a_vlan_is_refused
+	if [ "$1 $TYPE" = "vlan srnic" ]; then
 		check "$on: it has the speed of the interface below" has_speed_of_cable
 		check "$on: programs get one event when its port goes down, and one when it comes up" port_events_come_once
-		check "$on: its MTU changes in mid-transfer" goes_on other_mtu
 		check "$on: it gets another name in mid-transfer" goes_on renamed
-	fi
-	if [ "$1 $TYPE" = "vlan srnic" ]; then
 		check "$on: its address goes in mid-transfer, and comes back" goes_on address_away
 		beside_the_one_below
 	fi

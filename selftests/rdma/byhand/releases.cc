@@ -177,7 +177,7 @@ void responder()
 	refuses(wants, qp, 8);
 	const Frame answer = answer_to(knows, qp);
 
-	expect(!answer.reason && !answer.features && answer.peer_attempt == known.peer_attempt,
+	expect(!answer.reason && !answer.features && answer.peer_attempt == known.attempt,
 	       "features that nobody needs are agreed with");
 }
 
