@@ -441,7 +441,7 @@ void beyond_the_ird(Stage &stage, Pace pace, bool atomic)
 
 	want_octets("the responses", octets, canaries(both, long_read) + canaries(both, long_read));
 	stream.want_last({}, {2, invalid_request});
-	stream.want_fin();
+	stream.want_last_acks({2});
 	stage.want_failed(0, IBV_EVENT_QP_REQ_ERR);
 	stage.want_aftermath();
 }
@@ -504,7 +504,7 @@ void broken_receive(Stage &stage, Pace pace, Role role)
 	victim::post_receive(stage.victim().qp, wrong, 9);
 	stream.send(send(payload(4)));
 	stream.want_last({}, {0, operation_error});
-	stream.want_fin();
+	stream.want_last_acks({0});
 	stage.victim().receives.is(9, IBV_WC_LOC_PROT_ERR);
 	stage.want_failed(0, IBV_EVENT_QP_REQ_ERR);
 	stage.want_aftermath();

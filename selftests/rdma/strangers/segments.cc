@@ -71,21 +71,23 @@ void want_fate(Stage &stage, Stream &stream, const Row &row, const Attack &attac
 	const Fate &fate = row.fate;
 
 	if (fate.kind == Kind::done) {
+		stream.want(answers, fate.delivered);
 		stream.ack({0}, ask);
-		stream.want_last(answers, {fate.delivered});
+		stream.want_last({}, {fate.delivered});
 		stage.want_delivered(row.more.good);
 		stage.want_to_go_on(stream, 0, 0, fate.delivered);
 		return;
 	}
 	if (fate.kind == Kind::refused) {
 		stream.want_last(answers, {fate.delivered, fate.syndrome});
+		stream.want_last_acks({fate.delivered}); // rule 31
 	} else {
 		answers.push_back(fpdu(terminate(
 			fate.cause, attack.culprit == the_last ? attack.fpdus.back()
 							       : attack.fpdus[attack.culprit])));
 		stream.want(answers, fate.delivered);
+		stream.want_fin();
 	}
-	stream.want_fin();
 	stage.want_failed(row.more.good, event_of(fate), row.more.broken);
 }
 
@@ -552,7 +554,7 @@ std::vector<Row> refused_rows()
 				       answer + answer};
 		 }},
 		{"ib 25: what a header says is refused once the CRC is good", breaks(bad_crc),
-		 damaged(fpdu(Tagged{.stag = 1, .data = payload(8)}), 30)},
+		 damaged(fpdu(Tagged{.stag = 1, .data = payload(8)}), 20)},
 	};
 }
 
