@@ -527,14 +527,11 @@ void never_acknowledges(Stage &stage, Pace pace, bool answers)
 	stream.behind_acks(0);
 	const auto begin = Clock::now();
 
-	while (!stage.victim().sends.next(0)) {
+	while (stage.victim().state() == IBV_QPS_RTS) {
 		if (seconds_since(begin) > 3.5)
 			fail("it waits for ever; it has asked ", std::to_string(asked), " times");
-		if (stream.raw().silent(5))
+		if (stream.raw().silent(5) || !stream.is_asked(0))
 			continue;
-		if (seconds_since(begin) > 1.95)
-			break; // the end
-		stream.want_ack({0}, ask);
 		asked++;
 		if (answers)
 			stream.ack({0});
@@ -542,7 +539,8 @@ void never_acknowledges(Stage &stage, Pace pace, bool answers)
 	want_time(begin, 1.95);
 	if (!asked)
 		fail("it has not asked for an Ack");
-	stage.want_state(IBV_QPS_ERR);
+	stage.victim().sends.is(1, IBV_WC_RETRY_EXC_ERR);
+	stage.want_failed(0, {});
 	stage.want_aftermath();
 }
 

@@ -191,8 +191,8 @@ void talk_nonsense(Stage &stage, Pace pace, const Garbage &what)
 	stage.want_aftermath();
 }
 
-// Without another octet the connection ends when its time is over, and not before. One that has said
-// nothing at all has some more.
+// Without another octet the connection ends when its time is over, and not before. One that has
+// said nothing at all has some more.
 void fall_silent(Stage &stage, Pace pace)
 {
 	const Timeouts short_ones(1);
