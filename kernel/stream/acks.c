@@ -219,11 +219,18 @@ void srnic_acks_responded(struct srnic_qp *qp)
 		srnic_tx_kick(qp);
 }
 
+/* What only answers a question of this end leaves the time of a request as it is (rule 28). */
+static bool has_news(const struct srnic_qp *qp, const struct core_acked *acked)
+{
+	return acked->kind != CORE_ACKED || (s32)(acked->end - qp->acks->end) > 0;
+}
+
 static void deliver_acked(struct srnic_qp *qp)
 {
 	const struct core_acked *acked = core_rx_acked(&qp->rx.core);
 
-	srnic_note_progress(&qp->acks->overdue);
+	if (has_news(qp, acked))
+		srnic_note_progress(&qp->acks->overdue);
 	srnic_qp_count(qp, SRNIC_RX_ACKS, 1);
 	complete_before(qp, acked->end);
 	if (acked->kind == CORE_ACKED_REFUSED) {

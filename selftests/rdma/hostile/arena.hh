@@ -53,8 +53,8 @@ public:
 		receive = take(receives * 2 * receive_size);
 	}
 
-	// Calls tell(name, STag, address, length) for each region, receive and sink; deregisters the
-	// stale one.
+	// Calls tell(name, STag, address, length) for each region, receive and sink; deregisters
+	// the stale one.
 	void introduce(auto tell)
 	{
 		for (const Region &r : regions)

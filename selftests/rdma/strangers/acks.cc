@@ -205,8 +205,9 @@ void first_of_all(Stage &stage, Pace pace)
 	const Bytes lie = stream.next_ack({1});
 
 	stream.say(lie);
+	stream.want({fpdu(terminate(wrong_ack, lie))}, 0); // its CRC was good
+	stream.want_fin();
 	stage.want_failed(0, IBV_EVENT_QP_REQ_ERR);
-	stream.want_end(); // it may not say more before a valid FPDU
 	stage.want_aftermath();
 }
 

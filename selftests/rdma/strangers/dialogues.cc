@@ -441,7 +441,7 @@ void beyond_the_ird(Stage &stage, Pace pace, bool atomic)
 
 	want_octets("the responses", octets, canaries(both, long_read) + canaries(both, long_read));
 	stream.want_last({}, {2, invalid_request});
-	stream.want_fin();
+	stream.want_last_acks({2});
 	stage.want_failed(0, IBV_EVENT_QP_REQ_ERR);
 	stage.want_aftermath();
 }
@@ -504,7 +504,7 @@ void broken_receive(Stage &stage, Pace pace, Role role)
 	victim::post_receive(stage.victim().qp, wrong, 9);
 	stream.send(send(payload(4)));
 	stream.want_last({}, {0, operation_error});
-	stream.want_fin();
+	stream.want_last_acks({0});
 	stage.victim().receives.is(9, IBV_WC_LOC_PROT_ERR);
 	stage.want_failed(0, IBV_EVENT_QP_REQ_ERR);
 	stage.want_aftermath();
@@ -527,14 +527,11 @@ void never_acknowledges(Stage &stage, Pace pace, bool answers)
 	stream.behind_acks(0);
 	const auto begin = Clock::now();
 
-	while (!stage.victim().sends.next(0)) {
+	while (stage.victim().state() == IBV_QPS_RTS) {
 		if (seconds_since(begin) > 3.5)
 			fail("it waits for ever; it has asked ", std::to_string(asked), " times");
-		if (stream.raw().silent(5))
+		if (stream.raw().silent(5) || !stream.is_asked(0))
 			continue;
-		if (seconds_since(begin) > 1.95)
-			break; // the end
-		stream.want_ack({0}, ask);
 		asked++;
 		if (answers)
 			stream.ack({0});
@@ -542,7 +539,8 @@ void never_acknowledges(Stage &stage, Pace pace, bool answers)
 	want_time(begin, 1.95);
 	if (!asked)
 		fail("it has not asked for an Ack");
-	stage.want_state(IBV_QPS_ERR);
+	stage.victim().sends.is(1, IBV_WC_RETRY_EXC_ERR);
+	stage.want_failed(0, {});
 	stage.want_aftermath();
 }
 

@@ -47,7 +47,8 @@ int run(Stage &stage)
 		for (const Case &one : cases()) {
 			if (!has_one_of(only, one.name))
 				continue;
-			const bool octets = octets_every && !(++number % octets_every) && !one.once;
+			number++;
+			const bool octets = octets_every && !one.once && !(number % octets_every);
 			const auto begin = Clock::now();
 			const std::string trouble =
 				pulse.steadily([&] { return trouble_of(stage, one, octets); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // What an end that connects does with an answer: each field of a Reply wrong, one by one, and what
-// is no Reply (Documentation/ib.rst rules 41 to 56, 61). It resets the connection, and takes a right
-// Request afterwards.
+// is no Reply (Documentation/ib.rst rules 41 to 56, 61). It resets the connection, and takes a
+// right Request afterwards.
 #include "stage.hh"
 
 namespace strangers {

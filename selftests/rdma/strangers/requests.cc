@@ -191,7 +191,8 @@ void talk_nonsense(Stage &stage, Pace pace, const Garbage &what)
 	stage.want_aftermath();
 }
 
-// Without another octet the connection ends when its time is over, and not before.
+// Without another octet the connection ends when its time is over, and not before. One that has
+// said nothing at all has some more.
 void fall_silent(Stage &stage, Pace pace)
 {
 	const Timeouts short_ones(1);
@@ -200,9 +201,10 @@ void fall_silent(Stage &stage, Pace pace)
 	const Bytes request = stage.right_request().octets();
 	const auto begin = Clock::now();
 	std::vector<Socket> sockets;
+	const Socket silent = stage.dial();
 
-	for (const size_t len : {size_t{0}, size_t{1}, size_t{16}, size_t{19}, size_t{20},
-				 size_t{28}, request.size() - 1}) {
+	for (const size_t len :
+	     {size_t{1}, size_t{16}, size_t{19}, size_t{20}, size_t{28}, request.size() - 1}) {
 		sockets.push_back(stage.dial());
 		sockets.back().send(request.slice(0, len), pace);
 	}
@@ -212,6 +214,7 @@ void fall_silent(Stage &stage, Pace pace)
 			fail("it ends after ", std::to_string(seconds_since(begin)), " s");
 	}
 	goes_on(stage, pace);
+	want_dropped(silent, 12000);
 	stage.want_aftermath();
 }
 
@@ -235,11 +238,10 @@ void in_no_state(Stage &stage, Pace pace)
 {
 	stage.half_ready();
 	asks_in_vain(stage, stage.right_request(), not_ready, pace);
-	stage.victim().to(IBV_QPS_RESET);
-	asks_in_vain(stage, stage.right_request(), not_ready, pace);
 	stage.victim().to(IBV_QPS_ERR);
 	asks_in_vain(stage, stage.right_request(), not_ready, pace);
 	stage.victim().to(IBV_QPS_RESET);
+	asks_in_vain(stage, stage.right_request(), not_ready, pace);
 	if (stage.victim().init() || stage.enter_rtr())
 		fail("RTR");
 	Stream stream = stage.meet(Role::listener, pace); // in RTR it does

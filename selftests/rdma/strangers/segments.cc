@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// FPDUs that come on a stream, to a victim that sends nothing of its own: what is delivered, what is
-// refused for good, and what breaks a rule (Documentation/ib.rst rules 1 to 9, 24, 25, 30). The
-// victim plays either role.
+// FPDUs that come on a stream, to a victim that sends nothing of its own: what is delivered, what
+// is refused for good, and what breaks a rule (Documentation/ib.rst rules 1 to 9, 24, 25, 30).
+// The victim plays either role.
 #include "../../shared/attacks/rows.hh"
 #include "stage.hh"
 
@@ -71,21 +71,23 @@ void want_fate(Stage &stage, Stream &stream, const Row &row, const Attack &attac
 	const Fate &fate = row.fate;
 
 	if (fate.kind == Kind::done) {
+		stream.want(answers, fate.delivered);
 		stream.ack({0}, ask);
-		stream.want_last(answers, {fate.delivered});
+		stream.want_last({}, {fate.delivered});
 		stage.want_delivered(row.more.good);
 		stage.want_to_go_on(stream, 0, 0, fate.delivered);
 		return;
 	}
 	if (fate.kind == Kind::refused) {
 		stream.want_last(answers, {fate.delivered, fate.syndrome});
+		stream.want_last_acks({fate.delivered}); // rule 31
 	} else {
 		answers.push_back(fpdu(terminate(
 			fate.cause, attack.culprit == the_last ? attack.fpdus.back()
 							       : attack.fpdus[attack.culprit])));
 		stream.want(answers, fate.delivered);
+		stream.want_fin();
 	}
-	stream.want_fin();
 	stage.want_failed(row.more.good, event_of(fate), row.more.broken);
 }
 
@@ -510,21 +512,26 @@ std::vector<Row> refused_rows()
 
 			 it.inv_stag = s["both"].stag;
 			 return Attack{{fpdu(it), fpdu(write_in(s["both"], 0, 8))}};
-		 }},
-		{"ib 24, 9: invalid: a region of another domain", refused(invalid_request),
+		 },
+		 {.broken = IBV_WC_REM_INV_REQ_ERR}},
+		{"ib 24, 9: invalid: a region of another domain",
+		 refused(invalid_request),
 		 [](const Scene &s) {
 			 Untagged it = send({}, op_send_inv);
 
 			 it.inv_stag = s["foreign"].stag;
 			 return Attack{{fpdu(it)}};
-		 }},
-		{"ib 24, 9: invalid: an STag of nobody", refused(invalid_request),
+		 },
+		 {.broken = IBV_WC_REM_INV_REQ_ERR}},
+		{"ib 24, 9: invalid: an STag of nobody",
+		 refused(invalid_request),
 		 [](const Scene &) {
 			 Untagged it = send({}, op_send_se_inv);
 
 			 it.inv_stag = 0xdeadbe00;
 			 return Attack{{fpdu(it)}};
-		 }},
+		 },
+		 {.broken = IBV_WC_REM_INV_REQ_ERR}},
 		{"ib 25: what was delivered before is acknowledged by the refusal",
 		 refused(access_error, 2),
 		 [](const Scene &s) {
@@ -552,7 +559,7 @@ std::vector<Row> refused_rows()
 				       answer + answer};
 		 }},
 		{"ib 25: what a header says is refused once the CRC is good", breaks(bad_crc),
-		 damaged(fpdu(Tagged{.stag = 1, .data = payload(8)}), 30)},
+		 damaged(fpdu(Tagged{.stag = 1, .data = payload(8)}), 20)},
 	};
 }
 

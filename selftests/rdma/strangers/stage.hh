@@ -2,8 +2,8 @@
 // Where strangers meet the victim: a QP in RTS that its program has connected with one of the
 // strangers' addresses, and whose memory is an arena full of canaries.
 //
-// After each row a pair of sound QPs of the victim's device still works, and so does the victim with
-// another peer.
+// After each row a pair of sound QPs of the victim's device still works, and so does the victim
+// with another peer.
 #pragma once
 
 #include "../byhand/ends.hh"
@@ -98,7 +98,8 @@ public:
 	Socket accept() const;
 	bool is_called(int ms) const { return !listening->silent(ms); }
 	void stop_listening() { listening.reset(); }
-	// A stream: the startup is as it has to be, and both ends have sent an FPDU, if not `quiet`.
+	// A stream: the startup is as it has to be, and both ends have sent an FPDU, if not
+	// `quiet`.
 	Stream meet(Role role, Pace pace, bool quiet = false);
 	Stream dialled(Pace pace, const Frame &with);
 	Stream accepted(Pace pace);
@@ -108,7 +109,8 @@ public:
 
 	void want_state(ibv_qp_state state);
 	void want_event(std::optional<ibv_event_type> type) const;
-	// The victim goes on: a Send of it arrives, which is so often the next one, and one comes back.
+	// The victim goes on: a Send of it arrives, which is so often the next one, and one comes
+	// back.
 	void want_to_go_on(Stream &stream, u32 sends = 0, u32 requests = 0, u32 delivered = 0);
 	// The victim is in the error state: so many receives are good, one of the rest may have
 	// failed with another status, the others are flushed.

@@ -28,6 +28,20 @@ void want_octets(const std::string &what, const Bytes &is, const Bytes &want)
 		fail(what, " is ", hex(is.slice(0, 200)), ", not ", hex(want.slice(0, 200)));
 }
 
+void Stream::say(const Bytes &octets) const
+{
+	constexpr size_t some = 100, many = 4096;
+	const size_t rest = octets.size() - some;
+
+	if (octets.size() < many) {
+		socket.send(octets, pace);
+		return;
+	}
+	socket.send(octets.slice(0, some), pace);
+	socket.send(octets.slice(some, rest - some), Pace::whole);
+	socket.send(octets.slice(rest, some), pace);
+}
+
 Bytes Stream::next_ack(const Ack &what, u8 bits)
 {
 	return fpdu(wire::ack(what, ++own_acks, op_ack | bits));
@@ -102,6 +116,16 @@ void Stream::want_last(const std::vector<Bytes> &fpdus, const Ack &last)
 		    (is.syndrome || is.delivered != last.delivered))
 			fail("wanted an Ack of ", in_words(last), ", and got ", in_words(is));
 	} while (Bytes(is) != Bytes(last));
+}
+
+bool Stream::is_asked(u32 delivered)
+{
+	const Bytes octets = fpdu_that_comes();
+	Ack is;
+
+	if (!is_true_ack(octets, is) || is.syndrome || is_before(delivered, is.delivered))
+		fail("wanted an Ack, and got ", hex(octets.slice(0, 200)));
+	return octets[3] & ask;
 }
 
 void Stream::want_silence(int ms) const

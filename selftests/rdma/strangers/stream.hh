@@ -30,7 +30,8 @@ class Stream {
 public:
 	Stream(Socket connection, Pace how) : socket(std::move(connection)), pace(how) {}
 
-	void say(const Bytes &octets) const { socket.send(octets, pace); }
+	// Of many octets only those at both ends go one by one, if the others do.
+	void say(const Bytes &octets) const;
 	// The FPDU of a segment; this end's next Ack.
 	void send(const Bytes &ulpdu) const { say(fpdu(ulpdu)); }
 	Bytes next_ack(const Ack &what, u8 bits = 0); // an FPDU
@@ -47,6 +48,8 @@ public:
 	void want_last(const std::vector<Bytes> &fpdus, const Ack &last);
 	// The FPDU that comes behind such Acks.
 	Bytes behind_acks(u32 delivered);
+	// An Ack comes that says no more than this. Does it ask?
+	bool is_asked(u32 delivered);
 	void want_silence(int ms = 50) const;
 	// Nothing comes any more, but the end.
 	Over want_end(int ms = 10000) const;
