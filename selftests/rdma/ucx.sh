@@ -6,16 +6,18 @@
 #
 #   sr0: srnic0 ── ucx_perftest ──cable── ucx_perftest ── srnic1 :sr1
 #
-# COUNT: messages of each test, of SIZES. WARMUP: messages before. CASES: parts of the names of the cases to run, separated by '|'.
+# COUNT: messages of each test, of SIZES. WARMUP: messages before. CASES: parts of the names of the cases to run,
+# separated by '|'.
 cd "$(dirname "$0")" && . ./lib.sh
 
 COUNT=${COUNT:-100}
 SIZES=${SIZES:-8 65536 1048576}
 WARMUP=${WARMUP:-5}
 
-# What both ends are to use. UCX exchanges addresses by TCP.
+# UCX exchanges addresses by TCP; with more than one lane half of a large message goes that way.
 environment() { # DEVICE NETDEV
-	echo "./own-net-sys env UCX_TLS=${TLS:-rc_verbs,tcp,self} UCX_NET_DEVICES=$1:1,$2 UCX_LOG_LEVEL=${UCX_LOG_LEVEL:-warn} ${EXTRA:-}"
+	echo "./own-net-sys env UCX_TLS=${TLS:-rc_verbs,tcp,self} UCX_NET_DEVICES=$1:1,$2 UCX_MAX_RNDV_LANES=1" \
+		"UCX_MAX_EAGER_LANES=1 UCX_LOG_LEVEL=${UCX_LOG_LEVEL:-warn} ${EXTRA:-}"
 }
 
 perftest() { # DRIVER OPTION...

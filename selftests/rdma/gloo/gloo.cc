@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The collectives of Gloo that its ibverbs transport has, with every element checked: one rank of them. gloo.sh builds it.
+// The collectives of Gloo that its ibverbs transport has, with every element checked: one rank of
+// them. gloo.sh builds it.
 //	gloo DEVICE GID-INDEX RANK RANKS DIRECTORY
 // DEVICE: of verbs; or tcp:ADDRESS, Gloo's other transport. The ranks meet in DIRECTORY.
 #include <cmath>
@@ -63,8 +64,8 @@ Element sum(std::size_t i, int turn)
 	return all;
 }
 
-// Returns when all ranks have called it, and when all that this rank has sent is done: the buffers of an algorithm may go
-// then. Gloo leaves that to its caller.
+// Returns when all ranks have called it, and when all that this rank has sent is done: the buffers
+// of an algorithm may go then. Gloo leaves that to its caller.
 class Barrier : public gloo::BarrierAllToAll {
 public:
 	using BarrierAllToAll::BarrierAllToAll;
@@ -83,7 +84,8 @@ void barrier()
 	all();
 }
 
-// Runs the algorithm some times, always with new data. The next turn writes where others may still be reading.
+// Runs the algorithm some times, always with new data. The next turn writes where others may still
+// be reading.
 template <typename Check> void turns(gloo::Algorithm &&algorithm, Elements &data, Check check)
 {
 	for (int turn = 0; turn < REPEATS; turn++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Messages, collectives and one-sided operations of MPI, with every byte checked. Ends with an abort at the first wrong
-// one. Any number of ranks; built by the compiler of the MPI under test (mpi_ucx.sh).
+// Messages, collectives and one-sided operations of MPI, with every byte checked. Ends with an
+// abort at the first wrong one. Any number of ranks; built by the compiler of the MPI under test
+// (mpi_ucx.sh).
 //	everything LARGEST-MESSAGE ATOMIC-OPERATIONS
 #include <mpi.h>
 
