@@ -21,10 +21,12 @@ bool may_send_requests(const core_tx &tx)
 	return !acks || !(acks->delayed || acks->failing || acks->over || ib::ends(*acks));
 }
 
-// One that is begun goes on.
+// One that is begun goes on, and one that was sent is sent again.
 bool may_take_requests(const core_tx &tx)
 {
-	return may_send_requests(tx) && !(acks_of(tx) && acks_of(tx)->paused);
+	const core_acks *acks = acks_of(tx);
+
+	return may_send_requests(tx) && !(acks && acks->paused && !ib::is_again(*acks));
 }
 
 core_tx_msg *local_message(core_tx &tx)

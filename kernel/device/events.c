@@ -9,6 +9,7 @@
 #include "connection/connect.h"
 #include "device/events.h"
 #include "device/port.h"
+#include "pairing/port.h"
 
 /* Each change once: several events of the interface may report it. */
 static void port_event(struct srnic_dev *dev)
@@ -21,6 +22,12 @@ static void port_event(struct srnic_dev *dev)
 		return;
 	dev->port_event = type;
 	srnic_compat_port_event(&dev->base, dev->netdev, type);
+}
+
+static void follow(void)
+{
+	srnic_listen_follow();
+	srnic_pairing_follow();
 }
 
 static bool changes_vrf(unsigned long event, const void *arg)
@@ -66,7 +73,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *ar
 	int i;
 
 	if (changes_vrf(event, arg))	/* also of a VLAN, whose addresses a device below serves */
-		srnic_listen_follow();
+		follow();
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		base = ib_device_get_by_netdev(netdev, types[i]);
 		if (!base)

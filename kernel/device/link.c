@@ -9,6 +9,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
 #include <linux/moduleparam.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/srnic-abi.h>
@@ -64,6 +65,8 @@ static int refusal(struct net_device *netdev, bool ib)
 		return -EOPNOTSUPP;
 	if (!suitable(netdev))
 		return -EOPNOTSUPP;
+	if (ib && is_vlan_dev(netdev))	/* the RDMA core would give it no GIDs */
+		return -EINVAL;
 	if (!ib && !srnic_compat_found(netdev))
 		return -EADDRNOTAVAIL;
 	if (has_device(netdev, ib ? SRNIC_IB_DRIVER_ID : SRNIC_DRIVER_ID))
@@ -80,6 +83,8 @@ static const char *reason(int err, bool ib)
 		if (ib && !READ_ONCE(srnic_allow_ib))
 			return "type srnic_ib is not complete; module parameter allow_srnic_ib";
 		return "not an Ethernet, loopback or tun interface, or a port of a bridge or bond";
+	case -EINVAL:
+		return "a VLAN: add it on the interface below, it has the VLAN's addresses, too";
 	case -EBUSY:
 		return ib ? "there is an srnic_ib device on that interface already" :
 			    "there is an srnic device on that interface already";

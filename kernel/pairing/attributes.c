@@ -33,8 +33,7 @@ static bool path_fits(const struct rdma_ah_attr *attr)
 
 int srnic_attributes_check(const struct ib_qp_attr *attr, int mask)
 {
-	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) ||
-	    (mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify))
+	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_AV && !path_fits(&attr->ah_attr))
 		return -EINVAL;

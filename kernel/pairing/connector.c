@@ -70,7 +70,7 @@ static void open_connection(struct srnic_pairing *pairing, u32 attempt,
 	const struct srnic_route route = {
 		.here = &path->here,
 		.there = &path->there,
-		.l3mdev = path->l3mdev,
+		.l3mdev = srnic_path_l3mdev(path, dev_net(dev->netdev)),
 		.tos_set = path->tos,
 		.tos = path->tos,
 	};

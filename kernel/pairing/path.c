@@ -39,6 +39,11 @@ bool srnic_is_address_of_gid(const struct sockaddr_storage *addr, const u8 gid[1
 	return !memcmp(&mapped, gid, sizeof(mapped));
 }
 
+int srnic_path_l3mdev(const struct srnic_path *path, struct net *net)
+{
+	return l3mdev_master_ifindex_by_index(net, path->ifindex);
+}
+
 /* The interface of a GID may go at any time. */
 static int fill(const struct net_device *ndev, const struct net_device *netdev,
 		const struct rdma_ah_attr *attr, struct srnic_path *path)
@@ -49,7 +54,7 @@ static int fill(const struct net_device *ndev, const struct net_device *netdev,
 		return -EADDRNOTAVAIL;
 	srnic_address_of_gid(&grh->sgid_attr->gid, ndev->ifindex, &path->here);
 	srnic_address_of_gid(&grh->dgid, ndev->ifindex, &path->there);
-	path->l3mdev = l3mdev_master_ifindex_rcu(ndev);
+	path->ifindex = ndev->ifindex;
 	path->tos = grh->traffic_class;
 	return path->here.ss_family == path->there.ss_family ? 0 : -EAFNOSUPPORT;
 }

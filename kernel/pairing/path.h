@@ -12,17 +12,19 @@
  * struct srnic_path - from one GID to another
  * @here: this end's address, without a port
  * @there: the peer's
- * @l3mdev: the VRF of the interface that has @here; 0: none
+ * @ifindex: of the interface that has @here
  * @tos: of IP: the traffic class that the program asked for
  */
 struct srnic_path {
 	struct sockaddr_storage here, there;
-	int l3mdev;
+	int ifindex;
 	u8 tos;
 };
 
 /* The address that a GID of RoCE v2 is. ifindex: of the interface that a link-local one is on. */
 void srnic_address_of_gid(const union ib_gid *gid, int ifindex, struct sockaddr_storage *addr);
+/* The VRF in which the path begins now; 0: none. net: of the device. */
+int srnic_path_l3mdev(const struct srnic_path *path, struct net *net);
 /* Is this the address of the GID, whatever the port and the interface are? */
 bool srnic_is_address_of_gid(const struct sockaddr_storage *addr, const u8 gid[16]);
 

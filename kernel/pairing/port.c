@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The TCP port of devices of type srnic_ib: their listening sockets, one for IPv4 and one for IPv6
- * (Documentation/ib.rst rule 40). The first device of a namespace opens them, and its last one
- * closes them (connection/listener.h), or the end of the namespace, which they do not keep.
+ * (Documentation/ib.rst rule 40), in each VRF of a namespace. The first device opens them, and the
+ * last one closes them (connection/listener.h), or the end of the namespace, which they do not
+ * keep. A device follows its interface from one VRF to another.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/l3mdev.h>
 #include <net/net_namespace.h>
@@ -100,11 +102,22 @@ static void leave(struct srnic_listener_member **at)
 	srnic_listener_put_member(member);
 }
 
-static void unlisten(struct srnic_dev *dev)
+static void leave_both(struct srnic_dev *dev)
 {
 	leave(&dev->listening[0]);
 	leave(&dev->listening[1]);
+}
+
+static void unlisten(struct srnic_dev *dev)
+{
+	leave_both(dev);
 	list_del_init(&dev->listening_link);
+}
+
+static int join_both(struct srnic_dev *dev)
+{
+	return join(dev, AF_INET, &dev->listening[0]) ?:
+	       join(dev, AF_INET6, &dev->listening[1]);
 }
 
 /* ---- devices ---- */
@@ -115,8 +128,7 @@ int srnic_pairing_listen(struct srnic_dev *dev)
 
 	mutex_lock(&srnic_listeners_lock);
 	list_add_tail(&dev->listening_link, &listening);
-	ret = join(dev, AF_INET, &dev->listening[0]) ?:
-	      join(dev, AF_INET6, &dev->listening[1]);
+	ret = join_both(dev);
 	if (ret)
 		unlisten(dev);
 	mutex_unlock(&srnic_listeners_lock);
@@ -135,16 +147,68 @@ void srnic_pairing_unlisten(struct srnic_dev *dev)
 		synchronize_rcu();	/* callbacks of listening sockets run under RCU */
 }
 
+/* ---- interfaces that move between VRFs ---- */
+
+/* Not if the interface has left the namespace: then the device goes. */
+static bool is_elsewhere(const struct srnic_dev *dev)
+{
+	const struct srnic_listener_member *member = dev->listening[0];
+
+	return !member || (srnic_listener_is_in(member, dev_net(dev->netdev)) &&
+			   member->l3mdev != l3mdev_of(dev));
+}
+
+static void move(struct srnic_dev *dev)
+{
+	int ret;
+
+	leave_both(dev);
+	ret = join_both(dev);
+	if (ret)
+		ibdev_warn_ratelimited(&dev->base,
+				       "TCP port %u is not listened on in another VRF: error %d\n",
+				       srnic_pairing_port, ret);
+}
+
+static void follow(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save(); /* storage may wait for works behind this one */
+	struct srnic_dev *dev;
+
+	mutex_lock(&srnic_listeners_lock);
+	list_for_each_entry(dev, &listening, listening_link)
+		if (is_elsewhere(dev))
+			move(dev);
+	mutex_unlock(&srnic_listeners_lock);
+	memalloc_noio_restore(noio);
+}
+
+static DECLARE_WORK(follow_work, follow);
+
+void srnic_pairing_follow(void)
+{
+	queue_work(srnic_wq, &follow_work);
+}
+
 /* ---- network namespaces ---- */
 
-/* Before its interfaces go, and with them the devices. */
+static bool listens_in(const struct srnic_dev *dev, const struct net *net)
+{
+	return (dev->listening[0] && srnic_listener_is_in(dev->listening[0], net)) ||
+	       (dev->listening[1] && srnic_listener_is_in(dev->listening[1], net));
+}
+
+/*
+ * Before its interfaces go, and with them the devices. An interface may have left just now, and its
+ * device goes by and by.
+ */
 static void net_exit(struct net *net)
 {
 	struct srnic_dev *dev, *next;
 
 	mutex_lock(&srnic_listeners_lock);
 	list_for_each_entry_safe(dev, next, &listening, listening_link)
-		if (net_eq(dev_net(dev->netdev), net))
+		if (listens_in(dev, net))
 			unlisten(dev);
 	mutex_unlock(&srnic_listeners_lock);
 	synchronize_rcu();

@@ -19,6 +19,9 @@ int srnic_pairing_listen(struct srnic_dev *dev);
 /* Stops listening; before the connections of the device end. Idempotent. Process context. */
 void srnic_pairing_unlisten(struct srnic_dev *dev);
 
+/* An interface has changed its VRF: its devices listen where it is now. Any context. */
+void srnic_pairing_follow(void);
+
 /* The module is loaded, and unloaded, when there is no device. */
 int srnic_pairing_init(void);
 void srnic_pairing_exit(void);

@@ -43,11 +43,15 @@ int srnic_ib_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 
 /* ---- states ---- */
 
-/* In RTS requests are taken from the queue; one that is begun goes on in any case. */
-static void pause(struct srnic_qp *qp, bool paused)
+/*
+ * In RTS requests are taken from the queue; one that is begun goes on in any case. notify: raise
+ * SQ_DRAINED when those that were begun are done.
+ */
+static void pause(struct srnic_qp *qp, bool paused, bool notify)
 {
 	mutex_lock(&qp->tx.mutex);
 	WRITE_ONCE(qp->acks->core.paused, paused);
+	WRITE_ONCE(qp->acks->draining, notify);
 	srnic_tx_kick(qp);
 	srnic_tx_unlock(qp);
 }
@@ -79,10 +83,10 @@ static void enter(struct srnic_pairing *pairing, enum ib_qp_state to)
 		srnic_pairing_begin(pairing);
 		break;
 	case IB_QPS_RTS:
-		pause(qp, false);
+		pause(qp, false, false);
 		break;
 	case IB_QPS_SQD:
-		pause(qp, true);
+		pause(qp, true, pairing->attr.en_sqd_async_notify);
 		break;
 	case IB_QPS_ERR:
 		fail(pairing);
@@ -104,9 +108,12 @@ static int modify(struct srnic_pairing *pairing, const struct ib_qp_attr *attr, 
 	if (!ib_modify_qp_is_ok(from, to, IB_QPT_RC, mask))
 		return -EINVAL;
 	ret = srnic_attributes_check(attr, mask) ?: srnic_attributes_set(pairing, attr, mask);
-	if (!ret && mask & IB_QP_STATE)
-		enter(pairing, to);
-	return ret;
+	if (ret || !(mask & IB_QP_STATE) || (from == IB_QPS_SQD && to == IB_QPS_SQD))
+		return ret;
+	pairing->attr.en_sqd_async_notify = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+					    attr->en_sqd_async_notify;
+	enter(pairing, to);
+	return 0;
 }
 
 int srnic_ib_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,

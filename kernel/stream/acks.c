@@ -76,6 +76,7 @@ void srnic_acks_reset(struct srnic_qp *qp)
 	qp->acks->core.paused = true;
 	qp->acks->had_stream = false;
 	qp->acks->communicates = false;
+	qp->acks->draining = false;
 	core_acks_init(&qp->acks->core);
 	core_acks_start(&qp->acks->core, qp->sq.taken);
 }
@@ -108,6 +109,16 @@ static void leave_stream(struct srnic_qp *qp)
 {
 	srnic_qp_fail(qp);
 	srnic_qp_over(qp, CORE_CONN_TERMINATED);
+}
+
+/* An event that is no error: it may be raised again. */
+static void raise_event(struct srnic_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base,
+				  .event = type };
+
+	if (qp->base.event_handler)
+		qp->base.event_handler(&event, qp->base.qp_context);
 }
 
 /* ---- the engine ---- */
@@ -166,7 +177,28 @@ void srnic_acks_rest(struct srnic_qp *qp)
 		hrtimer_start(&acks->late, ns_to_ktime(LATE_NS), HRTIMER_MODE_REL);
 }
 
+void srnic_acks_look_drained(struct srnic_qp *qp)
+{
+	struct srnic_acks *acks = qp->acks;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	if (!acks->draining || core_acks_unacknowledged(&acks->core))
+		return;
+	if (qp->sock) {
+		lock_sock(qp->sock->sk);	/* what is acknowledged completes before */
+		release_sock(qp->sock->sk);
+	}
+	WRITE_ONCE(acks->draining, false);
+	raise_event(qp, IB_EVENT_SQ_DRAINED);
+}
+
 /* ---- the receive half ---- */
+
+/* Does the engine wait for what the peer has just acknowledged? */
+static bool is_awaited(const struct srnic_acks *acks)
+{
+	return core_acks_awaited(&acks->core) || READ_ONCE(acks->draining);
+}
 
 /* Requests before this index are done, but for those that a response completes. */
 static void complete_before(struct srnic_qp *qp, u32 end)
@@ -183,22 +215,29 @@ void srnic_acks_responded(struct srnic_qp *qp)
 {
 	srnic_note_progress(&qp->acks->overdue);
 	complete_before(qp, core_rx_acked(&qp->rx.core)->end);
-	if (core_acks_awaited(&qp->acks->core))
+	if (is_awaited(qp->acks))
 		srnic_tx_kick(qp);
+}
+
+/* What only answers a question of this end leaves the time of a request as it is (rule 28). */
+static bool has_news(const struct srnic_qp *qp, const struct core_acked *acked)
+{
+	return acked->kind != CORE_ACKED || (s32)(acked->end - qp->acks->end) > 0;
 }
 
 static void deliver_acked(struct srnic_qp *qp)
 {
 	const struct core_acked *acked = core_rx_acked(&qp->rx.core);
 
-	srnic_note_progress(&qp->acks->overdue);
+	if (has_news(qp, acked))
+		srnic_note_progress(&qp->acks->overdue);
 	srnic_qp_count(qp, SRNIC_RX_ACKS, 1);
 	complete_before(qp, acked->end);
 	if (acked->kind == CORE_ACKED_REFUSED) {
 		core_rx_stop(&qp->rx.core);
 		srnic_sq_complete(&qp->sq, acked->end, acked->status, 0);
 		leave_stream(qp);
-	} else if (acked->kind == CORE_ACKED_AGAIN || core_acks_awaited(&qp->acks->core)) {
+	} else if (acked->kind == CORE_ACKED_AGAIN || is_awaited(qp->acks)) {
 		srnic_tx_kick(qp);
 	}
 }
@@ -228,12 +267,9 @@ static void deliver_refused(struct srnic_qp *qp)
 /* InfiniBand has an event for the first request that comes before the QP may send. */
 static void communicate(struct srnic_qp *qp)
 {
-	struct ib_event event = { .device = qp->base.device, .element.qp = &qp->base,
-				  .event = IB_EVENT_COMM_EST };
-
 	qp->acks->communicates = true;
-	if (READ_ONCE(qp->ib_state) == IB_QPS_RTR && qp->base.event_handler)
-		qp->base.event_handler(&event, qp->base.qp_context);
+	if (READ_ONCE(qp->ib_state) == IB_QPS_RTR)
+		raise_event(qp, IB_EVENT_COMM_EST);
 }
 
 static bool is_request(enum core_rx_event event)

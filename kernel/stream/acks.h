@@ -53,6 +53,7 @@ static inline void srnic_note_progress(struct srnic_overdue *overdue)
  * @overdue: until the peer counts as gone (rule 28)
  * @had_stream: since it was RESET
  * @communicates: COMM_EST was raised since it was RESET. The receive half's
+ * @draining: SQ_DRAINED is to be raised. Under tx.mutex; the receive half kicks the engine for it
  * @keepalive: TCP's is on, because a responder must not send before it has heard of its peer. Under
  *	tx.mutex
  * @pairing: how the QP gets its streams (pairing/pairing.h), or NULL
@@ -67,7 +68,7 @@ struct srnic_acks {
 	unsigned long due;
 	struct hrtimer delay, late;
 	struct srnic_overdue overdue;
-	bool had_stream, communicates, keepalive;
+	bool had_stream, communicates, draining, keepalive;
 	struct srnic_pairing *pairing;
 	u32 end;
 	u32 asked, probes;
@@ -108,6 +109,9 @@ bool srnic_acks_over(struct srnic_qp *qp);
  * for the receive half, instead of kicking the engine.
  */
 void srnic_acks_rest(struct srnic_qp *qp);
+
+/* Raises SQ_DRAINED if that is wanted, and what was sent is done. */
+void srnic_acks_look_drained(struct srnic_qp *qp);
 
 /* ---- the receive half's part. Socket lock held ---- */
 

@@ -675,6 +675,19 @@ TEST(IbWrongResponse, AfterARefusal)
 	EXPECT_EQ(code(end), 0x0210u);
 }
 
+// 18: a response of any kind to a request that was not sent.
+TEST(IbWrongResponse, ThatNobodyAskedFor)
+{
+	for (const Bytes &response :
+	     {Bytes(Tagged{.rdmap = wire::op_read_response, .stag = 5, .data = payload(4)}),
+	      Bytes(Tagged{.rdmap = wire::op_read_response}), Bytes(wire::atomic_response(5, 5))}) {
+		IbEnd end;
+
+		EXPECT_EQ(end.comes(response), CORE_RX_ERROR);
+		EXPECT_EQ(code(end), 0x0210u);
+	}
+}
+
 // 18: the refusal of a request that is not sent.
 TEST(IbWrongAck, RefusesWhatIsNotSent)
 {

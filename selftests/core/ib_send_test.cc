@@ -388,6 +388,26 @@ TEST(IbNotReady, SendsAgainWhenTheTimeIsOver)
 	EXPECT_EQ(end.acks.whole, 3u);
 }
 
+// A QP that pauses ends what it has begun, and begins nothing.
+TEST(IbNotReady, SendsAgainWhilePaused)
+{
+	IbEnd end;
+
+	is_refused_second(end);
+	end.acks.paused = 1;
+	end.goes_back();
+	for (int n = 0; n < 3; n++)
+		end.send.post(SRNIC_OP_SEND, one_segment);
+	core_tx_resume(&end.send.tx);
+	EXPECT_EQ(end.sends(), (Opcodes{CORE_MSG_SEND, CORE_MSG_SEND}));
+	EXPECT_TRUE(core_acks_unacknowledged(&end.acks));
+	EXPECT_EQ(end.ack({3}), CORE_RX_ACK);
+	EXPECT_FALSE(core_acks_unacknowledged(&end.acks));
+	EXPECT_EQ(end.sends(), Opcodes{});
+	end.acks.paused = 0;
+	EXPECT_EQ(end.sends(), Opcodes{CORE_MSG_SEND});
+}
+
 // 22: also within a message. Responses and Acks go on.
 TEST(IbNotReady, AbandonsTheMessageInProgress)
 {

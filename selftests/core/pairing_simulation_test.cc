@@ -255,6 +255,6 @@ TEST(PairingSimulation, AOneWayFirewallKeepsNobodyApart)
 		meet(world);
 		expect_end(world, seen);
 		ASSERT_FALSE(HasFailure()) << "seed " << seed;
-		ASSERT_LE(seen.longest, 40000u);
+		ASSERT_LE(seen.longest, 20000u);
 	}
 }

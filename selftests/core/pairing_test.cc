@@ -161,14 +161,6 @@ TEST_F(PairingResponder, NeverTakesARequestOfItsOwnEnd)
 	EXPECT_EQ(self.respond(forged.request()).reason, CORE_PAIR_OTHER_PAIR);
 }
 
-TEST_F(PairingResponder, RefusesWhenTheDeviceGoesAway)
-{
-	core_pairing_end(&greater.pairing);
-	EXPECT_EQ(greater.respond(lesser.request()).reason, CORE_PAIR_SHUTDOWN);
-	core_pairing_lost(&greater.pairing, 0);
-	EXPECT_FALSE(greater.connect());
-}
-
 TEST_F(PairingResponder, SaysNothingToAStranger)
 {
 	Qp stranger(19, 18, 0xc1);
@@ -252,8 +244,8 @@ TEST_F(PairingResponder, OneReasonDecidesBeforeAnother)
 	request.peer_incarnation = 0xb0;
 	request.needs = 1;
 	request.from.qpn++;
-	core_pairing_end(&greater.pairing);
-	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_SHUTDOWN);
+	core_pairing_reset(&greater.pairing);
+	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_NOT_READY);
 	greater.pairing.state = CORE_PAIRING_REQUESTED;
 	EXPECT_EQ(greater.respond(request).reason, CORE_PAIR_OTHER_PAIR);
 	request.from.qpn--;
@@ -359,7 +351,7 @@ TEST_F(PairingCrossing, OneRefusalIsOneReasonToConnectAtOnce)
 	greater.respond(lesser.request());
 	core_pairing_reset(&lesser.pairing);
 	EXPECT_EQ(greater.conclude(lesser.respond(request).reply).wait, 0u);
-	EXPECT_GE(greater.conclude(lesser.respond(greater.request()).reply).wait, longest / 2);
+	EXPECT_EQ(greater.conclude(lesser.respond(greater.request()).reply).wait, 4 * second);
 }
 
 // ---- The initiator ----
@@ -696,9 +688,8 @@ TEST_F(PairingRetry, ARandomNumberTakesUpToHalfOfTheTimeAway)
 // What a program has to change at the peer may take its time; then the peer connects.
 TEST_F(PairingRetry, WhatWaitsForThePeerWaitsLong)
 {
-	for (core_pair_reason reason :
-	     {CORE_PAIR_NOT_READY, CORE_PAIR_OTHER_PAIR, CORE_PAIR_COUNTS,
-	      CORE_PAIR_VERSION_UNKNOWN, CORE_PAIR_FEATURES, CORE_PAIR_SHUTDOWN}) {
+	for (core_pair_reason reason : {CORE_PAIR_COUNTS, CORE_PAIR_VERSION_UNKNOWN,
+					CORE_PAIR_FEATURES, CORE_PAIR_SHUTDOWN}) {
 		core_pair_frame reply;
 
 		lesser.ready(0xa2);
@@ -710,6 +701,24 @@ TEST_F(PairingRetry, WhatWaitsForThePeerWaitsLong)
 		EXPECT_EQ(out.wait, longest) << reason;
 		EXPECT_EQ(out.reason, reason);
 	}
+}
+
+// Both may come to RTR at once, and one of them be kept from connecting by a firewall.
+TEST_F(PairingRetry, WhoComesTooEarlyTriesAgainSoonThenLessOften)
+{
+	core_pair_frame reply{};
+
+	reply.reply = 1;
+	for (core_pair_reason reason : {CORE_PAIR_NOT_READY, CORE_PAIR_OTHER_PAIR}) {
+		reply.reason = reason;
+		lesser.ready(0xa2);
+		for (u32 wait : {4 * second, 8 * second, 16 * second, longest, longest}) {
+			lesser.request();
+			EXPECT_EQ(lesser.conclude(reply).wait, wait);
+		}
+	}
+	attach(lesser, greater);
+	EXPECT_EQ(lesser.pairing.refusals, 0);
 }
 
 TEST_F(PairingRetry, AReplyInAnotherVersionWaitsLongToo)
@@ -728,7 +737,7 @@ TEST_F(PairingRetry, AUselessReplyWaitsAsItsReasonDoes)
 	const core_pair_frame good = greater.respond(lesser.request()).reply;
 	const Qp before = lesser;
 	const std::vector<std::pair<u32, std::function<void(core_pair_frame &)>>> wrong = {
-		{longest, [](core_pair_frame &f) { f.from.qpn++; }},
+		{4 * second, [](core_pair_frame &f) { f.from.qpn++; }},
 		{longest, [](core_pair_frame &f) { f.sent++; }},
 		{longest, [](core_pair_frame &f) { f.needs = 1; }},
 		{second, [](core_pair_frame &f) { f.peer_attempt--; }},
@@ -795,7 +804,8 @@ TEST_F(PairingRetry, AThousandWaitingQpsAreRefusedSeldom)
 		}
 	}
 	EXPECT_EQ(refusals[0], 1000u);
-	EXPECT_LT(*std::max_element(refusals.begin() + 1, refusals.end()), 120u);
+	EXPECT_LT(*std::max_element(refusals.begin() + 1, refusals.end()), 600u);
+	EXPECT_LT(*std::max_element(refusals.begin() + 60, refusals.end()), 120u);
 }
 
 // ---- A QP that is connected with itself ----

@@ -255,8 +255,7 @@ struct World {
 		REQUIRE(mirrors(peer) && features_fit(peer));
 		REQUIRE(is_same(peer.from, qp.peer) && is_same(peer.to, qp.own));
 		REQUIRE(!is_same(peer.from, peer.to)); // 62
-		REQUIRE(before.state != CORE_PAIRING_NOT_READY &&
-			before.state != CORE_PAIRING_ENDING);
+		REQUIRE(before.state != CORE_PAIRING_NOT_READY);
 		REQUIRE(qp.state == CORE_PAIRING_ATTACHED && qp.attempt == before.attempt + 1);
 	}
 
@@ -273,8 +272,7 @@ struct World {
 	// 52.
 	void check_refusing(const core_pair_frame &reply) const
 	{
-		if (reply.reason != CORE_PAIR_NOT_READY && reply.reason != CORE_PAIR_OTHER_PAIR &&
-		    reply.reason != CORE_PAIR_SHUTDOWN)
+		if (reply.reason != CORE_PAIR_NOT_READY && reply.reason != CORE_PAIR_OTHER_PAIR)
 			return;
 		REQUIRE(!reply.ird && !reply.ord && !reply.sent && !reply.delivered);
 		REQUIRE(!reply.attempt && !reply.incarnation && !reply.peer_attempt &&
@@ -395,8 +393,6 @@ struct World {
 		switch (what % 16) {
 		case 0:
 			return reset();
-		case 1:
-			return what > 0xe0 ? core_pairing_end(&qp) : (void)0;
 		case 2:
 			REQUIRE(core_pairing_lost(&qp, input.number(4)) <= longest_wait);
 			return;

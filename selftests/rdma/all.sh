@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Runs every test of this folder (or those named), one after the other, and prints a summary. A name is a test, a group of
-# them (programs, consumers, modes, more_modes), or MODE:TEST, which runs TEST with other settings of the devices, in
-# small: what a message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare, without CRCs; large, without
-# CRCs and with FPDUs larger than TCP segments; shortcut, both ends on one host, without TCP; wire, on interfaces with DMA,
-# where vm/run --wire has made some. OMIT: tests to leave out. Those of a group may be skipped, those named may not; with
-# MAY_SKIP, of a group only these.
+# Runs every test of this folder (or those named), one after the other, and prints a summary. A name is a test, a
+# group of them (programs, by_hand, consumers, modes, more_modes), or MODE:TEST, which runs TEST with other settings
+# of the devices, in small: what a message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare,
+# without CRCs; large, without CRCs and with FPDUs larger than TCP segments; shortcut, both ends on one host, without
+# TCP; wire, on interfaces with DMA, where vm/run --wire has made some. OMIT: tests to leave out. Those of a group may
+# be skipped, those named may not; with MAY_SKIP, of a group only these.
 cd "$(dirname "$0")" || exit
 status=0
 failed() { # NAME: 4 is a skip
@@ -15,9 +15,10 @@ in_small() { LINKS=${LINKS:-good lossy} REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILE
 	KILLS=${KILLS:-20} DELETES=${DELETES:-1} UNLOADS=${UNLOADS:-3} "$@"; }
 programs="rping.sh perftest.sh statistic.sh fair.sh tenants.sh tracing.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh
 	examples.sh srnicctl.sh boot.sh systemd.sh capabilities.sh markers.sh lifecycle.sh ib_device.sh ib_programs.sh
-	ib_pyverbs.sh pairing.sh local.sh semantics.sh shortcut.sh ports.sh sources.sh startup.sh hostile.sh netem.sh gone.sh
+	ib_pyverbs.sh pairing.sh local.sh semantics.sh shortcut.sh ports.sh sources.sh startup.sh hostile.sh ib_hostile.sh netem.sh gone.sh
 	netns.sh underlay.sh faults.sh outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh dissector.sh siw.sh rdmacm.sh
 	preload.sh fio.sh libfabric.sh mpi.sh kunit.sh"
+by_hand="ucx.sh mpi_ucx.sh gloo.sh smc.sh"
 consumers="consumer.sh crowd.sh burst.sh nfs.sh nfsload.sh iser.sh nvme.sh rnbd.sh smb.sh"
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
 	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh
@@ -30,13 +31,13 @@ members() { # NAME...
 	local name
 	for name; do
 		case $name in
-		programs | consumers | modes | more_modes) echo "${!name}" ;;
+		programs | by_hand | consumers | modes | more_modes) echo "${!name}" ;;
 		*) echo "$name" ;;
 		esac
 	done
 }
 
-[ $# -gt 0 ] || set -- programs consumers modes more_modes
+[ $# -gt 0 ] || set -- programs by_hand consumers modes more_modes
 named="$*"
 for name in $(members "$@"); do
 	[[ " ${OMIT:-} " != *" $name "* ]] || continue

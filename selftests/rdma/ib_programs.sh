@@ -23,13 +23,6 @@ note_indices() { # DRIVER
 		note_index "${1}0" IPv6 "$IP60" && note_index "${1}1" IPv6 "$IP61"
 }
 
-rxe_up() {
-	modprobe -q rdma_rxe && ns0 rdma link add rxe0 type rxe netdev veth0 &&
-		ns1 rdma link add rxe1 type rxe netdev veth1 && note_indices rxe
-}
-
-rxe_down() { rdma link delete rxe0; rdma link delete rxe1; }
-
 # The program's server on the driver's second device, its client on the first.
 on() { # DRIVER KIND PROGRAM [OPTION...]
 	local option=-x program="${*:3}"
@@ -40,7 +33,7 @@ on() { # DRIVER KIND PROGRAM [OPTION...]
 
 by_hand() { # KIND PROGRAM [OPTION...]
 	on srnic "$@" && return
-	if ! rxe_up; then
+	if ! rxe_up || ! note_indices rxe; then
 		echo "there is no rxe to compare it with"
 	elif on rxe "$@" >/dev/null 2>&1; then
 		echo "rxe runs it"
@@ -73,10 +66,7 @@ ends_at_once() {
 	done
 }
 
-objects() { # streams are closed after their QPs
-	rdma resource show | grep srnic
-	ns0 ss -Htn state established
-}
+objects() { resources_and_streams; }
 
 pingpongs() {
 	local program size

@@ -130,6 +130,33 @@ ib_devices_up() {
 		ns1 rdma link add srnic1 type srnic_ib netdev veth1 && settings_up 0 1
 }
 
+# Soft RoCE on the same interfaces, to compare with: rxe0 and rxe1.
+rxe_up() {
+	modprobe -q rdma_rxe && ns0 rdma link add rxe0 type rxe netdev veth0 && ns1 rdma link add rxe1 type rxe netdev veth1
+}
+
+rxe_down() { rdma link delete rxe0; rdma link delete rxe1; }
+
+# FUNCTION srnic ARGUMENT...; if that fails, FUNCTION rxe ARGUMENT..., and the log has what came of it.
+compared() { # FUNCTION ARGUMENT...
+	"$1" srnic "${@:2}" && return
+	if ! rxe_up; then
+		echo "there is no rxe to compare it with"
+	elif "$1" rxe "${@:2}" >/dev/null 2>&1; then
+		echo "rxe runs it"
+	else
+		echo "rxe fails, too"
+	fi
+	rxe_down 2>/dev/null
+	return 1
+}
+
+# For objects(): streams of QPs that are connected by hand are closed after their QPs.
+resources_and_streams() {
+	rdma resource show | grep srnic
+	ns0 ss -Htn state established
+}
+
 gid_index() { # DEVICE GID
 	local i gid
 	for ((i = 0; i < 128; i++)); do
@@ -476,6 +503,7 @@ needs() {
 		ibv_*) package=ibverbs-utils ;;
 		rping | rcopy | rstream | ucmatose) package=rdmacm-utils ;;
 		ib_*) package=perftest ;;
+		ucx_*) package=ucx-utils ;;
 		srnicctl) package="make install" ;;
 		wg) package=wireguard-tools ;;
 		*) package=$program ;;

@@ -5,7 +5,7 @@
 #
 #   sr0: srnic0 on veth0, 10.99.0.1 ──cable── sr1: srnic1 on veth1, 10.99.0.2        the first namespace: no device
 #
-# Programs run as in a container: with the namespace's own /sys.
+# Programs run as in a container: with the namespace's own /sys. Devices of type srnic_ib: byhand/ opens each in its own.
 cd "$(dirname "$0")" && . ./lib.sh
 
 PORT=7180
@@ -123,6 +123,45 @@ containers_down() {
 	within 50 eval '! ls /run/netns/sr* 2>/dev/null'
 }
 
+# ---- type srnic_ib ----
+
+BYHAND=$PWD/byhand/build/byhand
+OWN="srnic0=sr0 srnic1=sr1 srnic2=sr2"
+
+by_hand() { # CASES [CONTAINERS]
+	LIMIT=120 CONTAINERS=${2:-$OWN} in_ns sr0 "ulimit -n 8192; exec '$BYHAND' srnic0 $IP0 $IP60 srnic1 $IP1 $IP61 10 '$1'"
+}
+
+ib_containers_up() { hosts_up && ib_devices_up; }
+
+# Its port stays where its interface is, as all its addresses do.
+ib_moved_and_back() {
+	inside sr0 rdma dev set srnic0 netns sr1 && sees sr1 srnic0 srnic1 && by_hand "over IPv" "srnic0=sr1 srnic1=sr1" &&
+		inside sr1 rdma dev set srnic0 netns sr0 && sees sr0 srnic0 && by_hand "over IPv"
+}
+
+# It goes with its processes, in the middle of transfers and of pairing: so does its device.
+ib_container_goes() {
+	local status=0
+	UNTIL=/never by_hand "it goes on" & pause 2
+	[ -n "$(ip netns pids sr0)" ] || { echo "the program has ended"; status=1; }
+	ip netns pids sr0 | xargs -r kill -KILL
+	ip netns del sr0
+	wait $!
+	within 150 no_such_netdev sr1 veth1 || { echo "the namespace is still there"; status=1; }
+	within 50 sees_one_less || { rdma dev show; status=1; }
+	return $status
+}
+
+ib_in_exclusive_mode() {
+	ib_containers_up || { echo "Bail out! no devices"; exit 1; }
+	check "exclusive, srnic_ib: QPs of two containers" by_hand "over IPv|both ends are reset|is killed|goes and comes"
+	check "exclusive, srnic_ib: a container goes, with QPs or without" by_hand "a namespace is deleted"
+	check "exclusive, srnic_ib: a device moves without its netdev, and back" ib_moved_and_back
+	check "exclusive, srnic_ib: a container goes in the middle of transfers" ib_container_goes
+	check "exclusive, srnic_ib: nothing is left of the others" containers_down
+}
+
 in_mode() { # shared | exclusive
 	check "$1: rping, server in sr1" pings sr1 sr0 "$IP1"
 	check "$1: rping, server in sr0" pings sr0 sr1 "$IP0"
@@ -156,5 +195,10 @@ check "exclusive: nothing is left of the others" containers_down
 containers_up || { echo "Bail out! no devices"; exit 1; }
 check "exclusive: a container goes and its peer does not answer" container_goes cut
 check "exclusive: nothing is left of the others" containers_down
+if [ -x "$BYHAND" ]; then
+	ib_in_exclusive_mode
+else
+	skip_one "exclusive, srnic_ib" "byhand/ is not built"
+fi
 check "the RDMA core is in shared mode again" set_mode shared
 finish

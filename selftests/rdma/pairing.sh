@@ -3,7 +3,7 @@
 # QPs that a program connects by hand, over devices of type srnic_ib: what they carry, in what order their ends may become
 # ready, the last Ack, errors, and what happens to their interfaces, addresses and devices (byhand/).
 #
-# ROUNDS: of what is repeated. CASES: parts of the names of the cases to run, separated by '|'.
+# ROUNDS: of what is repeated. CROWD: pairs at once. CASES: parts of the names of the cases to run, separated by '|'.
 cd "$(dirname "$0")" && . ./lib.sh
 
 PROGRAM=$PWD/byhand/build/byhand
@@ -48,6 +48,7 @@ shopt -s extglob
 needs rdma tc
 built_or_skip "$PROGRAM"
 modprobe -a ib_uverbs srnic
+modprobe -q tun
 [ -e $PARAMETER ] || skip "this srnic has no type srnic_ib"
 hosts_up && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # What may be below a device: VLAN, macvlan, WireGuard, bridge, bond; what may happen to it in the middle of a transfer; and
-# an interface in a VRF. KINDS: some of them.
+# an interface in a VRF. KINDS: some of them. TYPES: of devices; to those of type srnic_ib belongs the program of byhand/.
 #
 #   sr0: srnic2 on u0, 10.98.0.1 ── w0 ══ one cable, or two ══ w1 ── u1, 10.98.0.2 on srnic3 :sr1
 cd "$(dirname "$0")" && . ./lib.sh
 
 A=10.98.0.1 B=10.98.0.2 A6=fd98::1 B6=fd98::2
 PORT=7174
+BYHAND=$PWD/byhand/build/byhand
 
 cable() { # NAME: a cable with ends NAME0 and NAME1
 	ip link add "$1"0 netns sr0 type veth peer name "$1"1 netns sr1 && ip -n sr0 link set "$1"0 up && ip -n sr1 link set "$1"1 up
@@ -41,8 +42,11 @@ cable_twice() { ip -n sr0 link show x0 >/dev/null 2>&1 || cable x; }
 
 end_up() { # NUMBER ADDRESS ADDRESS6 DEVICE
 	ip -n sr"$1" addr add "$2/24" dev u"$1" && ip -n sr"$1" addr add "$3/64" dev u"$1" nodad && ip -n sr"$1" link set u"$1" up &&
-		ns"$1" rdma link add "$4" type srnic netdev u"$1"
+		ns"$1" rdma link add "$4" type "$TYPE" netdev "$(serving "$1")"
 }
+
+# The RDMA core gives the addresses of a VLAN to the device of type srnic_ib on the interface below.
+serving() { if [ "$KIND $TYPE" = "vlan srnic_ib" ]; then echo w"$1"; else echo u"$1"; fi; } # NUMBER
 
 under_up() { # KIND
 	cable w && "$1" 0 && "$1" 1 && end_up 0 $A $A6 srnic2 && end_up 1 $B $B6 srnic3 && reach sr0 $B && reach sr0 $B6
@@ -59,8 +63,32 @@ under_down() {
 
 pings() { rping_between sr1 sr0 $B 50 65535 && rping_between sr0 sr1 $A6 50 65535; }
 
-# Every octet arrives though something happens to what is below.
-goes_on() { # COMMAND...
+# Cases of byhand/, between the upper devices or others.
+by_hand() { # CASES [DEVICE ADDRESS ADDRESS6 DEVICE ADDRESS ADDRESS6]
+	local ends=("${@:2}")
+	[ $# -gt 1 ] || ends=(srnic2 "$A" "$A6" srnic3 "$B" "$B6")
+	LIMIT=60 in_ns sr0 "ulimit -n 8192; exec '$BYHAND' ${ends[*]} 4 '$1'"
+}
+over_all_addresses() { by_hand "both ways over IPv" "$@"; }
+
+transfers() { if [ "$TYPE" = srnic ]; then pings; else over_all_addresses; fi; }
+
+# Something happens to what is below in the middle of a transfer.
+goes_on() { if [ "$TYPE" = srnic ]; then rping_goes_on "$@"; else by_hand_goes_on "$@"; fi; } # COMMAND...
+
+# Requests complete, and QPs find each other.
+by_hand_goes_on() { # COMMAND...
+	local over=$LOGS/over status=0 transfer
+	rm -f "$over"
+	UNTIL=$over by_hand "it goes on" & transfer=$!
+	sleep 1
+	"$@" || status=1
+	touch "$over"
+	wait $transfer && return $status
+}
+
+# Every octet arrives.
+rping_goes_on() { # COMMAND...
 	local server client status=0 before
 	in_ns sr1 "exec rping -s -a $B -S 65535 -p $PORT" >"$LOGS/server" 2>&1 & server=$!
 	wait_listening sr1 $PORT $server || return
@@ -209,24 +237,32 @@ beside_the_one_below() {
 
 # What has a master has no addresses of its own.
 below_a_master_is_refused() {
-	refused_and_logged "not supported" "cannot add srnic4 on w0: .*bridge or bond" \
-		ns0 rdma link add srnic4 type srnic netdev w0
+	refused_and_logged "not supported" "cannot add .*srnic4 on w0: .*bridge or bond" \
+		ns0 rdma link add srnic4 type "$TYPE" netdev w0
+}
+
+on_a_vlan_is_refused() {
+	refused_and_logged "Invalid argument" "cannot add srnic_ib device srnic4 on u0: a VLAN" \
+		ns0 rdma link add srnic4 type srnic_ib netdev u0
 }
 
 kind() { # KIND: what can happen to any interface happens to a VLAN
-	check "$1: a device on it" under_up "$1" || { under_down; return; }
-	check "$1: rping" pings
-	[[ $1 != b* ]] || check "$1: a device on its port is refused" below_a_master_is_refused
-	[ "$1" != bond ] || check "$1: it fails over in mid-transfer" goes_on fails_over
-	if [ "$1" = vlan ]; then
-		check "$1: it has the speed of the interface below" has_speed_of_cable
-		check "$1: programs get one event when its port goes down, and one when it comes up" port_events_come_once
-		check "$1: its MTU changes in mid-transfer" goes_on other_mtu
-		check "$1: its address goes in mid-transfer, and comes back" goes_on address_away
-		check "$1: it gets another name in mid-transfer" goes_on renamed
+	local on=$1
+	[ "$TYPE" = srnic ] || on="$1, $TYPE"
+	check "$on: a device on it" under_up "$1" || { under_down; return; }
+	check "$on: transfers" transfers
+	[[ $1 != b* ]] || check "$on: a device on its port is refused" below_a_master_is_refused
+	[ "$1" != bond ] || check "$on: it fails over in mid-transfer" goes_on fails_over
+	[ "$1" != vlan ] || check "$on: its MTU changes in mid-transfer" goes_on other_mtu
+	[ "$1 $TYPE" != "vlan srnic_ib" ] || check "$on: a device on the VLAN itself is refused" on_a_vlan_is_refused
+	if [ "$1 $TYPE" = "vlan srnic" ]; then
+		check "$on: it has the speed of the interface below" has_speed_of_cable
+		check "$on: programs get one event when its port goes down, and one when it comes up" port_events_come_once
+		check "$on: it gets another name in mid-transfer" goes_on renamed
+		check "$on: its address goes in mid-transfer, and comes back" goes_on address_away
 		beside_the_one_below
 	fi
-	check "$1: the devices go" under_down
+	check "$on: the devices go" under_down
 }
 
 # ---- a device in a VRF ----
@@ -239,8 +275,9 @@ vrf_end() { # NUMBER ADDRESS ADDRESS6
 }
 
 vrf_up() {
-	cable w && vrf_end 0 $A $A6 srnic2 && vrf_end 1 $B $B6 srnic3 && devices_up && vrf_reaches
+	cable w && vrf_end 0 $A $A6 srnic2 && vrf_end 1 $B $B6 srnic3 && outer_devices_up && vrf_reaches
 }
+outer_devices_up() { if [ "$TYPE" = srnic ]; then devices_up; else ib_devices_up; fi; }
 vrf_reaches() { ns0 ping -q -c 1 -w 10 -I v0 $B && ns0 ping -q -c 1 -w 10 -I v0 $B6; }
 
 vrf_down() {
@@ -308,24 +345,52 @@ in_vrf() {
 	check "vrf: all goes" vrf_down
 }
 
+# ---- devices of type srnic_ib, whose port follows their interfaces ----
+
+both_pair() { over_all_addresses && over_all_addresses srnic0 "$IP0" "$IP60" srnic1 "$IP1" "$IP61"; }
+out_of_vrfs() { ip -n sr0 link set u0 nomaster && ip -n sr1 link set u1 nomaster && reach sr0 $B && reach sr0 $B6; }
+into_vrfs() { ip -n sr0 link set u0 master v0 && ip -n sr1 link set u1 master v1 && vrf_reaches; }
+pair_out_and_in() { out_of_vrfs && both_pair && into_vrfs && both_pair; }
+
+ib_in_vrf() {
+	check "vrf, srnic_ib: devices on interfaces in VRFs, and on others" vrf_up || { vrf_down; return; }
+	check "vrf, srnic_ib: transfers in a VRF and outside" both_pair
+	check "vrf, srnic_ib: also if TCP's listeners accept from all VRFs" accepting_all both_pair
+	check "vrf, srnic_ib: the interfaces leave their VRFs, and come back" pair_out_and_in
+	check "vrf, srnic_ib: all goes" vrf_down
+}
+
 needs rping wg
 modprobe -a ib_uverbs rdma_ucm srnic && hosts_up || { echo "Bail out! no namespaces"; exit 1; }
 (umask 077 && wg genkey >"$LOGS/key0" && wg genkey >"$LOGS/key1")
-for KIND in ${KINDS:-vlan macvlan wireguard bridge bond vrf}; do
-	case $KIND in
-	vlan) module=8021q ;;
-	bond) module=bonding ;;
-	*) module=$KIND ;;
-	esac
-	if [ $KIND = wireguard ] && before_linux 6.6; then
-		skip_one $KIND "rdma_cm would not find the device: rping.sh has a test of that, with lo"
-	elif [ $KIND = vrf ] && modprobe -q vrf; then
-		in_vrf
-	elif modprobe -q $module; then
-		kind $KIND
+
+all_kinds() {
+	for KIND in ${KINDS:-vlan macvlan wireguard bridge bond vrf}; do
+		case $KIND in
+		vlan) module=8021q ;;
+		bond) module=bonding ;;
+		*) module=$KIND ;;
+		esac
+		if [ "$KIND $TYPE" = "wireguard srnic" ] && before_linux 6.6; then
+			skip_one $KIND "rdma_cm would not find the device: rping.sh has a test of that, with lo"
+		elif [ $KIND = vrf ] && modprobe -q vrf; then
+			if [ $TYPE = srnic ]; then in_vrf; else ib_in_vrf; fi
+		elif modprobe -q $module; then
+			kind $KIND
+		else
+			skip_one "$KIND" "no $module in this kernel"
+		fi
+	done
+}
+
+for TYPE in ${TYPES:-srnic srnic_ib}; do
+	if [ $TYPE = srnic ]; then
+		all_kinds
+		without_speed
+	elif [ ! -x "$BYHAND" ] || ! allow_ib Y; then
+		skip_one "type srnic_ib" "this srnic does not have it, or byhand/ is not built"
 	else
-		skip_one "$KIND" "no $module in this kernel"
+		all_kinds
 	fi
 done
-without_speed
 finish

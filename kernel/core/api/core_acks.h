@@ -67,7 +67,8 @@ enum core_over {
  * @rnr_retry: how often a request is sent again; CORE_RNR_FOR_EVER
  * @min_rnr_timer: what this end asks a peer to wait: a code of core_rnr_delay()
  * @access: CORE_ACCESS_REMOTE_*: what the QP lets its peer do
- * @paused: the engine takes no request: the QP is not in RTS. Kick it afterwards
+ * @paused: the engine takes no request that it has not sent before: the QP is not in RTS. Kick it
+ *	afterwards
  * @ask_every: every so many requests ask for an Ack, signaled or not; at least 1
  * @sent: a ring of the requests that are not acknowledged, by number
  * @mask: its entries - 1; at least as many as the send queue has

@@ -22,7 +22,7 @@ enum core_pair_reason {
 	CORE_PAIR_CROSSING,	/* this end's Request is out, and its end is the greater one */
 	CORE_PAIR_VERSION_UNKNOWN,
 	CORE_PAIR_FEATURES,	/* a feature that one end needs, and the other does not know */
-	CORE_PAIR_SHUTDOWN,	/* the device goes away */
+	CORE_PAIR_SHUTDOWN,	/* its device goes away; never said by this end */
 	CORE_PAIR_MALFORMED,	/* these private data are not of such a stream */
 	CORE_PAIR_REASONS
 };
@@ -84,7 +84,6 @@ enum core_pairing_state {
 	CORE_PAIRING_CONNECTING,	/* TCP connects; the Request is not sent */
 	CORE_PAIRING_REQUESTED,		/* the Request is sent */
 	CORE_PAIRING_ATTACHED,		/* there is a stream */
-	CORE_PAIRING_ENDING,		/* the device goes away */
 };
 
 /**
@@ -108,6 +107,7 @@ enum core_pairing_state {
  * @attempt: this end's last; RESET does not set it back
  * @state: enum core_pairing_state
  * @failures: attempts that failed since there was a stream
+ * @refusals: attempts since then for which the peer was not ready
  * @crossed: this end has refused the pair while its own Request was out
  * @corrected: this end has tried again at once because a Reply said more of the peer
  */
@@ -121,7 +121,7 @@ struct core_pairing {
 	u64 peer_incarnation, heard_incarnation;
 	u32 peer_attempt, heard_attempt;
 	u32 since, attempt;
-	u8 state, failures, crossed, corrected;
+	u8 state, failures, refusals, crossed, corrected;
 };
 
 /**
@@ -168,8 +168,6 @@ bool core_pairing_attach_itself(struct core_pairing *pairing, u32 attempt,
 				struct core_pair_agreed *agreed);
 /* The QP leaves RTR and RTS: RESET, ERR, destruction. The caller ends its stream or attempt. */
 void core_pairing_reset(struct core_pairing *pairing);
-/* The device goes away. */
-void core_pairing_end(struct core_pairing *pairing);
 
 /*
  * TCP may connect: it is time. Returns the number of the attempt; 0: do not connect, because there

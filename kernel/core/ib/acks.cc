@@ -213,7 +213,7 @@ void note_request(core_acks &acks, const core_tx &tx, const core_operation &op,
 		  const srnic_send_wqe &wqe)
 {
 	acks.signaled = (wqe.flags & SRNIC_WQE_SIGNALED) != 0;
-	acks.again = is_after(acks.was_done, acks.index);
+	acks.again = is_again(acks);
 	acks.unbegun = 1;
 	acks.index++;
 	acks.was_done = acks.again ? acks.was_done : acks.index;
@@ -349,7 +349,7 @@ void core_acks_start(struct core_acks *acks, u32 index)
 bool core_acks_unacknowledged(const struct core_acks *acks)
 {
 	return acks->begun != ib::seen(acks->acked) || acks->half_done ||
-	       ib::is_after(acks->was_done, acks->index) || core_acks_must_fail(acks);
+	       ib::is_again(*acks) || core_acks_must_fail(acks);
 }
 
 bool core_acks_must_fail(const struct core_acks *acks) { return acks->over || ib::ends(*acks); }

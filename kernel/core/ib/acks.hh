@@ -74,6 +74,9 @@ inline bool ends(const core_acks &acks)
 				       acks.refusing != CORE_SYNDROME_NOT_READY);
 }
 
+// Was the next request taken before?
+inline bool is_again(const core_acks &acks) { return is_after(acks.was_done, acks.index); }
+
 // Records the request that was taken from the queue and is about to begin.
 void note_request(core_acks &acks, const core_tx &tx, const core_operation &op,
 		  const srnic_send_wqe &wqe);

@@ -43,7 +43,7 @@ void hear(core_pairing &pairing, const core_pair_frame &frame)
 void note_attached(core_pairing &pairing)
 {
 	pairing.since = ++pairing.attempt;
-	pairing.failures = pairing.crossed = pairing.corrected = 0;
+	pairing.failures = pairing.refusals = pairing.crossed = pairing.corrected = 0;
 	pairing.state = CORE_PAIRING_ATTACHED;
 }
 
@@ -97,13 +97,6 @@ core_pair_agreed agree(const core_pairing &pairing, const core_pair_frame &peer)
 
 // ---- the responder ----
 
-core_pair_reason check_state(const core_pairing &pairing)
-{
-	if (pairing.state == CORE_PAIRING_NOT_READY)
-		return CORE_PAIR_NOT_READY;
-	return pairing.state == CORE_PAIRING_ENDING ? CORE_PAIR_SHUTDOWN : CORE_PAIR_OK;
-}
-
 core_pair_reason check_counts(const core_pair_counts &counts, const core_pair_frame &peer)
 {
 	if (!counts.idle)
@@ -121,17 +114,16 @@ bool wins_crossing(const core_pairing &pairing)
 core_pair_reason decide(const core_pairing &pairing, const core_pair_counts &counts,
 			const core_pair_frame &request)
 {
-	core_pair_reason reason = check_state(pairing);
-
-	if (reason != CORE_PAIR_OK)
-		return reason;
+	if (pairing.state == CORE_PAIRING_NOT_READY)
+		return CORE_PAIR_NOT_READY;
 	if (!is_of_pair(pairing, request))
 		return CORE_PAIR_OTHER_PAIR;
 	if (!features_fit(pairing, request))
 		return CORE_PAIR_FEATURES;
 	if (!is_newer(pairing, request) || !is_for_this(pairing, request))
 		return CORE_PAIR_STALE;
-	reason = check_counts(counts, request);
+	const core_pair_reason reason = check_counts(counts, request);
+
 	if (reason == CORE_PAIR_OK && wins_crossing(pairing))
 		return CORE_PAIR_CROSSING;
 	return reason;
@@ -140,8 +132,7 @@ core_pair_reason decide(const core_pairing &pairing, const core_pair_counts &cou
 // A stranger learns nothing about the QP.
 constexpr bool is_for_strangers(core_pair_reason reason)
 {
-	return reason == CORE_PAIR_NOT_READY || reason == CORE_PAIR_OTHER_PAIR ||
-	       reason == CORE_PAIR_SHUTDOWN;
+	return reason == CORE_PAIR_NOT_READY || reason == CORE_PAIR_OTHER_PAIR;
 }
 
 void refuse(core_pairing &pairing, const core_pair_counts &counts, const core_pair_frame &request,
@@ -227,8 +218,6 @@ void core_pairing_ready(struct core_pairing *pairing)
 }
 
 void core_pairing_reset(struct core_pairing *pairing) { pairing->state = CORE_PAIRING_NOT_READY; }
-
-void core_pairing_end(struct core_pairing *pairing) { pairing->state = CORE_PAIRING_ENDING; }
 
 bool core_pairing_is_named(const struct core_pairing *pairing,
 			   const struct core_pair_frame *request)

@@ -119,16 +119,14 @@ Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 		return check_whole(segment, acks->ack_in_msn, CORE_ACK_LEN, CORE_ACK_LEN);
 	if (is_request(segment.message))
 		verdict = check_request(segment, control);
+	else if (is_response(segment.message))
+		verdict = check_response();
 	if (verdict != Verdict::good)
 		return verdict;
-	if (is_tagged(segment.type)) {
-		rest = Rest::placed;
-		verdict = begin_tagged_message(segment);
-	} else {
-		verdict = begin_untagged_message(segment, false, rest);
-	}
-	return verdict == Verdict::good && is_response(segment.message) ? check_response()
-									: verdict;
+	if (!is_tagged(segment.type))
+		return begin_untagged_message(segment, false, rest);
+	rest = Rest::placed;
+	return begin_tagged_message(segment);
 }
 
 // ---- refusing ----

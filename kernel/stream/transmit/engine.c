@@ -213,6 +213,7 @@ static enum engine_result operate(struct srnic_qp *qp)
 	acks = qp->acks->core.ack_msn - acks;
 	if (acks)
 		srnic_qp_count(qp, SRNIC_TX_ACKS, acks);
+	srnic_acks_look_drained(qp);
 	srnic_overdue_watch(qp);
 	return result;
 }
@@ -225,6 +226,7 @@ static enum engine_result wait_for_stream(struct srnic_qp *qp)
 	srnic_overdue_look(qp);
 	if (READ_ONCE(qp->state) != SRNIC_QP_IDLE)
 		return ENGINE_MORE;
+	srnic_acks_look_drained(qp);
 	srnic_overdue_watch(qp);
 	return ENGINE_IDLE;
 }

@@ -10,7 +10,9 @@ struct Place {
 };
 struct Settings {
 	Place here, there;
-	int rounds; // of what is repeated, 200 by default
+	int rounds;	   // of what is repeated, 200 by default
+	int crowd;	   // pairs at once
+	std::string until; // a file that will be there when a case is to end
 };
 extern Settings settings;
 
@@ -46,4 +48,6 @@ Cases transfer_cases(); // transfers.cc: each operation, over each kind of addre
 Cases meeting_cases();	// meetings.cc: orders in which two ends become ready
 Cases last_ack_cases(); // last_acks.cc: an end that goes right after its last completion
 Cases error_cases();	// errors.cc: what fails, as what, and when
+Cases wall_cases();	// walls.cc: firewalls, and SYNs that are lost
+Cases release_cases();	// releases.cc: a peer of another release
 Cases life_cases();	// life.cc: interfaces, addresses, devices, strangers and crowds

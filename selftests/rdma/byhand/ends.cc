@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <sstream>
 #include <thread>
+#include <unistd.h>
 
 #include <arpa/inet.h>
+#include <sys/mount.h>
 
 #include "ends.hh"
 
@@ -20,6 +25,25 @@ double seconds_since(Clock::time_point begin)
 }
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+void inside(const std::string &ns, const std::function<void()> &what)
+{
+	std::string trouble;
+	std::thread there([&] {
+		const int fd = open(("/run/netns/" + ns).c_str(), O_RDONLY | O_CLOEXEC);
+
+		try {
+			expect(fd >= 0 && !setns(fd, CLONE_NEWNET), "setns " + ns);
+			what();
+		} catch (const std::runtime_error &failure) {
+			trouble = failure.what();
+		}
+		close(fd);
+	});
+
+	there.join();
+	expect(trouble.empty(), trouble);
+}
 
 namespace {
 
@@ -37,7 +61,26 @@ bool readable(int fd, int timeout_ms)
 	return poll(&wanted, 1, timeout_ms) == 1;
 }
 
-ibv_context *open_device(const std::string &name)
+// The thread sees the devices of its namespace only.
+void own_sys()
+{
+	expect(!unshare(CLONE_NEWNS) && !mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) &&
+		       !umount2("/sys", MNT_DETACH) && !mount("sysfs", "/sys", "sysfs", 0, nullptr),
+	       "a /sys of its own");
+}
+
+std::string container_of(const std::string &device)
+{
+	std::istringstream containers(getenv("CONTAINERS") ?: "");
+	std::string one;
+
+	while (containers >> one)
+		if (!one.compare(0, device.size() + 1, device + "="))
+			return one.substr(device.size() + 1);
+	return "";
+}
+
+ibv_context *open_here(const std::string &name)
 {
 	int count;
 	ibv_device **list = ibv_get_device_list(&count);
@@ -49,6 +92,20 @@ ibv_context *open_device(const std::string &name)
 	if (list)
 		ibv_free_device_list(list);
 	expect(verbs, name + " cannot be opened");
+	return verbs;
+}
+
+ibv_context *open_device(const std::string &name)
+{
+	const std::string ns = container_of(name);
+	ibv_context *verbs = nullptr;
+
+	if (ns.empty())
+		return open_here(name);
+	inside(ns, [&] {
+		own_sys();
+		verbs = open_here(name);
+	});
 	return verbs;
 }
 
@@ -265,6 +322,15 @@ void End::to(ibv_qp_state state)
 
 	attr.qp_state = state;
 	expect(!modify(attr, 0), "ibv_modify_qp");
+}
+
+void End::drain()
+{
+	ibv_qp_attr attr{};
+
+	attr.qp_state = IBV_QPS_SQD;
+	attr.en_sqd_async_notify = 1;
+	expect(!modify(attr, IBV_QP_EN_SQD_ASYNC_NOTIFY), "ibv_modify_qp");
 }
 
 ibv_qp_state End::state() const

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -24,7 +25,11 @@ void expect(bool condition, const std::string &what);
 double seconds_since(Clock::time_point begin);
 void sleep_ms(int ms);
 
-// A device and one of its addresses.
+// Runs this in a namespace of `ip netns`, on another thread.
+void inside(const std::string &ns, const std::function<void()> &what);
+
+// A device and one of its addresses. If the RDMA core keeps devices in their namespaces, CONTAINERS
+// in the environment names these: "DEVICE=NAMESPACE ...".
 class Port {
 public:
 	Port(const std::string &device, const std::string &address);
@@ -99,6 +104,7 @@ public:
 	int rtr(const Name &peer);
 	int rts();
 	void to(ibv_qp_state state); // RESET, ERR or SQD
+	void drain();		     // SQD, and SQ_DRAINED is wanted
 	ibv_qp_state state() const;
 
 	ibv_sge piece(uint32_t offset, uint32_t len) const;

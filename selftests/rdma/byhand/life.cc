@@ -2,6 +2,7 @@
 // What happens to interfaces, addresses, devices and namespaces below QPs; strangers at the port;
 // and crowds.
 #include <deque>
+#include <fstream>
 #include <thread>
 #include <unistd.h>
 
@@ -59,6 +60,43 @@ void address_away()
 
 	Pair(again.here, again.there).exercise();
 	command("ip -n sr0 addr del " + extra + "/24 dev veth0");
+}
+
+// ---- what a script does below ----
+
+// Not if an interface or a neighbour is away just now: then the RDMA core lets no QP into RTR.
+bool begins(End &a, End &b)
+{
+	return !a.init() && !b.init() && !a.rtr(b.name()) && !b.rtr(a.name()) && !a.rts() &&
+	       !b.rts();
+}
+
+// A pair that is there, and others that come.
+void goes_on()
+{
+	Options options;
+	int rounds = 0, new_pairs = 0;
+
+	options.bytes = 1 << 16;
+	Ports ports;
+	Pair pair(ports.here, ports.there, options, options);
+
+	while (access(settings.until.c_str(), F_OK)) {
+		End a(ports.here), b(ports.there);
+
+		for (int i = 0; i < 10; i++, rounds++) {
+			pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.b.name(), options.bytes);
+			pair.b.post(IBV_WR_RDMA_READ, 2, pair.a.name(), options.bytes);
+			pair.a.sends.is(1);
+			pair.b.sends.is(2);
+		}
+		if (!begins(a, b))
+			continue;
+		exercise(a, b);
+		new_pairs++;
+	}
+	printf("# %d exchanges, %d new pairs\n", rounds, new_pairs);
+	expect(rounds > 10 && new_pairs, "it goes on");
 }
 
 // ---- devices that go ----
@@ -147,7 +185,7 @@ public:
 	{
 		const auto begin = Clock::now();
 
-		while (!access("/sys/class/infiniband/srnic2", F_OK)) {
+		while (!system("grep -qsx srnic2 /sys/class/infiniband_verbs/*/ibdev")) {
 			expect(seconds_since(begin) < 10, "the device goes with its namespace");
 			sleep_ms(50);
 		}
@@ -161,6 +199,22 @@ void namespace_without_qps()
 
 	elsewhere.remove();
 	Elsewhere::is_gone();
+}
+
+// The interface has left for another namespace: the device goes, and has the port of the former.
+void namespace_without_interface()
+{
+	Elsewhere elsewhere;
+	{
+		Port port("srnic2", "10.97.0.1");
+		Crew crew(port, port);
+
+		command("ip -n sr2 link set dummy0 netns sr0");
+		elsewhere.remove();
+		sleep_ms(200);
+	}
+	Elsewhere::is_gone();
+	command("ip -n sr0 link del dummy0");
 }
 
 // Their program is elsewhere, and keeps its QPs.
@@ -278,27 +332,54 @@ void crowd(const Port &here, const Port &there, int count)
 		expect(!a[i].rtr(b[i].name()) && !a[i].rts(), "RTS");
 		a[i].send(2);
 	}
+	const auto begin = Clock::now();
+
 	for (int i = 0; i < count; i++)
 		expect(!b[i].rtr(a[i].name()) && !b[i].rts(), "RTS");
 	for (int i = 0; i < count; i++) {
 		b[i].receives.is(1);
 		a[i].sends.is(2);
-		exercise(a[i], b[i]);
 	}
+	if (count > 100)
+		printf("# %d pairs found each other within %.2f s\n", count, seconds_since(begin));
+	for (int i = 0; i < count; i++)
+		exercise(a[i], b[i]);
+}
+
+// Startups that were reset because there were too many, at both ends.
+int gave_way()
+{
+	int sum = 0;
+
+	sleep_ms(50); // the RDMA core keeps counters for a while
+	for (const std::string &device : {settings.here.device, settings.there.device}) {
+		std::ifstream file("/sys/class/infiniband/" + device +
+				   "/ports/1/hw_counters/startup_gave_way");
+		int count = -1;
+
+		file >> count;
+		expect(count >= 0, "a counter");
+		sum += count;
+	}
+	return sum;
 }
 
 void one_process()
 {
+	const int before = gave_way();
 	Ports ports;
 
-	crowd(ports.here, ports.there, 300);
+	crowd(ports.here, ports.there, settings.crowd);
+	expect(gave_way() == before, "the limits of startups let a crowd of one host through");
 }
+
+constexpr int crews = 64;
 
 int crowd_alone()
 try {
 	Ports ports;
 
-	crowd(ports.here, ports.there, 20);
+	crowd(ports.here, ports.there, settings.crowd / crews);
 	return 0;
 } catch (const std::runtime_error &failure) {
 	printf("# %s\n", failure.what());
@@ -307,11 +388,12 @@ try {
 
 void processes()
 {
+	const int before = gave_way();
 	std::deque<pid_t> children;
 	bool good = true;
 
 	fflush(stdout);
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < crews; i++) {
 		children.push_back(fork());
 		if (!children.back()) {
 			const int status = crowd_alone();
@@ -326,22 +408,26 @@ void processes()
 		good &= waitpid(child, &status, 0) == child && !status;
 	}
 	expect(good, "each process");
+	expect(gave_way() == before, "the limits of startups let a crowd of one host through");
 }
 
 } // namespace
 
 Cases life_cases()
 {
+	if (!settings.until.empty())
+		return {{"it goes on whatever happens below", goes_on}};
 	return {
 		{"an interface goes down and up below idle QPs", interface_down_and_up},
 		{"an address goes and comes back", address_away},
 		{"a device is deleted below QPs", device_deleted},
 		{"a namespace is deleted with its device", namespace_without_qps},
+		{"a namespace is deleted that its interface has left", namespace_without_interface},
 		{"a namespace is deleted with QPs that wait", namespace_with_waiting_qps},
 		{"a namespace is deleted with connected QPs", namespace_with_connections},
 		{"strangers at the port disturb nobody", strangers},
 		{"200 silent strangers at the port disturb nobody", many_strangers},
-		{"300 pairs in one process", one_process},
-		{"20 pairs in each of 16 processes", processes},
+		{"a crowd of pairs in one process", one_process},
+		{"a crowd of pairs in 64 processes", processes},
 	};
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Two QPs that are connected by hand, over devices of type srnic_ib in two network namespaces.
 //	byhand DEVICE ADDRESS ADDRESS6 PEER-DEVICE ADDRESS ADDRESS6 ROUNDS [CASES]
-// CASES: parts of their names.
+// CASES: parts of their names. In the environment, CROWD: pairs at once; UNTIL: a file:
+// goes on until it is there.
 #include <cstdio>
 #include <cstdlib>
 
@@ -54,6 +55,13 @@ bool passes(const Case &which, std::string &note)
 	return trouble.empty();
 }
 
+int number_in(const char *variable, int otherwise)
+{
+	const char *value = getenv(variable);
+
+	return value ? atoi(value) : otherwise;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -64,10 +72,15 @@ int main(int argc, char **argv)
 			"ROUNDS [CASES]\n");
 		return 2;
 	}
-	settings = {{argv[1], argv[2], argv[3]}, {argv[4], argv[5], argv[6]}, atoi(argv[7])};
-	const Tally tally = run_cases(all_of({transfer_cases(), meeting_cases(), last_ack_cases(),
-					      error_cases(), life_cases()}),
-				      argc > 8 ? argv[8] : "", passes);
+	settings = {{argv[1], argv[2], argv[3]},
+		    {argv[4], argv[5], argv[6]},
+		    atoi(argv[7]),
+		    number_in("CROWD", 1000),
+		    getenv("UNTIL") ?: ""};
+	const Tally tally =
+		run_cases(all_of({transfer_cases(), meeting_cases(), last_ack_cases(),
+				  error_cases(), wall_cases(), release_cases(), life_cases()}),
+			  argc > 8 ? argv[8] : "", passes);
 
 	printf("# all cases\n");
 	return tally.failed || !tally.run;

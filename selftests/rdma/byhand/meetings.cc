@@ -9,6 +9,8 @@
 
 namespace {
 
+constexpr int batch = 200;
+
 void each_order()
 {
 	Ports ports;
@@ -75,19 +77,26 @@ void very_late_peer() { late_peer(15000); }
 
 void posts_before_peer() { late_peer(200); }
 
+// Pairs that are there at the same time have file descriptors.
+void in_batches(const std::function<void(int)> &what)
+{
+	for (int left = settings.rounds; left > 0; left -= batch)
+		what(std::min(left, batch));
+}
+
 // Both ends at once, from two threads.
-void crossing()
+void crossing_pairs(int count)
 {
 	Ports ports;
 	std::deque<End> a, b;
 	double longest = 0;
 
-	for (int i = 0; i < settings.rounds; i++) {
+	for (int i = 0; i < count; i++) {
 		a.emplace_back(ports.here);
 		b.emplace_back(ports.there);
 		expect(!a[i].init() && !b[i].init(), "INIT");
 	}
-	for (int i = 0; i < settings.rounds; i++) {
+	for (int i = 0; i < count; i++) {
 		const auto begin = Clock::now();
 		int other = 0;
 		std::thread there([&] { other = b[i].rtr(a[i].name()) ?: b[i].rts(); });
@@ -102,13 +111,15 @@ void crossing()
 	expect(longest < 0.8, "both ends at once is no failure");
 }
 
+void crossing() { in_batches(crossing_pairs); }
+
 // All at RTR before the first work item runs, or nearly so.
-void crossing_crowd()
+void crossing_crowd_of(int count)
 {
 	Ports ports;
 	std::deque<End> a, b;
 
-	for (int i = 0; i < settings.rounds; i++) {
+	for (int i = 0; i < count; i++) {
 		a.emplace_back(ports.here);
 		b.emplace_back(ports.there);
 		expect(!a[i].init() && !b[i].init(), "INIT");
@@ -116,23 +127,25 @@ void crossing_crowd()
 	}
 	const auto begin = Clock::now();
 	std::thread there([&] {
-		for (int i = 0; i < settings.rounds; i++)
+		for (int i = 0; i < count; i++)
 			b[i].rtr(a[i].name());
 	});
 
-	for (int i = 0; i < settings.rounds; i++)
+	for (int i = 0; i < count; i++)
 		a[i].rtr(b[i].name());
 	there.join();
-	for (int i = 0; i < settings.rounds; i++) {
+	for (int i = 0; i < count; i++) {
 		expect(!a[i].rts(), "RTS");
 		a[i].send(2);
 	}
-	for (int i = 0; i < settings.rounds; i++) {
+	for (int i = 0; i < count; i++) {
 		a[i].sends.is(2);
 		b[i].receives.is(1);
 	}
 	printf("# %.2f s\n", seconds_since(begin));
 }
+
+void crossing_crowd() { in_batches(crossing_crowd_of); }
 
 // The same QPNs again and again. PSNs are 0 each time.
 void reset_both()
@@ -276,6 +289,59 @@ void paused()
 	pair.exercise();
 }
 
+void drained(const Port &port, const std::string &when)
+{
+	expect(port.event(2000) == IBV_EVENT_SQ_DRAINED, "SQ_DRAINED " + when);
+}
+
+// What is to be sent again is under way, too.
+void drains()
+{
+	Ports ports;
+	Pair pair(ports.here, ports.there);
+
+	pair.exercise();
+	pair.a.drain();
+	drained(ports.here, "of a queue with nothing in it");
+	pair.a.to(IBV_QPS_RTS);
+	pair.a.send(1); // no receive: it is sent again and again
+	pair.a.post(IBV_WR_RDMA_READ, 2, pair.b.name());
+	sleep_ms(20);
+	pair.a.drain();
+	pair.a.send(3);
+	expect(!ports.here.event(300), "an event before the queue has drained");
+	pair.b.receive(4);
+	drained(ports.here, "when the requests are done");
+	pair.a.sends.is(1, IBV_WC_SUCCESS, 0);
+	pair.a.sends.is(2, IBV_WC_SUCCESS, 0);
+	pair.a.sends.none(100);
+	pair.b.receive(5);
+	pair.a.to(IBV_QPS_RTS);
+	pair.a.sends.is(3);
+	pair.a.to(IBV_QPS_SQD);
+	expect(!ports.here.event(100), "an event that nobody asked for, or twice");
+}
+
+// Without a stream there is nothing to wait for; and nothing comes once the QP has left SQD.
+void drains_without_peer()
+{
+	Ports ports;
+	End a(ports.here), b(ports.there);
+
+	expect(!a.init() && !a.rtr(b.name()) && !a.rts(), "RTS");
+	a.send(1);
+	a.drain();
+	drained(ports.here, "of a QP without a peer");
+	join_again(a, b);
+	a.send(2);
+	sleep_ms(20);
+	a.drain();
+	a.to(IBV_QPS_RTS);
+	b.receive(3);
+	a.sends.is(2);
+	expect(!ports.here.event(100), "an event of a QP that has left SQD");
+}
+
 // ERR flushes what waits for a peer that never came.
 void given_up()
 {
@@ -351,6 +417,8 @@ Cases meeting_cases()
 		{"a QP is connected with itself", alone},
 		{"TCP loses idle streams", stream_lost},
 		{"SQD pauses", paused},
+		{"SQD says when the queue has drained", drains},
+		{"SQD says that the queue of a QP without a peer has drained", drains_without_peer},
 		{"a QP that waits for its peer goes to the error state", given_up},
 		{"both ends take random steps", at_random},
 	};

@@ -53,17 +53,15 @@ public:
 		receive = take(receives * 2 * receive_size);
 	}
 
-	// The names of all regions; deregisters the stale one.
-	void introduce()
+	// Calls tell(name, STag, address, length) for each region, receive and sink; deregisters
+	// the stale one.
+	void introduce(auto tell)
 	{
 		for (const Region &r : regions)
-			std::printf("region %s %" PRIx32 " %" PRIxPTR " %zx\n", r.name, r.mr->rkey,
-				    reinterpret_cast<std::uintptr_t>(r.mr->addr), r.mr->length);
+			tell(r.name, r.mr->rkey, r.mr->addr, r.mr->length);
 		for (u32 i = 0; i < receives; i++)
-			std::printf("region receive%" PRIu32 " 0 %" PRIxPTR " %" PRIx32 "\n", i,
-				    reinterpret_cast<std::uintptr_t>(receive_at(i)), receive_size);
-		std::printf("region sink 0 %" PRIxPTR " %" PRIx32 "\n",
-			    reinterpret_cast<std::uintptr_t>(sink), sink_size);
+			tell("receive" + std::to_string(i), 0, receive_at(i), receive_size);
+		tell("sink", 0, sink, sink_size);
 		need(ibv_dereg_mr(regions.back().mr), "ibv_dereg_mr");
 	}
 

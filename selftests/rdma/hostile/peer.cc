@@ -15,13 +15,15 @@
 
 namespace hostile {
 
-static sockaddr_in address(const std::string &host, unsigned port)
+// IPv6, which IPv4 addresses are mapped to.
+static sockaddr_in6 address(const std::string &host, unsigned port)
 {
-	sockaddr_in out = {};
+	const std::string as6 = (host.find(':') == std::string::npos ? "::ffff:" : "") + host;
+	sockaddr_in6 out = {};
 
-	out.sin_family = AF_INET;
-	out.sin_port = htons(static_cast<u16>(port));
-	if (inet_pton(AF_INET, host.c_str(), &out.sin_addr) != 1)
+	out.sin6_family = AF_INET6;
+	out.sin6_port = htons(static_cast<u16>(port));
+	if (inet_pton(AF_INET6, as6.c_str(), &out.sin6_addr) != 1)
 		throw std::runtime_error("bad address " + host);
 	return out;
 }
@@ -53,25 +55,31 @@ Socket::~Socket()
 		close(fd);
 }
 
-Socket Socket::connect(const std::string &host, unsigned port, int window)
+static void bind_to(int fd, const sockaddr_in6 &addr)
 {
-	sockaddr_in addr = address(host, port);
-	Socket out(checked(socket(AF_INET, SOCK_STREAM, 0), "socket"));
+	checked(bind(fd, reinterpret_cast<const sockaddr *>(&addr), sizeof(addr)), "bind");
+}
+
+Socket Socket::connect(const std::string &host, unsigned port, int window, const std::string &from)
+{
+	sockaddr_in6 addr = address(host, port);
+	Socket out(checked(socket(AF_INET6, SOCK_STREAM, 0), "socket"));
 
 	if (window)
 		set(out.fd, SOL_SOCKET, SO_RCVBUF, window);
 	set(out.fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	if (!from.empty())
+		bind_to(out.fd, address(from, 0));
 	checked(::connect(out.fd, reinterpret_cast<sockaddr *>(&addr), sizeof(addr)), "connect");
 	return out;
 }
 
 Socket Socket::listen(const std::string &host, unsigned port)
 {
-	sockaddr_in addr = address(host, port);
-	Socket out(checked(socket(AF_INET, SOCK_STREAM, 0), "socket"));
+	Socket out(checked(socket(AF_INET6, SOCK_STREAM, 0), "socket"));
 
 	set(out.fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	checked(bind(out.fd, reinterpret_cast<sockaddr *>(&addr), sizeof(addr)), "bind");
+	bind_to(out.fd, address(host, port));
 	checked(::listen(out.fd, 16), "listen");
 	return out;
 }

@@ -40,8 +40,10 @@ public:
 	}
 	~Socket();
 
-	// window: octets of receive buffer, 0: as usual
-	static Socket connect(const std::string &host, unsigned port, int window = 0);
+	// window: octets of receive buffer, 0: as usual. from: one of this host's addresses; empty:
+	// any
+	static Socket connect(const std::string &host, unsigned port, int window = 0,
+			      const std::string &from = "");
 	static Socket listen(const std::string &host, unsigned port);
 	Socket accept(int window = 0) const;
 

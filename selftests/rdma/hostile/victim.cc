@@ -71,7 +71,10 @@ public:
 		pd = need(ibv_alloc_pd(verbs), "ibv_alloc_pd");
 		arena = new Arena(pd, need(ibv_alloc_pd(verbs), "ibv_alloc_pd"));
 		good = new Good(pd, own_host);
-		arena->introduce();
+		arena->introduce([](const std::string &name, u32 stag, const void *at, size_t len) {
+			std::printf("region %s %" PRIx32 " %" PRIxPTR " %zx\n", name.c_str(), stag,
+				    reinterpret_cast<std::uintptr_t>(at), len);
+		});
 	}
 
 	std::string run(const std::string &line)

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "stage.hh"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+
+#include <fstream>
+
+namespace strangers {
+namespace {
+
+Bytes gid_of(const std::string &address)
+{
+	const std::string as6 = (address.find(':') == std::string::npos ? "::ffff:" : "") + address;
+	Bytes gid(16);
+
+	if (inet_pton(AF_INET6, as6.c_str(), gid.data()) != 1)
+		throw std::runtime_error("bad address " + address);
+	return gid;
+}
+
+std::string in_words(std::optional<ibv_event_type> type)
+{
+	return type ? ibv_event_type_str(*type) : "no event";
+}
+
+} // namespace
+
+Elsewhere::Elsewhere(const std::string &ns) : back(open("/proc/thread-self/ns/net", O_RDONLY))
+{
+	const int there = open(("/run/netns/" + ns).c_str(), O_RDONLY);
+	const bool moved = back >= 0 && there >= 0 && !setns(there, CLONE_NEWNET);
+
+	close(there);
+	if (!moved)
+		throw std::runtime_error("namespace " + ns);
+}
+
+Elsewhere::~Elsewhere()
+{
+	if (setns(back, CLONE_NEWNET))
+		abort();
+	close(back);
+}
+
+Stage::Stage(const Settings &all)
+	: settings(all), victims_port(all.device, all.address),
+	  victims_port6(all.device, all.address6), other(ibv_alloc_pd(victims_port.verbs)),
+	  arena(victims_port.pd, other), good(victims_port, victims_port), sound(victims_port),
+	  at(all.address), from(all.own)
+{
+	arena.introduce([this](const std::string &name, u32 stag, const void *where, size_t len) {
+		regions[name] = {stag, reinterpret_cast<uintptr_t>(where), len};
+	});
+	good.exercise();
+}
+
+Stage::~Stage() { qp.reset(); }
+
+// ---- the victim ----
+
+void Stage::meet_at(const std::string &victims, const std::string &strangers)
+{
+	at = victims;
+	from = strangers;
+}
+
+Name Stage::stranger() const
+{
+	Name name{};
+
+	std::ranges::copy(gid_of(from), name.gid.raw);
+	name.qpn = stranger_qpn;
+	name.addr = 0x1000;
+	name.rkey = 0x77;
+	return name;
+}
+
+void Stage::half_ready(const Options &options)
+{
+	while (event(0))
+		;
+	posted = taken = 0;
+	qp = std::make_unique<::End>(at == settings.address6 ? victims_port6 : victims_port,
+				     options);
+	std::ranges::copy(payload(qp->buffer.size()), qp->buffer.begin());
+	if (qp->init())
+		fail("INIT");
+}
+
+void Stage::ready(Role role, const Options &options, unsigned receives)
+{
+	half_ready(options);
+	if (role == Role::connector)
+		listening = Socket::listen(from, port);
+	if (enter_rtr() || qp->rts())
+		fail("RTS");
+	post_receives(receives);
+}
+
+void Stage::post_receives(unsigned count)
+{
+	for (; count; count--, posted++)
+		victim::post_receive(
+			qp->qp,
+			victim::sge_of(arena.receive_at(posted), victim::receive_size, arena.local),
+			posted + 1);
+}
+
+ibv_sge Stage::sink(u32 offset, u32 len) const
+{
+	return victim::sge_of(arena.sink + offset, len, arena.local);
+}
+
+u64 Stage::counter(const std::string &name) const
+{
+	std::ifstream file("/sys/class/infiniband/" + settings.device + "/ports/1/hw_counters/" +
+			   name);
+	u64 value = 0;
+
+	if (!(file >> value))
+		fail("no counter ", name);
+	return value;
+}
+
+// ---- the stranger ----
+
+Frame Stage::right_request() const
+{
+	return {.source_gid = gid_of(from),
+		.destination_gid = gid_of(at),
+		.source_qpn = stranger_qpn,
+		.destination_qpn = qp->qp->qp_num};
+}
+
+Frame Stage::right_reply(const Frame &to) const
+{
+	Frame right = right_request();
+
+	right.key = hostile::reply_key;
+	right.destination_incarnation = to.source_incarnation;
+	right.destination_attempt = to.source_attempt;
+	right.sent = to.delivered;
+	right.delivered = to.sent;
+	return right;
+}
+
+Socket Stage::dial() const { return Socket::connect(at, port, window, from); }
+
+Bytes Stage::another_gid() const { return gid_of(settings.greater); }
+
+Socket Stage::accept() const { return listening->accept(); }
+
+// Rules 41 to 49, 55.
+void Stage::want_acceptance(const Frame &is, const Frame &asked) const
+{
+	Frame want = asked;
+
+	want.key = hostile::reply_key;
+	want.flags = asked.flags & flag_crc;
+	want.length = 96;
+	want.says = -1;
+	want.zero = 0;
+	want.features = want.needs = 0;
+	std::swap(want.source_gid, want.destination_gid);
+	want.source_qpn = qp->qp->qp_num;
+	want.destination_qpn = asked.source_qpn & 0xffffff;
+	want.sent = asked.delivered;
+	want.delivered = asked.sent;
+	want.ird = is.ird;
+	want.ord = is.ord;
+	want.source_attempt = is.source_attempt;
+	want.destination_attempt = asked.source_attempt;
+	want.source_incarnation = is.source_incarnation;
+	want.destination_incarnation = asked.source_incarnation;
+	want_octets("the Reply", is.data(), want.data());
+	if (is.flags != want.flags || is.revision != 2 || !is.source_attempt ||
+	    !is.source_incarnation || !is.ird)
+		fail("the Reply does not introduce the victim: ", hex(is.octets()));
+}
+
+Stream Stage::dialled(Pace pace, const Frame &with)
+{
+	Socket socket = dial();
+
+	request = with;
+	socket.send(with.octets(), pace);
+	reply = frame_of(socket.receive(frame_size));
+	want_acceptance(reply, with);
+	return {std::move(socket), pace};
+}
+
+Stream Stage::accepted(Pace pace)
+{
+	Socket socket = accept();
+
+	request = frame_of(socket.receive(frame_size));
+	reply = right_reply(request);
+	socket.send(reply.octets(), pace);
+	return {std::move(socket), pace};
+}
+
+Stream Stage::meet(Role role, Pace pace, bool quiet)
+{
+	Stream stream = role == Role::listener ? dialled(pace, right_request()) : accepted(pace);
+
+	if (role == Role::connector)
+		stream.want_ack({request.delivered});
+	if (!quiet)
+		stream.ack({role == Role::listener ? request.delivered : request.sent});
+	return stream;
+}
+
+// ---- what became of it ----
+
+void Stage::want_state(ibv_qp_state state)
+{
+	const auto end = Clock::now() + std::chrono::seconds(5);
+
+	while (qp->state() != state) {
+		if (Clock::now() > end)
+			fail("the victim is in state ", std::to_string(qp->state()), ", not ",
+			     std::to_string(state));
+		sleep_ms(1);
+	}
+}
+
+void Stage::want_event(std::optional<ibv_event_type> type) const
+{
+	const auto is = event(type ? 5000 : 0);
+
+	if (is != type)
+		fail(in_words(is), " came, not ", in_words(type));
+}
+
+void Stage::want_to_go_on(Stream &stream, u32 sends, u32 requests, u32 delivered)
+{
+	const Bytes octets(qp->buffer.begin(), qp->buffer.begin() + 64);
+
+	qp->send(77, 64);
+	stream.want({fpdu(Untagged{.rdmap = op_send | ask, .msn = sends + 1, .data = octets})},
+		    delivered);
+	qp->sends.none(0);
+	stream.ack({requests + 1});
+	qp->sends.is(77);
+	want_state(IBV_QPS_RTS);
+	want_event({});
+}
+
+void Stage::want_receives(unsigned count, ibv_wc_status broken)
+{
+	while (taken < count)
+		qp->receives.is(++taken);
+	if (broken != IBV_WC_WR_FLUSH_ERR)
+		qp->receives.is(++taken, broken);
+}
+
+void Stage::want_delivered(unsigned count)
+{
+	want_receives(count, IBV_WC_WR_FLUSH_ERR);
+	qp->receives.none(0);
+}
+
+void Stage::want_failed(unsigned count, std::optional<ibv_event_type> type, ibv_wc_status broken)
+{
+	want_event(type);
+	want_state(IBV_QPS_ERR);
+	want_receives(count, broken);
+	while (taken < posted)
+		qp->receives.is(++taken, IBV_WC_WR_FLUSH_ERR);
+	qp->sends.none(0);
+	want_event({});
+}
+
+void Stage::want_aftermath()
+{
+	const std::string memory = arena.compare();
+
+	if (memory != "ok")
+		fail("the victim's memory: ", memory);
+	want_event({});
+	good.exercise();
+	listening.reset();
+	if (at == settings.address) {
+		qp->to(IBV_QPS_RESET);
+		sound.to(IBV_QPS_RESET);
+		join(*qp, sound);
+		exercise(*qp, sound);
+	}
+	clear();
+}
+
+void Stage::clear() noexcept
+{
+	qp.reset();
+	listening.reset();
+	window = 0;
+	meet_at(settings.address, settings.own);
+	arena.compare();
+	while (event(0))
+		;
+}
+
+} // namespace strangers
