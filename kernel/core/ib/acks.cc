@@ -348,8 +348,8 @@ void core_acks_start(struct core_acks *acks, u32 index)
 
 bool core_acks_unacknowledged(const struct core_acks *acks)
 {
-	return acks->begun != ib::seen(acks->acked) || acks->half_done ||
-	       ib::is_again(*acks) || core_acks_must_fail(acks);
+	return acks->begun != ib::seen(acks->acked) || acks->half_done || ib::is_again(*acks) ||
+	       core_acks_must_fail(acks);
 }
 
 bool core_acks_must_fail(const struct core_acks *acks) { return acks->over || ib::ends(*acks); }

@@ -87,8 +87,8 @@ struct QpByHand {
 		need(!ibv_query_port(qp->context, 1, &attr), "ibv_query_port");
 		return attr.active_mtu;
 	}
-	// The index of the first GID that is an IPv4 address. 0, which is made of the MAC address, if
-	// there is none.
+	// The index of the first GID that is an IPv4 address; if there is none 0, whose GID is made
+	// of the MAC address.
 	uint8_t gid_index() const
 	{
 		const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

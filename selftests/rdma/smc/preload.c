@@ -8,9 +8,11 @@
 #define AF_SMC 43
 #define SOCKET_TYPE 0xf /* the rest are flags */
 
+typedef int socket_fn(int family, int type, int protocol);
+
 int socket(int family, int type, int protocol)
 {
-	int (*next)(int, int, int) = dlsym(RTLD_NEXT, "socket");
+	socket_fn *next = dlsym(RTLD_NEXT, "socket");
 	int is_tcp = (type & SOCKET_TYPE) == SOCK_STREAM &&
 		     (protocol == 0 || protocol == IPPROTO_TCP);
 
