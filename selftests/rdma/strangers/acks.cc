@@ -228,13 +228,6 @@ void terminates(Stage &stage, Pace pace, Role role)
 	stage.want_aftermath();
 }
 
-template <class Play> void add(Cases &all, const std::string &name, Play play)
-{
-	for (const Role role : {Role::listener, Role::connector})
-		all.push_back({name + " (" + name_of(role) + ")",
-			       [=](Stage &stage, Pace pace) { play(stage, pace, role); }});
-}
-
 } // namespace
 
 Cases ack_cases()
@@ -242,26 +235,28 @@ Cases ack_cases()
 	Cases all;
 
 	for (const Row &row : rows)
-		add(all, row.name,
-		    [&row](Stage &stage, Pace pace, Role role) { lie(stage, pace, role, row); });
+		add_both(all, row.name, [&row](Stage &stage, Pace pace, Role role) {
+			lie(stage, pace, role, row);
+		});
 	for (const Refusal &refusal : refusals)
 		for (const u32 delivered : {0u, 2u})
-			add(all,
-			    std::string("ib 17, 26: ") + refusal.name + ", after " +
-				    std::to_string(delivered) + " requests",
-			    [&refusal, delivered](Stage &stage, Pace pace, Role role) {
-				    refuses(stage, pace, role, refusal, delivered);
-			    });
-	add(all,
-	    "ib 8, 12, 13: an Ack may say nothing new, and what it need not say is not checked",
-	    says_nothing_new);
-	add(all, "ib 18: an Ack of a request before there is one",
-	    [](Stage &stage, Pace pace, Role role) { of_nothing(stage, pace, role, {1}); });
-	add(all, "ib 18: a refusal of a request before there is one",
-	    [](Stage &stage, Pace pace, Role role) {
-		    of_nothing(stage, pace, role, {0, 3});
-	    });
-	add(all, "ib 30: a Terminate fails the QP", terminates);
+			add_both(all,
+				 std::string("ib 17, 26: ") + refusal.name + ", after " +
+					 std::to_string(delivered) + " requests",
+				 [&refusal, delivered](Stage &stage, Pace pace, Role role) {
+					 refuses(stage, pace, role, refusal, delivered);
+				 });
+	add_both(
+		all,
+		"ib 8, 12, 13: an Ack may say nothing new, and what it need not say is not checked",
+		says_nothing_new);
+	add_both(all, "ib 18: an Ack of a request before there is one",
+		 [](Stage &stage, Pace pace, Role role) { of_nothing(stage, pace, role, {1}); });
+	add_both(all, "ib 18: a refusal of a request before there is one",
+		 [](Stage &stage, Pace pace, Role role) {
+			 of_nothing(stage, pace, role, {0, 3});
+		 });
+	add_both(all, "ib 30: a Terminate fails the QP", terminates);
 	all.push_back(
 		{"ib 18, 30: the first FPDU of all is an Ack of what was not sent", first_of_all});
 	return all;

@@ -544,53 +544,52 @@ void never_acknowledges(Stage &stage, Pace pace, bool answers)
 	stage.want_aftermath();
 }
 
-template <class Play> void add(Cases &all, const std::string &name, Play play)
-{
-	for (const Role role : {Role::listener, Role::connector})
-		all.push_back({name + " (" + name_of(role) + ")",
-			       [=](Stage &stage, Pace pace) { play(stage, pace, role); }});
-}
-
 } // namespace
 
 Cases dialogue_cases()
 {
 	Cases all;
 
-	add(all, "ib 19, 20: what follows a refused Send is dropped, and has no effect", drops);
-	add(all, "ib 21: a refusal is said once, each time that the request comes", each_time);
+	add_both(all, "ib 19, 20: what follows a refused Send is dropped, and has no effect",
+		 drops);
+	add_both(all, "ib 21: a refusal is said once, each time that the request comes", each_time);
 	all.push_back({"ib 21: a refused Send does not come again before the refusal",
 		       [](Stage &stage, Pace pace) { too_early(stage, pace, Role::listener); },
 		       true});
 	for (const Bad &bad : bad_ones)
-		add(all, std::string("ib 20: what is dropped is checked: ") + bad.name,
-		    [&bad](Stage &stage, Pace pace, Role role) {
-			    dropped_and_wrong(stage, pace, role, bad);
-		    });
-	add(all, "ib 20: responses, Acks and a Terminate are taken; the responder goes on to send",
-	    goes_on_meanwhile);
-	add(all, "ib 20: the rest of a refused Send is dropped, until it comes with MO 0",
-	    in_two_segments);
-	add(all, "ib 20, 22: of a refused RDMA Write with Immediate Data only these come again",
-	    only_immediate_data);
-	add(all, "ib 19: the refusal follows the responses to all requests before",
-	    after_responses);
-	add(all, "ib 22: all from the refused request on come again, with their MSNs", sends_again);
-	add(all, "ib 22: of an RDMA Write only the refused Immediate Data are sent again",
-	    sends_immediate_data_again);
-	add(all, "ib 22: responses and Acks go on while it waits", answers_while_it_waits);
-	add(all, "ib 23: after rnr_retry times it fails; an acknowledged request begins anew",
-	    tries_are_counted);
-	add(all, "ib 3, 14, 16: asked or not, requests and probes are acknowledged", acknowledges);
+		add_both(all, std::string("ib 20: what is dropped is checked: ") + bad.name,
+			 [&bad](Stage &stage, Pace pace, Role role) {
+				 dropped_and_wrong(stage, pace, role, bad);
+			 });
+	add_both(all,
+		 "ib 20: responses, Acks and a Terminate are taken; the responder goes on to send",
+		 goes_on_meanwhile);
+	add_both(all, "ib 20: the rest of a refused Send is dropped, until it comes with MO 0",
+		 in_two_segments);
+	add_both(all,
+		 "ib 20, 22: of a refused RDMA Write with Immediate Data only these come again",
+		 only_immediate_data);
+	add_both(all, "ib 19: the refusal follows the responses to all requests before",
+		 after_responses);
+	add_both(all, "ib 22: all from the refused request on come again, with their MSNs",
+		 sends_again);
+	add_both(all, "ib 22: of an RDMA Write only the refused Immediate Data are sent again",
+		 sends_immediate_data_again);
+	add_both(all, "ib 22: responses and Acks go on while it waits", answers_while_it_waits);
+	add_both(all, "ib 23: after rnr_retry times it fails; an acknowledged request begins anew",
+		 tries_are_counted);
+	add_both(all, "ib 3, 14, 16: asked or not, requests and probes are acknowledged",
+		 acknowledges);
 	all.push_back({"ib 24: invalid: more Reads than the IRD",
 		       [](Stage &stage, Pace pace) { beyond_the_ird(stage, pace, false); }});
 	all.push_back({"ib 24: invalid: an atomic operation beyond the IRD",
 		       [](Stage &stage, Pace pace) { beyond_the_ird(stage, pace, true); }});
 	all.push_back({"ib 11, 14: nothing behind an unanswered Read is acknowledged",
 		       not_before_the_response});
-	add(all, "ib 4, 5, 6: Immediate Data of a Send and of an RDMA Write", immediate_data);
-	add(all, "ib 24: operation: a receive that names memory which its program does not have",
-	    broken_receive);
+	add_both(all, "ib 4, 5, 6: Immediate Data of a Send and of an RDMA Write", immediate_data);
+	add_both(all,
+		 "ib 24: operation: a receive that names memory which its program does not have",
+		 broken_receive);
 	all.push_back({"ib 28: a peer that does not answer: it asks, and fails in time",
 		       [](Stage &stage, Pace pace) { never_acknowledges(stage, pace, false); },
 		       true});

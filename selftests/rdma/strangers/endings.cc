@@ -174,13 +174,6 @@ void closes(Stage &stage, Pace pace, Role role)
 	stage.want_aftermath();
 }
 
-template <class Play> void add_each(Cases &all, const std::string &name, Play play)
-{
-	for (const Role role : {Role::listener, Role::connector})
-		all.push_back({name + " (" + name_of(role) + ")",
-			       [=](Stage &stage, Pace pace) { play(stage, pace, role); }});
-}
-
 } // namespace
 
 Cases ending_cases()
@@ -209,10 +202,10 @@ Cases ending_cases()
 		add("ib 28, 57: a peer dies that has a request of the victim,", with_a_request,
 		    true);
 	}
-	add_each(all, "ib 31: an end that goes to ERR says what it has delivered, and closes",
+	add_both(all, "ib 31: an end that goes to ERR says what it has delivered, and closes",
 		 by_error);
-	add_each(all, "ib 31: so does an end that is reset", by_reset);
-	add_each(all, "ib 31, 57, 68: a peer that closes an idle stream may come back", closes);
+	add_both(all, "ib 31: so does an end that is reset", by_reset);
+	add_both(all, "ib 31, 57, 68: a peer that closes an idle stream may come back", closes);
 	return all;
 }
 

@@ -130,6 +130,14 @@ struct Case {
 };
 using Cases = std::vector<Case>;
 
+// A case for each role of the victim, which play(stage, pace, role) gets.
+template <class Play> void add_both(Cases &all, const std::string &name, Play play)
+{
+	for (const Role role : {Role::listener, Role::connector})
+		all.push_back({name + " (" + name_of(role) + ")",
+			       [=](Stage &stage, Pace pace) { play(stage, pace, role); }});
+}
+
 Cases request_cases();	 // requests.cc: what the port answers
 Cases reply_cases();	 // replies.cc: what the end that connects does with an answer
 Cases segment_cases();	 // segments.cc: FPDUs, in both roles
