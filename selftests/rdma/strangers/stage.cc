@@ -96,9 +96,25 @@ void Stage::ready(Role role, const Options &options, unsigned receives)
 	half_ready(options);
 	if (role == Role::connector)
 		listening = Socket::listen(from, port);
+	const u64 attempts = counter("pairing_attempts");
+
 	if (enter_rtr() || qp->rts())
 		fail("RTS");
+	if (role == Role::listener)
+		has_tried(attempts);
 	post_receives(receives);
+}
+
+// The victim has connected once, in vain: before, a Reply may have 0 as its Source attempt.
+void Stage::has_tried(u64 attempts) const
+{
+	const auto end = Clock::now() + std::chrono::seconds(5);
+
+	while (counter("pairing_attempts") == attempts) {
+		if (Clock::now() > end)
+			fail("the victim does not try to connect");
+		sleep_ms(1);
+	}
 }
 
 void Stage::post_receives(unsigned count)

@@ -84,6 +84,7 @@ public:
 	void has_changed(u64 at_, const Bytes &octets) { arena.has_changed(at_, octets); }
 	std::optional<ibv_event_type> event(int ms) const { return victims_port.event(ms); }
 	u64 counter(const std::string &name) const;
+	void has_tried(u64 attempts) const;
 
 	// ---- the stranger ----
 
