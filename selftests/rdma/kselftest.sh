@@ -15,7 +15,7 @@ export COUNT=5 # of rping.sh
 # A copy of the tests, with the programs of one only, in which another one fails.
 tree_up() {
 	mkdir -p "$TREE/rdma" && cp -a ../Makefile "$TREE/" &&
-		cp -a Makefile settings config ./*.sh rping-client crowd "$TREE/rdma/" &&
+		cp -a Makefile settings config ./*.sh rping-client own-net-sys crowd "$TREE/rdma/" &&
 		printf '%s\n' '#!/bin/bash' '. ./lib.sh' 'check "two are three" test 2 = 3' finish >"$TREE/rdma/fails.sh" &&
 		chmod +x "$TREE/rdma/fails.sh"
 }
