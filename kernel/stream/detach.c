@@ -38,6 +38,7 @@ void srnic_qp_detach_locked(struct srnic_qp *qp)
 {
 	lockdep_assert_held(&qp->tx.mutex);
 	if (qp->sock) {
+		srnic_overdue_settle(qp);
 		srnic_qp_leave_socket(qp);
 		if (srnic_qp_move(qp, BIT(SRNIC_QP_RTS), SRNIC_QP_IDLE, NULL)) {
 			srnic_rq_put_back(&qp->rx.receive);

@@ -114,6 +114,13 @@ static bool waits(const struct srnic_qp *qp)
 		srnic_sq_pending(&qp->sq));
 }
 
+void srnic_overdue_settle(struct srnic_qp *qp)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	if (!waits(qp))
+		qp->acks->overdue.waits = false;
+}
+
 void srnic_overdue_watch(struct srnic_qp *qp)
 {
 	struct srnic_overdue *overdue = &qp->acks->overdue;
@@ -179,8 +186,7 @@ void srnic_overdue_look(struct srnic_qp *qp)
 {
 	struct srnic_overdue *overdue = &qp->acks->overdue;
 
-	lockdep_assert_held(&qp->tx.mutex);
-	overdue->waits = waits(qp);
+	srnic_overdue_settle(qp);
 	if (!test_and_clear_bit(0, &overdue->due) || !overdue->waits)
 		return;
 	if (overdue->looked != READ_ONCE(overdue->since))
