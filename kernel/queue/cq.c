@@ -167,7 +167,10 @@ void srnic_cq_batch_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cq
 	publish(batch->cq, cqe);
 	WRITE_ONCE(batch->cq->peak, max(batch->cq->peak, entries_in_use(batch->cq)));
 	batch->added = true;
-	batch->solicited |= solicited || cqe->status != SRNIC_WC_SUCCESS;
+	if (solicited || cqe->status != SRNIC_WC_SUCCESS) {
+		batch->solicited = true;
+		batch->cq->solicited = batch->cq->prod;
+	}
 }
 
 void srnic_cq_batch_overrun(struct srnic_cq_batch *batch)
@@ -287,19 +290,39 @@ int srnic_poll_cq(struct ib_cq *base, int num, struct ib_wc *wc)
 	return n;
 }
 
+static void arm(struct srnic_cq *cq, bool solicited_only)
+{
+	u32 *state = &cq->ring.hdr->state;
+
+	lockdep_assert_held(&cq->lock);
+	if (solicited_only)
+		cmpxchg(state, SRNIC_CQ_ARM_NONE, SRNIC_CQ_ARM_SOLICITED);
+	else
+		WRITE_ONCE(*state, SRNIC_CQ_ARM_NEXT);
+}
+
+/* Are there completions to take of those that the CQ is armed for? If so, disarms it. */
+static bool missed(struct srnic_cq *cq)
+{
+	u32 cons = consumed(cq);
+
+	lockdep_assert_held(&cq->lock);
+	return cons != cq->prod && disarm(cq, (s32)(cq->solicited - cons) > 0);
+}
+
 int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 {
 	struct srnic_cq *cq = to_srnic_cq(base);
+	bool waiting, due;
 	unsigned long flags;
-	bool waiting;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	if ((how & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
-		WRITE_ONCE(cq->ring.hdr->state, SRNIC_CQ_ARM_NEXT);
-	else
-		cmpxchg(&cq->ring.hdr->state, SRNIC_CQ_ARM_NONE, SRNIC_CQ_ARM_SOLICITED);
+	arm(cq, (how & IB_CQ_SOLICITED_MASK) != IB_CQ_NEXT_COMP);
 	waiting = consumed(cq) != cq->prod;
+	due = cq->user && missed(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
+	if (due)
+		notify(cq);
 	return waiting && (how & IB_CQ_REPORT_MISSED_EVENTS);
 }
 

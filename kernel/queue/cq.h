@@ -24,12 +24,13 @@ struct srnic_cq_user {
  * struct srnic_cq - a completion queue
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
- * @lock: irqsave; protects @prod, @cons, @seen, @peak, @overrun and the ring's producer side.
+ * @lock: irqsave; protects @prod, @cons, @seen, @solicited, @peak, @overrun and the ring's producer side.
  *	Innermost. Completion handlers are called without it, possibly with a socket lock held or
  *	in an interrupt, never with a queue's lock: they may post, poll and arm, but not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
  * @seen: the consumer's index as of the newest completion
+ * @solicited: @prod after the newest completion that wakes who waits for solicited ones
  * @peak: the most entries that were in use
  * @overrun: an entry found no room; IB_EVENT_CQ_ERR was raised once
  * @user: user space consumes; else srnic_poll_cq()
@@ -50,7 +51,7 @@ struct srnic_cq {
 	spinlock_t lock;
 	u32 prod;
 	u32 cons;
-	u32 seen, peak;
+	u32 seen, solicited, peak;
 	bool overrun;
 	bool user;
 	int id;
@@ -125,6 +126,10 @@ int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		    struct srnic_compat_cq_attrs *attrs);
 int srnic_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 int srnic_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc);
+/*
+ * A user arms its CQ by itself, and calls this if it has not taken all completions: then the event
+ * is raised at once. A kernel consumer is told of them by the result (IB_CQ_REPORT_MISSED_EVENTS).
+ */
 int srnic_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);
 
 #endif

@@ -225,6 +225,50 @@ TEST(Completion, Arming)
 	EXPECT_TRUE(c.produce(cqe, false));
 }
 
+// A program may arm after it has polled, and then wait without polling again.
+TEST(Completion, TheKernelIsAskedForTheEventOfWhatCameBeforeTheCqWasArmed)
+{
+	fake::Cq c(8);
+	const auto cqe = completion(0, SRNIC_OP_RECV);
+	ibv_wc wc;
+
+	fake::armings = 0;
+	srnic_req_notify_cq(&c.cq.base, 0);
+	EXPECT_EQ(fake::armings, 0) << "nothing is there";
+	EXPECT_TRUE(c.produce(cqe));
+	srnic_cq_event(&c.cq.base);
+	srnic_req_notify_cq(&c.cq.base, 0);
+	EXPECT_EQ(fake::armings, 0) << "its event was taken";
+	EXPECT_TRUE(c.produce(cqe));
+	srnic_req_notify_cq(&c.cq.base, 0);
+	EXPECT_EQ(fake::armings, 0) << "a program polls after an event";
+
+	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 1);
+	srnic_req_notify_cq(&c.cq.base, 0);
+	EXPECT_EQ(fake::armings, 1) << "all that the event was for is taken, another one is there";
+	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 1);
+	srnic_req_notify_cq(&c.cq.base, 1);
+	EXPECT_EQ(fake::armings, 1);
+	c.produce(cqe);
+	srnic_req_notify_cq(&c.cq.base, 1);
+	EXPECT_EQ(fake::armings, 2);
+}
+
+TEST(Completion, WhatAnEventAnnouncedIsKnownAcrossTheWrapOfTheIndex)
+{
+	fake::Cq c(8);
+	const auto cqe = completion(0, SRNIC_OP_RECV);
+
+	fake::armings = 0;
+	c.start_at(~0u);
+	c.cq.announced = ~0u;
+	c.produce(cqe);
+	c.produce(cqe);
+	srnic_cq_event(&c.cq.base);
+	srnic_req_notify_cq(&c.cq.base, 0);
+	EXPECT_EQ(fake::armings, 0);
+}
+
 // ---- Ring headers ----
 
 TEST(RingHeader, OnlyWhatIsUnderstoodIsOpened)

@@ -18,6 +18,12 @@ int srnic_doorbell(srnic_qp *)
 	return fake::doorbell_result;
 }
 
+int srnic_cq_arm_in_kernel(srnic_cq *, int)
+{
+	fake::armings++;
+	return 0;
+}
+
 namespace {
 
 using fake::doorbell_result, fake::doorbells, fake::work;

@@ -17,6 +17,7 @@ namespace fake {
 // What the doorbell did and shall do in the current test; a running engine counts it instead.
 inline int doorbells;
 inline int doorbell_result;
+inline int armings; // by the kernel
 inline std::atomic<uint32_t> *engine_bell;
 inline std::function<void()> on_doorbell;
 

@@ -63,6 +63,16 @@ bool nothing_there(const srnic_cq &cq)
 	       !load_relaxed(cq.deferred);
 }
 
+// Completions that no event has announced: the program has taken all that was there at the last
+// one. It may not poll again before it waits: UCX does not, since other devices raise an event for
+// what has come before the CQ was armed.
+bool unannounced(const srnic_cq &cq)
+{
+	const u32 cons = load_relaxed(cq.cons), announced = load_relaxed(cq.announced) - cons;
+
+	return load_relaxed(cq.ring.hdr->prod) != cons && (!announced || announced >> 31);
+}
+
 void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
 
 constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
@@ -227,8 +237,17 @@ int srnic_poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 
 int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
 {
-	arm(to_cq(ibcq).ring.hdr->state, solicited_only);
-	return 0;
+	srnic_cq &cq = to_cq(ibcq);
+
+	arm(cq.ring.hdr->state, solicited_only);
+	return unannounced(cq) ? srnic_cq_arm_in_kernel(&cq, solicited_only) : 0;
+}
+
+void srnic_cq_event(ibv_cq *ibcq)
+{
+	srnic_cq &cq = to_cq(ibcq);
+
+	store_relaxed(cq.announced, load_acquire(cq.ring.hdr->prod));
 }
 
 void srnic_cq_ring(srnic_cq *cq)

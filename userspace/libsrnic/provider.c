@@ -563,6 +563,11 @@ int srnic_doorbell(struct srnic_qp *qp)
 	return err;
 }
 
+int srnic_cq_arm_in_kernel(struct srnic_cq *cq, int solicited_only)
+{
+	return ibv_cmd_req_notify_cq(&cq->base, solicited_only);
+}
+
 /* ---- Contexts and devices ---- */
 
 static void free_context(struct ibv_context *ibctx)
@@ -575,6 +580,7 @@ static void free_context(struct ibv_context *ibctx)
 
 static const struct verbs_context_ops context_ops = {
 	.alloc_pd = alloc_pd,
+	.cq_event = srnic_cq_event,
 	.create_cq = create_cq,
 	.create_cq_ex = create_cq_ex,
 	.create_qp = create_qp,

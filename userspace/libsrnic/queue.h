@@ -2,7 +2,8 @@
 /*
  * The interface between provider.c, which uses libibverbs' private interface (C only: its command
  * structs need empty structs of size zero), and the queues in C++: the objects behind the verbs
- * handles, and the functions of the data path. Only srnic_doorbell() makes a system call.
+ * handles, and the functions of the data path. Only srnic_doorbell() and srnic_cq_arm_in_kernel()
+ * make a system call.
  */
 #ifndef SRNIC_QUEUE_H
 #define SRNIC_QUEUE_H
@@ -75,6 +76,7 @@ struct srnic_cq {
 	uint32_t cons;
 	uint32_t prod_seen;	/* the kernel's index when last read */
 	uint32_t receives;	/* completions of receives that were taken */
+	uint32_t announced;	/* the kernel's index when an event was taken; without the lock */
 	struct srnic_cqe now;	/* taken by start_poll or next_poll */
 	struct srnic_deferred *deferred; /* QPs to ring for before a wait; without the lock */
 };
@@ -134,6 +136,8 @@ int srnic_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 int srnic_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int srnic_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 int srnic_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* The program has taken an event of the CQ. */
+void srnic_cq_event(struct ibv_cq *cq);
 
 /*
  * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE
@@ -165,9 +169,14 @@ void srnic_qp_was_reset(struct srnic_qp *qp);
 
 /*
  * Makes the kernel read the QP's queues. 0 or an errno. The only system call of the data path, in
- * provider.c.
+ * provider.c, but for that of a CQ that is armed late.
  */
 int srnic_doorbell(struct srnic_qp *qp);
+/*
+ * Makes the kernel arm the CQ, and raise the event at once if completions are there that this is
+ * for. 0 or an errno. In provider.c.
+ */
+int srnic_cq_arm_in_kernel(struct srnic_cq *cq, int solicited_only);
 
 /*
  * Is what a newer caller passes beyond the `known` bytes of a struct zero, and so without meaning?

@@ -91,6 +91,35 @@ void solicited_events()
 	expect(!wakes(joint, 0), "a Send without solicited event wakes after one that had it");
 }
 
+// A Send, and its completion at the peer: a Read after it is answered.
+void deliver(Joint &joint, unsigned flags)
+{
+	joint.server.receive(1, {});
+	joint.client.post(2, IBV_WR_SEND, {}, flags);
+	joint.client.post(3, IBV_WR_RDMA_READ, {}, IBV_SEND_SIGNALED, {1, 1});
+	joint.client.sends->good(3);
+}
+
+// For a program that polls, arms and then waits without polling again: what came in between has an
+// event, if the CQ is armed for it.
+void late_arms()
+{
+	Joint joint = connected();
+	Completions &of = *joint.server.receives;
+
+	for (const bool solicited : {false, true}) {
+		deliver(joint, 0);
+		of.arm(solicited);
+		expect(of.wakes(solicited ? a_while_ms : patience_ms) != solicited,
+		       "what came before wakes who waits for solicited events only, or nobody");
+		of.good(1);
+	}
+	deliver(joint, IBV_SEND_SOLICITED);
+	of.arm(true);
+	expect(of.wakes(patience_ms), "what came before with solicited event does not wake");
+	of.good(1);
+}
+
 // A receive that ends in error also raises an event.
 void errors_wake()
 {
@@ -377,6 +406,7 @@ Cases operation_cases()
 		{"RFC 5040 5.3: a Send with solicited event wakes its waiter, others do not",
 		 solicited_events},
 		{"an error wakes a program that waits for solicited events", errors_wake},
+		{"a CQ that is armed after a completion has its event", late_arms},
 		{"a Send gathers six pieces and is scattered to three", gather_and_scatter_a_send},
 		{"a Write gathers six pieces", gather_a_write},
 		{"a Read at odd places fills its sink and nothing else", scatter_a_read},
