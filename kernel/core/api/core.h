@@ -35,6 +35,7 @@ struct srnic_sge;
 #include "core_message.h"
 #include "core_acks.h"
 #include "core_pairing.h"
+#include "core_datagram.h"
 #include "core_fpdu.h"
 #include "core_region.h"
 #include "core_receiver.h"
