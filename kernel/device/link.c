@@ -10,7 +10,6 @@
 
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
-#include <linux/moduleparam.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/srnic-abi.h>
 
@@ -20,10 +19,6 @@
 #include "device/events.h"
 #include "device/gids.h"
 #include "device/link.h"
-
-bool srnic_allow_ib;
-module_param_named(allow_srnic_ib, srnic_allow_ib, bool, 0644);
-MODULE_PARM_DESC(allow_srnic_ib, "Allow devices of type srnic_ib, which is not complete");
 
 /*
  * Makes the check for other devices on the interface and the registration atomic. Taken before
@@ -61,8 +56,6 @@ static bool has_device(struct net_device *netdev, enum rdma_driver_id type)
 /* 0: a device of this type may be on the interface. Under newlink_lock. */
 static int refusal(struct net_device *netdev, bool ib)
 {
-	if (ib && !READ_ONCE(srnic_allow_ib))
-		return -EOPNOTSUPP;
 	if (!suitable(netdev))
 		return -EOPNOTSUPP;
 	if (ib && is_vlan_dev(netdev))	/* the RDMA core would give it no GIDs */
@@ -80,8 +73,6 @@ static const char *reason(int err, bool ib)
 {
 	switch (err) {
 	case -EOPNOTSUPP:
-		if (ib && !READ_ONCE(srnic_allow_ib))
-			return "type srnic_ib is not complete; module parameter allow_srnic_ib";
 		return "not an Ethernet, loopback or tun interface, or a port of a bridge or bond";
 	case -EINVAL:
 		return "a VLAN: add it on the interface below, it has the VLAN's addresses, too";

@@ -5,11 +5,6 @@
 #ifndef SRNIC_LINK_H
 #define SRNIC_LINK_H
 
-#include <linux/types.h>
-
-/* Module parameter allow_srnic_ib. Tests write it, too. */
-extern bool srnic_allow_ib;
-
 int srnic_link_init(void);
 void srnic_link_exit(void);
 

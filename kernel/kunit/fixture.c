@@ -11,7 +11,6 @@
 #include <net/sock.h>
 #include <rdma/rdma_netlink.h>
 
-#include "device/link.h"
 #include "fixture.h"
 
 #define DEVICE		"srnic_kunit"
@@ -112,20 +111,8 @@ struct srnic_dev *srnic_test_device(struct kunit *test)
 	return add_device(test, DEVICE, "srnic", SRNIC_DRIVER_ID);
 }
 
-static void restore_parameter(void *arg)
-{
-	WRITE_ONCE(srnic_allow_ib, false);
-}
-
-void srnic_test_allow_ib(struct kunit *test)
-{
-	WRITE_ONCE(srnic_allow_ib, true);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, restore_parameter, NULL), 0);
-}
-
 struct srnic_dev *srnic_test_ib_device(struct kunit *test)
 {
-	srnic_test_allow_ib(test);
 	return add_device(test, IB_DEVICE, "srnic_ib", SRNIC_IB_DRIVER_ID);
 }
 

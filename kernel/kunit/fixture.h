@@ -47,8 +47,6 @@
 struct srnic_dev *srnic_test_device(struct kunit *test);
 /* One of type srnic_ib, on the same interface. */
 struct srnic_dev *srnic_test_ib_device(struct kunit *test);
-/* Allows these until the case ends. */
-void srnic_test_allow_ib(struct kunit *test);
 /* Sends a request of this netlink protocol, and returns the error in its acknowledgment. */
 int srnic_test_netlink(struct sk_buff *skb, int protocol);
 /* rdma link add NAME type TYPE netdev NETDEV: 0, or its error */

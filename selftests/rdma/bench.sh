@@ -78,7 +78,7 @@ built_or_skip "$RATE"
 
 # On the interfaces of devices_up and host_device_up.
 ib_up() {
-	allow_ib Y && ns0 rdma link add ib0 type srnic_ib netdev veth0 && ns1 rdma link add ib1 type srnic_ib netdev veth1 &&
+	ns0 rdma link add ib0 type srnic_ib netdev veth0 && ns1 rdma link add ib1 type srnic_ib netdev veth1 &&
 		ns0 rdma link add ib2 type srnic_ib netdev dummy0
 }
 

@@ -183,7 +183,7 @@ module_refusals() {
 # The device of type srnic_ib has its own unit, file and name, and its GID index 0 is an address of the interface.
 ib_beside_srnic() {
 	local UNIT=${UNIT/srnic@/srnic-ib@} FILE=/etc/srnic/ib/dummy7.conf gid
-	rdma link add srnic-dummy7 type srnic netdev dummy7 && allow_ib Y && mkdir -p /etc/srnic/ib &&
+	rdma link add srnic-dummy7 type srnic netdev dummy7 && mkdir -p /etc/srnic/ib &&
 		file_has "peer_timeout = 20" &&
 		ip -6 addr flush dev dummy7 && unit Start dummy7 && has srnic-ib-dummy7 peer_timeout 20 || return
 	gid=$(cat $LIST/srnic-ib-dummy7/ports/1/gids/0)

@@ -54,7 +54,7 @@ show_perftest() { # PROGRAM SIZE COLUMN UNIT
 show_pingpong() {
 	local out
 	title "ibv_rc_pingpong: QPs that are connected by hand"
-	allow_ib Y && ns0 rdma link add ib0 type srnic_ib netdev veth0 && ns1 rdma link add ib1 type srnic_ib netdev veth1 ||
+	ns0 rdma link add ib0 type srnic_ib netdev veth0 && ns1 rdma link add ib1 type srnic_ib netdev veth1 ||
 		give_up "the devices of type srnic_ib could not be made"
 	out=$(with_server sr1 "ibv_rc_pingpong -e -d ib1 -g $(gid_index ib1 "$(gid_of $IP1)") -n $ITERS -c" \
 		sr0 "ibv_rc_pingpong -e -d ib0 -g $(gid_index ib0 "$(gid_of $IP0)") -n $ITERS -c $IP1" 18515) ||

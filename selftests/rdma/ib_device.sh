@@ -182,13 +182,8 @@ unloads() { modprobe -r srnic && gone srnic1; }
 
 needs rdma ibv_devinfo python3
 modprobe -a ib_uverbs rdma_ucm srnic
-ib_or_skip
 hosts_up || { echo "Bail out! no interfaces"; exit 1; }
-allow_ib N
 check "the module has an alias by which rdma link add finds it" has_alias
-check "the type takes a parameter, and the log says so" refused_and_logged "not supported" \
-	"cannot add srnic_ib device srnic2 on veth0: type srnic_ib is not complete" add srnic2 srnic_ib veth0
-allow_ib Y
 check "on an interface with srnic_ib srnic is refused, and the log says what to do" srnic_comes_first
 check "srnic and srnic_ib are on one interface" both
 check "a second srnic_ib is refused, and the log says so" refused_and_logged "busy" \

@@ -118,16 +118,10 @@ devices_up() {
 		ns1 rdma link add srnic1 type srnic netdev veth1 && settings_up 0 1
 }
 
-ALLOW_IB=/sys/module/srnic/parameters/allow_srnic_ib
-
-ib_or_skip() { [ -e $ALLOW_IB ] || skip "this srnic has no type srnic_ib"; }
-
-allow_ib() { echo "$1" >$ALLOW_IB && [ "$(cat $ALLOW_IB)" = "$1" ]; } # Y or N
-
 # The names of devices_up, but of type srnic_ib.
 ib_devices_up() {
-	allow_ib Y && ns0 rdma link add srnic0 type srnic_ib netdev veth0 &&
-		ns1 rdma link add srnic1 type srnic_ib netdev veth1 && settings_up 0 1
+	ns0 rdma link add srnic0 type srnic_ib netdev veth0 && ns1 rdma link add srnic1 type srnic_ib netdev veth1 &&
+		settings_up 0 1
 }
 
 # Soft RoCE on the same interfaces, to compare with: rxe0 and rxe1.

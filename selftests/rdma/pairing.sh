@@ -7,15 +7,9 @@
 cd "$(dirname "$0")" && . ./lib.sh
 
 PROGRAM=$PWD/byhand/build/byhand
-PARAMETER=/sys/module/srnic/parameters/allow_srnic_ib
 ROUNDS=${ROUNDS:-200}
 
 settled_addresses() { [ -z "$(ip -n sr0 addr show tentative)$(ip -n sr1 addr show tentative)" ]; }
-
-ib_devices_up() {
-	within 50 settled_addresses && echo Y >$PARAMETER && ns0 rdma link add srnic0 type srnic_ib netdev veth0 &&
-		ns1 rdma link add srnic1 type srnic_ib netdev veth1
-}
 
 cases() {
 	LIMIT=${LIMIT:-300} in_ns sr0 "ulimit -n 8192; '$PROGRAM' srnic0 $IP0 $IP60 srnic1 $IP1 $IP61 $ROUNDS '${CASES:-}'"
@@ -49,8 +43,7 @@ needs rdma tc
 built_or_skip "$PROGRAM"
 modprobe -a ib_uverbs srnic
 modprobe -q tun
-[ -e $PARAMETER ] || skip "this srnic has no type srnic_ib"
-hosts_up && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
+hosts_up && within 50 settled_addresses && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 run_cases
 check "nothing is left behind" settled "$OBJECTS"
