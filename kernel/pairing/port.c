@@ -14,7 +14,6 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "compat/sock.h"
 #include "connection/listener.h"
 #include "connection/open.h"
 #include "pairing/consumer.h"
@@ -41,11 +40,11 @@ static const struct srnic_member_ops member_ops = {
 	.free = free_member,
 };
 
-/* The VRF in which the device's interface is, unless sockets outside accept from each. */
+/* The VRF in which the device listens. */
 static int l3mdev_of(const struct srnic_dev *dev)
 {
-	return srnic_compat_accepts_all(dev_net(dev->netdev)) ? 0 :
-								l3mdev_master_ifindex(dev->netdev);
+	return srnic_listener_wildcard_l3mdev(dev_net(dev->netdev),
+					      l3mdev_master_ifindex(dev->netdev));
 }
 
 static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int family)
