@@ -71,6 +71,17 @@ struct srnic_dev_gids {
 };
 
 /**
+ * struct srnic_dev_listening - a device of type srnic_ib on the port of these devices
+ *	(pairing/port.c). Under srnic_listeners_lock
+ * @members: of the listening sockets for IPv4 and IPv6; NULL: it does not listen there
+ * @link: among the devices that listen
+ */
+struct srnic_dev_listening {
+	struct srnic_listener_member *members[2];
+	struct list_head link;
+};
+
+/**
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
@@ -95,13 +106,11 @@ struct srnic_dev_gids {
  * @srq_ids: numbers of SRQs, as rdma-resource and user space see them
  * @framings: bits by enum core_framing; read by connection setup. Type srnic: sysfs framing
  * @settings: the other settings but the port map. A device that does not have one has zero
- * @listening: type srnic_ib: on the port of these devices, for IPv4 and IPv6 (pairing/port.c). This
- *	and @listening_link: under srnic_listeners_lock
- * @listening_link: type srnic_ib: among the devices that listen
  * @index: small number, unique among the module's devices
  * @ib: type srnic_ib: Documentation/ib.rst; never changes
  * @port_event: the last event of its port, enum ib_event_type; 0: none. Under rtnl
  * @gids: type srnic_ib: its GIDs
+ * @listening: type srnic_ib: where it listens
  * @connections: its connections
  */
 struct srnic_dev {
@@ -126,12 +135,11 @@ struct srnic_dev {
 	struct ida srq_ids;
 	u32 framings;
 	struct srnic_settings settings;
-	struct srnic_listener_member *listening[2];
-	struct list_head listening_link;
 	int index;
 	bool ib;
 	int port_event;
 	struct srnic_dev_gids gids;
+	struct srnic_dev_listening listening;
 	struct srnic_dev_connections connections;
 };
 

@@ -13,6 +13,7 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
+#include "compat/sock.h"
 #include "connection/address.h"
 #include "connection/admission.h"
 #include "connection/ep.h"
@@ -428,6 +429,11 @@ static struct srnic_listener *listener_for(struct net *net,
 		    srnic_same_address(&listener->addr, &member->addr))
 			return may_share(listener, member) ? listener : ERR_PTR(-EADDRINUSE);
 	return open_listener(net, member);
+}
+
+int srnic_listener_wildcard_l3mdev(const struct net *net, int l3mdev)
+{
+	return srnic_compat_accepts_all(net) ? 0 : l3mdev;
 }
 
 int srnic_listener_join(struct srnic_listener_member *member, struct net *net)

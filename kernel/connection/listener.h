@@ -72,6 +72,12 @@ struct srnic_listener_member {
 extern struct mutex srnic_listeners_lock;
 
 /*
+ * The VRF in which a socket of the wildcard address listens for an interface in this VRF: none if
+ * the administrator has sockets outside of all VRFs accept from each (tcp_l3mdev_accept), as TCP
+ * then refuses others of that port.
+ */
+int srnic_listener_wildcard_l3mdev(const struct net *net, int l3mdev);
+/*
  * Takes a listening socket for the member, a new one or one that others have. -EADDRINUSE: it must
  * not share that one, or TCP's port is taken; -ENOMEM, -ENETDOWN, or another error of TCP.
  * srnic_listeners_lock held.

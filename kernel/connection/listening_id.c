@@ -9,7 +9,6 @@
 #include <net/net_namespace.h>
 
 #include "compat/iwcm-net.h"
-#include "compat/sock.h"
 #include "connection/address.h"
 #include "connection/connect.h"
 #include "connection/iwcm.h"
@@ -41,15 +40,14 @@ static const struct srnic_member_ops member_ops = {
 	.free = free_listening_id,
 };
 
-/*
- * Where this id listens: a wildcard outside of all VRFs if the administrator has its sockets accept
- * from each (tcp_l3mdev_accept), as TCP then refuses others of that port.
- */
+/* The VRF in which this id listens. */
 static int l3mdev_of(const struct iw_cm_id *id)
 {
-	if (srnic_is_wildcard(&id->m_local_addr) && srnic_compat_accepts_all(srnic_iwcm_net(id)))
-		return 0;
-	return srnic_iwcm_l3mdev(id, to_srnic_dev(id->device)->netdev);
+	int l3mdev = srnic_iwcm_l3mdev(id, to_srnic_dev(id->device)->netdev);
+
+	if (!srnic_is_wildcard(&id->m_local_addr))
+		return l3mdev;
+	return srnic_listener_wildcard_l3mdev(srnic_iwcm_net(id), l3mdev);
 }
 
 static int start_listening(struct srnic_listening_id *listening, struct net *net)

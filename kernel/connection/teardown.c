@@ -65,14 +65,15 @@ u32 srnic_teardown_progress(const struct srnic_ep *ep)
 	}
 }
 
-static void note_refused(struct srnic_ep *ep)
+/* Counts the ep in one of its device's numbers, until it ends. */
+static void count_in(struct srnic_ep *ep, u32 *number, bool *counted)
 {
 	struct srnic_dev_connections *conns = &ep->dev->connections;
 
 	spin_lock_irq(&conns->lock);
-	conns->refused++;
+	(*number)++;
 	spin_unlock_irq(&conns->lock);
-	ep->refused = true;
+	*counted = true;
 }
 
 /*
@@ -80,16 +81,6 @@ static void note_refused(struct srnic_ep *ep)
  * a limit do not wait.
  */
 #define MAX_LEAVING	4096
-
-static void note_leaving(struct srnic_ep *ep)
-{
-	struct srnic_dev_connections *conns = &ep->dev->connections;
-
-	spin_lock_irq(&conns->lock);
-	conns->leaving++;
-	spin_unlock_irq(&conns->lock);
-	ep->leaving = true;
-}
 
 static bool too_many_leaving(const struct srnic_ep *ep)
 {
@@ -99,7 +90,7 @@ static bool too_many_leaving(const struct srnic_ep *ep)
 void srnic_teardown_take_rest(struct srnic_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
-	note_leaving(ep);
+	count_in(ep, &ep->dev->connections.leaving, &ep->leaving);
 	srnic_sock_watch(ep->sock, &ep->watch);
 	srnic_ep_kick(ep);
 }
@@ -111,7 +102,7 @@ void srnic_teardown_shut(struct srnic_ep *ep)
 	srnic_sock_watch(ep->sock, &ep->watch);
 	kernel_sock_shutdown(ep->sock, SHUT_WR);
 	if (ep->startup && !ep->refused)
-		note_refused(ep);
+		count_in(ep, &ep->dev->connections.refused, &ep->refused);
 }
 
 /*

@@ -102,7 +102,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev, bool ib)
 		goto free_stats;
 	dev->index = index;
 	dev->ib = ib;
-	INIT_LIST_HEAD(&dev->listening_link);
+	INIT_LIST_HEAD(&dev->listening.link);
 	if (srnic_standby_dev_init(dev))
 		goto free_former;
 	init_settings(dev);

@@ -6,32 +6,23 @@
 #include <linux/inet.h>
 #include <rdma/ib_cache.h>
 
-#include "fixture.h"
+#include "ends.h"
 #include "pairing/pairing.h"
 #include "stream/number.h"
 
-#define OCTETS	64U
 #define ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-struct end {
-	struct srnic_qp *qp;
-	struct srnic_test_cq *cq;
-};
-
-/* Two ends of one device. from, into: memory of theirs. */
-struct ends {
-	struct srnic_dev *dev;
-	struct ib_pd *pd;
-	struct end a, b;
+/* Two ends whose addresses are one GID, at this index of the device's table. */
+struct named_ends {
+	struct ends ends;
 	union ib_gid gid;
 	int index;
-	u8 *from, *into;
 };
 
 /* ---- two QPs ---- */
 
 /* The entry of 127.0.0.1. */
-static bool find_gid(struct ends *e)
+static bool find_gid(struct named_ends *e)
 {
 	union ib_gid wanted = { };
 
@@ -40,33 +31,22 @@ static bool find_gid(struct ends *e)
 	wanted.raw[12] = 127;
 	wanted.raw[15] = 1;
 	for (e->index = 0; e->index < 16; e->index++)
-		if (!rdma_query_gid(&e->dev->base, 1, e->index, &e->gid) &&
+		if (!rdma_query_gid(&e->ends.dev->base, 1, e->index, &e->gid) &&
 		    !memcmp(&e->gid, &wanted, sizeof(wanted)))
 			return true;
 	return false;
 }
 
-static void make_end(struct kunit *test, struct ends *e, struct end *end)
-{
-	end->cq = srnic_test_cq(test, e->dev, 64);
-	end->qp = srnic_test_qp(test, e->pd, end->cq, NULL, IB_SIGNAL_REQ_WR);
-}
-
 static struct ends *make_ends(struct kunit *test)
 {
-	struct ends *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
+	struct named_ends *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, e);
-	e->from = kunit_kzalloc(test, 2 * OCTETS, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, e->from);
-	e->into = e->from + OCTETS;
-	get_random_bytes(e->from, OCTETS);
-	e->dev = srnic_test_ib_device(test);
-	e->pd = srnic_test_pd(test, e->dev);
+	prepare(test, &e->ends, srnic_test_ib_device(test));
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(find_gid(e)));
-	make_end(test, e, &e->a);
-	make_end(test, e, &e->b);
-	return e;
+	make_end(test, &e->ends, &e->ends.a);
+	make_end(test, &e->ends, &e->ends.b);
+	return &e->ends;
 }
 
 /* ---- states ---- */
@@ -82,6 +62,7 @@ static int to_init(struct end *end)
 
 static int to_rtr(struct ends *e, struct end *end, const struct end *peer)
 {
+	struct named_ends *named = container_of(e, struct named_ends, ends);
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024,
 		.dest_qp_num = peer->qp->base.qp_num, .rq_psn = 7, .max_dest_rd_atomic = 4,
@@ -90,7 +71,7 @@ static int to_rtr(struct ends *e, struct end *end, const struct end *peer)
 
 	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
 	rdma_ah_set_port_num(&attr.ah_attr, 1);
-	rdma_ah_set_grh(&attr.ah_attr, &e->gid, 0, e->index, 64, 0);
+	rdma_ah_set_grh(&attr.ah_attr, &named->gid, 0, named->index, 64, 0);
 	return ib_modify_qp(&end->qp->base, &attr,
 			    IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
 				    IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
@@ -133,49 +114,6 @@ static struct ends *connect(struct kunit *test)
 	pair(test, e, &e->b, &e->a);
 	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(has_stream(&e->a) && has_stream(&e->b)));
 	return e;
-}
-
-/* ---- requests ---- */
-
-static struct ib_sge memory_of(struct ends *e, const void *octets)
-{
-	return (struct ib_sge) { .addr = (uintptr_t)octets, .length = OCTETS,
-				 .lkey = e->pd->local_dma_lkey };
-}
-
-static void post_receive(struct kunit *test, struct ends *e, struct end *end)
-{
-	struct ib_sge sge = memory_of(e, e->into);
-	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
-
-	KUNIT_ASSERT_EQ(test, ib_post_recv(&end->qp->base, &wr, NULL), 0);
-}
-
-static void post_send(struct kunit *test, struct ends *e, struct end *end)
-{
-	struct ib_sge sge = memory_of(e, e->from);
-	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
-				 .sg_list = &sge, .num_sge = 1 };
-
-	KUNIT_ASSERT_EQ(test, ib_post_send(&end->qp->base, &wr, NULL), 0);
-}
-
-static void expect(struct kunit *test, struct end *end, enum ib_wc_status status)
-{
-	struct ib_wc wc = { };
-
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(ib_poll_cq(end->cq->base, 1, &wc) == 1));
-	KUNIT_EXPECT_EQ(test, wc.status, status);
-}
-
-static void exchange(struct kunit *test, struct ends *e, struct end *from, struct end *into)
-{
-	memset(e->into, 0, OCTETS);
-	post_receive(test, e, into);
-	post_send(test, e, from);
-	expect(test, from, IB_WC_SUCCESS);
-	expect(test, into, IB_WC_SUCCESS);
-	KUNIT_EXPECT_MEMEQ(test, e->into, e->from, OCTETS);
 }
 
 /* ---- cases ---- */
@@ -284,9 +222,7 @@ static void a_send_to_a_qp_that_is_gone_fails_in_time(struct kunit *test)
 	begun = jiffies;
 	KUNIT_ASSERT_EQ(test, to(&e->b, IB_QPS_RESET), 0);
 	post_send(test, e, &e->a);
-	expect(test, &e->a, IB_WC_RETRY_EXC_ERR);
-	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begun), 1900);
-	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begun), 2700);
+	expect_overdue(test, &e->a, begun, 1900);
 	expect(test, &e->a, IB_WC_WR_FLUSH_ERR);
 }
 
@@ -303,9 +239,7 @@ static void a_send_to_a_qp_that_was_destroyed_fails_in_time(struct kunit *test)
 	begun = jiffies;
 	post_send(test, e, &e->a);
 	post_send(test, e, &e->a);
-	expect(test, &e->a, IB_WC_RETRY_EXC_ERR);
-	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begun), 2000);
-	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begun), 2700);
+	expect_overdue(test, &e->a, begun, 2000);
 	expect(test, &e->a, IB_WC_WR_FLUSH_ERR);
 }
 

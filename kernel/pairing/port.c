@@ -14,7 +14,6 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "compat/sock.h"
 #include "connection/listener.h"
 #include "connection/open.h"
 #include "pairing/consumer.h"
@@ -41,11 +40,11 @@ static const struct srnic_member_ops member_ops = {
 	.free = free_member,
 };
 
-/* The VRF in which the device's interface is, unless sockets outside accept from each. */
+/* The VRF in which the device listens. */
 static int l3mdev_of(const struct srnic_dev *dev)
 {
-	return srnic_compat_accepts_all(dev_net(dev->netdev)) ? 0 :
-								l3mdev_master_ifindex(dev->netdev);
+	return srnic_listener_wildcard_l3mdev(dev_net(dev->netdev),
+					      l3mdev_master_ifindex(dev->netdev));
 }
 
 static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int family)
@@ -69,7 +68,7 @@ static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int fam
 
 /* ---- members; srnic_listeners_lock held ---- */
 
-/* Devices that listen, by listening_link. */
+/* Devices that listen, by their listening.link. */
 static LIST_HEAD(listening);
 
 /* A family that there is not leaves *out as it is. */
@@ -104,20 +103,20 @@ static void leave(struct srnic_listener_member **at)
 
 static void leave_both(struct srnic_dev *dev)
 {
-	leave(&dev->listening[0]);
-	leave(&dev->listening[1]);
+	leave(&dev->listening.members[0]);
+	leave(&dev->listening.members[1]);
 }
 
 static void unlisten(struct srnic_dev *dev)
 {
 	leave_both(dev);
-	list_del_init(&dev->listening_link);
+	list_del_init(&dev->listening.link);
 }
 
 static int join_both(struct srnic_dev *dev)
 {
-	return join(dev, AF_INET, &dev->listening[0]) ?:
-	       join(dev, AF_INET6, &dev->listening[1]);
+	return join(dev, AF_INET, &dev->listening.members[0]) ?:
+	       join(dev, AF_INET6, &dev->listening.members[1]);
 }
 
 /* ---- devices ---- */
@@ -127,7 +126,7 @@ int srnic_pairing_listen(struct srnic_dev *dev)
 	int ret;
 
 	mutex_lock(&srnic_listeners_lock);
-	list_add_tail(&dev->listening_link, &listening);
+	list_add_tail(&dev->listening.link, &listening);
 	ret = join_both(dev);
 	if (ret)
 		unlisten(dev);
@@ -140,7 +139,7 @@ void srnic_pairing_unlisten(struct srnic_dev *dev)
 	bool listened;
 
 	mutex_lock(&srnic_listeners_lock);
-	listened = !list_empty(&dev->listening_link);
+	listened = !list_empty(&dev->listening.link);
 	unlisten(dev);
 	mutex_unlock(&srnic_listeners_lock);
 	if (listened)
@@ -152,7 +151,7 @@ void srnic_pairing_unlisten(struct srnic_dev *dev)
 /* Not if the interface has left the namespace: then the device goes. */
 static bool is_elsewhere(const struct srnic_dev *dev)
 {
-	const struct srnic_listener_member *member = dev->listening[0];
+	const struct srnic_listener_member *member = dev->listening.members[0];
 
 	return !member || (srnic_listener_is_in(member, dev_net(dev->netdev)) &&
 			   member->l3mdev != l3mdev_of(dev));
@@ -176,7 +175,7 @@ static void follow(struct work_struct *work)
 	struct srnic_dev *dev;
 
 	mutex_lock(&srnic_listeners_lock);
-	list_for_each_entry(dev, &listening, listening_link)
+	list_for_each_entry(dev, &listening, listening.link)
 		if (is_elsewhere(dev))
 			move(dev);
 	mutex_unlock(&srnic_listeners_lock);
@@ -192,10 +191,14 @@ void srnic_pairing_follow(void)
 
 /* ---- network namespaces ---- */
 
+static bool is_in(const struct srnic_listener_member *member, const struct net *net)
+{
+	return member && srnic_listener_is_in(member, net);
+}
+
 static bool listens_in(const struct srnic_dev *dev, const struct net *net)
 {
-	return (dev->listening[0] && srnic_listener_is_in(dev->listening[0], net)) ||
-	       (dev->listening[1] && srnic_listener_is_in(dev->listening[1], net));
+	return is_in(dev->listening.members[0], net) || is_in(dev->listening.members[1], net);
 }
 
 /*
@@ -207,7 +210,7 @@ static void net_exit(struct net *net)
 	struct srnic_dev *dev, *next;
 
 	mutex_lock(&srnic_listeners_lock);
-	list_for_each_entry_safe(dev, next, &listening, listening_link)
+	list_for_each_entry_safe(dev, next, &listening, listening.link)
 		if (listens_in(dev, net))
 			unlisten(dev);
 	mutex_unlock(&srnic_listeners_lock);

@@ -7,6 +7,13 @@
 #include "send_end.hh"
 #include "stream.hh"
 
+constexpr u8 signaled = SRNIC_WQE_SIGNALED;
+
+// Fields of an Ack that was sent.
+inline u32 delivered(const Fpdu &ack) { return word(ack.ulpdu, 18); }
+inline u8 syndrome(const Fpdu &ack) { return ack.ulpdu[22]; }
+inline u8 timer(const Fpdu &ack) { return ack.ulpdu[23]; }
+
 // A ring of requests that may be unacknowledged, and what a QP sets.
 struct Acks : core_acks {
 	std::vector<core_sent> requests = std::vector<core_sent>(16);
@@ -73,12 +80,12 @@ struct IbEnd {
 	const core_acked &acked() const { return *core_rx_acked(&receive.rx); }
 
 	// The engine: what it sends until it has nothing more.
-	std::vector<u8> sends()
+	Opcodes sends()
 	{
 		const size_t before = send.out.size();
 
 		send.send_all();
-		std::vector<u8> opcodes = send.opcodes();
+		const Opcodes opcodes = send.opcodes();
 		return {opcodes.begin() + static_cast<ptrdiff_t>(before), opcodes.end()};
 	}
 	// Goes back, as the host does when the peer is not ready. How.

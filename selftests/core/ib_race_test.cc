@@ -5,16 +5,10 @@
 #include "ib_end.hh"
 
 using wire::Bytes, wire::be32, wire::Tagged, wire::Untagged, wire::payload;
-using Opcodes = std::vector<u8>;
 
 namespace {
 constexpr u32 stag = 0x500;
 constexpr u64 base = 0x10000;
-u32 word(const Bytes &o, size_t at)
-{
-	return u32{o[at]} << 24 | u32{o[at + 1]} << 16 | u32{o[at + 2]} << 8 | o[at + 3];
-}
-u32 delivered(const Fpdu &fpdu) { return word(fpdu.ulpdu, 18); }
 } // namespace
 
 // 18, 22: a response begins while the engine still has to go back: its sink will be forgotten.

@@ -4,19 +4,8 @@
 #include "ib_end.hh"
 
 using wire::Bytes, wire::Untagged;
-using Opcodes = std::vector<u8>;
 
 namespace {
-
-constexpr u8 signaled = SRNIC_WQE_SIGNALED;
-constexpr u32 one_segment = 1000, three_segments = 4000;
-
-u32 word(const Bytes &octets, size_t at)
-{
-	return u32{octets[at]} << 24 | u32{octets[at + 1]} << 16 | u32{octets[at + 2]} << 8 |
-	       octets[at + 3];
-}
-u32 msn(const Fpdu &fpdu) { return word(fpdu.ulpdu, 10); }
 
 // The next stream of an end whose stream is over, with new queues: what is to be sent is posted
 // again. It begins at the request that the engine goes back to.
@@ -287,7 +276,7 @@ TEST(IbReturn, NumbersGoOnAndMsnsBeginAnew)
 	EXPECT_EQ(next.sends(), (Opcodes{CORE_MSG_ACK, CORE_MSG_READ_REQUEST, CORE_MSG_SEND}));
 	for (const Fpdu &fpdu : next.send.out)
 		EXPECT_EQ(msn(fpdu), 1u);
-	EXPECT_EQ(word(next.send.out[0].ulpdu, 18), 2u);
+	EXPECT_EQ(delivered(next.send.out[0]), 2u);
 	EXPECT_EQ(next.send.host.reads[0].sink.number, 3u);
 	next.receive.host.post_receive(10);
 	EXPECT_EQ(next.comes(Untagged{.msn = 1}), CORE_RX_SEND);
@@ -330,8 +319,8 @@ TEST(IbReturn, ARefusalEndsWithTheStream)
 		EXPECT_EQ(next.acks.received, 1u);
 		EXPECT_EQ(next.comes(Untagged{.msn = 2}), CORE_RX_REFUSED);
 		EXPECT_EQ(next.sends(), Opcodes{CORE_MSG_ACK});
-		EXPECT_EQ(word(next.send.out.back().ulpdu, 18), 1u);
-		EXPECT_EQ(next.send.out.back().ulpdu[22], CORE_SYNDROME_NOT_READY);
+		EXPECT_EQ(delivered(next.send.out.back()), 1u);
+		EXPECT_EQ(syndrome(next.send.out.back()), CORE_SYNDROME_NOT_READY);
 	}
 }
 

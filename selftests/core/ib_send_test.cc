@@ -3,22 +3,8 @@
 #include "ib_end.hh"
 
 using wire::Bytes, wire::be32;
-using Opcodes = std::vector<u8>;
 
 namespace {
-
-constexpr u8 signaled = SRNIC_WQE_SIGNALED;
-constexpr u32 one_segment = 1000, three_segments = 4000;
-
-u32 word(const Bytes &octets, size_t at)
-{
-	return u32{octets[at]} << 24 | u32{octets[at + 1]} << 16 | u32{octets[at + 2]} << 8 |
-	       octets[at + 3];
-}
-u32 msn(const Fpdu &fpdu) { return word(fpdu.ulpdu, 10); }
-u32 delivered(const Fpdu &fpdu) { return word(fpdu.ulpdu, 18); }
-u8 syndrome(const Fpdu &fpdu) { return fpdu.ulpdu[22]; }
-u8 timer(const Fpdu &fpdu) { return fpdu.ulpdu[23]; }
 
 // The peer asks for a Read with this number of its requests.
 void asks_for_a_read(IbEnd &end, u32 number)

@@ -12,6 +12,12 @@ struct Fpdu {
 	wire::Bytes ulpdu;
 	bool operator==(u8 other) const { return opcode == other; }
 };
+using Opcodes = std::vector<u8>;
+
+inline u32 msn(const Fpdu &fpdu) { return word(fpdu.ulpdu, 10); }
+
+// Lengths of payload, as the EMSS of these ends has them.
+constexpr u32 one_segment = 1000, three_segments = 4000;
 
 struct SendEnd {
 	PostedSends host;
@@ -79,9 +85,9 @@ struct SendEnd {
 		for (int n = 0; n < 100000 && send_one(); n++)
 			;
 	}
-	std::vector<u8> opcodes() const
+	Opcodes opcodes() const
 	{
-		std::vector<u8> all;
+		Opcodes all;
 
 		for (const Fpdu &fpdu : out)
 			all.push_back(fpdu.opcode);

@@ -3,18 +3,10 @@
 #include "send_end.hh"
 
 using wire::be32, wire::be64, wire::Bytes;
-using Opcodes = std::vector<u8>;
 
 constexpr u8 op_write = CORE_MSG_WRITE, op_request = CORE_MSG_READ_REQUEST,
 	     op_response = CORE_MSG_READ_RESPONSE, op_send = CORE_MSG_SEND,
 	     op_terminate = CORE_MSG_TERMINATE;
-constexpr u32 one_segment = 1000, three_segments = 4000;
-
-static u32 msn(const Fpdu &fpdu)
-{
-	return u32{fpdu.ulpdu[10]} << 24 | u32{fpdu.ulpdu[11]} << 16 | u32{fpdu.ulpdu[12]} << 8 |
-	       fpdu.ulpdu[13];
-}
 
 // ---- Order and numbers ----
 

@@ -5,12 +5,6 @@
 
 namespace ledger {
 
-static u32 word(const Bytes &octets, size_t at)
-{
-	return u32{octets[at]} << 24 | u32{octets[at + 1]} << 16 | u32{octets[at + 2]} << 8 |
-	       octets[at + 3];
-}
-
 // ---- segments ----
 
 Segment::Segment(const Bytes &ulpdu)

@@ -94,7 +94,7 @@ mixed_up() {
 		ns1 rdma link add siw3 type siw netdev veth5
 }
 
-rxe_up() {
+rxe_cable_up() {
 	modprobe rdma_rxe && ip link add rxe_a mtu 1500 type veth peer name rxe_b mtu 1500 && ip link set rxe_a up &&
 		ip link set rxe_b up && rdma link add rxe_a type rxe netdev rxe_a &&
 		rdma link add rxe_b type rxe netdev rxe_b && sleep 2
@@ -177,7 +177,8 @@ round() {
 
 ulimit -n 16384
 [ "$ENVIRONMENTS" != wire ] || CABLE=wire
-hosts_up && devices_up && host_device_up srnic && ib_up && siw_up && mixed_up && rxe_up || { echo "Bail out! no devices"; exit 1; }
+hosts_up && devices_up && host_device_up srnic && ib_up && siw_up && mixed_up && rxe_cable_up ||
+	{ echo "Bail out! no devices"; exit 1; }
 [ "$ENVIRONMENTS" != wire ] || wire_up || { echo "Bail out! no wire"; exit 1; }
 # The whole file at once: a reader that waits for it finds all of it.
 [ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }

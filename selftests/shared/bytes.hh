@@ -45,6 +45,13 @@ inline Bytes be16(u64 value) { return big(value, 2); }
 inline Bytes be32(u64 value) { return big(value, 4); }
 inline Bytes be64(u64 value) { return big(value, 8); }
 
+// The 32-bit number that be32() has laid out there.
+inline u32 word(const Bytes &octets, size_t at)
+{
+	return u32{octets[at]} << 24 | u32{octets[at + 1]} << 16 | u32{octets[at + 2]} << 8 |
+	       octets[at + 3];
+}
+
 // Recognisable payload: no two adjacent octets are equal, and each seed gives another.
 inline Bytes payload(size_t len, unsigned seed = 1)
 {

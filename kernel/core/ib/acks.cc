@@ -289,7 +289,8 @@ core_tx_msg *last_ack(core_acks &acks, u32 done)
 	return &acks.message;
 }
 
-// A refusal for good is the last that this end says.
+// After a refusal for good the engine sends nothing more. When the end then leaves its stream, its
+// last Ack (rule 31) says again what is delivered, and refuses nothing.
 void end_ack(core_acks &acks)
 {
 	acks.ack_active = 0;

@@ -5,22 +5,10 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
-
 #include <fstream>
 
 namespace strangers {
 namespace {
-
-Bytes gid_of(const std::string &address)
-{
-	const std::string as6 = (address.find(':') == std::string::npos ? "::ffff:" : "") + address;
-	Bytes gid(16);
-
-	if (inet_pton(AF_INET6, as6.c_str(), gid.data()) != 1)
-		throw std::runtime_error("bad address " + address);
-	return gid;
-}
 
 std::string in_words(std::optional<ibv_event_type> type)
 {
@@ -152,17 +140,7 @@ Frame Stage::right_request() const
 		.destination_qpn = qp->qp->qp_num};
 }
 
-Frame Stage::right_reply(const Frame &to) const
-{
-	Frame right = right_request();
-
-	right.key = hostile::reply_key;
-	right.destination_incarnation = to.source_incarnation;
-	right.destination_attempt = to.source_attempt;
-	right.sent = to.delivered;
-	right.delivered = to.sent;
-	return right;
-}
+Frame Stage::right_reply(const Frame &to) const { return reply_to(to, right_request()); }
 
 Socket Stage::dial() const { return Socket::connect(at, port, window, from); }
 

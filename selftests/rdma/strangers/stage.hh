@@ -7,19 +7,19 @@
 #pragma once
 
 #include "../byhand/ends.hh"
+#include "../byhand/frame.hh"
 #include "../hostile/arena.hh"
 #include "../shared/timeouts.hh"
 #include "../../shared/attacks/attack.hh"
-#include "frame.hh"
 #include "stream.hh"
 
 #include <deque>
 
 namespace strangers {
 
+using namespace byhand;
 using attacks::Region;
 
-inline constexpr unsigned port = 4791;
 inline constexpr u32 stranger_qpn = 0x00abcd;
 
 enum class Role { listener, connector }; // the victim's

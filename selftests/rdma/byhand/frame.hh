@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The startup frames of QPs that are connected by hand (Documentation/ib.rst rules 40 to 50), built
-// without the code under test. Every field can hold any value, since most rows need a wrong one.
+// without the code under test, and what else a plain TCP program needs to take part in a startup.
+// Every field can hold any value, since most rows need a wrong one.
 #pragma once
+
+#include <arpa/inet.h>
 
 #include "../hostile/wire.hh"
 
-namespace strangers {
+namespace byhand {
 
 using namespace wire;
 
+inline constexpr unsigned port = 4791;
 inline constexpr u8 flag_crc = 0x40, flag_reject = 0x20;
 inline constexpr size_t frame_size = 20 + 96;
 
@@ -93,4 +97,26 @@ inline Frame frame_of(const Bytes &octets)
 		.destination_incarnation = word(88, 8)};
 }
 
-} // namespace strangers
+// Makes the frame a Reply to this Request: it names that attempt, and its counts mirror the
+// initiator's. Its ends stay as they are.
+inline Frame reply_to(const Frame &request, Frame reply)
+{
+	reply.key = hostile::reply_key;
+	reply.destination_incarnation = request.source_incarnation;
+	reply.destination_attempt = request.source_attempt;
+	reply.sent = request.delivered;
+	reply.delivered = request.sent;
+	return reply;
+}
+
+inline Bytes gid_of(const std::string &address)
+{
+	const std::string as6 = (address.find(':') == std::string::npos ? "::ffff:" : "") + address;
+	Bytes gid(16);
+
+	if (inet_pton(AF_INET6, as6.c_str(), gid.data()) != 1)
+		throw std::runtime_error("bad address " + address);
+	return gid;
+}
+
+} // namespace byhand
