@@ -19,12 +19,6 @@
 
 /* ---- which devices an interface may have ---- */
 
-static void it_takes_the_parameter(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, srnic_test_link_add("other", "srnic_ib", "lo"), -EOPNOTSUPP);
-	KUNIT_EXPECT_TRUE(test, srnic_test_ib_device(test)->ib);
-}
-
 static void an_interface_may_have_both(struct kunit *test)
 {
 	struct srnic_dev *dev = srnic_test_device(test);
@@ -245,7 +239,6 @@ static void no_gid_leaves_while_there_are_qps(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(it_takes_the_parameter),
 	KUNIT_CASE(an_interface_may_have_both),
 	KUNIT_CASE(srnic_comes_first),
 	KUNIT_CASE(it_is_an_adapter_of_infiniband),
