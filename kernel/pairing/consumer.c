@@ -121,12 +121,14 @@ static bool is_ready(const struct srnic_qp *qp)
 	       (state == SRNIC_QP_IDLE || state == SRNIC_QP_RTS);
 }
 
-/* Is the peer's address its to use (rule 40)? */
+/* Is the peer's address its to use (rule 40)? In another VRF it is another host's. */
 static bool is_from_its_address(const struct srnic_ep *ep)
 {
+	const struct srnic_path *path = &srnic_pairing_of(ep->qp)->path;
 	const struct srnic_startup *startup = ep->startup;
 
-	return srnic_is_address_of_gid(&startup->there, startup->pair.request.from.gid);
+	return srnic_is_address_of_gid(&startup->there, startup->pair.request.from.gid) &&
+	       srnic_sock_l3mdev(ep->sock) == srnic_path_l3mdev(path, ep->net);
 }
 
 static enum core_pair_reason respond_locked(struct srnic_ep *ep)
