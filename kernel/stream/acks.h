@@ -109,6 +109,9 @@ bool srnic_acks_over(struct srnic_qp *qp);
  */
 void srnic_acks_rest(struct srnic_qp *qp);
 
+/* The source of this request of the peer, a Read, cannot be read any more: it is refused. */
+void srnic_acks_source_gone(struct srnic_qp *qp, u32 number);
+
 /* Raises SQ_DRAINED if that is wanted, and what was sent is done. */
 void srnic_acks_look_drained(struct srnic_qp *qp);
 
