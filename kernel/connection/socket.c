@@ -8,6 +8,7 @@
 #include <linux/in6.h>
 #include <linux/uio.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -304,6 +305,13 @@ int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 	unmap_v4(local);
 	unmap_v4(remote);
 	return 0;
+}
+
+int srnic_sock_l3mdev(const struct socket *sock)
+{
+	const struct sock *sk = sock->sk;
+
+	return l3mdev_master_ifindex_by_index(sock_net(sk), READ_ONCE(sk->sk_bound_dev_if));
 }
 
 /* ---- data ---- */

@@ -68,6 +68,9 @@ bool srnic_sock_is_taken(const struct socket *sock);
 int srnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		     struct sockaddr_storage *remote);
 
+/* The VRF of a connection; 0: none. */
+int srnic_sock_l3mdev(const struct socket *sock);
+
 /* Bytes that TCP took, -EAGAIN, or another error. Process context. */
 int srnic_sock_send(struct socket *sock, const void *data, size_t len);
 /*

@@ -105,18 +105,30 @@ static enum core_pair_reason decide(struct srnic_ep *ep, struct core_pair_agreed
 	return reason;
 }
 
-static enum core_pair_reason not_ready(struct srnic_ep *ep)
+/* A stranger hears nothing of the QP. */
+static enum core_pair_reason refuse(struct srnic_ep *ep, enum core_pair_reason reason)
 {
-	core_pair_refuse(&ep->startup->pair.request, CORE_PAIR_NOT_READY, &ep->startup->pair.reply);
-	return CORE_PAIR_NOT_READY;
+	core_pair_refuse(&ep->startup->pair.request, reason, &ep->startup->pair.reply);
+	return reason;
 }
 
 /* The QP may have failed, which its pairing does not know yet. */
-static bool may_have_stream(const struct srnic_qp *qp)
+static bool is_ready(const struct srnic_qp *qp)
 {
 	u32 state = READ_ONCE(qp->state);
 
-	return state == SRNIC_QP_IDLE || state == SRNIC_QP_RTS;
+	return srnic_pairing_of(qp)->core.state != CORE_PAIRING_NOT_READY &&
+	       (state == SRNIC_QP_IDLE || state == SRNIC_QP_RTS);
+}
+
+/* Is the peer's address its to use (rule 40)? In another VRF it is another host's. */
+static bool is_from_its_address(const struct srnic_ep *ep)
+{
+	const struct srnic_path *path = &srnic_pairing_of(ep->qp)->path;
+	const struct srnic_startup *startup = ep->startup;
+
+	return srnic_is_address_of_gid(&startup->there, startup->pair.request.from.gid) &&
+	       srnic_sock_l3mdev(ep->sock) == srnic_path_l3mdev(path, ep->net);
 }
 
 static enum core_pair_reason respond_locked(struct srnic_ep *ep)
@@ -125,8 +137,10 @@ static enum core_pair_reason respond_locked(struct srnic_ep *ep)
 	struct core_pair_agreed agreed;
 	enum core_pair_reason reason;
 
-	if (!may_have_stream(ep->qp))
-		return not_ready(ep);
+	if (!is_ready(ep->qp))
+		return refuse(ep, CORE_PAIR_NOT_READY);
+	if (!is_from_its_address(ep))
+		return refuse(ep, CORE_PAIR_OTHER_PAIR);
 	reason = decide(ep, &agreed);
 	if (reason != CORE_PAIR_OK)
 		return reason;
@@ -134,18 +148,14 @@ static enum core_pair_reason respond_locked(struct srnic_ep *ep)
 	if (!attach(ep, &agreed))
 		return CORE_PAIR_OK;
 	core_pairing_reset(&pairing->core);	/* it has failed meanwhile */
-	return not_ready(ep);
+	return refuse(ep, CORE_PAIR_NOT_READY);
 }
 
-/* The QP that the Request names, if the peer's address is its to use (rule 40). */
+/* The QP that the Request names. */
 static enum core_pair_reason find_qp(struct srnic_ep *ep)
 {
-	const struct core_pair_frame *request = &ep->startup->pair.request;
-	struct srnic_qp *qp;
+	struct srnic_qp *qp = srnic_number_find(ep->startup->pair.request.to.qpn);
 
-	if (!srnic_is_address_of_gid(&ep->startup->there, request->from.gid))
-		return CORE_PAIR_OTHER_PAIR;
-	qp = srnic_number_find(request->to.qpn);
 	if (!qp)
 		return CORE_PAIR_NOT_READY;
 	/* acquire: pairs with srnic_pairing_alloc() */
@@ -162,10 +172,8 @@ static enum core_pair_reason respond(struct srnic_ep *ep)
 	struct srnic_startup *startup = ep->startup;
 	enum core_pair_reason reason = startup->pair.fault ?: find_qp(ep);
 
-	if (reason != CORE_PAIR_OK) {
-		core_pair_refuse(&startup->pair.request, reason, &startup->pair.reply);
-		return reason;
-	}
+	if (reason != CORE_PAIR_OK)
+		return refuse(ep, reason);
 	lock(ep);
 	reason = respond_locked(ep);
 	unlock(ep);

@@ -142,7 +142,9 @@ void srnic_pairing_lost(struct srnic_pairing *pairing, struct srnic_ep *ep)
 		core_pairing_reset(&pairing->core);
 		return;
 	}
+	if (pairing->core.state != CORE_PAIRING_ATTACHED)
+		return;		/* the program has reset it */
 	srnic_qp_count(qp, SRNIC_STREAMS_LOST, 1);
-	if (pairing->core.state == CORE_PAIRING_ATTACHED && srnic_qp_counts(qp).idle)
+	if (srnic_qp_counts(qp).idle)
 		connect_in(pairing, core_pairing_lost(&pairing->core, get_random_u32()));
 }

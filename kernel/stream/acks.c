@@ -121,6 +121,23 @@ static void raise_event(struct srnic_qp *qp, enum ib_event_type type)
 		qp->base.event_handler(&event, qp->base.qp_context);
 }
 
+static enum ib_event_type event_of(u8 syndrome)
+{
+	return syndrome == CORE_SYNDROME_ACCESS ? IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR;
+}
+
+/* A request of the peer is refused, which the engine says behind the responses that come before. */
+static void report_refusal(struct srnic_qp *qp, u32 number, u8 syndrome)
+{
+	trace_srnic_refused(qp, number, syndrome);
+	if (syndrome == CORE_SYNDROME_NOT_READY) {
+		srnic_qp_count(qp, SRNIC_RX_NOT_READY, 1);
+		return;
+	}
+	srnic_qp_count(qp, SRNIC_RX_REFUSED, 1);
+	srnic_qp_event(qp, event_of(syndrome));
+}
+
 /* ---- the engine ---- */
 
 void srnic_acks_take_due(struct srnic_qp *qp)
@@ -175,6 +192,13 @@ void srnic_acks_rest(struct srnic_qp *qp)
 
 	if (core_acks_owed(&acks->core) && !hrtimer_is_queued(&acks->late))
 		hrtimer_start(&acks->late, ns_to_ktime(LATE_NS), HRTIMER_MODE_REL);
+}
+
+void srnic_acks_source_gone(struct srnic_qp *qp, u32 number)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	srnic_held_drop(&qp->tx.held);
+	report_refusal(qp, number, CORE_SYNDROME_ACCESS);
 }
 
 void srnic_acks_look_drained(struct srnic_qp *qp)
@@ -242,11 +266,6 @@ static void deliver_acked(struct srnic_qp *qp)
 	}
 }
 
-static enum ib_event_type event_of(u8 syndrome)
-{
-	return syndrome == CORE_SYNDROME_ACCESS ? IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR;
-}
-
 /* The engine tells the peer, after the responses that come before. */
 static void deliver_refused(struct srnic_qp *qp)
 {
@@ -254,13 +273,7 @@ static void deliver_refused(struct srnic_qp *qp)
 
 	if (qp->rx.receive.active && status != SRNIC_WC_FLUSH_ERR)
 		srnic_rq_fail(&qp->rq, &qp->rx.receive, status, 0);
-	trace_srnic_refused(qp, qp->acks->core.received + 1, syndrome);
-	if (syndrome == CORE_SYNDROME_NOT_READY) {
-		srnic_qp_count(qp, SRNIC_RX_NOT_READY, 1);
-	} else {
-		srnic_qp_count(qp, SRNIC_RX_REFUSED, 1);
-		srnic_qp_event(qp, event_of(syndrome));
-	}
+	report_refusal(qp, qp->acks->core.received + 1, syndrome);
 	srnic_tx_kick(qp);
 }
 

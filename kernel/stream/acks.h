@@ -18,12 +18,11 @@ struct srnic_pairing;
  * @qp: whose requests
  * @since: jiffies of the last progress: the peer has said something, or TCP has delivered bytes of
  *	a request or response. Either half's
- * @looked: @since when the timer looked last. This, @sent, @received and @delivered are the timer's
- *	while it is queued, else the engine's
+ * @looked: @since when the timer looked last. This, @sent and @delivered are the timer's while it
+ *	is queued, else the engine's
  * @due: the engine is to look. Atomic
  * @waits: requests wait for the peer, as the engine knows it. The engine's
  * @sent: what TCP had delivered when the engine looked last
- * @received: bytes that had come then
  * @delivered: TCP has delivered all: what it delivers now is this end's question
  */
 struct srnic_overdue {
@@ -32,7 +31,7 @@ struct srnic_overdue {
 	unsigned long since;
 	unsigned long looked;
 	unsigned long due;
-	u32 sent, received;
+	u32 sent;
 	bool delivered, waits;
 };
 
@@ -109,6 +108,9 @@ bool srnic_acks_over(struct srnic_qp *qp);
  * for the receive half, instead of kicking the engine.
  */
 void srnic_acks_rest(struct srnic_qp *qp);
+
+/* The source of this request of the peer, a Read, cannot be read any more: it is refused. */
+void srnic_acks_source_gone(struct srnic_qp *qp, u32 number);
 
 /* Raises SQ_DRAINED if that is wanted, and what was sent is done. */
 void srnic_acks_look_drained(struct srnic_qp *qp);

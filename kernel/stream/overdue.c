@@ -2,7 +2,7 @@
 /*
  * Requests that the peer does not acknowledge (Documentation/ib.rst rule 28). How long they may be
  * is the core's decision (core/ib/times.cc). A long message is acknowledged when it is complete, so
- * bytes that TCP moves count as signs of life.
+ * bytes of it that TCP delivers, and those of a response that are placed, count as signs of life.
  */
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -74,26 +74,9 @@ static bool sends_move(struct srnic_overdue *overdue, const struct tcp_sock *tp)
 	return moved;
 }
 
-/* Has more of a response come? */
-static bool responses_move(struct srnic_overdue *overdue, const struct srnic_qp *qp)
-{
-	u32 received = READ_ONCE(qp->rx.bytes);
-	bool moved = srnic_reads_count(&qp->outbound) && received != overdue->received;
-
-	overdue->received = received;
-	return moved;
-}
-
 static bool bytes_move(struct srnic_qp *qp)
 {
-	struct srnic_overdue *overdue = &qp->acks->overdue;
-	bool sends, responses;
-
-	if (!qp->sock)
-		return false;
-	sends = sends_move(overdue, tcp_sk(qp->sock->sk));
-	responses = responses_move(overdue, qp);
-	return sends || responses;
+	return qp->sock && sends_move(&qp->acks->overdue, tcp_sk(qp->sock->sk));
 }
 
 static void look_again(struct srnic_qp *qp)

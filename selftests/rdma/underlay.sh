@@ -9,6 +9,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 A=10.98.0.1 B=10.98.0.2 A6=fd98::1 B6=fd98::2
 PORT=7174
 BYHAND=$PWD/byhand/build/byhand
+STRANGERS=$PWD/strangers/build/strangers
 
 cable() { # NAME: a cable with ends NAME0 and NAME1
 	ip link add "$1"0 netns sr0 type veth peer name "$1"1 netns sr1 && ip -n sr0 link set "$1"0 up && ip -n sr1 link set "$1"1 up
@@ -352,10 +353,23 @@ out_of_vrfs() { ip -n sr0 link set u0 nomaster && ip -n sr1 link set u1 nomaster
 into_vrfs() { ip -n sr0 link set u0 master v0 && ip -n sr1 link set u1 master v1 && vrf_reaches; }
 pair_out_and_in() { out_of_vrfs && both_pair && into_vrfs && both_pair; }
 
+# A peer in sr0 without a VRF, whose address is in sr1's twice: in the VRF, and outside, where it may be another host's.
+from_another_vrf() {
+	local status=0
+	ip -n sr0 link set u0 nomaster && reach sr0 $B && reach sr0 $B6 && ip -n sr1 route add $A/32 dev veth1 || return
+	LIMIT=60 in_ns sr0 "exec '$STRANGERS' srnic3 $B $B6 $A $A6 $A $IP1" || status=1
+	ip -n sr1 route del $A/32 dev veth1 && ip -n sr0 link set u0 master v0 && vrf_reaches || status=1
+	return $status
+}
+
 ib_in_vrf() {
 	check "vrf, srnic_ib: devices on interfaces in VRFs, and on others" vrf_up || { vrf_down; return; }
 	check "vrf, srnic_ib: transfers in a VRF and outside" both_pair
 	check "vrf, srnic_ib: also if TCP's listeners accept from all VRFs" accepting_all both_pair
+	if [ -x "$STRANGERS" ]; then
+		check "vrf, srnic_ib: a Request from another VRF is refused" from_another_vrf
+		check "vrf, srnic_ib: also if TCP's listeners accept from all VRFs (Requests)" accepting_all from_another_vrf
+	fi
 	check "vrf, srnic_ib: the interfaces leave their VRFs, and come back" pair_out_and_in
 	check "vrf, srnic_ib: all goes" vrf_down
 }

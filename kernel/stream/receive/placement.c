@@ -5,6 +5,7 @@
  */
 #include "memory/access.h"
 #include "queue/srq.h"
+#include "stream/acks.h"
 #include "stream/receive/parts.h"
 
 /* ---- callbacks of the core ---- */
@@ -80,6 +81,8 @@ enum core_region_verdict srnic_place_response(struct srnic_qp *qp, const u8 *dat
 	struct srnic_sge_list list = srnic_qp_list(qp, &qp->rx.held, read->sge, read->num_sge);
 
 	read->sink.placed += n;
+	if (qp->acks)
+		srnic_note_progress(&qp->acks->overdue);
 	return srnic_sges_scatter(&list, &read->cursor, data, n);
 }
 

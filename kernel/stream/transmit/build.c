@@ -4,6 +4,7 @@
  * own, and payload from the message's memory.
  */
 #include "memory/access.h"
+#include "stream/acks.h"
 #include "stream/transmit/batch.h"
 #include "stream/transmit/build.h"
 #include "stream/transmit/requests.h"
@@ -103,6 +104,8 @@ void srnic_build_fpdu(struct srnic_qp *qp)
 		if (unlikely(verdict != CORE_REGION_OK)) {
 			srnic_batch_truncate(tx->batch, keep);
 			core_tx_fail(&tx->core, verdict);
+			if (step.response && qp->acks)
+				srnic_acks_source_gone(qp, srnic_tx_oldest_asked(qp)->number);
 			return;
 		}
 	} while (!step.last);

@@ -101,21 +101,6 @@ void each_time(Stage &stage, Pace pace, Role role)
 	stage.want_aftermath();
 }
 
-// Both in one piece: the second is there before the refusal can be.
-void too_early(Stage &stage, Pace pace, Role role)
-{
-	const Bytes octets = fpdu(send(payload(20)));
-
-	stage.ready(role, with_timer(), 0);
-	Stream stream = stage.meet(role, pace);
-
-	stream.say(octets + octets);
-	stream.want({fpdu(terminate(wrong_ack, octets))}, 0);
-	stream.want_fin();
-	stage.want_failed(0, IBV_EVENT_QP_REQ_ERR);
-	stage.want_aftermath();
-}
-
 struct Bad {
 	const char *name;
 	Cause cause;
@@ -446,6 +431,40 @@ void beyond_the_ird(Stage &stage, Pace pace, bool atomic)
 	stage.want_aftermath();
 }
 
+// What the victim sends behind as much of these responses as it has sent.
+Bytes behind_responses(Stream &stream, u32 delivered)
+{
+	Bytes octets;
+
+	do
+		octets = stream.behind_acks(delivered);
+	while ((octets[3] & 0x0f) == (op_read_response & 0x0f));
+	return octets;
+}
+
+// Behind Reads whose responses are not read, so that the victim cannot refuse the first Send before
+// the second has come, however many processors it has.
+void too_early(Stage &stage, Pace pace)
+{
+	stage.ready(Role::listener, with_timer(), 0);
+	stage.take_little();
+	Stream stream = stage.meet(Role::listener, pace);
+	const Region &both = stage.regions["both"];
+	const ReadRequest read = {
+		.length = long_read, .source_stag = both.stag, .source_to = both.to};
+	const Bytes early = fpdu(send(payload(20)));
+	Bytes requests;
+
+	for (u32 msn = 1; msn <= 4; msn++)
+		requests = requests + fpdu(read_request(read, msn));
+	stream.say(requests + early + early);
+	want_octets("what ends the stream", behind_responses(stream, 4),
+		    fpdu(terminate(wrong_ack, early)));
+	stream.want_fin();
+	stage.want_failed(0, IBV_EVENT_QP_REQ_ERR);
+	stage.want_aftermath();
+}
+
 // Nothing behind a Read that is not answered is acknowledged, asked or not.
 void not_before_the_response(Stage &stage, Pace pace)
 {
@@ -512,8 +531,17 @@ void broken_receive(Stage &stage, Pace pace, Role role)
 
 // ---- silence ----
 
+void asks_to_send(Stage &stage) { stage.victim().send(1, 8); }
+
+void asks_to_read(Stage &stage)
+{
+	const Name remote = {.gid = {}, .qpn = 0, .addr = 0x1000, .rkey = 0x77};
+
+	stage.victim().post(stage.victim().request(IBV_WR_RDMA_READ, 1, &remote), stage.sink(0, 8));
+}
+
 // The time goes on, whatever else the peer says.
-void never_acknowledges(Stage &stage, Pace pace, bool answers)
+void never_acknowledges(Stage &stage, Pace pace, bool answers, void (*asks)(Stage &stage))
 {
 	Options options;
 	unsigned asked = 0;
@@ -523,7 +551,7 @@ void never_acknowledges(Stage &stage, Pace pace, bool answers)
 	stage.ready(Role::listener, options);
 	Stream stream = stage.meet(Role::listener, pace);
 
-	stage.victim().send(1, 8);
+	asks(stage);
 	stream.behind_acks(0);
 	const auto begin = Clock::now();
 
@@ -553,9 +581,7 @@ Cases dialogue_cases()
 	add_both(all, "ib 19, 20: what follows a refused Send is dropped, and has no effect",
 		 drops);
 	add_both(all, "ib 21: a refusal is said once, each time that the request comes", each_time);
-	all.push_back({"ib 21: a refused Send does not come again before the refusal",
-		       [](Stage &stage, Pace pace) { too_early(stage, pace, Role::listener); },
-		       true});
+	all.push_back({"ib 21: a refused Send does not come again before the refusal", too_early});
 	for (const Bad &bad : bad_ones)
 		add_both(all, std::string("ib 20: what is dropped is checked: ") + bad.name,
 			 [&bad](Stage &stage, Pace pace, Role role) {
@@ -590,12 +616,19 @@ Cases dialogue_cases()
 	add_both(all,
 		 "ib 24: operation: a receive that names memory which its program does not have",
 		 broken_receive);
-	all.push_back({"ib 28: a peer that does not answer: it asks, and fails in time",
-		       [](Stage &stage, Pace pace) { never_acknowledges(stage, pace, false); },
-		       true});
-	all.push_back({"ib 28: a peer that answers and acknowledges nothing: it fails in time",
-		       [](Stage &stage, Pace pace) { never_acknowledges(stage, pace, true); },
-		       true});
+	const auto add_silence = [&](const char *name, bool answers, void (*asks)(Stage & stage)) {
+		all.push_back({name,
+			       [=](Stage &stage, Pace pace) {
+				       never_acknowledges(stage, pace, answers, asks);
+			       },
+			       true});
+	};
+	add_silence("ib 28: a peer that does not answer: it asks, and fails in time", false,
+		    asks_to_send);
+	add_silence("ib 28: a peer that answers and acknowledges nothing: it fails in time", true,
+		    asks_to_send);
+	add_silence("ib 28: a peer that answers, but not to a Read: it fails in time", true,
+		    asks_to_read);
 	return all;
 }
 

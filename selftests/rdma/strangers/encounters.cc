@@ -203,6 +203,97 @@ void lesser_yields(Stage &stage, Pace pace)
 	stage.want_aftermath();
 }
 
+// ---- the victim is reset while Requests cross ----
+
+void connect_anew(Stage &stage)
+{
+	if (stage.victim().init() || stage.enter_rtr() || stage.victim().rts())
+		fail("RTS");
+}
+
+// The victim's next attempt has another incarnation and a greater number, and is accepted.
+void goes_on_anew(Stage &stage, Pace pace, const Frame &before)
+{
+	Socket socket = stage.accept();
+	const Frame asked = frame_of(socket.receive(frame_size));
+
+	if (asked.source_incarnation == before.source_incarnation ||
+	    asked.source_attempt <= before.source_attempt || asked.destination_incarnation)
+		fail("after a reset the Request is ", hex(asked.data()));
+	socket.send(stage.right_reply(asked).octets(), pace);
+	Stream stream(std::move(socket), pace);
+
+	stream.want_ack({0});
+	talk(stage, stream, 0, 0);
+	stage.want_aftermath();
+}
+
+// Its own Request is out, and half of the peer's has come: that one finds no QP in RTR any more.
+void reset_before_it_decides(Stage &stage, Pace pace, bool greater)
+{
+	if (!greater)
+		stage.meet_at_greater();
+	stage.ready(Role::connector);
+	const Socket own = stage.accept();
+	const Frame asked = frame_of(own.receive(frame_size)), request = stage.right_request();
+	Socket crossing_one = stage.dial();
+
+	crossing_one.send(request.octets().slice(0, frame_size / 2), pace);
+	stage.victim().to(IBV_QPS_RESET);
+	want_reset(own);
+	crossing_one.send(request.octets().slice(frame_size / 2, frame_size / 2), pace);
+	refused(crossing_one, request, not_ready);
+	crossing_one.reset();
+	connect_anew(stage);
+	goes_on_anew(stage, pace, asked);
+}
+
+// The stream goes before its first FPDU.
+void reset_once_it_has_decided(Stage &stage, Pace pace)
+{
+	stage.meet_at_greater();
+	stage.ready(Role::connector);
+	const Socket own = stage.accept();
+	const Frame asked = frame_of(own.receive(frame_size));
+	Socket other = stage.dial();
+	const Frame request = stage.right_request();
+
+	other.send(request.octets(), pace);
+	stage.want_acceptance(frame_of(other.receive(frame_size)), request);
+	Stream stream(std::move(other), pace);
+
+	stage.victim().to(IBV_QPS_RESET);
+	want_reset(own);
+	stream.want_end();
+	connect_anew(stage);
+	goes_on_anew(stage, pace, asked);
+}
+
+// All at once, again and again: whatever the answer is, nothing is left behind.
+void reset_at_any_time(Stage &stage, Pace pace)
+{
+	stage.ready(Role::connector);
+	Frame asked;
+
+	for (int i = 0; i < 30; i++) {
+		const Socket own = stage.accept();
+		Socket other = stage.dial();
+
+		asked = frame_of(own.receive(frame_size));
+		other.send(stage.right_request().octets(), pace);
+		sleep_ms(i % 3);
+		stage.victim().to(IBV_QPS_RESET);
+		want_reset(own);
+		const Frame reply = frame_of(other.receive(frame_size));
+
+		if (reply.reason != crossing && reply.reason != not_ready)
+			fail("the reason is ", std::to_string(reply.reason));
+		other.reset();
+		connect_anew(stage);
+	}
+	goes_on_anew(stage, pace, asked);
+}
+
 // ---- trying again ----
 
 // It comes again after so many seconds at least, and at most.
@@ -401,6 +492,14 @@ Cases encounter_cases()
 		{"ib 59: the greater end refuses a Request that crosses its own", greater_wins},
 		{"ib 55, 56, 59: the lesser end accepts it, and resets its own attempt",
 		 lesser_yields},
+		{"ib 54, 59: the greater end is reset while Requests cross",
+		 [](Stage &s, Pace pace) { reset_before_it_decides(s, pace, true); }},
+		{"ib 54, 59: the lesser end is reset while Requests cross",
+		 [](Stage &s, Pace pace) { reset_before_it_decides(s, pace, false); }},
+		{"ib 55, 59: the lesser end is reset when it has accepted",
+		 reset_once_it_has_decided},
+		{"ib 54, 59: an end is reset again and again while Requests cross",
+		 reset_at_any_time, true},
 		{"ib 50, 63, 65, 67: it tries again after 1 s, then 2 s, at once after news",
 		 failures, true},
 		{"ib 64, 65: it waits longer for a peer that is not ready", after_not_ready, true},

@@ -143,9 +143,15 @@ void by_error(Stage &stage, Pace pace, Role role)
 	stage.want_aftermath();
 }
 
+// Its program has ended the stream: it was not lost.
 void by_reset(Stage &stage, Pace pace, Role role)
 {
+	const u64 lost = stage.counter("streams_lost");
+
 	leaves(stage, pace, role, [](Stage &s) { s.victim().to(IBV_QPS_RESET); });
+	sleep_ms(50); // the RDMA core keeps counters for a while
+	if (stage.counter("streams_lost") != lost)
+		fail("a stream counts as lost");
 	stage.want_aftermath();
 }
 

@@ -2,9 +2,11 @@
 // Strangers: hostile peers of a QP that its program has connected by hand, over plain TCP. Each row
 // is what a rule of Documentation/ib.rst says, the octets that break it (or do not), and the
 // expected results at both ends.
-//	strangers [--octets-every N] [--only PARTS] DEVICE ADDRESS ADDRESS6 OWN OWN6 GREATER
+//	strangers [--octets-every N] [--only PARTS]
+//		DEVICE ADDRESS ADDRESS6 OWN OWN6 GREATER [BESIDE]
 // The device and its addresses are the victim's. Its namespace is sr1. OWN, OWN6 and GREATER are
-// addresses of this namespace, the last one greater than the victim's.
+// addresses of this namespace, the last one greater than the victim's. With BESIDE, an address of
+// sr1 outside of the victim's VRF, there are only the rows that need it.
 #include "../shared/case.hh"
 #include "../shared/pulse.hh"
 #include "stage.hh"
@@ -37,13 +39,17 @@ std::string trouble_of(Stage &stage, const Case &one, bool octets)
 	return attempt(stage, one, Pace::octets, "octet by octet: ");
 }
 
-int run(Stage &stage)
+using Chapters = std::vector<Cases (*)()>;
+
+const Chapters all = {request_cases,  reply_cases,     segment_cases, ack_cases,
+		      dialogue_cases, encounter_cases, ending_cases,  revoked_cases};
+
+int run(Stage &stage, const Chapters &chapters)
 {
 	unsigned number = 0, failed = 0;
 	Pulse pulse;
 
-	for (auto cases : {request_cases, reply_cases, segment_cases, ack_cases, dialogue_cases,
-			   encounter_cases, ending_cases})
+	for (auto cases : chapters)
 		for (const Case &one : cases()) {
 			if (!has_one_of(only, one.name))
 				continue;
@@ -78,15 +84,18 @@ int main(int argc, char **argv)
 		else if (!std::strcmp(argv[i], "--octets-every"))
 			strangers::octets_every = static_cast<unsigned>(std::atoi(argv[i + 1]));
 	}
-	if (argc - i != 6) {
+	const bool beside = argc - i == 7;
+
+	if (argc - i != 6 && !beside) {
 		std::fprintf(stderr, "usage: strangers [--octets-every N] [--only PARTS] DEVICE "
-				     "ADDRESS ADDRESS6 OWN OWN6 GREATER\n");
+				     "ADDRESS ADDRESS6 OWN OWN6 GREATER [BESIDE]\n");
 		return 2;
 	}
 	return hostile::run_tap([&] {
-		strangers::Stage stage(
-			{argv[i], argv[i + 1], argv[i + 2], argv[i + 3], argv[i + 4], argv[i + 5]});
+		strangers::Stage stage({argv[i], argv[i + 1], argv[i + 2], argv[i + 3], argv[i + 4],
+					argv[i + 5], beside ? argv[i + 6] : ""});
 
-		return strangers::run(stage);
+		return strangers::run(stage, beside ? strangers::Chapters{strangers::beside_cases}
+						    : strangers::all);
 	});
 }

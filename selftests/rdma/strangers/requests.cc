@@ -128,6 +128,16 @@ const Row rows[] = {
 		 f.needs = 1;
 		 f.destination_qpn = 0;
 	 }},
+	{"ib 60: not ready decides before other pair", not_ready,
+	 [](Frame &f) {
+		 f.source_qpn++;
+		 f.destination_qpn = 0;
+	 }},
+	{"ib 40, 60: also if the Request is of another address", not_ready,
+	 [](Frame &f) {
+		 f.source_gid[15] ^= 4;
+		 f.destination_qpn = 0;
+	 }},
 	{"ib 60: other pair decides before features", other_pair,
 	 [](Frame &f) {
 		 f.needs = 1;
@@ -232,11 +242,28 @@ void from_elsewhere(Stage &stage, Pace pace, bool as_itself)
 	stage.want_aftermath();
 }
 
+// There its peer's address is another host's.
+void from_another_vrf(Stage &stage, Pace pace)
+{
+	stage.ready(Role::listener);
+	const Frame frame = stage.right_request();
+	const Socket socket = stage.dial_beside();
+
+	socket.send(frame.octets(), pace);
+	refused(socket, frame, other_pair);
+	goes_on(stage, pace);
+	stage.want_aftermath();
+}
+
 // ---- states of the victim ----
 
 void in_no_state(Stage &stage, Pace pace)
 {
 	stage.half_ready();
+	Frame of_another = stage.right_request();
+
+	of_another.source_gid[15] ^= 4;
+	asks_in_vain(stage, of_another, not_ready, pace); // which decides first
 	asks_in_vain(stage, stage.right_request(), not_ready, pace);
 	stage.victim().to(IBV_QPS_ERR);
 	asks_in_vain(stage, stage.right_request(), not_ready, pace);
@@ -368,6 +395,12 @@ Cases request_cases()
 	     })
 		all.push_back(each);
 	return all;
+}
+
+Cases beside_cases()
+{
+	return {{"ib 40: a Request from another VRF, from the peer's address, is refused",
+		 from_another_vrf}};
 }
 
 } // namespace strangers

@@ -119,6 +119,16 @@ ibv_sge Stage::sink(u32 offset, u32 len) const
 	return victim::sge_of(arena.sink + offset, len, arena.local);
 }
 
+Loan Stage::lend(const std::string &region, size_t len) const
+{
+	constexpr int access =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	void *where = reinterpret_cast<void *>(regions.at(region).to);
+
+	return {victim::need(ibv_reg_mr(arena.local->pd, where, len, access), "ibv_reg_mr"),
+		ibv_dereg_mr};
+}
+
 u64 Stage::counter(const std::string &name) const
 {
 	std::ifstream file("/sys/class/infiniband/" + settings.device + "/ports/1/hw_counters/" +

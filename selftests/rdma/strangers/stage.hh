@@ -28,7 +28,11 @@ inline const char *name_of(Role role) { return role == Role::listener ? "listene
 struct Settings {
 	std::string device, address, address6; // the victim's
 	std::string own, own6, greater;	       // the strangers'; the last one is above the victim's
+	std::string beside;		       // of the victim's host, outside of its VRF; or empty
 };
+
+// Memory of the victim that is registered once more, until this ends.
+using Loan = std::unique_ptr<ibv_mr, int (*)(ibv_mr *)>;
 
 // Changes network namespaces while it lives.
 class Elsewhere {
@@ -80,6 +84,7 @@ public:
 	int enter_rtr() { return qp->rtr(stranger()); }
 	void post_receives(unsigned count);
 	ibv_sge sink(u32 offset, u32 len) const;
+	Loan lend(const std::string &region, size_t len) const; // its first octets
 	void may_change(u64 at_, size_t len) { arena.may_change(at_, len); }
 	void has_changed(u64 at_, const Bytes &octets) { arena.has_changed(at_, octets); }
 	std::optional<ibv_event_type> event(int ms) const { return victims_port.event(ms); }
@@ -95,6 +100,8 @@ public:
 	Socket dial() const;
 	// From an address that the victim is not connected with, and its GID.
 	Socket dial_from_another() const { return Socket::connect(at, port, 0, settings.greater); }
+	// From the right address, to an address outside of the victim's VRF.
+	Socket dial_beside() const { return Socket::connect(settings.beside, port, 0, from); }
 	Bytes another_gid() const;
 	Socket accept() const;
 	bool is_called(int ms) const { return !listening->silent(ms); }
@@ -146,5 +153,7 @@ Cases ack_cases();	 // acks.cc: what is said of the victim's requests
 Cases dialogue_cases();	 // dialogues.cc: receiver not ready, and what is said when
 Cases encounter_cases(); // encounters.cc: streams that replace each other, and when who tries again
 Cases ending_cases();	 // endings.cc: peers that die
+Cases revoked_cases();	 // revoked.cc: memory that is deregistered meanwhile
+Cases beside_cases();	 // requests.cc: those of another VRF
 
 } // namespace strangers

@@ -118,6 +118,20 @@ void Stream::want_last(const std::vector<Bytes> &fpdus, const Ack &last)
 	} while (Bytes(is) != Bytes(last));
 }
 
+std::vector<Bytes> Stream::until_refusal(Ack &refusal)
+{
+	std::vector<Bytes> before;
+
+	for (;;) {
+		const Bytes octets = fpdu_that_comes();
+
+		if (!is_true_ack(octets, refusal))
+			before.push_back(octets);
+		else if (refusal.syndrome)
+			return before;
+	}
+}
+
 bool Stream::is_asked(u32 delivered)
 {
 	const Bytes octets = fpdu_that_comes();

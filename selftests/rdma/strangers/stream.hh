@@ -48,6 +48,8 @@ public:
 	void want_last(const std::vector<Bytes> &fpdus, const Ack &last);
 	// The FPDU that comes behind such Acks.
 	Bytes behind_acks(u32 delivered);
+	// What comes before a refusal, but Acks; and the refusal.
+	std::vector<Bytes> until_refusal(Ack &refusal);
 	// An Ack comes that says no more than this. Does it ask?
 	bool is_asked(u32 delivered);
 	void want_silence(int ms = 50) const;
