@@ -146,6 +146,7 @@ void by_error(Stage &stage, Pace pace, Role role)
 // Its program has ended the stream: it was not lost.
 void by_reset(Stage &stage, Pace pace, Role role)
 {
+	sleep_ms(50); // the sound QP may have lost that of the row before
 	const u64 lost = stage.counter("streams_lost");
 
 	leaves(stage, pace, role, [](Stage &s) { s.victim().to(IBV_QPS_RESET); });
