@@ -551,10 +551,10 @@ void never_acknowledges(Stage &stage, Pace pace, bool answers, void (*asks)(Stag
 	stage.ready(Role::listener, options);
 	Stream stream = stage.meet(Role::listener, pace);
 
-	asks(stage);
-	stream.behind_acks(0);
 	const auto begin = Clock::now();
 
+	asks(stage);
+	stream.behind_acks(0);
 	while (stage.victim().state() == IBV_QPS_RTS) {
 		if (seconds_since(begin) > 3.5)
 			fail("it waits for ever; it has asked ", std::to_string(asked), " times");
