@@ -65,7 +65,8 @@ static void init_base(struct srnic_dev *dev)
 	base->num_comp_vectors = nr_cpu_ids;
 	base->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
 	/* The doorbell. The rest of the data path does not use uverbs. */
-	base->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	base->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				 BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	base->node_guid = node_guid(dev->netdev, dev->ib);
 	strscpy(base->node_desc, srnic_type(dev), sizeof(base->node_desc));
 	ib_set_device_ops(base, &srnic_common_ops);

@@ -186,7 +186,9 @@ bool Queue::wait_event(Clock::time_point end)
 	void *context;
 
 	if (!armed) {
-		expect(!ibv_req_notify_cq(cq, 0), "ibv_req_notify_cq");
+		const int error = ibv_req_notify_cq(cq, 0);
+
+		expect(!error, std::string("ibv_req_notify_cq: ") + strerror(error));
 		armed = true;
 		return true;
 	}
