@@ -64,7 +64,7 @@ static void init_base(struct srnic_dev *dev)
 	base->phys_port_cnt = 1;
 	base->num_comp_vectors = nr_cpu_ids;
 	base->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
-	/* The doorbell, and a CQ that is armed late. The rest of the data path does not use uverbs. */
+	/* The doorbell, and a CQ that is armed late. Else the data path does not use uverbs. */
 	base->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				 BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	base->node_guid = node_guid(dev->netdev, dev->ib);

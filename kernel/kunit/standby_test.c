@@ -316,7 +316,7 @@ static void note_who(struct real_time *task)
 {
 	/* of this processor: where there is another, its worker is asked as well */
 	task->worker = num_online_cpus() == 1 && delayed_work_pending(&task->qp->tx.work);
-	/* that thread is occupied: what it is called for stays in its queue, whoever runs the engine */
+	/* occupied, so what it is called for stays in its queue, whoever runs the engine */
 	task->thread = !list_empty(&task->qp->tx.standby.look.node);
 }
 

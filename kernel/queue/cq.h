@@ -24,9 +24,10 @@ struct srnic_cq_user {
  * struct srnic_cq - a completion queue
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
- * @lock: irqsave; protects @prod, @cons, @seen, @solicited, @peak, @overrun and the ring's producer side.
- *	Innermost. Completion handlers are called without it, possibly with a socket lock held or
- *	in an interrupt, never with a queue's lock: they may post, poll and arm, but not sleep
+ * @lock: irqsave; protects @prod, @cons, @seen, @solicited, @peak, @overrun and the ring's
+ *	producer side. Innermost. Completion handlers are called without it, possibly with a socket
+ *	lock held or in an interrupt, never with a queue's lock: they may post, poll and arm, but
+ *	not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
  * @seen: the consumer's index as of the newest completion

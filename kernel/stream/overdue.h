@@ -13,7 +13,9 @@ void srnic_overdue_init(struct srnic_qp *qp);
 /* The QP is freed, or in ERROR. Process context. */
 void srnic_overdue_stop(struct srnic_qp *qp);
 
-/* No time counts any more if all is acknowledged. Before the QP leaves its stream. tx.mutex held. */
+/*
+ * No time counts any more if all is acknowledged. Before the QP leaves its stream. tx.mutex held.
+ */
 void srnic_overdue_settle(struct srnic_qp *qp);
 /*
  * For the engine, before it does anything, and for a QP that has left its stream. tx.mutex held.

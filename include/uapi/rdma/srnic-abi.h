@@ -58,9 +58,9 @@
  * Doorbell protocol: the user stores prod (release), executes a full barrier, then reads state. The
  * engine sets SRNIC_SQ_NEED_DOORBELL, executes a full barrier, then reads prod once more. So one of
  * the two sees the other. Arming: the user stores state, executes a full barrier, and polls once
- * more. The kernel stores prod (release), executes a full barrier, then exchanges state. A user that
- * has armed the CQ and sees completions, but will not poll, calls the command REQ_NOTIFY_CQ: then the
- * event is raised at once.
+ * more. The kernel stores prod (release), executes a full barrier, then exchanges state. A user
+ * that has armed the CQ and sees completions, but will not poll, calls the command REQ_NOTIFY_CQ:
+ * then the event is raised at once.
  *
  * After a doorbell in a burst the engine does not go idle but stands by: it sets SRNIC_SQ_STANDBY
  * in the same way, and looks at the queue once or twice as soon as a processor has time for it; a

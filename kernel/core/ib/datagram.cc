@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Datagrams between QPs of type UD (Documentation/ib.rst, "Datagrams"): their header, checked as far
-// as no QP has to be known for it, and the global route header of a receive.
+// Datagrams between QPs of type UD (Documentation/ib.rst, "Datagrams"): their header, checked as
+// far as no QP has to be known for it, and the global route header of a receive.
 #include "ib/datagram.hh"
 
 #include "ib/pairing_frame.hh"
