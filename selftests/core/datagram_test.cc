@@ -139,11 +139,9 @@ TEST(Datagram, OneThatIsDroppedLeavesTheResultAlone)
 
 // ---- 83: the global route header ----
 
-core_grh way()
+core_grh between(const Bytes &source, const Bytes &destination)
 {
 	core_grh grh{};
-	const Bytes source = hex("fe80 0000 0000 0000 0202 03ff fe04 0506");
-	const Bytes destination = hex("fd00 0000 0000 0000 0000 0000 0000 0002");
 
 	std::copy(source.begin(), source.end(), grh.source);
 	std::copy(destination.begin(), destination.end(), grh.destination);
@@ -164,19 +162,17 @@ Bytes built(const core_grh &grh)
 
 TEST(Grh, OfIpv6IsItsHeader)
 {
-	EXPECT_EQ(built(way()), hex("612abcde 0023 11 40") +
-					hex("fe80 0000 0000 0000 0202 03ff fe04 0506") +
-					hex("fd00 0000 0000 0000 0000 0000 0000 0002"));
+	EXPECT_EQ(built(between(hex("fe80 0000 0000 0000 0202 03ff fe04 0506"),
+				hex("fd00 0000 0000 0000 0000 0000 0000 0002"))),
+		  hex("612abcde 0023 11 40") + hex("fe80 0000 0000 0000 0202 03ff fe04 0506") +
+			  hex("fd00 0000 0000 0000 0000 0000 0000 0002"));
 }
 
 core_grh way_v4()
 {
-	core_grh grh = way();
-	const Bytes source = hex("0000 0000 0000 0000 0000 ffff c000 0201");
-	const Bytes destination = hex("0000 0000 0000 0000 0000 ffff c000 0202");
+	core_grh grh = between(hex("0000 0000 0000 0000 0000 ffff c000 0201"),
+			       hex("0000 0000 0000 0000 0000 ffff c000 0202"));
 
-	std::copy(source.begin(), source.end(), grh.source);
-	std::copy(destination.begin(), destination.end(), grh.destination);
 	grh.v4 = 1;
 	return grh;
 }
