@@ -301,25 +301,18 @@ static void arm(struct srnic_cq *cq, bool solicited_only)
 		WRITE_ONCE(*state, SRNIC_CQ_ARM_NEXT);
 }
 
-/* Are there completions to take of those that the CQ is armed for? If so, disarms it. */
-static bool missed(struct srnic_cq *cq)
-{
-	u32 cons = consumed(cq);
-
-	lockdep_assert_held(&cq->lock);
-	return cons != cq->prod && disarm(cq, (s32)(cq->solicited - cons) > 0);
-}
-
 int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 {
 	struct srnic_cq *cq = to_srnic_cq(base);
 	bool waiting, due;
 	unsigned long flags;
+	u32 cons;
 
 	spin_lock_irqsave(&cq->lock, flags);
 	arm(cq, (how & IB_CQ_SOLICITED_MASK) != IB_CQ_NEXT_COMP);
-	waiting = consumed(cq) != cq->prod;
-	due = cq->user && missed(cq);
+	cons = consumed(cq);
+	waiting = cons != cq->prod;
+	due = waiting && cq->user && disarm(cq, (s32)(cq->solicited - cons) > 0);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (due)
 		notify(cq);
