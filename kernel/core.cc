@@ -15,6 +15,7 @@
 #include "core/scheduler.cc"
 #include "core/stag.cc"
 #include "core/ib/acks.cc"
+#include "core/ib/datagram.cc"
 #include "core/ib/pairing.cc"
 #include "core/ib/pairing_frame.cc"
 #include "core/ib/receiver.cc"

@@ -8,14 +8,14 @@
 namespace srnic::ib {
 namespace {
 
-constexpr u8 magic[5] = "srud";
-constexpr u8 version = 1;
+constexpr u8 datagram_magic[5] = "srud";
+constexpr u8 datagram_version = 1;
 constexpr u8 udp = 17; // the protocol number of IP
 
 bool is_known(const DatagramHeader &header)
 {
-	return __builtin_memcmp(header.magic, magic, sizeof(header.magic)) == 0 &&
-	       header.version == version;
+	return __builtin_memcmp(header.magic, datagram_magic, sizeof(header.magic)) == 0 &&
+	       header.version == datagram_version;
 }
 
 core_datagram decode(const DatagramHeader &header)
@@ -98,7 +98,7 @@ void core_datagram_build(const struct core_datagram *d, u8 out[CORE_DATAGRAM_HEA
 {
 	DatagramHeader header = {
 		.magic = {},
-		.version = version,
+		.version = datagram_version,
 		.flags = flags_of(*d),
 		.payload = be<u16>::from_host(d->payload),
 		.destination_qpn = be<u32>::from_host(d->to & qpn_bits),
@@ -107,7 +107,7 @@ void core_datagram_build(const struct core_datagram *d, u8 out[CORE_DATAGRAM_HEA
 		.imm = {},
 	};
 
-	__builtin_memcpy(header.magic, magic, sizeof(header.magic));
+	__builtin_memcpy(header.magic, datagram_magic, sizeof(header.magic));
 	if (d->with_imm)
 		__builtin_memcpy(header.imm, d->imm, sizeof(header.imm));
 	store(out, header);
