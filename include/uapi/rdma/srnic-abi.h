@@ -137,12 +137,13 @@ enum srnic_opcode {
 /**
  * struct srnic_send_wqe - head of a send queue slot
  * @wr_id: the consumer's cookie, returned in the CQE
- * @opcode: enum srnic_opcode
+ * @opcode: enum srnic_opcode; of a QP of type UD SRNIC_OP_SEND, or SRNIC_OP_IMM with payload
  * @flags: SRNIC_WQE_*
  * @num_sge: entries in the list that follows; 0 with SRNIC_WQE_INLINE
  * @imm_inv: SRNIC_OP_SEND_INV: the STag that the peer invalidates
- * @remote_addr: tagged offset at the peer (all but Sends and Immediate Data alone)
- * @rkey: STag at the peer (likewise)
+ * @remote_addr: tagged offset at the peer (all but Sends and Immediate Data alone); of a QP of type
+ *	UD the receiver's Q_Key << 32 | QPN
+ * @rkey: STag at the peer (likewise); of a QP of type UD the number of the address handle
  * @inline_len: bytes of inline payload, with SRNIC_WQE_INLINE
  * @arg: [0] is the Immediate Data of SRNIC_OP_WRITE_IMM and SRNIC_OP_IMM, 8 bytes in wire order;
  *	operands of atomic operations, in host byte order; else 0
@@ -196,6 +197,8 @@ enum srnic_wc_status {
 #define SRNIC_CQE_WITH_INV	(1U << 0)	/* imm_inv: the STag that the peer invalidated */
 #define SRNIC_CQE_WITH_IMM	(1U << 1)	/* imm_inv: Immediate Data, in wire order */
 #define SRNIC_CQE_OF_SEND	(1U << 2)	/* they came with a Send: over RDMA/TCP only */
+#define SRNIC_CQE_GRH		(1U << 3)	/* of a datagram: 40 bytes before the payload */
+#define SRNIC_CQE_IPV4		(1U << 4)	/* with it: the last 20 of them are an IPv4 header */
 
 /**
  * struct srnic_cqe - one completion (a CQ's slot)
@@ -208,6 +211,7 @@ enum srnic_wc_status {
  * @flags: SRNIC_CQE_*
  * @vendor_err: for an error in a Terminate, sent or received (RFC 5040 4.8): layer << 12 | error
  *	type << 8 | error code; else 0
+ * @src_qp: with SRNIC_CQE_GRH: the QPN of the sender
  */
 struct srnic_cqe {
 	__aligned_u64 wr_id;
@@ -217,7 +221,10 @@ struct srnic_cqe {
 	__u8 opcode;
 	__u8 status;
 	__u16 flags;
-	__u32 vendor_err;
+	union {
+		__u32 vendor_err;
+		__u32 src_qp;
+	};
 };
 
 /* Limits of the ring formats. The device's own limits may be lower. */
@@ -247,6 +254,7 @@ struct srnic_cqe {
 #define SRNIC_FEATURE_IMMEDIATE	(1U << 0)	/* SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM */
 #define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, CMP_SWAP and SWAP */
 #define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: not with MPA */
+#define SRNIC_FEATURE_DATAGRAM	(1U << 3)	/* QPs of type UD, and address handles */
 
 /**
  * struct srnic_alloc_ucontext_req - request for a new context
@@ -300,6 +308,16 @@ struct srnic_create_qp_resp {
 	struct srnic_ring_map sq;
 	struct srnic_ring_map rq;	/* of size 0 if the QP uses an SRQ */
 	__u32 qp_num;
+	__u32 rsvd;
+};
+
+/**
+ * struct srnic_create_ah_resp - response for a new address handle
+ * @number: names it in srnic_send_wqe.rkey of QPs of the same protection domain; never 0
+ * @rsvd: 0
+ */
+struct srnic_create_ah_resp {
+	__u32 number;
 	__u32 rsvd;
 };
 
