@@ -195,7 +195,7 @@ static int put_acks(struct sk_buff *msg, const struct ib_qp *base)
 
 	if (!to_srnic_dev(base->device)->ib)
 		return 0;
-	qp = srnic_number_find(base->qp_num);
+	qp = srnic_number_hold(base);
 	if (!qp)
 		return 0;
 	ret = put_numbers(msg, qp);

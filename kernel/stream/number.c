@@ -74,6 +74,16 @@ struct srnic_qp *srnic_number_find(u32 qpn)
 	return qp;
 }
 
+struct srnic_qp *srnic_number_hold(const struct ib_qp *base)
+{
+	struct srnic_qp *qp = srnic_number_find(base->qp_num);
+
+	if (!qp || &qp->base == base)
+		return qp;
+	srnic_qp_put(qp);
+	return NULL;
+}
+
 void srnic_number_exit(void)
 {
 	xa_destroy(&numbers);

@@ -18,6 +18,11 @@ void srnic_number_release(struct srnic_qp *qp);
 
 /* The QP of any device of type srnic_ib, with a reference, or NULL. Process context. */
 struct srnic_qp *srnic_number_find(u32 qpn);
+/*
+ * This QP, with a reference; NULL once it is being destroyed, when another may have its number.
+ * The caller keeps its memory. Process context.
+ */
+struct srnic_qp *srnic_number_hold(const struct ib_qp *base);
 
 /* The module is unloaded. */
 void srnic_number_exit(void);
