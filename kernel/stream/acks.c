@@ -5,6 +5,7 @@
  * states.
  */
 #include <linux/slab.h>
+#include <net/inet_connection_sock.h>
 #include <net/sock.h>
 
 #include "compat/compat.h"
@@ -322,6 +323,15 @@ static bool asked_anew(struct srnic_acks *acks)
 	acks->asked = acks->core.asked;
 	acks->probes = acks->core.probes;
 	return asked != acks->asked || probes != acks->probes;
+}
+
+/*
+ * TCP would acknowledge small segments in one of its own as soon as they are read: just before the
+ * Ack or the program's answer goes out, which acknowledges them, too.
+ */
+void srnic_acks_begin_run(struct sock *sk)
+{
+	inet_csk(sk)->icsk_ack.pending &= ~(ICSK_ACK_PUSHED | ICSK_ACK_PUSHED2);
 }
 
 void srnic_acks_end_run(struct srnic_qp *qp)

@@ -10,6 +10,7 @@
 
 #include "stream/qp.h"
 
+struct sock;
 struct srnic_pairing;
 
 /**
@@ -121,7 +122,8 @@ void srnic_acks_look_drained(struct srnic_qp *qp);
 void srnic_acks_responded(struct srnic_qp *qp);
 /* What an event of the core means here, after the rest of its delivery. */
 void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event);
-/* The receive queue of the socket is read. */
+/* The receive queue of the socket will be read, and is read. With the socket's lock. */
+void srnic_acks_begin_run(struct sock *sk);
 void srnic_acks_end_run(struct srnic_qp *qp);
 
 #endif

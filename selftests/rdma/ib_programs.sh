@@ -56,6 +56,17 @@ ends_at_once() {
 	done
 }
 
+# A message and its answer are four segments: each end's Ack of the message that came goes in a segment of its own, but
+# TCP acknowledges in those.
+rounds_cost() { # SEGMENTS
+	local before segments
+	before=$(tcp_count TcpOutSegs)
+	by_hand IPv4 ibv_rc_pingpong -n 2000 -s 64 -e || return
+	segments=$(($(tcp_count TcpOutSegs) - before))
+	echo "$segments segments for 2000 rounds"
+	((segments <= $1 * 2000 + 200))
+}
+
 objects() { resources_and_streams; }
 
 pingpongs() {
@@ -126,5 +137,6 @@ pingpongs
 perftests
 receives_run_out
 check "ibv_rc_pingpong ends right after its last completion, $REPEAT times" ends_at_once
+check "a message and its answer take four TCP segments" rounds_cost 4
 check "nothing is left of them" settled "$BEFORE"
 finish

@@ -157,6 +157,8 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 	int bytes;
 
 	forget_urgent(sk);
+	if (qp->acks)
+		srnic_acks_begin_run(sk);
 	bytes = tcp_read_sock(sk, &desc, rx_actor);
 	if (bytes > 0)
 		end_run(qp, fpdus, bytes);
