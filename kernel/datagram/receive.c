@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receives datagrams, in softirq and on any processor (Documentation/ib.rst rules 81 to 90). What a
- * stranger sends is checked once, here; what does not pass is dropped and counted. Nothing is kept,
+ * Receives datagrams, in softirq and on any processor (Documentation/ib.rst rules 81 to 84, and 90 to
+ * 95). What a stranger sends is checked once, here; what does not pass is dropped and counted. Nothing is kept,
  * and nothing allocated, for a datagram.
  *
  * A receive holds no reference to its QP: it finds it under RCU, and has its `receiving` lock while
@@ -130,7 +130,7 @@ static bool has_gid(struct srnic_dev *dev, const struct arrival *a, struct net_d
 	return here;
 }
 
-/* Rule 85: is its destination a GID of the device? Of two VRFs, the device's own has precedence. */
+/* Rule 90: is its destination a GID of the device? Of two VRFs, the device's own has precedence. */
 static bool is_for(struct srnic_dev *dev, const struct arrival *a)
 {
 	struct net_device *ndev;
@@ -187,7 +187,7 @@ static enum core_region_verdict place(struct srnic_qp *qp, struct arrival *a, u3
 	return verdict;
 }
 
-/* Rules 88 to 90. A receive that does not complete serves the next datagram. */
+/* Rules 94 and 95. A receive that does not complete serves the next datagram. */
 static enum srnic_counter fill_receive(struct srnic_datagrams *datagrams, struct arrival *a, u32 room)
 {
 	struct srnic_qp *qp = datagrams->qp;
@@ -228,7 +228,7 @@ static enum srnic_counter take_receive(struct srnic_datagrams *datagrams, struct
 	}
 }
 
-/* Rules 85 to 87. */
+/* Rules 90 to 92. */
 static enum srnic_counter deliver(struct srnic_datagrams *datagrams, struct arrival *a)
 {
 	lockdep_assert_held(&datagrams->receiving);

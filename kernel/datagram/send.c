@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Sends datagrams: the transmit engine of a QP of type UD (Documentation/ib.rst rules 91 to 94). It
+ * Sends datagrams: the transmit engine of a QP of type UD (Documentation/ib.rst rules 84 to 89). It
  * copies each request once from the send queue, checks the copy and its memory, and gives the
  * datagram to UDP, which copies the payload. Then the request is complete.
  *
@@ -75,7 +75,7 @@ static int transmit(struct srnic_qp *qp, struct srnic_outgoing *out,
 	return srnic_datagram_transmit(qp->dev, out, srnic_engine_may_wait(&qp->tx));
 }
 
-/* Nobody acknowledges a datagram: one that cannot be sent is lost, as on the way (rule 94). */
+/* Nobody acknowledges a datagram: one that cannot be sent is lost, as on the way (rule 89). */
 static void count(struct srnic_qp *qp, const struct core_datagram *header, int error)
 {
 	srnic_qp_count(qp, error ? SRNIC_TX_DATAGRAMS_LOST : SRNIC_TX_DATAGRAMS, 1);

@@ -130,7 +130,7 @@ static void what_comes_from_another_port(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_MALFORMED, 1);
 }
 
-/* 85 */
+/* 90 */
 static void what_names_no_qp_of_type_ud(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -145,7 +145,7 @@ static void what_names_no_qp_of_type_ud(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_NO_QP, ARRAY_SIZE(numbers));
 }
 
-/* 85, 87 */
+/* 90, 91 */
 static void what_names_a_qp_that_does_not_receive(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -166,7 +166,7 @@ static void what_names_a_qp_that_does_not_receive(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_test_empty(other.cq));
 }
 
-/* 85: an address of this host that is none of the device. All of 127.0.0.0/8 are local. */
+/* 90: an address of this host that is none of the device. All of 127.0.0.0/8 are local. */
 static void what_comes_to_another_address(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -182,7 +182,7 @@ static void what_comes_to_another_address(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_NO_QP, 1);
 }
 
-/* 86 */
+/* 92 */
 static void what_has_another_qkey(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -203,7 +203,7 @@ static void what_has_another_qkey(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_QKEY, 3);
 }
 
-/* 88 */
+/* 93 */
 static void what_finds_no_receive(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -215,7 +215,7 @@ static void what_finds_no_receive(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_NO_RECEIVE, 3);
 }
 
-/* 89: "... and the receive serves the next one" */
+/* 94: "... and the receive serves the next one" */
 static void what_is_too_long_for_the_receive(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -234,7 +234,7 @@ static void what_is_too_long_for_the_receive(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_TOO_LONG, 3);
 }
 
-/* 89: such a receive is flushed as others are, and not by RESET. */
+/* 94: such a receive is flushed as others are, and not by RESET. */
 static void a_receive_that_was_too_small_is_flushed(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -255,7 +255,7 @@ static void a_receive_that_was_too_small_is_flushed(struct kunit *test)
 	ud_exchange(test, e, 10);
 }
 
-/* 90 */
+/* 95 */
 static void a_receive_without_its_memory_fails(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -354,7 +354,7 @@ static void fragments_of_ip_become_one_message(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, e->into + CORE_DATAGRAM_GRH, e->from, CORE_DATAGRAM_MAX);
 }
 
-/* 93: the limit is that of the interface. */
+/* 86: the limit is that of the interface. */
 static void the_mtu_follows_the_interface(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);

@@ -172,7 +172,7 @@ static void a_message_and_a_receive_may_be_in_pieces(struct kunit *test)
 
 /* ---- states ---- */
 
-/* 87: in RTR it receives, and sends no request. */
+/* 91: in RTR it receives, and sends no request. */
 static void in_rtr_a_qp_only_receives(struct kunit *test)
 {
 	struct ud_ends *e = make_ud_ends(test);
@@ -268,7 +268,7 @@ static void only_type_srnic_ib_has_them(struct kunit *test)
 
 /* ---- requests that cannot be sent ---- */
 
-/* 92: the request fails, those behind it are flushed, receives go on; RTS ends that. */
+/* 88: the request fails, those behind it are flushed, receives go on; RTS ends that. */
 static void expect_sqe(struct kunit *test, struct ud_ends *e, struct ud_send *send,
 		       enum ib_wc_status status)
 {
@@ -290,7 +290,7 @@ static void expect_sqe(struct kunit *test, struct ud_ends *e, struct ud_send *se
 	ud_exchange(test, e, 30);
 }
 
-/* 93 */
+/* 86 */
 static void a_message_longer_than_the_mtu_fails(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -371,7 +371,7 @@ static void a_hostile_ring_fails(struct kunit *test)
 	ud_exchange(test, e, 10);
 }
 
-/* 86: "... stands for that of the sending QP" */
+/* 87: "... the Q_Key of the sending QP instead" */
 static void a_qkey_with_its_high_bit_is_the_own_one(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
@@ -383,7 +383,7 @@ static void a_qkey_with_its_high_bit_is_the_own_one(struct kunit *test)
 	ud_expect(test, &e->b, IB_WC_SUCCESS);
 }
 
-/* 94 */
+/* 89 */
 static void what_cannot_be_sent_is_lost(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
