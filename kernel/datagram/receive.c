@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receives datagrams, in softirq and on any processor (Documentation/ib.rst rules 81 to 84, and 90 to
- * 95). What a stranger sends is checked once, here; what does not pass is dropped and counted. Nothing is kept,
- * and nothing allocated, for a datagram.
+ * Receives datagrams, in softirq and on any processor (Documentation/ib.rst rules 81 to 84, and 90
+ * to 95). What a stranger sends is checked once, here; what does not pass is dropped and counted.
+ * Nothing is kept, and nothing allocated, for a datagram.
  *
  * A receive holds no reference to its QP: it finds it under RCU, and has its `receiving` lock while
  * it uses it. A QP is closed under that lock, and erased from the table, before it is destroyed.
@@ -21,6 +21,7 @@
 #include "datagram/receive.h"
 #include "datagram/socket.h"
 #include "report/counters.h"
+#include "report/trace.h"
 #include "stream/receive/parts.h"
 #include "stream/state.h"
 
@@ -153,7 +154,7 @@ static void fail(struct srnic_datagrams *datagrams)
 	srnic_qp_fail(datagrams->qp);
 }
 
-/* The skb may be in pieces. *left: bytes that the CPU cannot read, as those in a device's memory. */
+/* The skb may be in pieces. *left: bytes that the CPU cannot read, as those of a device. */
 static enum core_region_verdict place_payload(struct srnic_qp *qp, struct arrival *a, u32 *left)
 {
 	const u32 from = UDP_HEADER + CORE_DATAGRAM_HEADER;
@@ -188,7 +189,8 @@ static enum core_region_verdict place(struct srnic_qp *qp, struct arrival *a, u3
 }
 
 /* Rules 94 and 95. A receive that does not complete serves the next datagram. */
-static enum srnic_counter fill_receive(struct srnic_datagrams *datagrams, struct arrival *a, u32 room)
+static enum srnic_counter fill_receive(struct srnic_datagrams *datagrams, struct arrival *a,
+				       u32 room)
 {
 	struct srnic_qp *qp = datagrams->qp;
 	struct srnic_receive *receive = &qp->rx.receive;
@@ -243,6 +245,13 @@ static enum srnic_counter deliver(struct srnic_datagrams *datagrams, struct arri
 
 /* ---- receiving ---- */
 
+static void count(struct srnic_qp *qp, enum srnic_counter what)
+{
+	srnic_qp_count(qp, what, 1);
+	if (what != SRNIC_RX_DATAGRAMS)
+		trace_srnic_datagram_dropped(qp->dev, qp->base.qp_num, what);
+}
+
 /* False: the datagram names no QP that receives. */
 static bool give_to_qp(struct arrival *a, enum srnic_counter *out)
 {
@@ -255,19 +264,22 @@ static bool give_to_qp(struct arrival *a, enum srnic_counter *out)
 	open = datagrams->open;
 	if (open) {
 		*out = deliver(datagrams, a);
-		srnic_qp_count(datagrams->qp, *out, 1);
+		count(datagrams->qp, *out);
 	}
 	spin_unlock(&datagrams->receiving);
 	return open;
 }
 
 /* No device knows it. */
-static enum srnic_counter count_at_witness(const struct srnic_datagram_socket *socket, enum srnic_counter why)
+static enum srnic_counter count_at_witness(const struct srnic_datagram_socket *socket, u32 qpn,
+					   enum srnic_counter why)
 {
 	struct srnic_dev *dev = rcu_dereference(socket->witness);
 
-	if (dev)
-		srnic_count(dev, why, 1);
+	if (!dev)
+		return why;
+	srnic_count(dev, why, 1);
+	trace_srnic_datagram_dropped(dev, qpn, why);
 	return why;
 }
 
@@ -277,10 +289,10 @@ static enum srnic_counter receive(const struct srnic_datagram_socket *socket, st
 	enum srnic_counter result;
 
 	if (!parse(socket, skb, &a.header))
-		return count_at_witness(socket, SRNIC_RX_DATAGRAMS_MALFORMED);
+		return count_at_witness(socket, 0, SRNIC_RX_DATAGRAMS_MALFORMED);
 	read_ip(&a, socket);
 	if (!give_to_qp(&a, &result))
-		return count_at_witness(socket, SRNIC_RX_DATAGRAMS_NO_QP);
+		return count_at_witness(socket, a.header.to, SRNIC_RX_DATAGRAMS_NO_QP);
 	return result;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/sizes.h>
 #include <linux/udp.h>
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
@@ -17,6 +18,11 @@
 
 /* How long a sender that may wait waits for room. */
 #define PATIENCE	(HZ / 10)
+/*
+ * What may wait in interfaces, or for a neighbour to answer. All QPs of the namespace have it
+ * together: one that sends to a neighbour that has left must not keep back the others.
+ */
+#define SEND_BUFFER	SZ_8M
 
 /* ---- life ---- */
 
@@ -51,6 +57,8 @@ static int set_up(struct socket *sock, struct srnic_datagram_socket *socket,
 
 	srnic_compat_own_frag(sk);
 	sk->sk_sndtimeo = PATIENCE;
+	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	WRITE_ONCE(sk->sk_sndbuf, SEND_BUFFER);
 	sk->sk_reuse = SK_CAN_REUSE;
 	if (socket->family == AF_INET6)
 		sk->sk_ipv6only = true;
