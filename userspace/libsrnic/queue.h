@@ -94,6 +94,7 @@ struct srnic_qp {
 	int sq_sig_all;
 	uint32_t features;	/* of the module: SRNIC_FEATURE_* */
 	bool ib;		/* its device is of type srnic_ib (state.cc) */
+	bool ud;		/* it is of type UD (datagram.hh) */
 	bool closed;		/* its state takes no sends; under sq.lock */
 	uint32_t limit;		/* while it is closed: what sq.limit is in other states */
 	uint32_t probes;	/* by srnicdv_probe_atomic(), so far */
@@ -112,9 +113,15 @@ struct srnic_srq {
 	struct srnic_wq wq;
 };
 
+struct srnic_ah {
+	struct ibv_ah base;
+	uint32_t number;	/* by which requests name it; never 0 */
+};
+
 /* The features of which this provider knows what they mean. */
 #define SRNIC_KNOWN_FEATURES                                                                       \
-	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM)
+	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |                 \
+	 SRNIC_FEATURE_DATAGRAM)
 
 /* Does this provider speak this version of the ABI? */
 bool srnic_speaks(uint32_t abi_version);
@@ -141,7 +148,7 @@ void srnic_cq_event(struct ibv_cq *cq);
 
 /*
  * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE
- * or SRNIC_FEATURE_ATOMIC, and the ibv_wr_*() functions for them.
+ * or SRNIC_FEATURE_ATOMIC, those of QPs of type UD, and the ibv_wr_*() functions for them.
  */
 #define SRNIC_SEND_OPS                                                                             \
 	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV |          \
@@ -149,6 +156,7 @@ void srnic_cq_event(struct ibv_cq *cq);
 #define SRNIC_IMMEDIATE_OPS (IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define SRNIC_ATOMIC_OPS                                                                           \
 	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define SRNIC_DATAGRAM_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
 void srnic_cq_ex_init(struct srnic_cq *cq);
