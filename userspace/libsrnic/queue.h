@@ -51,6 +51,8 @@ struct srnic_wq {
 	uint32_t next;		/* written up to here: from prod on not published yet */
 	uint32_t cons_seen;	/* the kernel's index when last read */
 	uint32_t limit;		/* requests that may be outstanding: at most ring.entries */
+	bool closed;		/* the QP's state takes no requests (state.cc): limit is 0 */
+	uint32_t granted;	/* while it is closed: what limit is in other states */
 	uint32_t max_sge;
 	uint32_t max_inline;	/* send queues: bytes */
 	bool imm_payload;	/* send queues: SRNIC_OP_IMM may have payload */
@@ -95,8 +97,6 @@ struct srnic_qp {
 	uint32_t features;	/* of the module: SRNIC_FEATURE_* */
 	bool ib;		/* its device is of type srnic_ib (state.cc) */
 	bool ud;		/* it is of type UD (datagram.hh) */
-	bool closed;		/* its state takes no sends; under sq.lock */
-	uint32_t limit;		/* while it is closed: what sq.limit is in other states */
 	uint32_t probes;	/* by srnicdv_probe_atomic(), so far */
 	struct srnic_deferred at_send_cq, at_recv_cq;
 	uint64_t posted_at;	/* when the last post, or its doorbell, was over (clock.hh) */
@@ -169,7 +169,7 @@ void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
 bool srnic_cq_pick(struct srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, struct srnic_cqe *out);
 
 /*
- * States of a QP of type srnic_ib. Posting sends fails with EINVAL, or not, as in this state.
+ * States of a QP of type srnic_ib. Posting fails with EINVAL, or not, as in this state.
  */
 void srnic_qp_set_state(struct srnic_qp *qp, enum ibv_qp_state state);
 /* The kernel has reset the QP: drops what its CQs still have of it. */

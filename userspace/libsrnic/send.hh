@@ -106,7 +106,7 @@ inline int open_slot(srnic_qp &qp, u8 opcode, u64 wr_id, unsigned int send_flags
 		return EOPNOTSUPP;
 	*wqe = next_slot<srnic_send_wqe>(qp.sq);
 	if (!*wqe)
-		return qp.closed ? EINVAL : ENOMEM;
+		return qp.sq.closed ? EINVAL : ENOMEM;
 	put_header(qp, *wqe, wr_id, opcode, send_flags);
 	return 0;
 }
