@@ -110,10 +110,7 @@ constexpr unsigned int to_wc_flags(u16 flags)
 }
 
 // The two share a place: a datagram has a sender instead of an error's code.
-constexpr u32 src_qp_of(const srnic_cqe &cqe)
-{
-	return cqe.flags & SRNIC_CQE_GRH ? cqe.src_qp : 0;
-}
+constexpr u32 src_qp_of(const srnic_cqe &cqe) { return cqe.flags & SRNIC_CQE_GRH ? cqe.src_qp : 0; }
 constexpr u32 vendor_err_of(const srnic_cqe &cqe)
 {
 	return cqe.flags & SRNIC_CQE_GRH ? 0 : cqe.vendor_err;
