@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # UCX's rc_verbs transport, on which MPI and others run, and its ud_verbs, between devices of type srnic_ib: ucx_perftest,
-# unmodified. What
-# passes has also moved its bytes through the device, as its counters say: UCX takes TCP in silence where it can. What
-# fails is run on rxe, too, on the same interfaces, and the log has what came of it.
+# unmodified. What passes has also moved its bytes through the device, as its counters say: UCX takes TCP in silence where
+# it can. What fails is run on rxe, too, on the same interfaces, and the log has what came of it.
 #
 #   sr0: srnic0 ── ucx_perftest ──cable── ucx_perftest ── srnic1 :sr1
 #

@@ -36,7 +36,7 @@ constexpr int of(const Datagram &datagram, int more)
 
 const Row rows[] = {
 	{"UDP by hand arrives", Drop::arrives, Drop::arrives, [](auto &, auto &) {}},
-	{"ib 84: from port 0", Drop::other_port, Drop::other_port,
+	{"ib 84: from port 0", Drop::malformed, Drop::malformed,
 	 [](auto &udp, auto &) { udp.source = 0; }},
 	{"a wrong checksum", Drop::unseen, Drop::unseen,
 	 [](auto &udp, auto &) { udp.checksum = 0x1234; }},
@@ -149,7 +149,7 @@ void to_many(Stage &stage, Way way, const std::string &group)
 	const Way usual = way;
 
 	way.destination = group;
-	stage.want_drops(Drop::nobody, 1, [&] {
+	stage.want_drops(Drop::no_qp, 1, [&] {
 		send(stage.datagram(), way);
 		stage.exercise(usual);
 	});

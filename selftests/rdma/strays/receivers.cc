@@ -30,7 +30,7 @@ void connected_qp(Stage &stage)
 	End end(stage.port);
 
 	end.init();
-	want_dropped(stage, Drop::nobody, end.qp);
+	want_dropped(stage, Drop::no_qp, end.qp);
 }
 
 void destroyed_qp(Stage &stage)
@@ -42,7 +42,7 @@ void destroyed_qp(Stage &stage)
 
 		was.qp_num = receiver.qp->qp_num;
 	}
-	want_dropped(stage, Drop::nobody, &was);
+	want_dropped(stage, Drop::no_qp, &was);
 }
 
 // The receives of one that is in RESET are gone.
@@ -51,18 +51,18 @@ void states(Stage &stage)
 	Receiver receiver(stage.port, 0);
 
 	receiver.to(IBV_QPS_RESET);
-	want_dropped(stage, Drop::nobody, receiver.qp);
+	want_dropped(stage, Drop::no_qp, receiver.qp);
 	receiver.to(IBV_QPS_INIT);
 	receiver.post();
 	receiver.post();
-	want_dropped(stage, Drop::nobody, receiver.qp);
+	want_dropped(stage, Drop::no_qp, receiver.qp);
 	receiver.want_nothing();
 	receiver.to(IBV_QPS_RTR);
 	want_arrival(stage, receiver);
 	receiver.to(IBV_QPS_RTS);
 	want_arrival(stage, receiver);
 	receiver.to(IBV_QPS_ERR);
-	want_dropped(stage, Drop::nobody, receiver.qp);
+	want_dropped(stage, Drop::no_qp, receiver.qp);
 }
 
 void no_receive(Stage &stage)
@@ -98,7 +98,7 @@ void new_qkey(Stage &stage)
 
 	attr.qkey = 0x5555;
 	expect(!ibv_modify_qp(receiver.qp, &attr, IBV_QP_QKEY), "another Q_Key");
-	want_dropped(stage, Drop::nobody, receiver.qp);
+	want_dropped(stage, Drop::qkey, receiver.qp);
 	want_arrival(stage, receiver, attr.qkey);
 }
 

@@ -9,9 +9,9 @@ namespace strays {
 namespace {
 
 const std::map<Drop, std::string> counter_of = {
-	{Drop::malformed, "datagrams_malformed"}, {Drop::other_port, "datagrams_port"},
-	{Drop::nobody, "datagrams_nobody"},	  {Drop::no_receive, "datagrams_no_receive"},
-	{Drop::too_long, "datagrams_too_long"},
+	{Drop::malformed, "rx_datagrams_malformed"}, {Drop::no_qp, "rx_datagrams_no_qp"},
+	{Drop::qkey, "rx_datagrams_qkey"},	     {Drop::no_receive, "rx_datagrams_no_receive"},
+	{Drop::too_long, "rx_datagrams_too_long"},
 };
 
 u64 read_counter(const std::string &device, const std::string &name)

@@ -17,7 +17,7 @@ struct Settings {
 };
 
 // Why a datagram is dropped: the counter that grows. The last two are IP's or UDP's own business.
-enum class Drop { malformed, other_port, nobody, no_receive, too_long, unseen, arrives };
+enum class Drop { malformed, no_qp, qkey, no_receive, too_long, unseen, arrives };
 
 class Stage {
 	const Settings settings;
