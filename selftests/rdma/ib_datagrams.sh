@@ -35,7 +35,7 @@ runs_by() { # KIND PROGRAM [OPTION...]
 
 runs() { runs_by IPv4 "$@"; } # PROGRAM [OPTION...]
 
-# The default GID is the link-local address. ibv_ud_pingpong's hop limit is 1.
+# The default GID is the link-local address.
 # shellcheck disable=SC2086
 pingpongs() {
 	local size kind

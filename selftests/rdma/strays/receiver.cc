@@ -100,7 +100,7 @@ void Receiver::want_canaries(u64 number, size_t from) const
 		       std::to_string(from));
 }
 
-ibv_wc Receiver::want(const Datagram &datagram, const Way &way)
+ibv_wc Receiver::want(const Datagram &datagram, const Way &way, u64 behind)
 {
 	const size_t octets = grh_octets + datagram.payload.size();
 	const u64 number = taken++;
@@ -112,7 +112,7 @@ ibv_wc Receiver::want(const Datagram &datagram, const Way &way)
 	expect(slot(number).slice(grh_octets, octets - grh_octets) == datagram.payload,
 	       "the payload is that of the datagram");
 	want_canaries(number, octets);
-	for (u64 later = taken; later < posted; later++)
+	for (u64 later = taken + behind; later < posted; later++)
 		want_canaries(later, 0);
 	post();
 	return wc;

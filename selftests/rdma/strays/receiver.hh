@@ -32,8 +32,9 @@ public:
 	void to(ibv_qp_state state);
 	void to_rts();
 	void post(u32 len = all);
-	// The next receive is filled with this datagram and with nothing else, and posted again.
-	ibv_wc want(const Datagram &datagram, const Way &way);
+	// The next receive is filled with this datagram and with nothing else, and posted again. So
+	// many others have come after it.
+	ibv_wc want(const Datagram &datagram, const Way &way, u64 behind = 0);
 	// None has come, and no receive has changed.
 	void want_nothing();
 	// That of the last datagram.

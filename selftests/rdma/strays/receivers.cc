@@ -88,7 +88,7 @@ void more_than_receives(Stage &stage)
 		stage.exercise(way);
 	});
 	for (unsigned i = 0; i < 4; i++)
-		receiver.want(datagrams[i], way);
+		receiver.want(datagrams[i], way, 3 - i);
 }
 
 void new_qkey(Stage &stage)

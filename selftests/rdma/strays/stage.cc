@@ -71,12 +71,12 @@ void Stage::exercise(const Way &way)
 	victim.want(good, way);
 }
 
-// The RDMA core keeps counters for 10 ms.
+// The RDMA core keeps counters for 10 ms, counted in ticks.
 std::map<std::string, u64> Stage::counters() const
 {
 	std::map<std::string, u64> all;
 
-	sleep_ms(12);
+	sleep_ms(25);
 	for (const auto &[why, name] : counter_of)
 		all[name] = read_counter(settings.device, name);
 	return all;
