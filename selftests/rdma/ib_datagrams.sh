@@ -50,17 +50,18 @@ pingpongs() {
 	runs $PINGPONG -r 1
 }
 
+# Few datagrams to measure latency without events: both ends poll.
 # shellcheck disable=SC2086
 perftests() {
 	local size
 	for size in $SIZES; do
 		runs ib_send_bw $PERF -s "$size"
-		runs ib_send_lat $PERF -s "$size"
+		runs ib_send_lat $PERF -e -s "$size"
 	done
+	runs ib_send_lat -c UD -F -n 20
 	runs ib_send_bw $PERF -e
-	runs ib_send_lat $PERF -e
 	runs ib_send_bw $PERF -b -s 1024
-	runs ib_send_bw $PERF -q 4 -n 100 -s 1024
+	runs ib_send_bw $PERF -q 4 -s 1024
 	runs ib_send_bw $PERF -I 236 -s 236
 	runs ib_send_bw $PERF --use-srq -s 1024
 	runs ib_send_lat $PERF --use-srq -e -s 1024
