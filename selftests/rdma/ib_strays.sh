@@ -9,13 +9,18 @@
 cd "$(dirname "$0")" && . ./lib.sh
 
 PROGRAM=$PWD/strays/build/strays
+BESIDE=10.97.0.1 # of the victim's host
 
 link_local() { ip -n sr0 -6 -br addr show dev veth0 scope link -tentative | grep -o 'fe80::[^/ ]*'; }
 
-victim_up() { ns1 rdma link add srnic1 type srnic_ib netdev veth1 && within 50 link_local >/dev/null; }
+victim_up() {
+	ns1 rdma link add srnic1 type srnic_ib netdev veth1 && within 50 link_local >/dev/null &&
+		ip -n sr1 addr add $BESIDE/32 dev lo && ip -n sr0 route add $BESIDE via "$IP1"
+}
 
 strays() {
-	LIMIT=${LIMIT:-200} in_ns sr0 "'$PROGRAM' --only '${CASES:-}' srnic1 $IP1 $IP61 $IP0 $IP60 veth0 $(link_local)"
+	LIMIT=${LIMIT:-200} in_ns sr0 "'$PROGRAM' --only '${CASES:-}' srnic1 $IP1 $IP61 $IP0 $IP60 veth0 $(link_local) \
+		$BESIDE"
 }
 
 needs rdma

@@ -175,8 +175,8 @@ const Row rows[] = {
 	 {payload(100), IBV_WR_SEND, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED}},
 	{"inline", {payload(60), IBV_WR_SEND, IBV_SEND_SIGNALED | IBV_SEND_INLINE}},
 	{"without payload", {{}}},
-	{"as long as the MTU", {payload(1024)}},
-	{"with the Q_Key of its QP",
+	{"ib 86: as long as the MTU", {payload(1024)}},
+	{"ib 87: with the Q_Key of its QP",
 	 {payload(100), IBV_WR_SEND, IBV_SEND_SIGNALED, stranger_qpn, 0x80000000}},
 	{"to QP 1", {payload(100), IBV_WR_SEND, IBV_SEND_SIGNALED, 1}},
 };
@@ -202,9 +202,28 @@ void too_long(Stage &stage, const Way &way)
 	const Ear ear(way);
 	const Ah ah = make_ah(stage.port, attr_of(way.is_v6() ? stage.port6 : stage.port, way));
 	Receiver victim(stage.port);
+	const Message longest{payload(1024)};
 
 	say(victim, stage.port.pd, ah.get(),
 	    {.octets = payload(1025), .status = IBV_WC_LOC_LEN_ERR});
+	expect(victim.state() == IBV_QPS_SQE, "the QP is in SQE");
+	say(victim, stage.port.pd, ah.get(), {.octets = payload(1), .status = IBV_WC_WR_FLUSH_ERR});
+	expect(ear.silent(), "nothing is sent");
+	victim.to(IBV_QPS_RTS);
+	say(victim, stage.port.pd, ah.get(), longest);
+	want_octets(ear.hear(), victim, longest);
+}
+
+void no_handle(Stage &stage, const Way &way)
+{
+	const Ear ear(way);
+	// Its protection domain is not that of the QP.
+	const Ah ah = make_ah(stage.port6, attr_of(way.is_v6() ? stage.port6 : stage.port, way));
+	Receiver victim(stage.port);
+
+	say(victim, stage.port.pd, ah.get(),
+	    {.octets = payload(100), .status = IBV_WC_LOC_QP_OP_ERR});
+	expect(victim.state() == IBV_QPS_SQE, "the QP is in SQE");
 	expect(ear.silent(), "nothing is sent");
 }
 
@@ -253,9 +272,10 @@ Cases answer_cases()
 	Cases all;
 
 	for (const Row &row : rows)
-		add_both(all, std::string("ib 81: the victim sends a datagram: ") + row.name,
+		add_both(all, std::string("ib 81, 84: the victim sends a datagram: ") + row.name,
 			 [&](Stage &stage, const Way &way) { play(stage, row, way); });
-	add_both(all, "the victim sends no more than its MTU", too_long);
+	add_both(all, "ib 86, 88: the victim sends no more than its MTU", too_long);
+	add_both(all, "ib 88: an address handle of another protection domain", no_handle);
 	add_both(all, "ib 83: the victim answers by ibv_create_ah_from_wc()", answers);
 	add_both(all, "ib 83: also in another traffic class", answers_in_another_class);
 	all.push_back({"ib 83: also between link-local addresses",

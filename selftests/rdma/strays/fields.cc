@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Each field of a datagram wrong, one by one (Documentation/ib.rst rules 81 to 83).
+// Each field of a datagram wrong, one by one (Documentation/ib.rst rules 81 to 92).
 #include "stage.hh"
 
 namespace strays {
@@ -59,7 +59,7 @@ const Row rows[] = {
 	 [](auto &d, auto &) { d.from = d.to; }},
 	{"ib 82: 1 octet", Drop::arrives, [](auto &d, auto &) { d.payload = payload(1); }},
 	{"ib 82: no payload", Drop::arrives, [](auto &d, auto &) { d.payload = {}; }},
-	{"ib 82: 4096 octets, in fragments", Drop::arrives,
+	{"ib 82, 86: 4096 octets, in fragments, whatever the MTU is", Drop::arrives,
 	 [](auto &d, auto &) { d.payload = payload(4096, 7); }},
 	{"ib 82: 4097 octets", Drop::malformed, [](auto &d, auto &) { d.payload = payload(4097); }},
 	{"ib 82: as many as UDP has", Drop::malformed,
@@ -84,15 +84,15 @@ const Row rows[] = {
 		 d.payload = {};
 		 d.says = 1;
 	 }},
-	{"ib 81: to a number of no QP", Drop::no_qp, [](auto &d, auto &) { d.to ^= 0x5a5a5a; }},
-	{"ib 81: to QP 0", Drop::no_qp, [](auto &d, auto &) { d.to = 0; }},
-	{"ib 81: to the number of multicast", Drop::no_qp,
+	{"ib 90: to a number of no QP", Drop::no_qp, [](auto &d, auto &) { d.to ^= 0x5a5a5a; }},
+	{"ib 90: to QP 0", Drop::no_qp, [](auto &d, auto &) { d.to = 0; }},
+	{"ib 90: to the number of multicast", Drop::no_qp,
 	 [](auto &d, auto &) { d.to = 0xffffff; }},
-	{"ib 81: Q_Key 0", Drop::qkey, [](auto &d, auto &) { d.qkey = 0; }},
-	{"ib 81: the last bit of the Q_Key", Drop::qkey, [](auto &d, auto &) { d.qkey ^= 1; }},
-	{"ib 81: the first bit of the Q_Key", Drop::qkey,
+	{"ib 92: Q_Key 0", Drop::qkey, [](auto &d, auto &) { d.qkey = 0; }},
+	{"ib 92: the last bit of the Q_Key", Drop::qkey, [](auto &d, auto &) { d.qkey ^= 1; }},
+	{"ib 92: the first bit of the Q_Key", Drop::qkey,
 	 [](auto &d, auto &) { d.qkey ^= 0x80000000; }},
-	{"ib 81: the Q_Key of QP 1", Drop::qkey, [](auto &d, auto &) { d.qkey = 0x80010000; }},
+	{"ib 92: the Q_Key of QP 1", Drop::qkey, [](auto &d, auto &) { d.qkey = 0x80010000; }},
 	{"ib 84: from port 290", Drop::malformed, [](auto &, auto &w) { w.source_port = 290; }},
 	{"ib 84: from port 292", Drop::malformed, [](auto &, auto &w) { w.source_port = 292; }},
 	{"ib 84: from port 4791", Drop::malformed, [](auto &, auto &w) { w.source_port = 4791; }},

@@ -2,8 +2,9 @@
 // Strays: datagrams that nobody asked for, by plain UDP, and hostile ones among them. Each row is
 // what a rule of Documentation/ib.rst says, the octets that break it (or do not), and what the
 // victim's QP must see of it.
-//	strays [--only PARTS] DEVICE ADDRESS ADDRESS6 OWN OWN6 INTERFACE LINK-LOCAL
-// The device and its addresses are the victim's. The others are of this namespace.
+//	strays [--only PARTS] DEVICE ADDRESS ADDRESS6 OWN OWN6 INTERFACE LINK-LOCAL BESIDE
+// The device and its addresses are the victim's; BESIDE is an address of its host, not of the
+// device. The others are of this namespace.
 #include "../shared/case.hh"
 #include "stage.hh"
 
@@ -57,15 +58,16 @@ int main(int argc, char **argv)
 	const bool some = argc > 2 && !std::strcmp(argv[1], "--only");
 	char **rest = argv + (some ? 3 : 1);
 
-	if (argc - (rest - argv) != 7) {
+	if (argc - (rest - argv) != 8) {
 		std::fprintf(stderr,
 			     "usage: strays [--only PARTS] DEVICE ADDRESS ADDRESS6 OWN OWN6 "
-			     "INTERFACE LINK-LOCAL\n");
+			     "INTERFACE LINK-LOCAL BESIDE\n");
 		return 2;
 	}
 	try {
-		return strays::run({rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6]},
-				   some ? argv[2] : "");
+		return strays::run(
+			{rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6], rest[7]},
+			some ? argv[2] : "");
 	} catch (const std::runtime_error &e) {
 		std::printf("Bail out! %s\n", e.what());
 		return 1;

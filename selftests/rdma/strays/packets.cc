@@ -144,11 +144,11 @@ void link_local(Stage &stage)
 }
 
 // A QP is reached by the GIDs of its device only: programs could not answer.
-void to_many(Stage &stage, Way way, const std::string &group)
+void to_another(Stage &stage, Way way, const std::string &address)
 {
 	const Way usual = way;
 
-	way.destination = group;
+	way.destination = address;
 	stage.want_drops(Drop::no_qp, 1, [&] {
 		send(stage.datagram(), way);
 		stage.exercise(usual);
@@ -167,12 +167,15 @@ Cases packet_cases()
 			 [&](Stage &stage, const Way &way) { play(stage, row, way); });
 	add_fragments(all);
 	add_both(all, "ib 83: options of IP, which the receive does not get", options);
-	all.push_back({"between link-local addresses", link_local});
-	all.push_back({"to the broadcast address",
-		       [](Stage &stage) { to_many(stage, stage.way(false), stage.broadcast()); }});
-	all.push_back({"to all nodes of the link", [](Stage &stage) {
-			       to_many(stage, stage.local_way(), "ff02::1%" + stage.interface());
+	all.push_back({"ib 90: between link-local addresses", link_local});
+	all.push_back({"ib 90: to the broadcast address", [](Stage &stage) {
+			       to_another(stage, stage.way(false), stage.broadcast());
 		       }});
+	all.push_back({"ib 90: to all nodes of the link", [](Stage &stage) {
+			       to_another(stage, stage.local_way(), "ff02::1%" + stage.interface());
+		       }});
+	all.push_back({"ib 90: to an address that its host has, and not its device",
+		       [](Stage &stage) { to_another(stage, stage.way(false), stage.beside()); }});
 	return all;
 }
 

@@ -77,10 +77,39 @@ void Receiver::to_rts()
 		to(state);
 }
 
-void Receiver::post(u32 len)
+ibv_qp_state Receiver::state() const
+{
+	ibv_qp_init_attr init;
+	ibv_qp_attr attr;
+
+	expect(!ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), "ibv_query_qp");
+	return attr.qp_state;
+}
+
+void Receiver::to_sqe()
+{
+	// The provider knows of an address handle no more than its number, behind struct ibv_ah.
+	struct {
+		ibv_ah base{};
+		u32 number = 0xffffff;
+	} nobody;
+	ibv_send_wr wr{}, *bad;
+
+	wr.opcode = IBV_WR_SEND;
+	wr.wr.ud = {&nobody.base, 1, 1};
+	expect(!ibv_post_send(qp, &wr, &bad), "ibv_post_send");
+	sends.is(0, IBV_WC_LOC_QP_OP_ERR);
+	expect(state() == IBV_QPS_SQE, "the QP is in SQE");
+}
+
+void Receiver::post_bad() { post_with(all, 0x7fffff00); }
+
+void Receiver::post(u32 len) { post_with(len, mr->lkey); }
+
+void Receiver::post_with(u32 len, u32 lkey)
 {
 	u8 *where = memory.data() + posted % slots * room;
-	ibv_sge sge = {reinterpret_cast<uintptr_t>(where), len, mr->lkey};
+	ibv_sge sge = {reinterpret_cast<uintptr_t>(where), len, lkey};
 	ibv_recv_wr wr{}, *bad;
 
 	std::fill_n(where, room, canary);

@@ -17,6 +17,7 @@ class Receiver {
 	Bytes last_grh;
 
 	Bytes slot(u64 number) const { return memory.slice(number % slots * room, room); }
+	void post_with(u32 len, u32 lkey);
 	void want_canaries(u64 number, size_t from) const;
 
 public:
@@ -32,6 +33,11 @@ public:
 	void to(ibv_qp_state state);
 	void to_rts();
 	void post(u32 len = all);
+	// A receive with a key of nobody.
+	void post_bad();
+	// By a Send to no address handle, which fails.
+	void to_sqe();
+	ibv_qp_state state() const;
 	// The next receive is filled with this datagram and with nothing else, and posted again. So
 	// many others have come after it.
 	ibv_wc want(const Datagram &datagram, const Way &way, u64 behind = 0);

@@ -61,6 +61,11 @@ void states(Stage &stage)
 	want_arrival(stage, receiver);
 	receiver.to(IBV_QPS_RTS);
 	want_arrival(stage, receiver);
+	receiver.to(IBV_QPS_SQD);
+	want_arrival(stage, receiver);
+	receiver.to(IBV_QPS_RTS);
+	receiver.to_sqe();
+	want_arrival(stage, receiver);
 	receiver.to(IBV_QPS_ERR);
 	want_dropped(stage, Drop::no_qp, receiver.qp);
 }
@@ -107,9 +112,26 @@ void short_receive(Stage &stage, u32 octets)
 {
 	Receiver receiver(stage.port, 1, octets);
 
-	want_dropped(stage, Drop::too_long, receiver.qp);
+	want_dropped(stage, Drop::too_long, receiver.qp, 3);
 	receiver.want_nothing();
-	receiver.post();
+	if (octets < grh_octets)
+		return;
+	const Datagram datagram = stage.datagram_to(receiver.qp, octets - grh_octets);
+
+	send(datagram, stage.way(false));
+	receiver.want(datagram, stage.way(false));
+}
+
+// Its memory is another's: the completion says so, and the QP takes no more.
+void bad_receive(Stage &stage)
+{
+	Receiver receiver(stage.port, 0);
+
+	receiver.post_bad();
+	want_dropped(stage, Drop::no_receive, receiver.qp);
+	receiver.receives.is(0, IBV_WC_LOC_PROT_ERR);
+	expect(receiver.state() == IBV_QPS_ERR, "the QP is in ERR");
+	want_dropped(stage, Drop::no_qp, receiver.qp);
 }
 
 } // namespace
@@ -117,16 +139,18 @@ void short_receive(Stage &stage, u32 octets)
 Cases receiver_cases()
 {
 	Cases all = {
-		{"ib 81: to a QP of type RC", connected_qp},
-		{"ib 81: to a QP that is destroyed", destroyed_qp},
-		{"only a QP in RTR or RTS receives", states},
-		{"no receive is posted", no_receive},
-		{"more come than receives are posted", more_than_receives},
-		{"a program gives its QP another Q_Key", new_qkey},
+		{"ib 90: to a QP of type RC", connected_qp},
+		{"ib 90: to a QP that is destroyed", destroyed_qp},
+		{"ib 91: a QP receives in RTR, RTS, SQD and SQE", states},
+		{"ib 93: no receive is posted", no_receive},
+		{"ib 93: more come than receives are posted", more_than_receives},
+		{"ib 95: a receive whose memory is not its program's", bad_receive},
+		{"ib 92: a program gives its QP another Q_Key", new_qkey},
 	};
 
 	for (const u32 octets : {139u, 40u, 39u, 1u})
-		all.push_back({"a receive of " + std::to_string(octets) + " octets is too short",
+		all.push_back({"ib 94: a receive of " + std::to_string(octets) +
+				       " octets is too short, and serves the next one",
 			       [=](Stage &stage) { short_receive(stage, octets); }});
 	return all;
 }

@@ -14,6 +14,7 @@ struct Settings {
 	std::string own, own6;		       // the stranger's
 	std::string interface;		       // the stranger's, for link-local addresses
 	std::string link_local;		       // its own
+	std::string beside;		       // of the victim's host, not of its device
 };
 
 // Why a datagram is dropped: the counter that grows. The last two are IP's or UDP's own business.
@@ -37,6 +38,7 @@ public:
 	Way local_way() const;
 	const std::string &interface() const { return settings.interface; }
 	std::string broadcast() const;
+	const std::string &beside() const { return settings.beside; }
 	// Of the victim's GID that this way leads to.
 	int index_of(const Way &way) const;
 	// To this QP, with a payload that no other has.
