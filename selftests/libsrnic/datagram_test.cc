@@ -263,10 +263,11 @@ TEST(DatagramCompletion, SaysWhoSentIt)
 		EXPECT_EQ(one.byte_len, 70u);
 		EXPECT_EQ(one.vendor_err, 0u);
 		EXPECT_EQ(one.slid, 0u);
-		EXPECT_EQ(one.sl, 0u);
 		EXPECT_EQ(one.dlid_path_bits, 0u);
 		EXPECT_EQ(one.pkey_index, 0u);
 	}
+	EXPECT_EQ(wc[0].sl, 9u) << "UDP over IPv6";
+	EXPECT_EQ(wc[1].sl, 10u) << "UDP over IPv4";
 }
 
 // The kernel says that they came with a Send, or does not.
@@ -303,6 +304,7 @@ TEST(DatagramCompletion, AnErrorOfAConnectedQpHasNoSender)
 	EXPECT_EQ(wc.vendor_err, 0x1202u);
 	EXPECT_EQ(wc.src_qp, 0u);
 	EXPECT_EQ(wc.wc_flags, 0u);
+	EXPECT_EQ(wc.sl, 0u);
 }
 
 // All fields that IBV_WC_STANDARD_FLAGS promises.
@@ -324,7 +326,7 @@ TEST(DatagramCompletion, LazyPolling)
 	EXPECT_EQ(ibv_wc_read_qp_num(&c.cq.ex), 9u);
 	EXPECT_EQ(ibv_wc_read_vendor_err(&c.cq.ex), 0u);
 	EXPECT_EQ(ibv_wc_read_slid(&c.cq.ex), 0u);
-	EXPECT_EQ(ibv_wc_read_sl(&c.cq.ex), 0u);
+	EXPECT_EQ(ibv_wc_read_sl(&c.cq.ex), 9u);
 	EXPECT_EQ(ibv_wc_read_dlid_path_bits(&c.cq.ex), 0u);
 	ASSERT_EQ(ibv_next_poll(&c.cq.ex), 0);
 	EXPECT_EQ(ibv_wc_read_vendor_err(&c.cq.ex), 7u);

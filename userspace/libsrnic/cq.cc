@@ -116,6 +116,17 @@ constexpr u32 vendor_err_of(const srnic_cqe &cqe)
 	return cqe.flags & SRNIC_CQE_GRH ? 0 : cqe.vendor_err;
 }
 
+// Adapters for RoCE say here what the headers before the payload are (Annex 17, A17.4.5.1 wants that
+// of a completion): that there is UDP, and IPv6 or IPv4. UCX's ud_verbs goes by it.
+constexpr u8 sl_of(const srnic_cqe &cqe)
+{
+	constexpr u8 udp = 8, v6 = 1, v4 = 2;
+
+	if (!(cqe.flags & SRNIC_CQE_GRH))
+		return 0;
+	return udp | (cqe.flags & SRNIC_CQE_IPV4 ? v4 : v6);
+}
+
 // Verbs have the first four of the eight bytes of Immediate Data, and one name for them and for an
 // invalidated STag.
 __be32 imm_data_of(const srnic_cqe &cqe)
@@ -151,6 +162,7 @@ void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
 	wc->qp_num = cqe.qp_num;
 	wc->src_qp = src_qp_of(cqe);
 	wc->wc_flags = to_wc_flags(cqe.flags);
+	wc->sl = sl_of(cqe);
 }
 
 // Takes up to so many completions. Returns how many.
@@ -224,9 +236,9 @@ __be32 read_imm_data(ibv_cq_ex *ex)
 uint32_t read_qp_num(ibv_cq_ex *ex) { return to_cq(ex).now.qp_num; }
 unsigned int read_wc_flags(ibv_cq_ex *ex) { return to_wc_flags(to_cq(ex).now.flags); }
 uint32_t read_src_qp(ibv_cq_ex *ex) { return src_qp_of(to_cq(ex).now); }
-// RoCE has no LIDs, and these devices no service levels.
+// RoCE has no LIDs.
 uint32_t read_slid(ibv_cq_ex *) { return 0; }
-uint8_t read_sl(ibv_cq_ex *) { return 0; }
+uint8_t read_sl(ibv_cq_ex *ex) { return sl_of(to_cq(ex).now); }
 uint8_t read_dlid_path_bits(ibv_cq_ex *) { return 0; }
 
 } // namespace

@@ -22,7 +22,7 @@ void is(const char *field, u64 value, u64 want)
 				      std::to_string(want));
 }
 
-void want_completion(const ibv_wc &wc, u32 qpn, const Datagram &datagram)
+void want_completion(const ibv_wc &wc, u32 qpn, const Datagram &datagram, bool v6)
 {
 	const bool imm = datagram.flags & with_imm;
 
@@ -33,7 +33,8 @@ void want_completion(const ibv_wc &wc, u32 qpn, const Datagram &datagram)
 	is("wc_flags", wc.wc_flags, IBV_WC_GRH | (imm ? IBV_WC_WITH_IMM : 0));
 	is("imm_data", imm ? be32toh(wc.imm_data) : 0, imm ? datagram.imm : 0);
 	is("vendor_err", wc.vendor_err, 0);
-	is("slid, sl and dlid_path_bits", wc.slid | wc.sl | wc.dlid_path_bits, 0);
+	is("slid and dlid_path_bits", wc.slid | wc.dlid_path_bits, 0);
+	is("sl", wc.sl, v6 ? 9 : 10);
 }
 
 } // namespace
@@ -135,7 +136,7 @@ ibv_wc Receiver::want(const Datagram &datagram, const Way &way, u64 behind)
 	const u64 number = taken++;
 	const ibv_wc wc = receives.is(number);
 
-	want_completion(wc, qp->qp_num, datagram);
+	want_completion(wc, qp->qp_num, datagram, way.is_v6());
 	last_grh = slot(number).slice(0, grh_octets);
 	want_grh(last_grh, way, datagram.payload.size());
 	expect(slot(number).slice(grh_octets, octets - grh_octets) == datagram.payload,
