@@ -97,24 +97,29 @@ mode_tests() {
 		compared perftest -t tag_bw -D iov,iov -s 1024,64512 -n "$COUNT" -w "$WARMUP"
 }
 
-# UCX makes them reliable. More than a datagram has goes in pieces.
+moves_datagrams() { # NAME BYTES COMMAND...
+	! wanted "$1" || check "$1" grown srnic0 "tx_datagram_octets + rx_datagram_octets >= $2" "${@:3}"
+}
+
+# UCX makes them reliable. More than a datagram has goes in pieces. On rxe they fail: UCX takes from the completion whether
+# the datagram came by IPv4 (wc.sl, as adapters report it), and rxe does not say.
 datagram_tests() {
 	local layout size test
 	for layout in short bcopy zcopy; do
 		for test in am_lat am_bw; do
 			size=800
 			[ $layout != short ] || size=32
-			moves "UCT $test by datagrams, $layout" $((size * COUNT)) \
+			moves_datagrams "UCT $test by datagrams, $layout" $((size * COUNT)) \
 				compared uct_by ud_verbs -t $test -D $layout -s $size -n "$COUNT" -w "$WARMUP"
 		done
 	done
-	for size in $SIZES; do
+	for size in 8 65536; do
 		for test in tag_lat tag_bw ucp_put_lat ucp_get ucp_am_bw; do
-			moves "$test of $size bytes by datagrams" $((size * COUNT)) \
+			moves_datagrams "$test of $size bytes by datagrams" $((size * COUNT)) \
 				compared datagrams -t $test -s "$size" -n "$COUNT" -w "$WARMUP"
 		done
 	done
-	moves "tag_lat by datagrams, sleeping for events" $((4096 * COUNT)) \
+	moves_datagrams "tag_lat by datagrams, sleeping for events" $((4096 * COUNT)) \
 		compared datagrams -t tag_lat -E sleep -s 4096 -n "$COUNT" -w "$WARMUP"
 }
 

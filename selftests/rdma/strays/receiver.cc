@@ -67,7 +67,7 @@ void Receiver::to(ibv_qp_state state)
 	attr.qkey = victims_qkey;
 	if (state == IBV_QPS_INIT)
 		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
-	else if (state == IBV_QPS_RTS)
+	else if (state == IBV_QPS_RTS && this->state() == IBV_QPS_RTR)
 		mask |= IBV_QP_SQ_PSN;
 	expect(!ibv_modify_qp(qp, &attr, mask), "ibv_modify_qp to " + std::to_string(state));
 }
