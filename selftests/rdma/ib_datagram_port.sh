@@ -54,13 +54,15 @@ shared() {
 
 accept_all() { ns1 sysctl -q net.ipv4.tcp_l3mdev_accept="$1"; } # the programs' own TCP
 
+# An interface that enters or leaves a VRF loses its IPv6 addresses.
+address_again() { ip -n sr1 addr add "$IP61/64" dev veth1 nodad && reach sr0 "$IP1" && reach sr0 "$IP61" && note_indices srnic; }
+
 into_vrf() {
 	ip -n sr1 link add v1 type vrf table 10 && ip -n sr1 link set v1 up && ip -n sr1 link set veth1 master v1 &&
-		ip -n sr1 addr add $IP61/64 dev veth1 nodad 2>/dev/null
-	accept_all 1 && reach sr0 $IP1 && reach sr0 $IP61 && within 50 note_indices srnic && within 50 bound_to_vrf
+		accept_all 1 && address_again && within 50 bound_to_vrf
 }
 bound_to_vrf() { ns1 ss -Huan "sport = $PORT" | grep -q "%v1:$PORT"; }
-out_of_vrf() { ip -n sr1 link del v1 && accept_all 0 && reach sr0 $IP1 && within 50 not_bound && within 50 note_indices srnic; }
+out_of_vrf() { ip -n sr1 link del v1 && accept_all 0 && address_again && within 50 not_bound; }
 not_bound() { has_port sr1 && ! bound_to_vrf; }
 
 # ---- it goes in the middle of traffic ----
