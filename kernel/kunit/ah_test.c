@@ -99,6 +99,25 @@ static void a_number_is_not_used_again_at_once(struct kunit *test)
 	KUNIT_EXPECT_NE(test, to_srnic_ah(e->ah)->number, first);
 }
 
+/* A program that could not learn the number has no use for it. */
+static void a_user_must_have_room_for_the_number(struct kunit *test)
+{
+	struct ud_ends *e = make_ud_ends(test);
+	union ib_gid v4 = gid_of_v4(INADDR_LOOPBACK);
+	struct rdma_ah_attr attr = ah_attr_of(&v4, index_of_gid(e->dev, &v4));
+	struct rdma_ah_init_attr init = { .ah_attr = &attr, .flags = RDMA_CREATE_AH_SLEEPABLE };
+	struct srnic_ah *ah = kunit_kzalloc(test, sizeof(*ah), GFP_KERNEL);
+	struct ib_udata udata = { };
+
+	KUNIT_ASSERT_NOT_NULL(test, ah);
+	ah->base.device = &e->dev->base;
+	ah->base.pd = e->pd;
+	ah->base.sgid_attr = e->ah->sgid_attr;
+	for (udata.outlen = 0; udata.outlen < sizeof(u32); udata.outlen++)
+		KUNIT_EXPECT_EQ(test, srnic_create_ah(&ah->base, &init, &udata), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ah->number, 0);
+}
+
 static void there_is_a_limit(struct kunit *test)
 {
 	struct ud_ends *e = make_ud_ends(test);
@@ -124,6 +143,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(it_may_be_made_where_nothing_may_sleep),
 	KUNIT_CASE(its_number_is_of_its_protection_domain),
 	KUNIT_CASE(a_number_is_not_used_again_at_once),
+	KUNIT_CASE(a_user_must_have_room_for_the_number),
 	KUNIT_CASE(there_is_a_limit),
 	{ }
 };
