@@ -6,6 +6,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "compat/compat.h"
+#include "datagram/port.h"
 #include "device/link.h"
 #include "memory/crc.h"
 #include "pairing/port.h"
@@ -32,9 +33,14 @@ static int __init srnic_init(void)
 	err = srnic_pairing_init();
 	if (err)
 		goto destroy;
+	err = srnic_datagram_init();
+	if (err)
+		goto exit_pairing;
 	err = srnic_link_init();
 	if (!err)
 		return 0;
+	srnic_datagram_exit();
+exit_pairing:
 	srnic_pairing_exit();
 destroy:
 	destroy_workqueue(srnic_wq);
@@ -44,6 +50,7 @@ destroy:
 static void __exit srnic_exit(void)
 {
 	srnic_link_exit();
+	srnic_datagram_exit();
 	srnic_pairing_exit();
 	destroy_workqueue(srnic_wq);
 	rcu_barrier();

@@ -6,6 +6,7 @@
 #define SRNIC_H
 
 #include <linux/netdevice.h>
+#include <linux/rwsem.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -21,6 +22,7 @@
 #define SRNIC_MAX_CQE		(1 << 20)
 #define SRNIC_MAX_MR		(1 << 20)
 #define SRNIC_MAX_PD		65536
+#define SRNIC_MAX_AH		65536
 #define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_SRQ_WR	16384
 #define SRNIC_MAX_IRD		128
@@ -28,6 +30,7 @@
 #define SRNIC_MAX_FAST_REG	1024	/* pages */
 #define SRNIC_MAX_MR_SIZE	(1ULL << 39)
 
+struct srnic_datagram_socket;
 struct srnic_listener_member;
 struct srnic_stats;
 
@@ -82,6 +85,23 @@ struct srnic_dev_listening {
 };
 
 /**
+ * struct srnic_dev_datagrams - a device of type srnic_ib and the UDP port of these devices
+ * @lock: protects @sockets. Held for reading while a datagram is sent, which may sleep
+ * @sockets: for IPv4 and IPv6; NULL: none. Changes need the lock of datagram/port.c as well
+ * @link: among the devices that have sockets; under that lock
+ * @ahs: struct srnic_ah by number, from 1 to SRNIC_MAX_AH. Its lock, with interrupts off, keeps an
+ *	address handle while it is used: destroy_ah erases the entry under it. Innermost
+ * @next_ah: where the search for a free number starts
+ */
+struct srnic_dev_datagrams {
+	struct rw_semaphore lock;
+	struct srnic_datagram_socket *sockets[2];
+	struct list_head link;
+	struct xarray ahs;
+	u32 next_ah;
+};
+
+/**
  * struct srnic_dev - one RDMA device
  * @base: the core's part; allocated by ib_alloc_device, freed by the core after dealloc_driver
  * @netdev: the interface below; the device holds a reference until dealloc_driver
@@ -111,6 +131,7 @@ struct srnic_dev_listening {
  * @port_event: the last event of its port, enum ib_event_type; 0: none. Under rtnl
  * @gids: type srnic_ib: its GIDs
  * @listening: type srnic_ib: where it listens
+ * @datagrams: type srnic_ib: its datagrams
  * @connections: its connections
  */
 struct srnic_dev {
@@ -140,6 +161,7 @@ struct srnic_dev {
 	int port_event;
 	struct srnic_dev_gids gids;
 	struct srnic_dev_listening listening;
+	struct srnic_dev_datagrams datagrams;
 	struct srnic_dev_connections connections;
 };
 
@@ -174,6 +196,23 @@ struct srnic_pd {
 static inline struct srnic_pd *to_srnic_pd(struct ib_pd *base)
 {
 	return container_of(base, struct srnic_pd, base);
+}
+
+/**
+ * struct srnic_ah - an address handle (datagram/ah.c)
+ * @base: the core's part, which keeps the GID's entry
+ * @number: names it in requests; never 0
+ * @attr: what it was made of; its GID's entry is that of @base
+ */
+struct srnic_ah {
+	struct ib_ah base;
+	u32 number;
+	struct rdma_ah_attr attr;
+};
+
+static inline struct srnic_ah *to_srnic_ah(struct ib_ah *base)
+{
+	return container_of(base, struct srnic_ah, base);
 }
 
 struct srnic_ucontext {

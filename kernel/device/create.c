@@ -15,6 +15,7 @@
 
 #include "compat/compat.h"
 #include "connection/connect.h"
+#include "datagram/port.h"
 #include "device/create.h"
 #include "device/framing.h"
 #include "device/gids.h"
@@ -118,6 +119,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev, bool ib)
 	srnic_mr_dev_init(dev);
 	srnic_connect_dev_init(dev);
 	srnic_gids_dev_init(dev);
+	srnic_datagram_dev_init(dev);
 	init_base(dev);
 	return dev;
 free_former:
@@ -137,6 +139,8 @@ void srnic_dealloc_driver(struct ib_device *base)
 
 	srnic_gids_dev_exit(dev);
 	srnic_pairing_unlisten(dev);
+	srnic_datagram_unlisten(dev);
+	srnic_datagram_dev_exit(dev);
 	srnic_connect_dev_exit(dev);
 	WARN_ON(!srnic_xa_vacant(&dev->qps));
 	xa_destroy(&dev->qps);
@@ -164,7 +168,7 @@ static int register_device(struct srnic_dev *dev, const char *name)
 	err = ib_device_set_netdev(&dev->base, dev->netdev, 1);
 	if (err)
 		return err;
-	err = dev->ib ? srnic_pairing_listen(dev) : 0;
+	err = dev->ib ? srnic_pairing_listen(dev) ?: srnic_datagram_listen(dev) : 0;
 	if (err)
 		return err;
 	return ib_register_device(&dev->base, name, NULL);

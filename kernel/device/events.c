@@ -7,6 +7,7 @@
 
 #include "compat/compat.h"
 #include "connection/connect.h"
+#include "datagram/port.h"
 #include "device/events.h"
 #include "device/port.h"
 #include "pairing/port.h"
@@ -28,6 +29,7 @@ static void follow(void)
 {
 	srnic_listen_follow();
 	srnic_pairing_follow();
+	srnic_datagram_follow();
 }
 
 static bool changes_vrf(unsigned long event, const void *arg)

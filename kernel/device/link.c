@@ -81,7 +81,7 @@ static const char *reason(int err, bool ib)
 			    "there is an srnic device on that interface already";
 	case -EADDRINUSE:
 		if (ib)
-			return "its TCP port is in use: module parameter ib_port";
+			return "its TCP or UDP port is in use: ib_port or ib_datagram_port";
 		return "there is an srnic_ib device on that interface: delete it, add srnic first";
 	case -EADDRNOTAVAIL:
 		return "before Linux 6.6 an interface needs a hardware address";

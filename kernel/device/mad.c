@@ -34,6 +34,31 @@ static __be32 narrow(u64 count)
 	return cpu_to_be32(min_t(u64, count, U32_MAX));
 }
 
+/* FPDUs and datagrams are what it has for packets. */
+static u64 sent_packets(struct srnic_dev *dev)
+{
+	return srnic_counted_in_all(dev, SRNIC_TX_FPDUS) +
+	       srnic_counted_in_all(dev, SRNIC_TX_DATAGRAMS);
+}
+
+static u64 received_packets(struct srnic_dev *dev)
+{
+	return srnic_counted_in_all(dev, SRNIC_RX_FPDUS) +
+	       srnic_counted_in_all(dev, SRNIC_RX_DATAGRAMS);
+}
+
+static u64 sent_words(struct srnic_dev *dev)
+{
+	return (srnic_counted_in_all(dev, SRNIC_TX_OCTETS) +
+		srnic_counted_in_all(dev, SRNIC_TX_DATAGRAM_OCTETS)) / UNIT;
+}
+
+static u64 received_words(struct srnic_dev *dev)
+{
+	return (srnic_counted_in_all(dev, SRNIC_RX_OCTETS) +
+		srnic_counted_in_all(dev, SRNIC_RX_DATAGRAM_OCTETS)) / UNIT;
+}
+
 /* What a software device has no count of is 0. Full counters keep their largest value. */
 static u16 port_counters(struct srnic_dev *dev, const struct ib_pma_portcounters *request,
 			 struct ib_pma_portcounters *reply)
@@ -44,25 +69,25 @@ static u16 port_counters(struct srnic_dev *dev, const struct ib_pma_portcounters
 	reply->counter_select = request->counter_select;
 	reply->port_rcv_errors =
 		cpu_to_be16(min_t(u64, srnic_counted_in_all(dev, SRNIC_RX_ERRORS), U16_MAX));
-	reply->port_xmit_data = narrow(srnic_counted_in_all(dev, SRNIC_TX_OCTETS) / UNIT);
-	reply->port_rcv_data = narrow(srnic_counted_in_all(dev, SRNIC_RX_OCTETS) / UNIT);
-	reply->port_xmit_packets = narrow(srnic_counted_in_all(dev, SRNIC_TX_FPDUS));
-	reply->port_rcv_packets = narrow(srnic_counted_in_all(dev, SRNIC_RX_FPDUS));
+	reply->port_xmit_data = narrow(sent_words(dev));
+	reply->port_rcv_data = narrow(received_words(dev));
+	reply->port_xmit_packets = narrow(sent_packets(dev));
+	reply->port_rcv_packets = narrow(received_packets(dev));
 	return IB_MGMT_MAD_STATUS_SUCCESS;
 }
 
 static u16 port_counters_ext(struct srnic_dev *dev, const struct ib_pma_portcounters_ext *request,
 			     struct ib_pma_portcounters_ext *reply)
 {
-	__be64 sent = cpu_to_be64(srnic_counted_in_all(dev, SRNIC_TX_FPDUS));
-	__be64 received = cpu_to_be64(srnic_counted_in_all(dev, SRNIC_RX_FPDUS));
+	__be64 sent = cpu_to_be64(sent_packets(dev));
+	__be64 received = cpu_to_be64(received_packets(dev));
 
 	if (!selects_port(request->port_select))
 		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
 	reply->port_select = request->port_select;
 	reply->counter_select = request->counter_select;
-	reply->port_xmit_data = cpu_to_be64(srnic_counted_in_all(dev, SRNIC_TX_OCTETS) / UNIT);
-	reply->port_rcv_data = cpu_to_be64(srnic_counted_in_all(dev, SRNIC_RX_OCTETS) / UNIT);
+	reply->port_xmit_data = cpu_to_be64(sent_words(dev));
+	reply->port_rcv_data = cpu_to_be64(received_words(dev));
 	reply->port_xmit_packets = sent;
 	reply->port_rcv_packets = received;
 	reply->port_unicast_xmit_packets = sent;

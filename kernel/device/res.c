@@ -193,7 +193,7 @@ static int put_acks(struct sk_buff *msg, const struct ib_qp *base)
 	struct srnic_qp *qp;
 	int ret;
 
-	if (!to_srnic_dev(base->device)->ib)
+	if (!to_srnic_dev(base->device)->ib || base->qp_type == IB_QPT_UD)
 		return 0;
 	qp = srnic_number_hold(base);
 	if (!qp)

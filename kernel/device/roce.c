@@ -5,9 +5,11 @@
  * not use it.
  */
 #include <linux/bits.h>
-#include <rdma/ib_addr.h>
 #include <rdma/srnic-abi.h>
 
+#include "datagram/ah.h"
+#include "datagram/send.h"
+#include "datagram/verbs.h"
 #include "device/port.h"
 #include "device/types.h"
 #include "pairing/verbs.h"
@@ -16,17 +18,11 @@
 #define MAX_MSG_SIZE	BIT(31)		/* IBA volume 1, 9.7.1 */
 #define MAX_VL_NUM	1		/* as PortInfo has it: VL 0 alone */
 
-/* What a packet of RoCE could carry; no packet of ours depends on it, but programs compare it. */
-static enum ib_mtu active_mtu(const struct net_device *netdev)
-{
-	return iboe_get_mtu(READ_ONCE(netdev->mtu)) ?: IB_MTU_256;
-}
-
 static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *attr)
 {
 	struct srnic_dev *dev = to_srnic_dev(base);
 
-	attr->active_mtu = active_mtu(dev->netdev);
+	attr->active_mtu = srnic_active_mtu(dev);
 	attr->gid_tbl_len = GIDS;
 	attr->ip_gids = true;
 	attr->max_msg_sz = MAX_MSG_SIZE;
@@ -47,15 +43,49 @@ static enum rdma_link_layer get_link_layer(struct ib_device *base, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
+/* ---- QPs, connected by hand or of type UD ---- */
+
+static bool is_ud(const struct ib_qp *base)
+{
+	return base->qp_type == IB_QPT_UD;
+}
+
+static int create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	return (is_ud(base) ? srnic_ud_create_qp : srnic_ib_create_qp)(base, attr, udata);
+}
+
+static int modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+{
+	return (is_ud(base) ? srnic_ud_modify_qp : srnic_ib_modify_qp)(base, attr, mask, udata);
+}
+
+static int query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
+		    struct ib_qp_init_attr *init)
+{
+	return (is_ud(base) ? srnic_ud_query_qp : srnic_ib_query_qp)(base, attr, mask, init);
+}
+
+static int destroy_qp(struct ib_qp *base, struct ib_udata *udata)
+{
+	return (is_ud(base) ? srnic_ud_destroy_qp : srnic_ib_destroy_qp)(base, udata);
+}
+
 const struct ib_device_ops srnic_ib_ops = {
 	.device_group = &srnic_ib_attr_group,
 	.driver_id = (enum rdma_driver_id)SRNIC_IB_DRIVER_ID,
 
-	.create_qp = srnic_ib_create_qp,
-	.destroy_qp = srnic_ib_destroy_qp,
+	.create_ah = srnic_create_ah,
+	.create_qp = create_qp,
+	.create_user_ah = srnic_create_ah,
+	.destroy_ah = srnic_destroy_ah,
+	.destroy_qp = destroy_qp,
 	.get_link_layer = get_link_layer,
 	.get_port_immutable = get_port_immutable,
-	.modify_qp = srnic_ib_modify_qp,
+	.modify_qp = modify_qp,
+	.query_ah = srnic_query_ah,
 	.query_port = query_port,
-	.query_qp = srnic_ib_query_qp,
+	.query_qp = query_qp,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, srnic_ah, base),
 };

@@ -231,11 +231,12 @@ static void destroy_qp(void *qp)
 	ib_destroy_qp(qp);
 }
 
-struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
-			       struct srnic_test_srq *srq, enum ib_sig_type sig)
+static struct srnic_qp *make_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
+				struct srnic_test_srq *srq, enum ib_sig_type sig,
+				enum ib_qp_type type)
 {
 	struct ib_qp_init_attr attr = {
-		.qp_type = IB_QPT_RC,
+		.qp_type = type,
 		.send_cq = cq->base,
 		.recv_cq = cq->base,
 		.srq = srq ? srq->base : NULL,
@@ -247,6 +248,18 @@ struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srni
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, destroy_qp, qp), 0);
 	return to_srnic_qp(qp);
+}
+
+struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
+			       struct srnic_test_srq *srq, enum ib_sig_type sig)
+{
+	return make_qp(test, pd, cq, srq, sig, IB_QPT_RC);
+}
+
+struct srnic_qp *srnic_test_ud_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
+				  struct srnic_test_srq *srq)
+{
+	return make_qp(test, pd, cq, srq, IB_SIGNAL_REQ_WR, IB_QPT_UD);
 }
 
 void srnic_test_destroy_qp(struct kunit *test, struct srnic_qp *qp)

@@ -87,6 +87,9 @@ struct srnic_test_srq *srnic_test_srq(struct kunit *test, struct ib_pd *pd, u32 
  */
 struct srnic_qp *srnic_test_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
 			       struct srnic_test_srq *srq, enum ib_sig_type sig);
+/* Likewise, of type UD. */
+struct srnic_qp *srnic_test_ud_qp(struct kunit *test, struct ib_pd *pd, struct srnic_test_cq *cq,
+				  struct srnic_test_srq *srq);
 void srnic_test_destroy_qp(struct kunit *test, struct srnic_qp *qp);
 
 /* One of each, for cases about a QP. */

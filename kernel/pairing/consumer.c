@@ -151,6 +151,13 @@ static enum core_pair_reason respond_locked(struct srnic_ep *ep)
 	return refuse(ep, CORE_PAIR_NOT_READY);
 }
 
+/* A Request may name a QP of type UD, or come early. */
+static bool has_pairing(const struct srnic_qp *qp)
+{
+	/* acquire: pairs with srnic_pairing_alloc() */
+	return qp->acks && smp_load_acquire(&qp->acks->pairing);
+}
+
 /* The QP that the Request names. */
 static enum core_pair_reason find_qp(struct srnic_ep *ep)
 {
@@ -158,8 +165,7 @@ static enum core_pair_reason find_qp(struct srnic_ep *ep)
 
 	if (!qp)
 		return CORE_PAIR_NOT_READY;
-	/* acquire: pairs with srnic_pairing_alloc() */
-	if (!smp_load_acquire(&qp->acks->pairing) || !srnic_ep_change_device(ep, qp->dev)) {
+	if (!has_pairing(qp) || !srnic_ep_change_device(ep, qp->dev)) {
 		srnic_qp_put(qp);
 		return CORE_PAIR_NOT_READY;
 	}

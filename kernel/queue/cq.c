@@ -232,6 +232,15 @@ bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic
 	return how == SRNIC_FLUSH_DROP || add_one(cq, cqe, false, how);
 }
 
+/* A datagram was received. */
+static void fill_grh(const struct srnic_cqe *cqe, struct ib_wc *wc)
+{
+	wc->src_qp = cqe->src_qp;
+	wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+	wc->network_hdr_type =
+		cqe->flags & SRNIC_CQE_IPV4 ? RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+}
+
 /*
  * Translates an entry; false if its QP is gone, so nobody waits for the completion. Uses only the
  * QP's address, so it takes no reference: a consumer must not destroy a QP while it polls.
@@ -246,17 +255,20 @@ static bool fill_wc(const struct srnic_cq *cq, const struct srnic_cqe *cqe, stru
 	wc->wr_id = cqe->wr_id;
 	wc->status = cqe->status;
 	wc->opcode = srnic_wc_opcode(cqe->opcode);
-	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
 	wc->qp = qp;
 	wc->port_num = 1;
+	if (cqe->flags & SRNIC_CQE_GRH)
+		fill_grh(cqe, wc);
+	else
+		wc->vendor_err = cqe->vendor_err;
 	if (cqe->flags & SRNIC_CQE_WITH_INV) {
-		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
 		wc->ex.invalidate_rkey = cqe->imm_inv;
 	} else if (cqe->flags & SRNIC_CQE_WITH_IMM) {
 		if (!(cqe->flags & SRNIC_CQE_OF_SEND))
 			wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
-		wc->wc_flags = IB_WC_WITH_IMM;
+		wc->wc_flags |= IB_WC_WITH_IMM;
 		memcpy(&wc->ex.imm_data, &cqe->imm_inv, sizeof(wc->ex.imm_data));
 	}
 	return true;

@@ -91,6 +91,26 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 	srnic_cq_add(rq->cq, &cqe, message->solicited);
 }
 
+void srnic_rq_complete_datagram(struct srnic_rq *rq, struct srnic_receive *receive,
+				const struct core_datagram *datagram, bool v4)
+{
+	struct srnic_cqe cqe = {
+		.wr_id = srnic_receive_wqe(receive)->wr_id,
+		.byte_len = CORE_DATAGRAM_GRH + datagram->payload,
+		.qp_num = rq->qp_num,
+		.opcode = SRNIC_OP_RECV,
+		.flags = SRNIC_CQE_GRH | (v4 ? SRNIC_CQE_IPV4 : 0),
+		.src_qp = datagram->from,
+	};
+
+	if (datagram->with_imm) {
+		cqe.flags |= SRNIC_CQE_WITH_IMM | SRNIC_CQE_OF_SEND;
+		memcpy(&cqe.imm_inv, datagram->imm, sizeof(datagram->imm));
+	}
+	receive->active = false;
+	srnic_cq_add(rq->cq, &cqe, datagram->solicited);
+}
+
 static struct srnic_cqe failed(const struct srnic_rq *rq, u64 wr_id, u8 status, u32 vendor_err)
 {
 	return (struct srnic_cqe) {

@@ -71,6 +71,9 @@ static inline void srnic_rq_put_back(struct srnic_receive *receive)
 /* Completes it with this message. Any context. */
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		       const struct core_rx_message *message);
+/* Completes it with this datagram, whose GRH and payload are in its list. Any context. */
+void srnic_rq_complete_datagram(struct srnic_rq *rq, struct srnic_receive *receive,
+				const struct core_datagram *datagram, bool v4);
 /* Completes it in error. vendor_err: as in struct srnic_cqe. Any context. */
 void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err);
 /*

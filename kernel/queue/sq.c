@@ -349,6 +349,18 @@ static void fill_atomic(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
 	}
 }
 
+/* A request of a QP of type UD. */
+static int fill_datagram(struct srnic_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	const struct ib_ud_wr *ud = ud_wr(wr);
+
+	if ((wqe->opcode != SRNIC_OP_SEND && wqe->opcode != SRNIC_OP_IMM) || !ud->ah)
+		return -EINVAL;
+	wqe->remote_addr = (u64)ud->remote_qkey << 32 | ud->remote_qpn;
+	wqe->rkey = to_srnic_ah(ud->ah)->number;
+	return 0;
+}
+
 static const struct core_framing_traits *traits_of(const struct srnic_sq *sq)
 {
 	return core_framing_traits_of(READ_ONCE(sq->framing));
@@ -367,6 +379,12 @@ static int fill_wqe(struct srnic_sq *sq, struct srnic_send_wqe *wqe, const struc
 		.flags = flags_of(wr),
 		.imm_inv = wr->ex.invalidate_rkey,
 	};
+	if (sq->datagrams) {
+		int ret = fill_datagram(wqe, wr);
+
+		if (ret)
+			return ret;
+	}
 	if (opcode == SRNIC_OP_REG_MR) {
 		wqe->arg[0] = (uintptr_t)reg_wr(wr)->mr;
 		wqe->arg[1] = (u64)reg_wr(wr)->key << 32 | (u32)reg_wr(wr)->access;

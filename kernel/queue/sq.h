@@ -27,6 +27,7 @@ struct srnic_sq_track {
  * @cq: where requests complete
  * @qp_num: the QP's number in CQEs
  * @framing: enum core_framing of the connection. Set before the QP operates
+ * @datagrams: the QP is of type UD: requests name address handles. Never changes
  * @sig_all: every request completes with a CQE, signaled or not
  * @lock: irqsave; protects @posted. Innermost
  * @posted: kernel consumers' producer index
@@ -41,6 +42,7 @@ struct srnic_sq {
 	struct srnic_cq *cq;
 	u32 qp_num;
 	u8 framing;
+	bool datagrams;
 	bool sig_all;
 	spinlock_t lock;
 	u32 posted;

@@ -145,6 +145,20 @@ TRACE_DEFINE_ENUM(SRNIC_TX_NO_MEMORY);
 		{ SRNIC_TX_SOCKET_FULL, "socket full" }, \
 		{ SRNIC_TX_NO_MEMORY, "no memory" })
 
+TRACE_DEFINE_ENUM(SRNIC_RX_DATAGRAMS_MALFORMED);
+TRACE_DEFINE_ENUM(SRNIC_RX_DATAGRAMS_NO_QP);
+TRACE_DEFINE_ENUM(SRNIC_RX_DATAGRAMS_QKEY);
+TRACE_DEFINE_ENUM(SRNIC_RX_DATAGRAMS_NO_RECEIVE);
+TRACE_DEFINE_ENUM(SRNIC_RX_DATAGRAMS_TOO_LONG);
+
+#define srnic_show_drop(why)				\
+	__print_symbolic(why,				\
+		{ SRNIC_RX_DATAGRAMS_MALFORMED, "malformed" }, \
+		{ SRNIC_RX_DATAGRAMS_NO_QP, "no QP" },	\
+		{ SRNIC_RX_DATAGRAMS_QKEY, "Q_Key" },	\
+		{ SRNIC_RX_DATAGRAMS_NO_RECEIVE, "no receive" }, \
+		{ SRNIC_RX_DATAGRAMS_TOO_LONG, "too long" })
+
 TRACE_DEFINE_ENUM(ENGINE_IDLE);
 TRACE_DEFINE_ENUM(ENGINE_MORE);
 TRACE_DEFINE_ENUM(ENGINE_RETRY);
@@ -550,6 +564,25 @@ TRACE_EVENT(srnic_pairing,
 	),
 	TP_printk("%s qp %u: %s (%d), again after %u ms", __entry->dev, __entry->qp,
 		  srnic_show_pairing(__entry->reason), __entry->error, __entry->wait)
+);
+
+/* ---- datagrams ---- */
+
+/* A datagram is dropped; why: a counter. qp: the number that it names; 0: it is malformed. */
+TRACE_EVENT(srnic_datagram_dropped,
+	TP_PROTO(const struct srnic_dev *device, u32 qp, u32 why),
+	TP_ARGS(device, qp, why),
+	TP_STRUCT__entry(
+		__array(char, dev, SRNIC_TRACE_NAME)
+		__field(u32, qp)
+		__field(u32, why)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev_name(&device->base.dev), SRNIC_TRACE_NAME);
+		__entry->qp = qp;
+		__entry->why = why;
+	),
+	TP_printk("%s qp %u: %s", __entry->dev, __entry->qp, srnic_show_drop(__entry->why))
 );
 
 /* ---- CQs ---- */

@@ -20,6 +20,7 @@
 #include "stream/transmit/tx.h"
 
 struct srnic_acks;
+struct srnic_datagrams;
 struct srnic_qp_owner;
 struct srnic_shortcut;
 
@@ -45,11 +46,12 @@ struct srnic_shortcut;
  * @retry_cnt: the retries that the consumer asked for; 7 by default
  * @event_raised: this connection has raised its async event
  * @user: user space posts and polls; else a kernel consumer
- * @silent: its user is destroying it, or with @acks it is being reset: no more completions, nor
- *	LAST_WQE_REACHED, for a CQ that others may need all of
+ * @silent: its user is destroying it, or it is of type srnic_ib and being reset: no more
+ *	completions, nor LAST_WQE_REACHED, for a CQ that others may need all of
  * @markers: the peer of this connection sends markers
  * @shortcut_used: bytes of this connection went to the peer without TCP (transmit/shortcut.h)
  * @shortcut: what finds the peer for that, or NULL; under tx.mutex
+ * @datagrams: of a QP of type UD, which has no stream: srnic_datagrams_of()
  * @acks: the acknowledgements, or NULL: requests complete when they are sent (stream/acks.h)
  * @sq: the send queue; the holder of tx.mutex is its engine
  * @rq: the receive queue
@@ -88,7 +90,10 @@ struct srnic_qp {
 	bool silent;
 	bool markers;
 	bool shortcut_used;
-	struct srnic_shortcut *shortcut;
+	union {
+		struct srnic_shortcut *shortcut;
+		struct srnic_datagrams *datagrams;
+	};
 	struct srnic_acks *acks;
 
 	struct srnic_sq sq;

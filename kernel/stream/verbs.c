@@ -11,6 +11,7 @@
 #include "queue/srq.h"
 #include "stream/acks.h"
 #include "stream/attach.h"
+#include "stream/datagrams.h"
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
 #include "stream/number.h"
@@ -23,6 +24,15 @@
 
 /* ---- a CQ that has lost a completion ---- */
 
+/* There is no stream to end. */
+static void fail_datagrams(struct srnic_datagrams *datagrams)
+{
+	srnic_datagrams_close(datagrams);
+	if (READ_ONCE(datagrams->qp->state) == SRNIC_QP_RTS)
+		srnic_qp_event(datagrams->qp, IB_EVENT_QP_FATAL);
+	srnic_qp_fail(datagrams->qp);
+}
+
 /*
  * The CQ has lost a completion, so later ones would leave a gap: end the stream. Until the QP is
  * detached only its memory is safe. The reference has destroy_qp wait before it cancels the work
@@ -30,9 +40,14 @@
  */
 static void overrun(struct srnic_qp *qp)
 {
+	struct srnic_datagrams *datagrams = srnic_datagrams_of(qp);
+
 	if (!refcount_inc_not_zero(&qp->users))
 		return;
-	srnic_qp_host_error(qp, CORE_HOST_LOCAL);
+	if (datagrams)
+		fail_datagrams(datagrams);
+	else
+		srnic_qp_host_error(qp, CORE_HOST_LOCAL);
 	if (qp->acks && srnic_qp_move(qp, BIT(SRNIC_QP_IDLE), SRNIC_QP_ERROR, NULL))
 		srnic_tx_kick(qp);	/* it has left its stream meanwhile */
 	srnic_qp_put(qp);
@@ -67,7 +82,7 @@ static void detach_cqs(struct srnic_qp *qp)
 /* What may be posted depends on the framing, which of devices with several is known later. */
 static void set_framing(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->sq.framing, qp->acks ? CORE_FRAMING_IB : CORE_FRAMING_MPA);
+	WRITE_ONCE(qp->sq.framing, qp->dev->ib ? CORE_FRAMING_IB : CORE_FRAMING_MPA);
 }
 
 /* Default of a QP's retry_cnt: the maximum of IBTA. */
@@ -84,9 +99,15 @@ static bool cap_fits(const struct ib_qp_init_attr *attr)
 		(cap->max_recv_wr <= SRNIC_MAX_QP_WR && cap->max_recv_sge <= SRNIC_MAX_SGE));
 }
 
-static int check_attr(const struct ib_qp_init_attr *attr, struct ib_udata *udata)
+static bool has_type(const struct srnic_dev *dev, enum ib_qp_type type)
 {
-	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
+	return type == IB_QPT_RC || (type == IB_QPT_UD && dev->ib);
+}
+
+static int check_attr(const struct srnic_dev *dev, const struct ib_qp_init_attr *attr,
+		      struct ib_udata *udata)
+{
+	if (!has_type(dev, attr->qp_type) || attr->create_flags)
 		return -EOPNOTSUPP;
 	if (!attr->send_cq || !attr->recv_cq || !cap_fits(attr))
 		return -EINVAL;
@@ -119,7 +140,9 @@ static int alloc_queues(struct srnic_qp *qp)
 		return -ENOMEM;
 	ret = srnic_rq_alloc(&qp->rq, cap->max_recv_wr, cap->max_recv_sge) ?:
 	      srnic_receive_alloc(&qp->rx.receive, &qp->rq);
-	return ret || !qp->dev->ib ? ret : alloc_acks(qp);
+	if (ret || !qp->dev->ib)
+		return ret;
+	return qp->base.qp_type == IB_QPT_UD ? srnic_datagrams_alloc(qp) : alloc_acks(qp);
 }
 
 static void free_queues(struct srnic_qp *qp)
@@ -128,6 +151,7 @@ static void free_queues(struct srnic_qp *qp)
 	if (qp->acks)
 		srnic_overdue_stop(qp);
 	srnic_acks_free(qp);
+	srnic_datagrams_free(qp);
 	kfree(qp->tx.wqe);
 	srnic_sq_free(&qp->sq);
 	srnic_receive_free(&qp->rx.receive);
@@ -185,7 +209,7 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
-	int ret = check_attr(attr, udata);
+	int ret = check_attr(to_srnic_dev(base->device), attr, udata);
 
 	if (ret)
 		return ret;
@@ -258,17 +282,19 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 
 /*
  * From any state back to IDLE, where the QP can be connected. Flushes what is still posted: the
- * engine may not have done so yet, and does nothing for an IDLE QP. With acknowledgements nothing
- * completes by a reset.
+ * engine may not have done so yet, and does nothing for an IDLE QP. Nothing completes by a reset of
+ * type srnic_ib.
  */
 void srnic_qp_reset(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->silent, qp->acks);
+	bool silent = qp->acks || srnic_datagrams_of(qp);
+
+	WRITE_ONCE(qp->silent, silent);
 	fail(qp);
 	srnic_qp_stop(qp, NULL);
 	mutex_lock(&qp->tx.mutex);
 	if (qp->state == SRNIC_QP_ERROR) {	/* unless another reset was faster */
-		srnic_tx_flush(qp, qp->acks ? SRNIC_FLUSH_DROP : SRNIC_FLUSH_LOSE);
+		srnic_tx_flush(qp, silent ? SRNIC_FLUSH_DROP : SRNIC_FLUSH_LOSE);
 		if (qp->acks)
 			srnic_acks_reset(qp);
 		qp->tx.last_wqe = false;

@@ -2,6 +2,7 @@
 // Datagrams (Documentation/ib.rst, "Datagrams"): octets, and what a stranger may get wrong.
 #include "../shared/wire.hh"
 #include "api/core.h"
+#include "rdma/srnic-abi.h"
 
 using wire::be16;
 using wire::be32;
@@ -210,6 +211,106 @@ TEST(Grh, TheChecksumOfIpv4IsGood)
 		grh.source[15] = static_cast<u8>(n >> 5);
 		const Bytes octets = built(grh);
 		ASSERT_EQ(folded_sum(Bytes(octets.begin() + 20, octets.end())), 0xffffu) << n;
+	}
+}
+
+// ---- what a request becomes ----
+
+struct Request {
+	srnic_send_wqe wqe{};
+	core_datagram_sender sender{0x445566, 0x01020304, 1024};
+	u32 length = 3;
+	core_datagram out{};
+
+	Request()
+	{
+		wqe.opcode = SRNIC_OP_SEND;
+		wqe.remote_addr = u64{0x00010203} << 32 | 0x112233;
+	}
+	u8 status() { return core_datagram_of_request(&wqe, length, &sender, &out); }
+};
+
+// 85
+TEST(Datagram, ARequestBecomesOne)
+{
+	Request r;
+
+	ASSERT_EQ(r.status(), SRNIC_WC_SUCCESS);
+	EXPECT_EQ(r.out.to, 0x112233u);
+	EXPECT_EQ(r.out.from, 0x445566u);
+	EXPECT_EQ(r.out.qkey, 0x00010203u);
+	EXPECT_EQ(r.out.payload, 3);
+	EXPECT_FALSE(r.out.with_imm);
+	EXPECT_FALSE(r.out.solicited);
+	r.wqe.opcode = SRNIC_OP_IMM;
+	r.wqe.flags = SRNIC_WQE_SOLICITED;
+	__builtin_memcpy(&r.wqe.arg[0], "\xaa\xbb\xcc\xdd\xee", 5);
+	ASSERT_EQ(r.status(), SRNIC_WC_SUCCESS);
+	EXPECT_TRUE(r.out.with_imm);
+	EXPECT_TRUE(r.out.solicited);
+	EXPECT_EQ(Bytes(r.out.imm, r.out.imm + 4), hex("aabbccdd"));
+}
+
+// 86
+TEST(Datagram, ARequestMayBeAsLongAsTheMtu)
+{
+	Request r;
+
+	for (u32 mtu : {256u, 1024u, 4096u, 8192u}) {
+		r.sender.mtu = mtu;
+		const u32 most = mtu > 4096 ? 4096 : mtu;
+		for (u32 length : {0u, most - 1, most}) {
+			r.length = length;
+			EXPECT_EQ(r.status(), SRNIC_WC_SUCCESS);
+			EXPECT_EQ(r.out.payload, length);
+		}
+		for (u32 length : {most + 1, 65536 + 1u, 0xffffffffu}) {
+			r.length = length;
+			EXPECT_EQ(r.status(), SRNIC_WC_LOC_LEN_ERR);
+		}
+	}
+}
+
+// 87
+TEST(Datagram, AQkeyWithItsHighestBitIsTheSendersOwn)
+{
+	Request r;
+
+	for (u32 qkey : {0x80000000u, 0x80010000u, 0xffffffffu}) {
+		r.wqe.remote_addr = u64{qkey} << 32 | 5;
+		ASSERT_EQ(r.status(), SRNIC_WC_SUCCESS);
+		EXPECT_EQ(r.out.qkey, 0x01020304u);
+	}
+	r.wqe.remote_addr = u64{0x7fffffff} << 32 | 5;
+	ASSERT_EQ(r.status(), SRNIC_WC_SUCCESS);
+	EXPECT_EQ(r.out.qkey, 0x7fffffffu);
+}
+
+// 88
+TEST(Datagram, OnlySendsBecomeOne)
+{
+	Request r;
+
+	for (u32 opcode = 0; opcode < 256; opcode++) {
+		r.wqe.opcode = static_cast<u8>(opcode);
+		EXPECT_EQ(r.status(), opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_IMM
+					      ? SRNIC_WC_SUCCESS
+					      : SRNIC_WC_LOC_QP_OP_ERR);
+	}
+}
+
+// 88
+TEST(Datagram, AQpnHas24Bits)
+{
+	Request r;
+
+	for (u32 qpn : {0u, 1u, 0xffffffu}) {
+		r.wqe.remote_addr = qpn;
+		EXPECT_EQ(r.status(), SRNIC_WC_SUCCESS);
+	}
+	for (u32 qpn : {0x1000000u, 0x80000001u, 0xffffffffu}) {
+		r.wqe.remote_addr = qpn;
+		EXPECT_EQ(r.status(), SRNIC_WC_LOC_QP_OP_ERR);
 	}
 }
 

@@ -74,7 +74,6 @@ TEST_F(State, SendsArePostedFromRtsOn)
 		ibv_wr_start(&q.qp.ex);
 		ibv_wr_send(&q.qp.ex);
 		EXPECT_EQ(ibv_wr_complete(&q.qp.ex), EINVAL) << state;
-		EXPECT_EQ(recv(), 0) << state;
 	}
 	EXPECT_EQ(q.sq.prod(), 0u);
 	EXPECT_EQ(doorbells, 0);
@@ -88,13 +87,30 @@ TEST_F(State, SendsArePostedFromRtsOn)
 	EXPECT_EQ(send(), 0);
 }
 
-TEST_F(State, AQpOfTypeSrnicTakesSendsAtOnce)
+TEST_F(State, ReceivesArePostedFromInitOn)
+{
+	ibv_recv_wr wr{}, *bad = nullptr;
+
+	EXPECT_EQ(Queue::recv(wr, &bad), EINVAL);
+	EXPECT_EQ(bad, &wr);
+	EXPECT_EQ(q.rq.prod(), 0u);
+	for (auto state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR}) {
+		enter(state);
+		EXPECT_EQ(recv(), 0) << state;
+	}
+	enter(IBV_QPS_RESET);
+	EXPECT_EQ(recv(), EINVAL);
+}
+
+TEST_F(State, AQpOfTypeSrnicTakesBothAtOnce)
 {
 	fake::Qp other;
 	auto wr = work(IBV_WR_SEND);
+	ibv_recv_wr recv_wr{}, *bad_recv;
 	ibv_send_wr *bad;
 
 	EXPECT_EQ(srnic_post_send(&other.qp.base, &wr, &bad), 0);
+	EXPECT_EQ(srnic_post_recv(&other.qp.base, &recv_wr, &bad_recv), 0);
 }
 
 TEST_F(State, ImmediateDataComeWithSends)

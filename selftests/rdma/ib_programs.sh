@@ -10,18 +10,6 @@ ITERS=${ITERS:-200}
 REPEAT=${REPEAT:-20}
 PINGPONG="-n $ITERS -m 1024 -c"	# rxe wants that its MTU fits the interface's
 PERF="-F -n $ITERS"
-declare -A INDEX	# DEVICE:KIND, in the table of GIDs; KIND: IPv4, IPv6, or default, which is link-local
-
-note_index() { # DEVICE KIND ADDRESS
-	local gid
-	gid=$(gid_of "$3") && within 50 gid_index "$1" "$gid" >/dev/null && INDEX[$1:$2]=$(gid_index "$1" "$gid")
-}
-
-note_indices() { # DRIVER
-	INDEX[${1}0:default]=0 INDEX[${1}1:default]=0
-	note_index "${1}0" IPv4 "$IP0" && note_index "${1}1" IPv4 "$IP1" &&
-		note_index "${1}0" IPv6 "$IP60" && note_index "${1}1" IPv6 "$IP61"
-}
 
 # The program's server on the driver's second device, its client on the first.
 on() { # DRIVER KIND PROGRAM [OPTION...]

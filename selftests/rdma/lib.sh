@@ -169,6 +169,20 @@ h = (a.packed if a.version == 6 else bytes(10) + b"\xff\xff" + a.packed).hex()
 print(":".join(h[i:i + 4] for i in range(0, 32, 4)))' "$1"
 }
 
+# INDEX: DEVICE:KIND, in the table of GIDs; KIND: IPv4, IPv6, or default, which is link-local.
+declare -A INDEX
+
+note_index() { # DEVICE KIND ADDRESS
+	local gid
+	gid=$(gid_of "$3") && within 50 gid_index "$1" "$gid" >/dev/null && INDEX[$1:$2]=$(gid_index "$1" "$gid")
+}
+
+note_indices() { # DRIVER
+	INDEX[${1}0:default]=0 INDEX[${1}1:default]=0
+	note_index "${1}0" IPv4 "$IP0" && note_index "${1}1" IPv4 "$IP1" &&
+		note_index "${1}0" IPv6 "$IP60" && note_index "${1}1" IPv6 "$IP61"
+}
+
 set_devices() { # ATTRIBUTE VALUE-OF-SRNIC0 VALUE-OF-SRNIC1
 	set_device 0 "$1" "$2" && set_device 1 "$1" "$3"
 }

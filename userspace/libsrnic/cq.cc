@@ -75,6 +75,13 @@ bool unannounced(const srnic_cq &cq)
 
 void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
 
+// Immediate Data that came with neither a Send nor a datagram.
+constexpr bool is_of_write(u16 flags)
+{
+	return (flags & (SRNIC_CQE_WITH_IMM | SRNIC_CQE_OF_SEND | SRNIC_CQE_GRH)) ==
+	       SRNIC_CQE_WITH_IMM;
+}
+
 constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 {
 	switch (opcode) {
@@ -89,9 +96,7 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 	case SRNIC_OP_SWAP:
 		return IBV_WC_COMP_SWAP;
 	case SRNIC_OP_RECV:
-		return (flags & (SRNIC_CQE_WITH_IMM | SRNIC_CQE_OF_SEND)) == SRNIC_CQE_WITH_IMM
-			       ? IBV_WC_RECV_RDMA_WITH_IMM
-			       : IBV_WC_RECV;
+		return is_of_write(flags) ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
 	default:
 		return IBV_WC_SEND;
 	}
@@ -100,7 +105,26 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 constexpr unsigned int to_wc_flags(u16 flags)
 {
 	return (flags & SRNIC_CQE_WITH_INV ? IBV_WC_WITH_INV : 0) |
-	       (flags & SRNIC_CQE_WITH_IMM ? IBV_WC_WITH_IMM : 0);
+	       (flags & SRNIC_CQE_WITH_IMM ? IBV_WC_WITH_IMM : 0) |
+	       (flags & SRNIC_CQE_GRH ? IBV_WC_GRH : 0);
+}
+
+// The two share a place: a datagram has a sender instead of an error's code.
+constexpr u32 src_qp_of(const srnic_cqe &cqe) { return cqe.flags & SRNIC_CQE_GRH ? cqe.src_qp : 0; }
+constexpr u32 vendor_err_of(const srnic_cqe &cqe)
+{
+	return cqe.flags & SRNIC_CQE_GRH ? 0 : cqe.vendor_err;
+}
+
+// Adapters for RoCE say here what the headers before the payload are (Annex 17, A17.4.5.1 wants that
+// of a completion): that there is UDP, and IPv6 or IPv4. UCX's ud_verbs goes by it.
+constexpr u8 sl_of(const srnic_cqe &cqe)
+{
+	constexpr u8 udp = 8, v6 = 1, v4 = 2;
+
+	if (!(cqe.flags & SRNIC_CQE_GRH))
+		return 0;
+	return udp | (cqe.flags & SRNIC_CQE_IPV4 ? v4 : v6);
 }
 
 // Verbs have the first four of the eight bytes of Immediate Data, and one name for them and for an
@@ -132,11 +156,13 @@ void to_wc(const srnic_cqe &cqe, ibv_wc *wc)
 	wc->wr_id = cqe.wr_id;
 	wc->status = static_cast<ibv_wc_status>(cqe.status);
 	wc->opcode = to_wc_opcode(cqe.opcode, cqe.flags);
-	wc->vendor_err = cqe.vendor_err;
+	wc->vendor_err = vendor_err_of(cqe);
 	wc->byte_len = cqe.byte_len;
 	wc->imm_data = imm_data_of(cqe);
 	wc->qp_num = cqe.qp_num;
+	wc->src_qp = src_qp_of(cqe);
 	wc->wc_flags = to_wc_flags(cqe.flags);
+	wc->sl = sl_of(cqe);
 }
 
 // Takes up to so many completions. Returns how many.
@@ -201,7 +227,7 @@ ibv_wc_opcode read_opcode(ibv_cq_ex *ex)
 {
 	return to_wc_opcode(to_cq(ex).now.opcode, to_cq(ex).now.flags);
 }
-uint32_t read_vendor_err(ibv_cq_ex *ex) { return to_cq(ex).now.vendor_err; }
+uint32_t read_vendor_err(ibv_cq_ex *ex) { return vendor_err_of(to_cq(ex).now); }
 uint32_t read_byte_len(ibv_cq_ex *ex) { return to_cq(ex).now.byte_len; }
 __be32 read_imm_data(ibv_cq_ex *ex)
 {
@@ -209,10 +235,10 @@ __be32 read_imm_data(ibv_cq_ex *ex)
 } // ibv_wc_read_invalidated_rkey() too
 uint32_t read_qp_num(ibv_cq_ex *ex) { return to_cq(ex).now.qp_num; }
 unsigned int read_wc_flags(ibv_cq_ex *ex) { return to_wc_flags(to_cq(ex).now.flags); }
-// Fields that completions of a connected QP do not have.
-uint32_t read_src_qp(ibv_cq_ex *) { return 0; }
+uint32_t read_src_qp(ibv_cq_ex *ex) { return src_qp_of(to_cq(ex).now); }
+// RoCE has no LIDs.
 uint32_t read_slid(ibv_cq_ex *) { return 0; }
-uint8_t read_sl(ibv_cq_ex *) { return 0; }
+uint8_t read_sl(ibv_cq_ex *ex) { return sl_of(to_cq(ex).now); }
 uint8_t read_dlid_path_bits(ibv_cq_ex *) { return 0; }
 
 } // namespace

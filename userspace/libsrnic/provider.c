@@ -44,6 +44,11 @@ struct create_qp_resp {
 	struct srnic_create_qp_resp srnic;
 };
 
+struct create_ah_resp {
+	struct ib_uverbs_create_ah_resp core;
+	struct srnic_create_ah_resp srnic;
+};
+
 struct create_srq_resp {
 	struct ib_uverbs_create_srq_resp core;
 	struct srnic_create_srq_resp srnic;
@@ -57,6 +62,8 @@ static_assert(offsetof(struct create_cq_resp, srnic) == sizeof(struct ib_uverbs_
 	      "padding in struct create_cq_resp");
 static_assert(offsetof(struct create_qp_resp, srnic) == sizeof(struct ib_uverbs_create_qp_resp),
 	      "padding in struct create_qp_resp");
+static_assert(offsetof(struct create_ah_resp, srnic) == sizeof(struct ib_uverbs_create_ah_resp),
+	      "padding in struct create_ah_resp");
 static_assert(offsetof(struct create_srq_resp, srnic) == sizeof(struct ib_uverbs_create_srq_resp),
 	      "padding in struct create_srq_resp");
 
@@ -361,6 +368,37 @@ static int destroy_srq(struct ibv_srq *ibsrq)
 	return 0;
 }
 
+/* ---- Address handles ---- */
+
+static struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	struct create_ah_resp resp = {};
+	struct srnic_ah *ah;
+	int err;
+
+	if (!(to_context(pd->context)->features & SRNIC_FEATURE_DATAGRAM))
+		return fail(EOPNOTSUPP);
+	ah = calloc(1, sizeof(*ah));
+	if (!ah)
+		return fail(ENOMEM);
+	err = ibv_cmd_create_ah(pd, &ah->base, attr, &resp.core, sizeof(resp));
+	if (err) {
+		free(ah);
+		return fail(err);
+	}
+	ah->number = resp.srnic.number;
+	return &ah->base;
+}
+
+static int destroy_ah(struct ibv_ah *ah)
+{
+	int err = ibv_cmd_destroy_ah(ah);
+
+	if (!err)
+		free(container_of(ah, struct srnic_ah, base));
+	return err;
+}
+
 /* ---- Queue pairs ---- */
 
 static struct srnic_qp *to_qp(struct ibv_qp *qp)
@@ -368,8 +406,16 @@ static struct srnic_qp *to_qp(struct ibv_qp *qp)
 	return container_of(qp, struct srnic_qp, base);
 }
 
-static uint64_t send_ops(const struct context *ctx)
+static bool has_qp_type(const struct context *ctx, enum ibv_qp_type type)
 {
+	return type == IBV_QPT_RC ||
+	       (type == IBV_QPT_UD && ctx->features & SRNIC_FEATURE_DATAGRAM);
+}
+
+static uint64_t send_ops(const struct context *ctx, enum ibv_qp_type type)
+{
+	if (type == IBV_QPT_UD)
+		return SRNIC_DATAGRAM_OPS;
 	return SRNIC_SEND_OPS |
 	       (ctx->features & SRNIC_FEATURE_IMMEDIATE ? SRNIC_IMMEDIATE_OPS : 0) |
 	       (ctx->features & SRNIC_FEATURE_ATOMIC ? SRNIC_ATOMIC_OPS : 0);
@@ -386,7 +432,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	int err;
 
 	/* libibverbs uses these pointers as they are. */
-	if (attr->qp_type != IBV_QPT_RC)
+	if (!has_qp_type(to_context(ctx), attr->qp_type))
 		return fail(EOPNOTSUPP);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd || !attr->send_cq ||
 	    !attr->recv_cq)
@@ -396,7 +442,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
-	     !check_comp_mask(attr->send_ops_flags, send_ops(to_context(ctx)))))
+	     !check_comp_mask(attr->send_ops_flags, send_ops(to_context(ctx), attr->qp_type))))
 		return fail(EOPNOTSUPP);
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
@@ -420,7 +466,8 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->features = to_context(ctx)->features;
 	qp->ib = to_context(ctx)->ib;
-	qp->sq.imm_payload = qp->features & SRNIC_FEATURE_SEND_IMM;
+	qp->ud = attr->qp_type == IBV_QPT_UD;
+	qp->sq.imm_payload = qp->ud || qp->features & SRNIC_FEATURE_SEND_IMM;
 	srnic_qp_ex_init(qp);
 	vqp->comp_mask |= VERBS_QP_EX;
 	if (qp->ib)
@@ -584,6 +631,7 @@ static void free_context(struct ibv_context *ibctx)
 static const struct verbs_context_ops context_ops = {
 	.alloc_pd = alloc_pd,
 	.cq_event = srnic_cq_event,
+	.create_ah = create_ah,
 	.create_cq = create_cq,
 	.create_cq_ex = create_cq_ex,
 	.create_qp = create_qp,
@@ -591,6 +639,7 @@ static const struct verbs_context_ops context_ops = {
 	.create_srq = create_srq,
 	.dealloc_pd = dealloc_pd,
 	.dereg_mr = dereg_mr,
+	.destroy_ah = destroy_ah,
 	.destroy_cq = destroy_cq,
 	.destroy_qp = destroy_qp,
 	.destroy_srq = destroy_srq,
@@ -739,10 +788,13 @@ int srnicdv_query_device(struct ibv_context *ctx, struct srnicdv_device_attr *at
 	return 0;
 }
 
-static uint64_t dv_send_ops(struct ibv_context *ctx)
+static uint64_t dv_send_ops(struct ibv_context *ctx, enum ibv_qp_type type)
 {
 	const struct context *of = to_context(ctx);
 	uint64_t ops = 0;
+
+	if (type == IBV_QPT_UD)
+		return 0;
 
 	if (has_long_immediates(of))
 		ops |= SRNICDV_QP_WITH_RDMA_WRITE_IMM64 | SRNICDV_QP_WITH_SEND_IMM64;
@@ -764,7 +816,7 @@ struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_att
 	if (!srnicdv_known(options, sizeof(*options), size) ||
 	    !check_comp_mask(options->comp_mask, SRNICDV_QP_INIT_ATTR_SEND_OPS) ||
 	    (options->comp_mask & SRNICDV_QP_INIT_ATTR_SEND_OPS &&
-	     !check_comp_mask(options->send_ops, dv_send_ops(ctx))))
+	     !check_comp_mask(options->send_ops, dv_send_ops(ctx, attr->qp_type))))
 		return fail(EOPNOTSUPP);
 	return create_qp_ex(ctx, attr);
 }

@@ -51,6 +51,8 @@ struct srnic_wq {
 	uint32_t next;		/* written up to here: from prod on not published yet */
 	uint32_t cons_seen;	/* the kernel's index when last read */
 	uint32_t limit;		/* requests that may be outstanding: at most ring.entries */
+	bool closed;		/* the QP's state takes no requests (state.cc): limit is 0 */
+	uint32_t granted;	/* while it is closed: what limit is in other states */
 	uint32_t max_sge;
 	uint32_t max_inline;	/* send queues: bytes */
 	bool imm_payload;	/* send queues: SRNIC_OP_IMM may have payload */
@@ -94,8 +96,7 @@ struct srnic_qp {
 	int sq_sig_all;
 	uint32_t features;	/* of the module: SRNIC_FEATURE_* */
 	bool ib;		/* its device is of type srnic_ib (state.cc) */
-	bool closed;		/* its state takes no sends; under sq.lock */
-	uint32_t limit;		/* while it is closed: what sq.limit is in other states */
+	bool ud;		/* it is of type UD (datagram.hh) */
 	uint32_t probes;	/* by srnicdv_probe_atomic(), so far */
 	struct srnic_deferred at_send_cq, at_recv_cq;
 	uint64_t posted_at;	/* when the last post, or its doorbell, was over (clock.hh) */
@@ -112,9 +113,15 @@ struct srnic_srq {
 	struct srnic_wq wq;
 };
 
+struct srnic_ah {
+	struct ibv_ah base;
+	uint32_t number;	/* by which requests name it; never 0 */
+};
+
 /* The features of which this provider knows what they mean. */
 #define SRNIC_KNOWN_FEATURES                                                                       \
-	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM)
+	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |                 \
+	 SRNIC_FEATURE_DATAGRAM)
 
 /* Does this provider speak this version of the ABI? */
 bool srnic_speaks(uint32_t abi_version);
@@ -141,7 +148,7 @@ void srnic_cq_event(struct ibv_cq *cq);
 
 /*
  * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE
- * or SRNIC_FEATURE_ATOMIC, and the ibv_wr_*() functions for them.
+ * or SRNIC_FEATURE_ATOMIC, those of QPs of type UD, and the ibv_wr_*() functions for them.
  */
 #define SRNIC_SEND_OPS                                                                             \
 	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV |          \
@@ -149,6 +156,7 @@ void srnic_cq_event(struct ibv_cq *cq);
 #define SRNIC_IMMEDIATE_OPS (IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define SRNIC_ATOMIC_OPS                                                                           \
 	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define SRNIC_DATAGRAM_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
 void srnic_cq_ex_init(struct srnic_cq *cq);
@@ -161,7 +169,7 @@ void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
 bool srnic_cq_pick(struct srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, struct srnic_cqe *out);
 
 /*
- * States of a QP of type srnic_ib. Posting sends fails with EINVAL, or not, as in this state.
+ * States of a QP of type srnic_ib. Posting fails with EINVAL, or not, as in this state.
  */
 void srnic_qp_set_state(struct srnic_qp *qp, enum ibv_qp_state state);
 /* The kernel has reset the QP: drops what its CQs still have of it. */

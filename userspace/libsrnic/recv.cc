@@ -14,7 +14,7 @@ int put(srnic_wq &rq, const ibv_recv_wr &wr)
 		return EINVAL;
 	auto *wqe = next_slot<srnic_recv_wqe>(rq);
 	if (!wqe)
-		return ENOMEM;
+		return rq.closed ? EINVAL : ENOMEM;
 
 	*wqe = srnic_recv_wqe{};
 	wqe->wr_id = wr.wr_id;

@@ -47,28 +47,37 @@ void put_atomic(srnic_send_wqe *wqe, uint64_t compare_add, uint64_t swap)
 		put_cmp_swap(wqe, compare_add, all, swap, all);
 }
 
-void fill(srnic_send_wqe *wqe, const ibv_send_wr &wr)
+// What it works on at the peer, if anything.
+void put_target(srnic_send_wqe *wqe, const ibv_send_wr &wr)
 {
-	const core_operation &op = operation(wqe->opcode);
-
-	if (op.names_stag)
-		wqe->imm_inv = wr.invalidate_rkey;
 	if (is_atomic(wqe->opcode)) {
 		wqe->remote_addr = wr.wr.atomic.remote_addr;
 		wqe->rkey = wr.wr.atomic.rkey;
 		put_atomic(wqe, wr.wr.atomic.compare_add, wr.wr.atomic.swap);
-	} else if (op.remote) {
+	} else if (operation(wqe->opcode).remote) {
 		wqe->remote_addr = wr.wr.rdma.remote_addr;
 		wqe->rkey = wr.wr.rdma.rkey;
 	}
-	if (op.immediate)
+}
+
+void fill(const srnic_qp &qp, srnic_send_wqe *wqe, const ibv_send_wr &wr)
+{
+	if (operation(wqe->opcode).names_stag)
+		wqe->imm_inv = wr.invalidate_rkey;
+	if (qp.ud)
+		put_receiver(wqe, wr.wr.ud.ah, wr.wr.ud.remote_qpn, wr.wr.ud.remote_qkey);
+	else
+		put_target(wqe, wr);
+	if (operation(wqe->opcode).immediate)
 		put_immediate(wqe, wr.imm_data);
 }
 
 int put(srnic_qp &qp, const ibv_send_wr &wr)
 {
+	if (qp.ud && !wr.wr.ud.ah)
+		return EINVAL;
 	return put_request(qp, wr, to_opcode(wr.opcode),
-			   [&](srnic_send_wqe *wqe) { fill(wqe, wr); });
+			   [&](srnic_send_wqe *wqe) { fill(qp, wqe, wr); });
 }
 
 // ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send etc. write a
@@ -134,6 +143,19 @@ void wr_atomic_cmp_swp(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t com
 		put_atomic(wqe, compare, swap);
 }
 
+void wr_set_ud_addr(ibv_qp_ex *ex, ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+	srnic_qp &qp = to_qp(ex);
+	auto *wqe = current(qp.sq);
+
+	if (!wqe)
+		return;
+	if (qp.ud && ah)
+		put_receiver(wqe, ah, qpn, qkey);
+	else
+		qp.sq.batch_error = EINVAL;
+}
+
 void wr_set_sge_list(ibv_qp_ex *ex, size_t num_sge, const ibv_sge *sge)
 {
 	srnic_wq &sq = to_qp(ex).sq;
@@ -186,12 +208,26 @@ void wr_abort(ibv_qp_ex *ex)
 	unlock(sq.lock);
 }
 
+bool all_have_receivers(const srnic_wq &sq)
+{
+	for (u32 i = sq.prod; i != sq.next; i++)
+		if (!has_receiver(*slot_at<srnic_send_wqe>(sq.ring, i)))
+			return false;
+	return true;
+}
+
+int error_of_batch(const srnic_qp &qp)
+{
+	if (qp.sq.batch_error)
+		return qp.sq.batch_error;
+	return qp.ud && !all_have_receivers(qp.sq) ? EINVAL : 0;
+}
+
 // Posts all of a batch or nothing.
 int wr_complete(ibv_qp_ex *ex)
 {
 	srnic_qp &qp = to_qp(ex);
-
-	const int err = qp.sq.batch_error;
+	const int err = error_of_batch(qp);
 
 	if (err)
 		qp.sq.next = qp.sq.prod;
@@ -238,6 +274,7 @@ void srnic_qp_ex_init(srnic_qp *qp)
 	ex.wr_send_imm = wr_send_imm;
 	ex.wr_atomic_fetch_add = wr_atomic_fetch_add;
 	ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	ex.wr_set_ud_addr = wr_set_ud_addr;
 	ex.wr_set_sge = wr_set_sge;
 	ex.wr_set_sge_list = wr_set_sge_list;
 	ex.wr_set_inline_data = wr_set_inline_data;

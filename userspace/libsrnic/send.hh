@@ -3,6 +3,7 @@
 // in a batch, posting a list. The caller holds the send queue's lock, but for post_list().
 #pragma once
 
+#include "datagram.hh"
 #include "doorbell.hh"
 #include "operations.hh"
 
@@ -99,11 +100,13 @@ inline int put_payload(const srnic_wq &sq, srnic_send_wqe *wqe, unsigned int sen
 inline int open_slot(srnic_qp &qp, u8 opcode, u64 wr_id, unsigned int send_flags,
 		     srnic_send_wqe **wqe)
 {
+	if (qp.ud && !is_datagram(opcode))
+		return EINVAL;
 	if (!knows(qp, opcode))
 		return EOPNOTSUPP;
 	*wqe = next_slot<srnic_send_wqe>(qp.sq);
 	if (!*wqe)
-		return qp.closed ? EINVAL : ENOMEM;
+		return qp.sq.closed ? EINVAL : ENOMEM;
 	put_header(qp, *wqe, wr_id, opcode, send_flags);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// States of QPs that programs connect by hand, those of type srnic_ib: which take sends, and what
-// RESET leaves. A QP of type srnic takes sends in all states.
+// States of QPs that programs connect by hand, those of type srnic_ib: which take sends and
+// receives, and what RESET leaves. A QP of type srnic takes both in all states.
 #include "doorbell.hh"
 
 namespace srnic {
@@ -12,22 +12,31 @@ constexpr bool takes_sends(ibv_qp_state state)
 	return state != IBV_QPS_RESET && state != IBV_QPS_INIT && state != IBV_QPS_RTR;
 }
 
+// IBTA 10.8.3: posting a receive is an error in RESET.
+constexpr bool takes_receives(ibv_qp_state state) { return state != IBV_QPS_RESET; }
+
+// A closed queue has room for no request, so that posting checks nothing more.
+void set_closed(srnic_wq &wq, bool closed)
+{
+	locked hold(wq.lock);
+
+	if (wq.closed == closed)
+		return;
+	wq.closed = closed;
+	if (closed)
+		wq.granted = wq.limit;
+	wq.limit = closed ? 0 : wq.granted;
+}
+
 } // namespace
 } // namespace srnic
 
 using namespace srnic;
 
-// A closed QP has room for no request, so that posting checks nothing more.
 void srnic_qp_set_state(srnic_qp *qp, ibv_qp_state state)
 {
-	locked hold(qp->sq.lock);
-
-	if (qp->closed != takes_sends(state))
-		return;
-	qp->closed = !qp->closed;
-	if (qp->closed)
-		qp->limit = qp->sq.limit;
-	qp->sq.limit = qp->closed ? 0 : qp->limit;
+	set_closed(qp->sq, !takes_sends(state));
+	set_closed(qp->rq, !takes_receives(state));
 }
 
 // The rings need nothing: the kernel has consumed all requests, which posting finds out as always.

@@ -196,9 +196,9 @@ enum srnic_wc_status {
 
 #define SRNIC_CQE_WITH_INV	(1U << 0)	/* imm_inv: the STag that the peer invalidated */
 #define SRNIC_CQE_WITH_IMM	(1U << 1)	/* imm_inv: Immediate Data, in wire order */
-#define SRNIC_CQE_OF_SEND	(1U << 2)	/* they came with a Send: over RDMA/TCP only */
+#define SRNIC_CQE_OF_SEND	(1U << 2)	/* they came with a Send */
 #define SRNIC_CQE_GRH		(1U << 3)	/* of a datagram: 40 bytes before the payload */
-#define SRNIC_CQE_IPV4		(1U << 4)	/* with it: the last 20 of them are an IPv4 header */
+#define SRNIC_CQE_IPV4		(1U << 4)	/* with it: the last 20 are an IPv4 header */
 
 /**
  * struct srnic_cqe - one completion (a CQ's slot)

@@ -29,6 +29,25 @@ struct core_datagram {
 	u8 solicited;
 };
 
+/**
+ * struct core_datagram_sender - the QP whose request becomes a datagram
+ * @qpn: its number
+ * @qkey: its Q_Key
+ * @mtu: octets of payload that its port sends at most; no more than CORE_DATAGRAM_MAX
+ */
+struct core_datagram_sender {
+	u32 qpn;
+	u32 qkey;
+	u32 mtu;
+};
+
+/*
+ * What a request with `length` octets of payload becomes; core_send_wqe_check() has found nothing.
+ * SRNIC_WC_SUCCESS, or the status with which it fails; then *out is not to be used.
+ */
+u8 core_datagram_of_request(const struct srnic_send_wqe *wqe, u32 length,
+			    const struct core_datagram_sender *sender, struct core_datagram *out);
+
 /* Writes the header. d->payload is at most CORE_DATAGRAM_MAX. */
 void core_datagram_build(const struct core_datagram *d, u8 out[CORE_DATAGRAM_HEADER]);
 /*

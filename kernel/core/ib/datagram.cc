@@ -4,6 +4,7 @@
 #include "ib/datagram.hh"
 
 #include "ib/pairing_frame.hh"
+#include "rdma/srnic-abi.h"
 
 namespace srnic::ib {
 namespace {
@@ -34,6 +35,9 @@ core_datagram decode(const DatagramHeader &header)
 		__builtin_memcpy(d.imm, header.imm, sizeof(d.imm));
 	return d;
 }
+
+// IBA volume 1, 10.2.5: a Q_Key with this bit stands for that of the sending QP.
+constexpr u32 own_qkey = 0x80000000;
 
 u8 flags_of(const core_datagram &d)
 {
@@ -93,6 +97,30 @@ Ipv4Header ipv4_of(const core_grh &grh)
 
 using namespace srnic;
 using namespace srnic::ib;
+
+u8 core_datagram_of_request(const struct srnic_send_wqe *wqe, u32 length,
+			    const struct core_datagram_sender *sender, struct core_datagram *out)
+{
+	const u32 qpn = static_cast<u32>(wqe->remote_addr);
+	const u32 qkey = static_cast<u32>(wqe->remote_addr >> 32);
+
+	if ((wqe->opcode != SRNIC_OP_SEND && wqe->opcode != SRNIC_OP_IMM) || qpn & ~qpn_bits)
+		return SRNIC_WC_LOC_QP_OP_ERR;
+	if (length > min(sender->mtu, u32{CORE_DATAGRAM_MAX}))
+		return SRNIC_WC_LOC_LEN_ERR;
+	*out = core_datagram{
+		.to = qpn,
+		.from = sender->qpn,
+		.qkey = qkey & own_qkey ? sender->qkey : qkey,
+		.payload = static_cast<u16>(length),
+		.imm = {},
+		.with_imm = static_cast<u8>(wqe->opcode == SRNIC_OP_IMM),
+		.solicited = (wqe->flags & SRNIC_WQE_SOLICITED) != 0,
+	};
+	if (out->with_imm)
+		__builtin_memcpy(out->imm, &wqe->arg[0], sizeof(out->imm));
+	return SRNIC_WC_SUCCESS;
+}
 
 void core_datagram_build(const struct core_datagram *d, u8 out[CORE_DATAGRAM_HEADER])
 {

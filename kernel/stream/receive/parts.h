@@ -24,6 +24,8 @@ static inline void srnic_fail_oldest_read(struct srnic_qp *qp)
 /* Places payload where the core says, and reports that to the core. */
 enum core_rx_event srnic_place_payload(struct srnic_qp *qp, const struct core_place *at,
 				       const u8 *data, u32 n);
+/* Places bytes of a message in the receive that it has taken. */
+enum core_region_verdict srnic_place_receive(struct srnic_qp *qp, const u8 *data, u32 n);
 /* Places bytes of the response to the oldest read in its list. */
 enum core_region_verdict srnic_place_response(struct srnic_qp *qp, const u8 *data, u32 n);
 

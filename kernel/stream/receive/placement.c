@@ -64,7 +64,7 @@ bool core_host_read_room(void *ctx)
 /* ---- placement ---- */
 
 /* The memory of a receive from an SRQ is in the SRQ's protection domain. */
-static enum core_region_verdict place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
+enum core_region_verdict srnic_place_receive(struct srnic_qp *qp, const u8 *data, u32 n)
 {
 	const struct srnic_receive *receive = &qp->rx.receive;
 	struct srnic_sge_list list = srnic_qp_list(qp, &qp->rx.held, srnic_receive_sges(receive),
@@ -106,7 +106,7 @@ static enum core_region_verdict copy_to(struct srnic_qp *qp, const struct core_p
 	case CORE_PLACE_REGION:
 		return write_region(qp, at, data, n);
 	case CORE_PLACE_RECEIVE:
-		return place_receive(qp, data, n);
+		return srnic_place_receive(qp, data, n);
 	case CORE_PLACE_READ:
 		return srnic_place_response(qp, data, n);
 	}

@@ -13,6 +13,7 @@
 #include "report/terminate.h"
 #include "report/trace.h"
 #include "stream/acks.h"
+#include "stream/datagrams.h"
 #include "stream/kick/kick.h"
 #include "stream/kick/standby.h"
 #include "stream/overdue.h"
@@ -196,7 +197,7 @@ static enum engine_result send_terminate(struct srnic_qp *qp)
 }
 
 /* RTS, with a socket. */
-static enum engine_result operate(struct srnic_qp *qp)
+static enum engine_result use_stream(struct srnic_qp *qp)
 {
 	enum engine_result result;
 	u32 acks;
@@ -216,6 +217,13 @@ static enum engine_result operate(struct srnic_qp *qp)
 	srnic_acks_look_drained(qp);
 	srnic_overdue_watch(qp);
 	return result;
+}
+
+static enum engine_result operate(struct srnic_qp *qp)
+{
+	if (srnic_datagrams_of(qp))
+		return qp->datagrams->send(qp);
+	return qp->sock ? use_stream(qp) : ENGINE_IDLE;
 }
 
 /* IDLE: a QP may have lost its stream: what is sent or posted does not wait for ever. */
@@ -238,7 +246,7 @@ enum engine_result srnic_engine_pass(struct srnic_qp *qp)
 
 	switch (smp_load_acquire(&qp->state)) {	/* before term; pairs with srnic_qp_move() */
 	case SRNIC_QP_RTS:
-		return qp->sock ? operate(qp) : ENGINE_IDLE;
+		return operate(qp);
 	case SRNIC_QP_TERMINATING:
 		flushed = srnic_tx_flush(qp, srnic_tx_flush_of(qp));
 		if (qp->sock)

@@ -18,21 +18,6 @@
 
 #include "stream/qp.h"
 
-/*
- * How a pass ended.
- *
- * ENGINE_IDLE		nothing to do until a kick: a post, socket space, a read, an FPDU
- * ENGINE_MORE		there is more to do
- * ENGINE_RETRY		an allocation failed, or a CQ has no room for flushed requests
- * ENGINE_WAIT		a Terminate waits for socket space, until its deadline
- */
-enum engine_result {
-	ENGINE_IDLE,
-	ENGINE_MORE,
-	ENGINE_RETRY,
-	ENGINE_WAIT,
-};
-
 /* Does what the QP's state asks for. */
 enum engine_result srnic_engine_pass(struct srnic_qp *qp);
 

@@ -4,9 +4,21 @@
  */
 #include <net/sock.h>
 
+#include "stream/datagrams.h"
 #include "stream/receive/receive.h"
 #include "stream/state.h"
 #include "stream/transmit/transmit.h"
+
+static bool flush_receive_of_datagram(struct srnic_qp *qp, enum srnic_flush how)
+{
+	bool flushed;
+
+	srnic_datagrams_close(qp->datagrams);
+	spin_lock_bh(&qp->datagrams->receiving);
+	flushed = srnic_rq_flush_taken(&qp->rq, &qp->rx.receive, how);
+	spin_unlock_bh(&qp->datagrams->receiving);
+	return flushed;
+}
 
 /*
  * Stops placement and successful completions, and flushes the receive in progress. Must come before
@@ -18,6 +30,8 @@ static bool flush_receive(struct srnic_qp *qp, enum srnic_flush how)
 	struct sock *sk = qp->sock ? qp->sock->sk : NULL;
 	bool flushed;
 
+	if (srnic_datagrams_of(qp))
+		return flush_receive_of_datagram(qp, how);
 	if (sk) {
 		lock_sock(sk);
 		core_rx_stop(&qp->rx.core);

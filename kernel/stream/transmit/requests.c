@@ -32,23 +32,29 @@ bool srnic_request_pending(struct srnic_qp *qp)
 	return srnic_sq_pending(sq) && sq->taken - READ_ONCE(sq->done) < sq->ring.entries;
 }
 
-/* Copies the slot once: the core validates the copy and uses the copy. */
-const struct srnic_send_wqe *core_host_next_send(void *ctx)
+const struct srnic_send_wqe *srnic_request_next(struct srnic_qp *qp)
 {
-	struct srnic_qp *qp = ctx;
-
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS || !srnic_request_pending(qp))
 		return NULL;
 	memcpy(qp->tx.wqe, srnic_ring_slot(&qp->sq.ring, qp->sq.taken), qp->sq.ring.slot_size);
 	return srnic_tx_wqe(&qp->tx);
 }
 
-void core_host_take_send(void *ctx)
+void srnic_request_take(struct srnic_qp *qp)
 {
-	struct srnic_qp *qp = ctx;
-
 	srnic_sq_track(&qp->sq, qp->sq.taken++, srnic_tx_wqe(&qp->tx));
 	qp->tx.cursor = (struct srnic_sge_cursor) { };
+}
+
+/* The core validates the copy and uses the copy. */
+const struct srnic_send_wqe *core_host_next_send(void *ctx)
+{
+	return srnic_request_next(ctx);
+}
+
+void core_host_take_send(void *ctx)
+{
+	srnic_request_take(ctx);
 }
 
 bool core_host_verify_list(void *ctx, u32 access)

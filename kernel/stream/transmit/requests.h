@@ -27,5 +27,12 @@ static inline const struct core_asked *srnic_tx_oldest_asked(const struct srnic_
 
 /* Is there a send request that may be taken? */
 bool srnic_request_pending(struct srnic_qp *qp);
+/*
+ * Copies its slot, once, for srnic_tx_wqe() and srnic_tx_sges(). NULL: there is none, or the QP
+ * does not operate.
+ */
+const struct srnic_send_wqe *srnic_request_next(struct srnic_qp *qp);
+/* Takes the request that was copied. It has to be completed. */
+void srnic_request_take(struct srnic_qp *qp);
 
 #endif

@@ -30,6 +30,21 @@ enum srnic_runner {
 	SRNIC_RUNNER_ASKER,
 };
 
+/*
+ * How a pass of the engine ended.
+ *
+ * ENGINE_IDLE		nothing to do until a kick: a post, socket space, a read, an FPDU
+ * ENGINE_MORE		there is more to do
+ * ENGINE_RETRY		an allocation failed, a CQ has no room for flushed requests, or UDP has none
+ * ENGINE_WAIT		a Terminate waits for socket space, until its deadline
+ */
+enum engine_result {
+	ENGINE_IDLE,
+	ENGINE_MORE,
+	ENGINE_RETRY,
+	ENGINE_WAIT,
+};
+
 /**
  * struct srnic_trust - does the device's thread come in time?
  * @late: it did not: the timer was first, which sets this without a lock

@@ -279,6 +279,57 @@ void in_no_state(Stage &stage, Pace pace)
 	stage.want_aftermath();
 }
 
+// A QP of type UD has a number among the others, and no stream.
+struct Unconnected {
+	ibv_qp *qp;
+
+	explicit Unconnected(const ibv_qp *like)
+	{
+		ibv_qp_init_attr init{};
+
+		init.qp_type = IBV_QPT_UD;
+		init.send_cq = like->send_cq;
+		init.recv_cq = like->recv_cq;
+		init.cap.max_send_wr = init.cap.max_recv_wr = 1;
+		qp = ibv_create_qp(like->pd, &init);
+		if (!qp)
+			fail("a QP of type UD");
+	}
+	Unconnected(const Unconnected &) = delete;
+	~Unconnected() { ibv_destroy_qp(qp); }
+
+	void to(ibv_qp_state state, int mask)
+	{
+		ibv_qp_attr attr{};
+
+		attr.qp_state = state;
+		attr.port_num = 1;
+		if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask))
+			fail("a state of a QP of type UD");
+	}
+};
+
+void to_type_ud(Stage &stage, Pace pace)
+{
+	stage.half_ready();
+	Unconnected other(stage.victim().qp);
+	Frame request = stage.right_request();
+
+	request.destination_qpn = other.qp->qp_num;
+	asks_in_vain(stage, request, not_ready, pace);
+	other.to(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	other.to(IBV_QPS_RTR, 0);
+	asks_in_vain(stage, request, not_ready, pace);
+	if (stage.enter_rtr())
+		fail("RTR");
+	Stream stream = stage.meet(Role::listener, pace);
+
+	if (stage.victim().rts())
+		fail("RTS");
+	stage.want_to_go_on(stream);
+	stage.want_aftermath();
+}
+
 // What is behind a Request belongs to the stream.
 void with_more_behind(Stage &stage, Pace pace)
 {
@@ -386,6 +437,7 @@ Cases request_cases()
 		      [](Stage &stage, Pace pace) { from_elsewhere(stage, pace, true); }},
 		     {"ib 44: a Request that is not whole in time is dropped", fall_silent, true},
 		     {"ib 54: a QP in RESET, INIT or ERR refuses, and accepts in RTR", in_no_state},
+		     {"ib 54: a QP of type UD refuses", to_type_ud},
 		     {"ib 61: the responder reads nothing behind the Request before it has replied",
 		      with_more_behind},
 		     {"ib 2, 61: the responder sends no FPDU before it has received a valid one",

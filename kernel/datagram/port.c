@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The UDP port of devices of type srnic_ib: their sockets, one for IPv4 and one for IPv6, in each
+ * VRF of a namespace (Documentation/ib.rst rule 84). The first device opens them, and the last one
+ * closes them, or the end of the namespace, which they do not keep. A device follows its interface
+ * from one VRF to another.
+ *
+ * An ordinary user cannot send from a port below 1024, so cannot forge datagrams.
+ */
+#include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/l3mdev.h>
+#include <net/net_namespace.h>
+
+#include "datagram/ah.h"
+#include "datagram/port.h"
+#include "datagram/receive.h"
+
+static ushort ib_datagram_port = 291;
+module_param(ib_datagram_port, ushort, 0444);
+MODULE_PARM_DESC(ib_datagram_port,
+		 "UDP port of devices of type srnic_ib, the same on all hosts");
+
+static const int families[] = { AF_INET, AF_INET6 };
+
+/* Outside srnic_dev_datagrams.lock of any device. Held to open, find or close a socket. */
+static DEFINE_MUTEX(ports_lock);
+static LIST_HEAD(sockets);
+/* Devices that have sockets, by their datagrams.link. */
+static LIST_HEAD(devices);
+
+static int l3mdev_of(const struct srnic_dev *dev)
+{
+	return l3mdev_master_ifindex(dev->netdev);
+}
+
+/* ---- sockets that devices share; ports_lock held ---- */
+
+static struct srnic_datagram_socket *find_socket(const struct net *net, int l3mdev, int family)
+{
+	struct srnic_datagram_socket *socket;
+
+	list_for_each_entry(socket, &sockets, link)
+		if (net_eq(socket->net, net) && socket->l3mdev == l3mdev &&
+		    socket->family == family)
+			return socket;
+	return NULL;
+}
+
+static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int family)
+{
+	struct srnic_datagram_socket *socket = kzalloc(sizeof(*socket), GFP_KERNEL);
+	int ret;
+
+	if (!socket)
+		return ERR_PTR(-ENOMEM);
+	socket->net = dev_net(dev->netdev);
+	socket->l3mdev = l3mdev_of(dev);
+	socket->family = family;
+	socket->port = htons(ib_datagram_port);
+	ret = srnic_datagram_socket_open(socket, srnic_datagram_receive);
+	if (ret) {
+		kfree(socket);
+		return ERR_PTR(ret);
+	}
+	list_add_tail(&socket->link, &sockets);
+	return socket;
+}
+
+static struct srnic_datagram_socket *take_socket(struct srnic_dev *dev, int family)
+{
+	struct srnic_datagram_socket *socket =
+		find_socket(dev_net(dev->netdev), l3mdev_of(dev), family) ?:
+			open_socket(dev, family);
+
+	lockdep_assert_held(&ports_lock);
+	if (IS_ERR(socket))
+		return PTR_ERR(socket) == -EAFNOSUPPORT ? NULL : socket;
+	if (!socket->users++)
+		rcu_assign_pointer(socket->witness, dev);
+	return socket;
+}
+
+static bool has(const struct srnic_dev *dev, const struct srnic_datagram_socket *socket)
+{
+	return dev->datagrams.sockets[0] == socket || dev->datagrams.sockets[1] == socket;
+}
+
+static struct srnic_dev *another_device(const struct srnic_datagram_socket *socket)
+{
+	struct srnic_dev *dev;
+
+	list_for_each_entry(dev, &devices, datagrams.link)
+		if (has(dev, socket))
+			return dev;
+	return NULL;
+}
+
+/* The device does not have it any more. Receives may go on until the end of a grace period. */
+static void leave_socket(struct srnic_datagram_socket *socket)
+{
+	lockdep_assert_held(&ports_lock);
+	rcu_assign_pointer(socket->witness, another_device(socket));
+	if (--socket->users)
+		return;
+	list_del(&socket->link);
+	srnic_datagram_socket_close(socket);
+	synchronize_rcu();
+	kfree(socket);
+}
+
+/* ---- devices; ports_lock held ---- */
+
+static void set_socket(struct srnic_dev *dev, int which, struct srnic_datagram_socket *socket)
+{
+	down_write(&dev->datagrams.lock);	/* until datagrams that are being sent are sent */
+	dev->datagrams.sockets[which] = socket;
+	up_write(&dev->datagrams.lock);
+}
+
+static int join(struct srnic_dev *dev, int which)
+{
+	struct srnic_datagram_socket *socket = take_socket(dev, families[which]);
+
+	if (IS_ERR(socket))
+		return PTR_ERR(socket);
+	set_socket(dev, which, socket);
+	return 0;
+}
+
+static void leave(struct srnic_dev *dev, int which)
+{
+	struct srnic_datagram_socket *socket = dev->datagrams.sockets[which];
+
+	if (!socket)
+		return;
+	set_socket(dev, which, NULL);
+	leave_socket(socket);
+}
+
+static int join_both(struct srnic_dev *dev)
+{
+	return join(dev, 0) ?: join(dev, 1);
+}
+
+static void leave_both(struct srnic_dev *dev)
+{
+	leave(dev, 0);
+	leave(dev, 1);
+}
+
+static void unlisten(struct srnic_dev *dev)
+{
+	leave_both(dev);
+	list_del_init(&dev->datagrams.link);
+}
+
+void srnic_datagram_dev_init(struct srnic_dev *dev)
+{
+	init_rwsem(&dev->datagrams.lock);
+	INIT_LIST_HEAD(&dev->datagrams.link);
+	srnic_ah_dev_init(dev);
+}
+
+void srnic_datagram_dev_exit(struct srnic_dev *dev)
+{
+	srnic_ah_dev_exit(dev);
+}
+
+int srnic_datagram_listen(struct srnic_dev *dev)
+{
+	int ret;
+
+	mutex_lock(&ports_lock);
+	list_add_tail(&dev->datagrams.link, &devices);
+	ret = join_both(dev);
+	if (ret)
+		unlisten(dev);
+	mutex_unlock(&ports_lock);
+	return ret;
+}
+
+void srnic_datagram_unlisten(struct srnic_dev *dev)
+{
+	bool listened;
+
+	mutex_lock(&ports_lock);
+	listened = !list_empty(&dev->datagrams.link);
+	unlisten(dev);
+	mutex_unlock(&ports_lock);
+	if (listened)
+		synchronize_rcu();	/* it may be the witness of a receive */
+}
+
+int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, bool may_wait)
+{
+	struct srnic_dev_datagrams *datagrams = &dev->datagrams;
+	const struct srnic_datagram_socket *socket;
+	int ret = -ENETDOWN;
+
+	down_read(&datagrams->lock);
+	socket = datagrams->sockets[out->path.here.ss_family == AF_INET6];
+	if (socket)
+		ret = srnic_datagram_socket_send(socket, out, may_wait);
+	up_read(&datagrams->lock);
+	return ret;
+}
+
+/* ---- interfaces that move between VRFs ---- */
+
+static bool is_in(const struct srnic_dev *dev, const struct net *net)
+{
+	const struct srnic_datagram_socket *socket =
+		dev->datagrams.sockets[0] ?: dev->datagrams.sockets[1];
+
+	return socket && net_eq(socket->net, net);
+}
+
+/* Not if the interface has left the namespace: then the device goes. */
+static bool is_elsewhere(const struct srnic_dev *dev)
+{
+	const struct srnic_datagram_socket *socket = dev->datagrams.sockets[0];
+
+	return !socket || (is_in(dev, dev_net(dev->netdev)) && socket->l3mdev != l3mdev_of(dev));
+}
+
+static void move(struct srnic_dev *dev)
+{
+	int ret;
+
+	leave_both(dev);
+	ret = join_both(dev);
+	if (ret)
+		ibdev_warn_ratelimited(&dev->base,
+				       "no UDP port %u in another VRF: error %d\n",
+				       ib_datagram_port, ret);
+}
+
+static void follow(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save(); /* storage may wait for works behind this one */
+	struct srnic_dev *dev;
+
+	mutex_lock(&ports_lock);
+	list_for_each_entry(dev, &devices, datagrams.link)
+		if (is_elsewhere(dev))
+			move(dev);
+	mutex_unlock(&ports_lock);
+	memalloc_noio_restore(noio);
+}
+
+static DECLARE_WORK(follow_work, follow);
+
+void srnic_datagram_follow(void)
+{
+	queue_work(srnic_wq, &follow_work);
+}
+
+/* ---- network namespaces ---- */
+
+/* Before its interfaces go, and with them the devices. */
+static void net_exit(struct net *net)
+{
+	struct srnic_dev *dev, *next;
+
+	mutex_lock(&ports_lock);
+	list_for_each_entry_safe(dev, next, &devices, datagrams.link)
+		if (is_in(dev, net))
+			unlisten(dev);
+	mutex_unlock(&ports_lock);
+}
+
+static struct pernet_operations net_ops = { .exit = net_exit };
+
+int srnic_datagram_init(void)
+{
+	return register_pernet_device(&net_ops);
+}
+
+void srnic_datagram_exit(void)
+{
+	unregister_pernet_device(&net_ops);
+	srnic_datagram_receive_exit();
+}
