@@ -108,7 +108,7 @@ struct srnic_dev_datagrams {
  * @netdev_tracker: tracks that reference
  * @qps: struct ib_qp by number. An entry is erased, under the xarray's lock, before its QP is
  *	freed: to use more than the address, take a reference under that lock (srnic_qp_find())
- * @num_qps: number of QPs, at most SRNIC_MAX_QP
+ * @num_qps: number of QPs but QP 1, at most SRNIC_MAX_QP
  * @mrs: regions by dense index (24 bits). An entry is erased before its region is freed; readers
  *	use RCU
  * @next_qpn: where the search for a free QP number starts

@@ -16,17 +16,22 @@
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/sock.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
 #include "datagram/receive.h"
 #include "datagram/socket.h"
 #include "report/counters.h"
 #include "report/trace.h"
+#include "stream/number.h"
 #include "stream/receive/parts.h"
 #include "stream/state.h"
 
-/* struct srnic_datagrams of all devices, by the QP's number; readers use RCU */
+/* struct srnic_datagrams of all devices' QPs of type UD, by the QP's number; readers use RCU */
 static DEFINE_XARRAY(receivers);
+/* Those of all QPs 1; readers use RCU */
+static LIST_HEAD(qp1s);
+static DEFINE_SPINLOCK(qp1s_lock);
 
 #define UDP_HEADER	((u32)sizeof(struct udphdr))
 
@@ -36,7 +41,7 @@ static DEFINE_XARRAY(receivers);
  * @net: where
  * @l3mdev: the VRF that it came in; 0: none
  * @ifindex: the interface that its destination is on, if that address is of one link
- * @v4: it came by IPv4
+ * @way: how it came
  * @to: the GID that its destination is
  * @header: its own header
  * @grh: what the receive gets before the payload
@@ -46,7 +51,7 @@ struct arrival {
 	struct net *net;
 	int l3mdev;
 	int ifindex;
-	bool v4;
+	struct srnic_datagram_way way;
 	union ib_gid to;
 	struct core_datagram header;
 	u8 grh[CORE_DATAGRAM_GRH];
@@ -100,8 +105,8 @@ static void read_ip(struct arrival *a, const struct srnic_datagram_socket *socke
 
 	a->net = socket->net;
 	a->l3mdev = l3mdev_master_ifindex_rcu(a->skb->dev);
-	a->v4 = grh.v4;
-	if (a->v4)
+	a->way.v4 = grh.v4;
+	if (grh.v4)
 		read_v4(a, &grh);
 	else
 		read_v6(a, &grh);
@@ -115,7 +120,7 @@ static void read_ip(struct arrival *a, const struct srnic_datagram_socket *socke
  * Is this address of an interface one of the device's GIDs? ndev NULL: of any interface that is in
  * the VRF.
  */
-static bool has_gid(struct srnic_dev *dev, const struct arrival *a, struct net_device *ndev)
+static bool has_gid(struct srnic_dev *dev, struct arrival *a, struct net_device *ndev)
 {
 	const struct ib_gid_attr *attr =
 		rdma_find_gid_by_port(&dev->base, &a->to, IB_GID_TYPE_ROCE_UDP_ENCAP, 1, ndev);
@@ -127,12 +132,14 @@ static bool has_gid(struct srnic_dev *dev, const struct arrival *a, struct net_d
 	owner = rcu_dereference(attr->ndev);
 	here = owner && net_eq(dev_net(owner), a->net) &&
 	       l3mdev_master_ifindex_rcu(owner) == a->l3mdev;
+	if (here)
+		a->way.vlan = rdma_vlan_dev_vlan_id(owner);
 	rdma_put_gid_attr(attr);
 	return here;
 }
 
 /* Rule 90: is its destination a GID of the device? Of two VRFs, the device's own has precedence. */
-static bool is_for(struct srnic_dev *dev, const struct arrival *a)
+static bool is_for(struct srnic_dev *dev, struct arrival *a)
 {
 	struct net_device *ndev;
 
@@ -210,7 +217,7 @@ static enum srnic_counter fill_receive(struct srnic_datagrams *datagrams, struct
 		return SRNIC_RX_DATAGRAMS_MALFORMED;
 	}
 	srnic_qp_count(qp, SRNIC_RX_DATAGRAM_OCTETS, a->header.payload);
-	srnic_rq_complete_datagram(&qp->rq, receive, &a->header, a->v4);
+	srnic_rq_complete_datagram(&qp->rq, receive, &a->header, &a->way);
 	return SRNIC_RX_DATAGRAMS;
 }
 
@@ -230,7 +237,7 @@ static enum srnic_counter take_receive(struct srnic_datagrams *datagrams, struct
 	}
 }
 
-/* Rules 90 to 92. */
+/* Rules 91 and 92. */
 static enum srnic_counter deliver(struct srnic_datagrams *datagrams, struct arrival *a)
 {
 	lockdep_assert_held(&datagrams->receiving);
@@ -238,8 +245,6 @@ static enum srnic_counter deliver(struct srnic_datagrams *datagrams, struct arri
 		return SRNIC_RX_DATAGRAMS_NO_QP;
 	if (a->header.qkey != datagrams->qkey)
 		return SRNIC_RX_DATAGRAMS_QKEY;
-	if (!is_for(datagrams->qp->dev, a))
-		return SRNIC_RX_DATAGRAMS_NO_QP;
 	return take_receive(datagrams, a);
 }
 
@@ -252,22 +257,41 @@ static void count(struct srnic_qp *qp, enum srnic_counter what)
 		trace_srnic_datagram_dropped(qp->dev, qp->base.qp_num, what);
 }
 
-/* False: the datagram names no QP that receives. */
-static bool give_to_qp(struct arrival *a, enum srnic_counter *out)
+/* False: it is not for this QP. Rule 90. */
+static bool offer(struct srnic_datagrams *datagrams, struct arrival *a, enum srnic_counter *out)
 {
-	struct srnic_datagrams *datagrams = xa_load(&receivers, a->header.to);
-	bool open;
+	bool taken;
 
-	if (!datagrams)
-		return false;
 	spin_lock(&datagrams->receiving);
-	open = datagrams->open;
-	if (open) {
+	taken = datagrams->open && is_for(datagrams->qp->dev, a);
+	if (taken) {
 		*out = deliver(datagrams, a);
 		count(datagrams->qp, *out);
 	}
 	spin_unlock(&datagrams->receiving);
-	return open;
+	return taken;
+}
+
+/* The device is the one that has the destination. */
+static bool give_to_qp1(struct arrival *a, enum srnic_counter *out)
+{
+	struct srnic_datagrams *datagrams;
+
+	list_for_each_entry_rcu(datagrams, &qp1s, link)
+		if (offer(datagrams, a, out))
+			return true;
+	return false;
+}
+
+/* False: the datagram names no QP that receives. */
+static bool give_to_qp(struct arrival *a, enum srnic_counter *out)
+{
+	struct srnic_datagrams *datagrams;
+
+	if (a->header.to == CORE_QP1)
+		return give_to_qp1(a, out);
+	datagrams = xa_load(&receivers, a->header.to);
+	return datagrams && offer(datagrams, a, out);
 }
 
 /* No device knows it. */
@@ -309,17 +333,37 @@ int srnic_datagram_receive(struct sock *sk, struct sk_buff *skb)
 
 int srnic_datagram_add_receiver(struct srnic_datagrams *datagrams)
 {
-	return xa_err(xa_store(&receivers, datagrams->qp->base.qp_num, datagrams, GFP_KERNEL));
+	const struct ib_qp *base = &datagrams->qp->base;
+
+	if (base->qp_num != CORE_QP1)
+		return xa_err(xa_store(&receivers, base->qp_num, datagrams, GFP_KERNEL));
+	spin_lock(&qp1s_lock);
+	list_add_tail_rcu(&datagrams->link, &qp1s);
+	spin_unlock(&qp1s_lock);
+	return 0;
+}
+
+static void forget(struct srnic_datagrams *datagrams)
+{
+	const struct ib_qp *base = &datagrams->qp->base;
+
+	if (base->qp_num != CORE_QP1) {
+		xa_erase(&receivers, base->qp_num);
+		return;
+	}
+	spin_lock(&qp1s_lock);
+	list_del_rcu(&datagrams->link);
+	spin_unlock(&qp1s_lock);
 }
 
 void srnic_datagram_remove_receiver(struct srnic_datagrams *datagrams)
 {
-	xa_erase(&receivers, datagrams->qp->base.qp_num);
+	forget(datagrams);
 	srnic_datagrams_close(datagrams);
 }
 
 void srnic_datagram_receive_exit(void)
 {
-	WARN_ON(!srnic_xa_vacant(&receivers));
+	WARN_ON(!srnic_xa_vacant(&receivers) || !list_empty(&qp1s));
 	xa_destroy(&receivers);
 }

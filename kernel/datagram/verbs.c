@@ -203,7 +203,7 @@ int srnic_ud_modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 int srnic_ud_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 		      struct ib_qp_init_attr *init)
 {
-	struct srnic_qp *qp = srnic_number_find(base->qp_num);
+	struct srnic_qp *qp = srnic_number_hold(base);
 
 	if (!qp)
 		return -EINVAL;

@@ -17,6 +17,7 @@
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "report/counters.h"
+#include "stream/datagrams.h"
 #include "stream/number.h"
 #include "stream/qp.h"
 #include "stream/state.h"
@@ -193,7 +194,7 @@ static int put_acks(struct sk_buff *msg, const struct ib_qp *base)
 	struct srnic_qp *qp;
 	int ret;
 
-	if (!to_srnic_dev(base->device)->ib || base->qp_type == IB_QPT_UD)
+	if (!to_srnic_dev(base->device)->ib || srnic_has_datagrams(base))
 		return 0;
 	qp = srnic_number_hold(base);
 	if (!qp)

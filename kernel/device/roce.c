@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * What is different in devices of type srnic_ib: the port is one of RoCE v2, whose table of GIDs
- * the RDMA core keeps. There is no QP 1, so the port has neither MADs nor a CM, and rdma_cm does
- * not use it.
+ * the RDMA core keeps. It has a QP 1 for the core's agents: rdma_cm connects by ib_cm.
  */
 #include <linux/bits.h>
+#include <rdma/ib_mad.h>
 #include <rdma/srnic-abi.h>
 
 #include "datagram/ah.h"
@@ -13,6 +13,7 @@
 #include "device/port.h"
 #include "device/types.h"
 #include "pairing/verbs.h"
+#include "stream/datagrams.h"
 
 #define GIDS		128
 #define MAX_MSG_SIZE	BIT(31)		/* IBA volume 1, 9.7.1 */
@@ -27,6 +28,7 @@ static int query_port(struct ib_device *base, u32 port, struct ib_port_attr *att
 	attr->ip_gids = true;
 	attr->max_msg_sz = MAX_MSG_SIZE;
 	attr->max_vl_num = MAX_VL_NUM;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
 	return srnic_port_fill(dev, attr);
 }
 
@@ -34,7 +36,8 @@ static int get_port_immutable(struct ib_device *base, u32 port, struct ib_port_i
 {
 	immutable->gid_tbl_len = GIDS;
 	immutable->pkey_tbl_len = 1;
-	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
 }
 
@@ -43,32 +46,34 @@ static enum rdma_link_layer get_link_layer(struct ib_device *base, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
-/* ---- QPs, connected by hand or of type UD ---- */
-
-static bool is_ud(const struct ib_qp *base)
-{
-	return base->qp_type == IB_QPT_UD;
-}
+/* ---- QPs: RC, or of datagrams ---- */
 
 static int create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
-	return (is_ud(base) ? srnic_ud_create_qp : srnic_ib_create_qp)(base, attr, udata);
+	if (srnic_has_datagrams(base))
+		return srnic_ud_create_qp(base, attr, udata);
+	return srnic_ib_create_qp(base, attr, udata);
 }
 
 static int modify_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
-	return (is_ud(base) ? srnic_ud_modify_qp : srnic_ib_modify_qp)(base, attr, mask, udata);
+	if (srnic_has_datagrams(base))
+		return srnic_ud_modify_qp(base, attr, mask, udata);
+	return srnic_ib_modify_qp(base, attr, mask, udata);
 }
 
 static int query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 		    struct ib_qp_init_attr *init)
 {
-	return (is_ud(base) ? srnic_ud_query_qp : srnic_ib_query_qp)(base, attr, mask, init);
+	if (srnic_has_datagrams(base))
+		return srnic_ud_query_qp(base, attr, mask, init);
+	return srnic_ib_query_qp(base, attr, mask, init);
 }
 
 static int destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 {
-	return (is_ud(base) ? srnic_ud_destroy_qp : srnic_ib_destroy_qp)(base, udata);
+	return srnic_has_datagrams(base) ? srnic_ud_destroy_qp(base, udata) :
+					   srnic_ib_destroy_qp(base, udata);
 }
 
 const struct ib_device_ops srnic_ib_ops = {

@@ -7,6 +7,7 @@
 #include <linux/if_addr.h>
 #include <linux/kthread.h>
 #include <linux/rtnetlink.h>
+#include <rdma/ib_mad.h>
 
 #include "datagram.h"
 #include "datagram/ah.h"
@@ -136,7 +137,7 @@ static void what_names_no_qp_of_type_ud(struct kunit *test)
 {
 	struct ud_ends *e = open_ud_ends(test);
 	struct srnic_qp *rc = srnic_test_qp(test, e->pd, e->a.cq, NULL, IB_SIGNAL_REQ_WR);
-	const u32 numbers[] = { 0, 1, 0xffffff, rc->base.qp_num };
+	const u32 numbers[] = { 0, 2, 0xffffff, rc->base.qp_num };
 	struct core_datagram header = header_to(&e->b, 3);
 
 	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -144,6 +145,33 @@ static void what_names_no_qp_of_type_ud(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, send_header(e, &header), 0);
 	}
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_NO_QP, ARRAY_SIZE(numbers));
+}
+
+/* 97 */
+static void what_is_no_mad_for_qp_1(struct kunit *test)
+{
+	static const u16 lengths[] = { 0, 1, IB_MGMT_MAD_SIZE - 1, IB_MGMT_MAD_SIZE + 1, 4096 };
+	struct ud_ends *e = open_ud_ends(test);
+	struct core_datagram header = header_to(&e->b, 0);
+
+	header.to = CORE_QP1;
+	header.qkey = IB_QP1_QKEY;
+	for (int i = 0; i < ARRAY_SIZE(lengths); i++) {
+		header.payload = lengths[i];
+		KUNIT_EXPECT_EQ(test, send_header(e, &header), 0);
+	}
+	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_MALFORMED, ARRAY_SIZE(lengths));
+}
+
+/* 92, 98 */
+static void what_has_not_the_qkey_of_qp_1(struct kunit *test)
+{
+	struct ud_ends *e = open_ud_ends(test);
+	struct core_datagram header = header_to(&e->b, IB_MGMT_MAD_SIZE);
+
+	header.to = CORE_QP1;
+	KUNIT_EXPECT_EQ(test, send_header(e, &header), 0);
+	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_QKEY, 1);
 }
 
 /* 90, 91 */
@@ -428,6 +456,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_has_another_length),
 	KUNIT_CASE(what_comes_from_another_port),
 	KUNIT_CASE(what_names_no_qp_of_type_ud),
+	KUNIT_CASE(what_is_no_mad_for_qp_1),
+	KUNIT_CASE(what_has_not_the_qkey_of_qp_1),
 	KUNIT_CASE(what_names_a_qp_that_does_not_receive),
 	KUNIT_CASE(what_comes_to_another_address),
 	KUNIT_CASE(what_has_another_qkey),

@@ -3,6 +3,8 @@
  * Datagrams between QPs of type UD (datagram/; Documentation/ib.rst, whose rules are named by
  * number), by the kernel's own verbs. What is dropped: datagram_drop_test.c.
  */
+#include <rdma/ib_mad.h>
+
 #include "datagram.h"
 
 /* ---- what arrives ---- */
@@ -415,6 +417,35 @@ static void many_are_sent_in_order(struct kunit *test)
 	}
 }
 
+/* 96 to 98: its agents get the question, and know where the answer belongs. */
+static void qp_1_answers(struct kunit *test)
+{
+	struct ud_ends *e = open_ud_ends(test);
+	struct ib_qp_attr attr = { .qkey = IB_QP1_QKEY };
+	struct ud_send send = ud_send_of(e, &e->b, IB_MGMT_MAD_SIZE);
+	struct ib_mad_hdr *question = (void *)e->from;
+	const struct ib_mad_hdr *answer = (void *)e->into + CORE_DATAGRAM_GRH;
+	struct ib_wc wc;
+
+	memset(e->from, 0, IB_MGMT_MAD_SIZE);
+	*question = (struct ib_mad_hdr) {
+		.base_version = 1, .mgmt_class = IB_MGMT_CLASS_PERF_MGMT, .class_version = 1,
+		.method = IB_MGMT_METHOD_GET, .tid = cpu_to_be64(7),
+		.attr_id = IB_MGMT_CLASSPORTINFO_ATTR_ID,
+	};
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(&e->a.qp->base, &attr, IB_QP_QKEY), 0);
+	ud_receive(test, e, &e->a, CORE_DATAGRAM_GRH + IB_MGMT_MAD_SIZE);
+	send.wr.remote_qpn = CORE_QP1;
+	send.wr.remote_qkey = IB_QP1_QKEY;
+	KUNIT_ASSERT_EQ(test, ud_post(&e->a, &send), 0);
+	ud_expect(test, &e->a, IB_WC_SUCCESS);
+	wc = ud_wc(test, &e->a);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV);
+	KUNIT_EXPECT_EQ(test, wc.src_qp, CORE_QP1);
+	KUNIT_EXPECT_EQ(test, answer->method, IB_MGMT_METHOD_GET_RESP);
+	KUNIT_EXPECT_EQ(test, answer->tid, question->tid);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(two_qps_exchange_messages),
 	KUNIT_CASE(a_receive_gets_the_header_of_ipv4),
@@ -441,6 +472,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_qkey_with_its_high_bit_is_the_own_one),
 	KUNIT_CASE(what_cannot_be_sent_is_lost),
 	KUNIT_CASE(many_are_sent_in_order),
+	KUNIT_CASE(qp_1_answers),
 	{ }
 };
 

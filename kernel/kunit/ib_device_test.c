@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/netlink.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_cache.h>
 #include <rdma/srnic-abi.h>
 
@@ -77,14 +78,16 @@ static void its_port_is_one_of_roce(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port.gid_tbl_len, 128);
 	KUNIT_EXPECT_EQ(test, port.pkey_tbl_len, 1);
 	KUNIT_EXPECT_EQ(test, port.max_msg_sz, 1u << 31);
-	KUNIT_EXPECT_EQ(test, port.port_cap_flags, 0);	/* no CM */
+	KUNIT_EXPECT_EQ(test, port.port_cap_flags, IB_PORT_CM_SUP);
 	KUNIT_EXPECT_NE(test, port.active_speed, 0);
 	KUNIT_EXPECT_NE(test, port.active_width, 0);
 	KUNIT_EXPECT_EQ(test, rdma_port_get_link_layer(&ib->base, 1), IB_LINK_LAYER_ETHERNET);
 	KUNIT_EXPECT_TRUE(test, rdma_protocol_roce_udp_encap(&ib->base, 1));
 	KUNIT_EXPECT_FALSE(test, rdma_protocol_roce_eth_encap(&ib->base, 1));
-	KUNIT_EXPECT_FALSE(test, rdma_cap_ib_mad(&ib->base, 1));
-	KUNIT_EXPECT_FALSE(test, rdma_cap_ib_cm(&ib->base, 1));
+	KUNIT_EXPECT_TRUE(test, rdma_cap_ib_mad(&ib->base, 1));
+	KUNIT_EXPECT_EQ(test, rdma_max_mad_size(&ib->base, 1), IB_MGMT_MAD_SIZE);
+	KUNIT_EXPECT_TRUE(test, rdma_cap_ib_cm(&ib->base, 1));
+	KUNIT_EXPECT_FALSE(test, rdma_cap_ib_smi(&ib->base, 1));
 	KUNIT_EXPECT_FALSE(test, rdma_cap_iw_cm(&ib->base, 1));
 }
 

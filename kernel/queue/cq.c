@@ -239,6 +239,10 @@ static void fill_grh(const struct srnic_cqe *cqe, struct ib_wc *wc)
 	wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
 	wc->network_hdr_type =
 		cqe->flags & SRNIC_CQE_IPV4 ? RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	if (cqe->flags & SRNIC_CQE_VLAN) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = cqe->vlan;
+	}
 }
 
 /*

@@ -2,6 +2,7 @@
 /*
  * Receive queue of a QP: taking, completing and flushing of receives.
  */
+#include <linux/if_vlan.h>
 #include <linux/slab.h>
 
 #include "queue/flush.h"
@@ -92,20 +93,25 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 }
 
 void srnic_rq_complete_datagram(struct srnic_rq *rq, struct srnic_receive *receive,
-				const struct core_datagram *datagram, bool v4)
+				const struct core_datagram *datagram,
+				const struct srnic_datagram_way *way)
 {
 	struct srnic_cqe cqe = {
 		.wr_id = srnic_receive_wqe(receive)->wr_id,
 		.byte_len = CORE_DATAGRAM_GRH + datagram->payload,
 		.qp_num = rq->qp_num,
 		.opcode = SRNIC_OP_RECV,
-		.flags = SRNIC_CQE_GRH | (v4 ? SRNIC_CQE_IPV4 : 0),
+		.flags = SRNIC_CQE_GRH | (way->v4 ? SRNIC_CQE_IPV4 : 0),
 		.src_qp = datagram->from,
 	};
 
 	if (datagram->with_imm) {
 		cqe.flags |= SRNIC_CQE_WITH_IMM | SRNIC_CQE_OF_SEND;
-		memcpy(&cqe.imm_inv, datagram->imm, sizeof(datagram->imm));
+		memcpy(cqe.imm, datagram->imm, sizeof(cqe.imm));
+	}
+	if (way->vlan < VLAN_N_VID) {
+		cqe.flags |= SRNIC_CQE_VLAN;
+		cqe.vlan = way->vlan;
 	}
 	receive->active = false;
 	srnic_cq_add(rq->cq, &cqe, datagram->solicited);

@@ -71,9 +71,21 @@ static inline void srnic_rq_put_back(struct srnic_receive *receive)
 /* Completes it with this message. Any context. */
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		       const struct core_rx_message *message);
+
+/**
+ * struct srnic_datagram_way - how a datagram came
+ * @v4: by IPv4
+ * @vlan: on this VLAN; VLAN_N_VID or more: on none
+ */
+struct srnic_datagram_way {
+	bool v4;
+	u16 vlan;
+};
+
 /* Completes it with this datagram, whose GRH and payload are in its list. Any context. */
 void srnic_rq_complete_datagram(struct srnic_rq *rq, struct srnic_receive *receive,
-				const struct core_datagram *datagram, bool v4);
+				const struct core_datagram *datagram,
+				const struct srnic_datagram_way *way);
 /* Completes it in error. vendor_err: as in struct srnic_cqe. Any context. */
 void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status, u32 vendor_err);
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A QP of type UD (Documentation/ib.rst, "Datagrams"), which has no stream. Its state is
+ * A QP of type UD, or QP 1 (Documentation/ib.rst, "Datagrams"), which has no stream. Its state is
  * SRNIC_QP_RTS from RTR on: it receives. What it does with datagrams is in datagram/.
  */
 #ifndef SRNIC_DATAGRAMS_H
@@ -12,7 +12,7 @@
 #include "stream/qp.h"
 
 /**
- * struct srnic_datagrams - what a QP of type UD has instead of a stream
+ * struct srnic_datagrams - what a QP of type UD, or QP 1, has instead of a stream
  * @qp: whose; not to be used after the QP was closed. Never changes
  * @send: the engine's pass of an operating QP; never changes. tx.mutex held
  * @receiving: BHs off; protects @open, @qkey and the QP's receive half (qp->rx): a datagram is
@@ -25,6 +25,7 @@
  * @payload: of the datagram that is sent, CORE_DATAGRAM_MAX bytes; tx.mutex
  * @modify: one modify_qp at a time; taken before tx.mutex
  * @attr: the attributes that modify_qp has set, for query_qp; @modify
+ * @link: of a QP 1: among all of them (datagram/receive.c)
  * @rcu: frees it, after receives that have found it
  */
 struct srnic_datagrams {
@@ -37,13 +38,20 @@ struct srnic_datagrams {
 	u8 *payload;
 	struct mutex modify;
 	struct ib_qp_attr attr;
+	struct list_head link;
 	struct rcu_head rcu;
 };
+
+/* QPs that send datagrams: those of type UD, and QP 1, which is the kernel's. */
+static inline bool srnic_has_datagrams(const struct ib_qp *base)
+{
+	return base->qp_type == IB_QPT_UD || base->qp_type == IB_QPT_GSI;
+}
 
 /* NULL: the QP is of another type. */
 static inline struct srnic_datagrams *srnic_datagrams_of(const struct srnic_qp *qp)
 {
-	return qp->base.qp_type == IB_QPT_UD ? qp->datagrams : NULL;
+	return srnic_has_datagrams(&qp->base) ? qp->datagrams : NULL;
 }
 
 /* 0 or -ENOMEM; charges the active memory control group. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * QP numbers: 24 bits, without 0 and 1, which are QPs of management (Documentation/ib.rst,
- * "Pairing").
+ * "Pairing"). Each device of type srnic_ib has a QP 1.
  */
 #include <linux/random.h>
 
@@ -11,7 +11,7 @@
 #define LAST	0xffffff
 #define TRIES	64	/* of 2^24 numbers not many are in use */
 
-/* struct srnic_qp of all devices of type srnic_ib, by number, like srnic_dev.qps */
+/* struct srnic_qp of all devices of type srnic_ib but their QPs 1, by number, like srnic_dev.qps */
 static DEFINE_XARRAY(numbers);
 
 /* An entry that lookups take for none. */
@@ -35,10 +35,25 @@ static int reserve_random(struct srnic_qp *qp)
 	return ret;
 }
 
+/* -EBUSY: the device has a QP 1. */
+static int reserve_one(struct srnic_qp *qp)
+{
+	qp->base.qp_num = CORE_QP1;
+	return reserve_at(&qp->dev->qps, CORE_QP1);
+}
+
+/* Is its number unique among all of these devices? */
+static bool is_unique(const struct srnic_qp *qp)
+{
+	return qp->dev->ib && qp->base.qp_num != CORE_QP1;
+}
+
 int srnic_number_reserve(struct srnic_qp *qp)
 {
 	int ret = -EBUSY;
 
+	if (qp->base.qp_type == IB_QPT_GSI)
+		return reserve_one(qp);
 	if (!qp->dev->ib)
 		return xa_alloc_cyclic(&qp->dev->qps, &qp->base.qp_num, NULL,
 				       XA_LIMIT(FIRST, LAST), &qp->dev->next_qpn, GFP_KERNEL);
@@ -50,13 +65,13 @@ int srnic_number_reserve(struct srnic_qp *qp)
 void srnic_number_publish(struct srnic_qp *qp)
 {
 	xa_store(&qp->dev->qps, qp->base.qp_num, &qp->base, GFP_KERNEL);
-	if (qp->dev->ib)
+	if (is_unique(qp))
 		xa_store(&numbers, qp->base.qp_num, qp, GFP_KERNEL);
 }
 
 void srnic_number_release(struct srnic_qp *qp)
 {
-	if (qp->dev->ib)
+	if (is_unique(qp))
 		xa_erase(&numbers, qp->base.qp_num);
 	xa_erase(&qp->dev->qps, qp->base.qp_num);
 }
@@ -76,7 +91,7 @@ struct srnic_qp *srnic_number_find(u32 qpn)
 
 struct srnic_qp *srnic_number_hold(const struct ib_qp *base)
 {
-	struct srnic_qp *qp = srnic_number_find(base->qp_num);
+	struct srnic_qp *qp = srnic_qp_find(to_srnic_dev(base->device), base->qp_num);
 
 	if (!qp || &qp->base == base)
 		return qp;

@@ -16,7 +16,9 @@ void srnic_number_publish(struct srnic_qp *qp);
 /* After this no lookup finds the QP. Published or only reserved. */
 void srnic_number_release(struct srnic_qp *qp);
 
-/* The QP of any device of type srnic_ib, with a reference, or NULL. Process context. */
+/*
+ * The QP of any device of type srnic_ib, but no QP 1, with a reference, or NULL. Process context.
+ */
 struct srnic_qp *srnic_number_find(u32 qpn);
 /*
  * This QP, with a reference; NULL once it is being destroyed, when another may have its number.

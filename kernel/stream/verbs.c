@@ -101,7 +101,7 @@ static bool cap_fits(const struct ib_qp_init_attr *attr)
 
 static bool has_type(const struct srnic_dev *dev, enum ib_qp_type type)
 {
-	return type == IB_QPT_RC || (type == IB_QPT_UD && dev->ib);
+	return type == IB_QPT_RC || (dev->ib && (type == IB_QPT_UD || type == IB_QPT_GSI));
 }
 
 static int check_attr(const struct srnic_dev *dev, const struct ib_qp_init_attr *attr,
@@ -142,7 +142,7 @@ static int alloc_queues(struct srnic_qp *qp)
 	      srnic_receive_alloc(&qp->rx.receive, &qp->rq);
 	if (ret || !qp->dev->ib)
 		return ret;
-	return qp->base.qp_type == IB_QPT_UD ? srnic_datagrams_alloc(qp) : alloc_acks(qp);
+	return srnic_has_datagrams(&qp->base) ? srnic_datagrams_alloc(qp) : alloc_acks(qp);
 }
 
 static void free_queues(struct srnic_qp *qp)
@@ -206,6 +206,26 @@ static void init_qp(struct srnic_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	spin_lock_init(&qp->state_lock);
 }
 
+/* QP 1, which each device of type srnic_ib has all the time, does not count. */
+static bool counts(const struct srnic_qp *qp)
+{
+	return qp->base.qp_type != IB_QPT_GSI;
+}
+
+static void count_less(struct srnic_qp *qp)
+{
+	if (counts(qp))
+		atomic_dec(&qp->dev->num_qps);
+}
+
+static int count_more(struct srnic_qp *qp)
+{
+	if (!counts(qp) || atomic_inc_return(&qp->dev->num_qps) <= SRNIC_MAX_QP)
+		return 0;
+	count_less(qp);
+	return -ENOMEM;
+}
+
 int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(base);
@@ -214,10 +234,9 @@ int srnic_create_qp(struct ib_qp *base, struct ib_qp_init_attr *attr, struct ib_
 	if (ret)
 		return ret;
 	init_qp(qp, attr, udata);
-	if (atomic_inc_return(&qp->dev->num_qps) > SRNIC_MAX_QP) {
-		atomic_dec(&qp->dev->num_qps);
-		return -ENOMEM;
-	}
+	ret = count_more(qp);
+	if (ret)
+		return ret;
 	qp->payer = udata ? get_mem_cgroup_from_mm(current->mm) : NULL;
 	ret = alloc_queues(qp);
 	if (ret)
@@ -241,7 +260,7 @@ release:
 	srnic_number_release(qp);
 free:
 	free_queues(qp);
-	atomic_dec(&qp->dev->num_qps);
+	count_less(qp);
 	return ret;
 }
 
@@ -274,7 +293,7 @@ int srnic_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 	cancel_delayed_work_sync(&qp->tx.work);
 	detach_cqs(qp);	/* nobody completes any more */
 	free_queues(qp);
-	atomic_dec(&qp->dev->num_qps);
+	count_less(qp);
 	return 0;
 }
 

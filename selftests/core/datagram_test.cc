@@ -130,6 +130,19 @@ TEST(Datagram, HasAsManyOctetsAsItSays)
 	}
 }
 
+// 97
+TEST(Datagram, WhatIsSentToQp1HasTheLengthOfAMad)
+{
+	const auto to_qp1 = [](size_t payload) {
+		return hex("73727564") + Bytes{1, 0} + be16(payload) + be32(1) + be32(1) +
+		       be32(0x80010000) + Bytes(4) + Bytes(payload, 0x5a);
+	};
+
+	EXPECT_TRUE(parses(to_qp1(CORE_MAD)));
+	for (const size_t payload : {0, 1, 255, 257, 4096})
+		EXPECT_FALSE(parses(to_qp1(payload))) << payload;
+}
+
 TEST(Datagram, OneThatIsDroppedLeavesTheResultAlone)
 {
 	core_datagram d = sample();

@@ -116,8 +116,8 @@ constexpr u32 vendor_err_of(const srnic_cqe &cqe)
 	return cqe.flags & SRNIC_CQE_GRH ? 0 : cqe.vendor_err;
 }
 
-// Adapters for RoCE say here what the headers before the payload are (Annex 17, A17.4.5.1 wants that
-// of a completion): that there is UDP, and IPv6 or IPv4. UCX's ud_verbs goes by it.
+// Adapters for RoCE say here what the headers before the payload are (Annex 17, A17.4.5.1 wants
+// that of a completion): that there is UDP, and IPv6 or IPv4. UCX's ud_verbs goes by it.
 constexpr u8 sl_of(const srnic_cqe &cqe)
 {
 	constexpr u8 udp = 8, v6 = 1, v4 = 2;

@@ -199,11 +199,14 @@ enum srnic_wc_status {
 #define SRNIC_CQE_OF_SEND	(1U << 2)	/* they came with a Send */
 #define SRNIC_CQE_GRH		(1U << 3)	/* of a datagram: 40 bytes before the payload */
 #define SRNIC_CQE_IPV4		(1U << 4)	/* with it: the last 20 are an IPv4 header */
+#define SRNIC_CQE_VLAN		(1U << 5)	/* with it: it came on the VLAN vlan */
 
 /**
  * struct srnic_cqe - one completion (a CQ's slot)
  * @wr_id: cookie of the work request
  * @imm_inv: see @flags
+ * @imm: of a datagram, with SRNIC_CQE_WITH_IMM: Immediate Data, in wire order
+ * @vlan: of a datagram, with SRNIC_CQE_VLAN: 12 bits
  * @byte_len: bytes received (receives and reads)
  * @qp_num: the QP it belongs to
  * @opcode: enum srnic_opcode of the completed work request
@@ -215,7 +218,16 @@ enum srnic_wc_status {
  */
 struct srnic_cqe {
 	__aligned_u64 wr_id;
-	__aligned_u64 imm_inv;
+	union {
+		__aligned_u64 imm_inv;
+		struct {
+			__u8 imm[4];
+			__u16 vlan;
+			/* private: */
+			__u16 rsvd0;
+			/* public: */
+		};
+	};
 	__u32 byte_len;
 	__u32 qp_num;
 	__u8 opcode;

@@ -8,6 +8,8 @@
 
 #define CORE_DATAGRAM_HEADER	24	/* octets before the payload */
 #define CORE_DATAGRAM_MAX	4096	/* octets of payload */
+#define CORE_QP1		1	/* QPN of the agents of a device */
+#define CORE_MAD		256	/* octets of payload of what is sent to it */
 #define CORE_DATAGRAM_GRH	40	/* octets that a receive gets before the payload */
 
 /**

@@ -39,6 +39,12 @@ core_datagram decode(const DatagramHeader &header)
 // IBA volume 1, 10.2.5: a Q_Key with this bit stands for that of the sending QP.
 constexpr u32 own_qkey = 0x80000000;
 
+// Agents read a whole MAD, whatever the length of the datagram is.
+bool may_have(u32 to, u32 payload)
+{
+	return to == CORE_QP1 ? payload == CORE_MAD : payload <= CORE_DATAGRAM_MAX;
+}
+
 u8 flags_of(const core_datagram &d)
 {
 	return static_cast<u8>((d.with_imm ? datagram_with_imm : 0) |
@@ -149,7 +155,7 @@ int core_datagram_parse(const u8 *in, u32 octets, struct core_datagram *out)
 	if (!is_known(header))
 		return 0;
 	const auto d = decode(header);
-	if (d.payload > CORE_DATAGRAM_MAX || d.payload != octets - CORE_DATAGRAM_HEADER)
+	if (!may_have(d.to, d.payload) || d.payload != octets - CORE_DATAGRAM_HEADER)
 		return 0;
 	*out = d;
 	return 1;
