@@ -57,7 +57,7 @@ declare -A DIFFERS=(
 	[max_qp]="ours" [max_qp_wr]="ours" [max_sge]="ours" [max_sge_rd]="ours" [max_cq]="ours" [max_cqe]="ours"
 	[max_mr]="ours" [max_pd]="ours" [max_srq]="ours" [max_srq_wr]="ours" [max_srq_sge]="ours" [max_mr_size]="ours"
 	[max_res_rd_atom]="ours" [page_size_cap]="ours" [max_pkeys]="the table has one" [gid_tbl_len]="ours"
-	[port_cap_flags]="no CM yet; GIDs are addresses"
+	[port_cap_flags]="GIDs are addresses"
 	[atomic_cap]="atomic with programs' own operations, too"
 	[num_comp_vectors]="ours" [max_msg_sz]="rxe has 8 MiB before Linux 6.2"
 )

@@ -19,17 +19,22 @@ portal_is_taken() {
 	dmesg | grep "TCP port $PORT is in use; carry RDMA port $PORT on another: port_map"
 }
 
+# Some small files, and a large one.
+files() {
+	mkdir -p "$LOGS/files" && cp -- *.sh "$LOGS/files" && head -c 8M /dev/urandom >"$LOGS/files/random"
+}
+
 file_system() {
-	mkdir -p "$MOUNT" && mkfs.ext4 -q "$DISK" && mount "$DISK" "$MOUNT" && cp -r . "$MOUNT" && sync -f "$MOUNT" &&
-		umount "$MOUNT" && echo 3 >/proc/sys/vm/drop_caches && mount -o ro "$DISK" "$MOUNT" && diff -r . "$MOUNT" -x lost+found &&
-		umount "$MOUNT"
+	files && mkdir -p "$MOUNT" && mkfs.ext4 -q "$DISK" && mount "$DISK" "$MOUNT" && cp -r "$LOGS/files/." "$MOUNT" &&
+		sync -f "$MOUNT" && umount "$MOUNT" && echo 3 >/proc/sys/vm/drop_caches && mount -o ro "$DISK" "$MOUNT" &&
+		diff -r "$LOGS/files" "$MOUNT" -x lost+found && umount "$MOUNT"
 }
 
 # ---- what is lost in mid-I/O comes back ----
 
 target_away() { echo 0 >$TPG/enable && sleep 3 && echo 1 >$TPG/enable; }
 
-only_the_initiator_is_left() { [ "$(rdma resource show qp link srnic0 | grep -c lqpn)" -le 1 ]; }
+only_the_initiator_is_left() { [ "$(rdma resource show qp link srnic0 | grep lqpn | grep -vc "type GSI")" -le 1 ]; }
 
 # The link goes first, as when hardware is pulled, so the initiator does not notice that LIO's end of the connection goes
 # next. That must be gone before the device: isert_cma_handler() lets a device go when isert_release_work() has run, while
@@ -39,7 +44,7 @@ device_away() {
 	local portal
 	link_down iser0 && echo 0 >$TPG/enable && within 100 only_the_initiator_is_left &&
 		rdma link delete srnic0 && sleep 1 && link_up iser0 $ADDRESS6 &&
-		rdma link add srnic0 type srnic netdev iser0 && map_port || return
+		rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev iser0 && map_port || return
 	for portal in "$ADDRESS:$PORT" "[$ADDRESS6]:$PORT"; do
 		echo 0 >"$TPG/np/$portal/iser" && echo 1 >"$TPG/np/$portal/iser" || return
 	done

@@ -113,9 +113,10 @@ another_cable() { # N NET
 		reach sr0 $2.2
 }
 
+# DEVICE_TYPE: srnic, or srnic_ib, where rdma_cm connects as on InfiniBand.
 devices_up() {
-	modprobe -a ib_uverbs rdma_ucm && ns0 rdma link add srnic0 type srnic netdev veth0 &&
-		ns1 rdma link add srnic1 type srnic netdev veth1 && settings_up 0 1
+	modprobe -a ib_uverbs rdma_ucm && ns0 rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev veth0 &&
+		ns1 rdma link add srnic1 type "${DEVICE_TYPE:-srnic}" netdev veth1 && settings_up 0 1
 }
 
 # The names of devices_up, but of type srnic_ib.
@@ -460,15 +461,21 @@ settled() { # BEFORE [TENTHS]
 	return 1
 }
 
-# Waits until the server exits or something listens on the TCP port in the namespace (srnic's listeners are TCP sockets).
+# Waits until the server exits or something listens on the TCP port in the namespace: type srnic's listeners are TCP
+# sockets, those of type srnic_ib are known to rdma_cm alone.
 wait_listening() {
 	local i
 	for ((i = 0; i < 200; i++)); do
 		kill -0 "$3" 2>/dev/null || return
-		nsenter --net="/run/netns/$1" ss -Hltn | grep -q ":${2:-[0-9]}" && return
+		is_listening "$1" "${2:-[0-9]}" && return
 		pause 0.05
 	done
 	echo "nobody listens on port ${2:-} in $1"
+}
+
+is_listening() { # NS PORT
+	nsenter --net="/run/netns/$1" ss -Hltn | grep -q ":$2" && return
+	[ "${DEVICE_TYPE:-srnic}" = srnic_ib ] && nsenter --net="/run/netns/$1" rdma resource show cm_id | grep -q "state LISTEN .*:$2"
 }
 
 resources() { rdma resource show | grep srnic | cut -d ' ' -f 2-; }

@@ -29,7 +29,7 @@ target_away() { rm "$TARGET/ports/$1/subsystems/$NQN" && sleep 3 && serve "$1"; 
 # As with hardware, the target's ports do not listen again by themselves.
 device_away() {
 	local n
-	rdma link delete srnic0 && sleep 1 && rdma link add srnic0 type srnic netdev nvme0 || return
+	rdma link delete srnic0 && sleep 1 && rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev nvme0 || return
 	for n in 1 2; do
 		rm "$TARGET/ports/$n/subsystems/$NQN" && serve $n || return
 	done
