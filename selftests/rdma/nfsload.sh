@@ -51,7 +51,7 @@ cable_away() {
 }
 
 device_away() { # NUMBER
-	rdma link delete srnic"$1" && sleep 3 && ns"$1" rdma link add srnic"$1" type srnic netdev veth"$1"
+	rdma link delete srnic"$1" && sleep 3 && ns"$1" rdma link add srnic"$1" type "${DEVICE_TYPE:-srnic}" netdev veth"$1"
 }
 
 # Without a route meanwhile: a client that connects anew while rdma_cm removes its device gets an EINVAL of

@@ -21,14 +21,14 @@ environment() { # DEVICE NETDEV
 }
 
 perftest() { # DRIVER OPTION...
-	with_server sr1 "$(environment "${1}1" veth1) ucx_perftest -P 0 ${*:2}" \
-		sr0 "exec $(environment "${1}0" veth0) ucx_perftest -P 0 -f ${*:2} $IP1" 13337
+	with_server sr1 "$(environment "${1}1" veth1) ucx_perftest $ALONE ${*:2}" \
+		sr0 "exec $(environment "${1}0" veth0) ucx_perftest $ALONE -f ${*:2} $IP1" 13337
 }
 
 # The device is named for UCT alone: its ends do not agree on a transport.
 uct_by() { # DRIVER TRANSPORT OPTION...
-	with_server sr1 "ucx_perftest -P 0 -x $2 -d ${1}1:1 ${*:3}" \
-		sr0 "exec ucx_perftest -P 0 -f -x $2 -d ${1}0:1 ${*:3} $IP1" 13337
+	with_server sr1 "ucx_perftest $ALONE -x $2 -d ${1}1:1 ${*:3}" \
+		sr0 "exec ucx_perftest $ALONE -f -x $2 -d ${1}0:1 ${*:3} $IP1" 13337
 }
 
 uct() { uct_by "$1" rc_verbs "${@:2}"; } # DRIVER OPTION...
@@ -129,6 +129,8 @@ over_tcp() { TLS=tcp,self grown srnic0 "tx_octets + rx_octets == 0" perftest srn
 objects() { resources_and_streams; }
 
 needs ucx_perftest python3
+# Debian 13's is an MPI program otherwise; others take -P's argument for the server's address.
+ALONE=$(! ucx_perftest -h 2>&1 | grep -qe '-P <' || echo "-P 0")
 modprobe -a ib_uverbs srnic
 hosts_up && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
 BEFORE=$(objects)

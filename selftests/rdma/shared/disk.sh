@@ -12,7 +12,7 @@ LIMIT=${LIMIT:-120}
 # A device of the first network namespace, on an interface of its own.
 disk_device_up() { # NETDEV ADDRESS ADDRESS6
 	ip link add "$1" type dummy && ip addr add "$2/24" dev "$1" && ip addr add "$3/64" dev "$1" nodad &&
-		ip link set "$1" up && rdma link add srnic0 type srnic netdev "$1"
+		ip link set "$1" up && rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev "$1"
 }
 
 verified() { # fio's options
