@@ -63,7 +63,7 @@ void announces_itself()
 	require(asked.min_abi == SRNIC_ABI_MIN && asked.max_abi == SRNIC_ABI_MAX,
 		"the provider's versions");
 	require(asked.features == (SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC |
-				   SRNIC_FEATURE_SEND_IMM),
+				   SRNIC_FEATURE_SEND_IMM | SRNIC_FEATURE_DATAGRAM),
 		"the provider's features");
 }
 
