@@ -15,18 +15,20 @@ in_small() { LINKS=${LINKS:-good lossy} REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILE
 	KILLS=${KILLS:-20} DELETES=${DELETES:-1} UNLOADS=${UNLOADS:-3} "$@"; }
 programs="rping.sh perftest.sh statistic.sh fair.sh tenants.sh tracing.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh
 	examples.sh srnicctl.sh boot.sh systemd.sh capabilities.sh markers.sh lifecycle.sh ib_device.sh ib_programs.sh
-	ib_datagrams.sh ib_datagram_port.sh ib_pyverbs.sh pairing.sh local.sh semantics.sh shortcut.sh ports.sh sources.sh startup.sh hostile.sh ib_hostile.sh ib_strays.sh netem.sh gone.sh
-	netns.sh underlay.sh faults.sh outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh dissector.sh siw.sh rdmacm.sh
-	preload.sh fio.sh libfabric.sh mpi.sh kunit.sh"
+	ib_datagrams.sh ib_datagram_port.sh ib_pyverbs.sh pairing.sh local.sh semantics.sh shortcut.sh ports.sh
+	sources.sh startup.sh hostile.sh ib_hostile.sh ib_strays.sh netem.sh gone.sh netns.sh underlay.sh faults.sh
+	outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh dissector.sh siw.sh rdmacm.sh ib_rdmacm.sh preload.sh fio.sh
+	libfabric.sh mpi.sh kunit.sh"
 by_hand="ucx.sh mpi_ucx.sh gloo.sh smc.sh"
 consumers="consumer.sh crowd.sh burst.sh nfs.sh nfsload.sh iser.sh nvme.sh rnbd.sh smb.sh"
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
 	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh
 	large:hostile.sh shortcut:rcopy.sh shortcut:rstream.sh shortcut:semantics.sh shortcut:consumer.sh shortcut:nfs.sh
-	shortcut:chaos.sh ib:rping.sh ib:rdmacm.sh ib:nfs.sh ib:nvme.sh"
-more_modes="rdmatcp:chaos.sh bare:hostile.sh bare:local.sh large:local.sh large:startup.sh large:faults.sh large:outage.sh
-	large:chaos.sh large:lifecycle.sh shortcut:local.sh shortcut:startup.sh shortcut:faults.sh shortcut:lifecycle.sh
-	ib:rcopy.sh ib:rstream.sh ib:consumer.sh ib:qperf.sh ib:preload.sh ib:fio.sh ib:rnbd.sh ib:smb.sh"
+	shortcut:chaos.sh ib:rping.sh ib:rdmacm.sh ib:nfs.sh ib:nvme.sh ib:iser.sh"
+more_modes="rdmatcp:chaos.sh bare:hostile.sh bare:local.sh large:local.sh large:startup.sh large:faults.sh
+	large:outage.sh large:chaos.sh large:lifecycle.sh shortcut:local.sh shortcut:startup.sh shortcut:faults.sh
+	shortcut:lifecycle.sh ib:rcopy.sh ib:rstream.sh ib:consumer.sh ib:qperf.sh ib:preload.sh ib:fio.sh ib:rnbd.sh
+	ib:smb.sh ib:libfabric.sh"
 
 members() { # NAME...
 	local name

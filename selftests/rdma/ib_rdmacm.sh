@@ -19,8 +19,11 @@ between() { # SERVER CLIENT
 	with_server sr1 "$1" sr0 "$2" 7174
 }
 
+# -p is ucmatose's port; udaddy, whose port is 7174, has another option of that name.
 complete() { # PROGRAM SERVER'S-ADDRESS CLIENT'S-ADDRESS OPTION...
-	between "$1 -p 7174 -b $2 ${*:4}" "$1 -p 7174 -s $2 -b $3 ${*:4}" | tee "$LOGS/said"
+	local port=
+	[ "$1" = udaddy ] || port="-p 7174"
+	between "$1 $port -b $2 ${*:4}" "$1 $port -s $2 -b $3 ${*:4}" | tee "$LOGS/said"
 	[ "${PIPESTATUS[0]}" = 0 ] && grep -q 'data transfers complete' "$LOGS/said" && ! grep -q event "$LOGS/said"
 }
 
@@ -78,7 +81,7 @@ gone() { ! kill -0 "$1" 2>/dev/null; } # PID
 
 is_vacant() { ! rdma resource show cm_id | grep -q "srnic$1"; } # NUMBER
 
-one_again() { rdma link delete srnic0 2>/dev/null; ns0 rdma link add srnic0 type srnic_ib netdev veth0; }
+made_again() { ns"$1" rdma link add srnic"$1" type srnic_ib netdev veth"$1"; } # NUMBER
 
 # srnic before srnic_ib.
 both_types_up() {
@@ -97,7 +100,7 @@ both_types_down() {
 
 # The server's host has srnic_ib alone.
 another_type_is_refused() {
-	local said status
+	local said status server
 	ns1 rdma link add srnic1 type srnic_ib netdev veth1 || return
 	become_in_ns sr1 "exec rping -s -a $IP1 -p 7174" >/dev/null 2>&1 & server=$!
 	wait_listening sr1 7174 $server
@@ -120,8 +123,9 @@ check "ucmatose, a fifth of all packets is lost" while_a_fifth_is_lost
 check "ucmatose and rping, on a VLAN" on_a_vlan
 check "nothing is left behind" settled "$OBJECTS"
 check "the client's device is deleted" until_deleted rdma link delete srnic0
-check "it is made again" one_again
+check "it is made again" made_again 0
 check "the server's device is deleted" until_deleted rdma link delete srnic1
+check "it is made again" made_again 1
 check "both types on an interface" both_types_up
 check "rdma_cm takes type srnic" takes_srnic
 check "they go" both_types_down
