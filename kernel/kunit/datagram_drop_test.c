@@ -7,11 +7,13 @@
 #include <linux/if_addr.h>
 #include <linux/kthread.h>
 #include <linux/rtnetlink.h>
+#include <linux/udp.h>
 #include <rdma/ib_mad.h>
 
 #include "datagram.h"
 #include "datagram/ah.h"
 #include "datagram/port.h"
+#include "datagram/receive.h"
 
 #define PORT	291
 
@@ -130,6 +132,23 @@ static void what_comes_from_another_port(struct kunit *test)
 			sizeof(octets));
 	sock_release(sock);
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_MALFORMED, 1);
+}
+
+/* Netfilter may keep the socket in a queue, with a datagram that it gives back later. */
+static void a_closed_socket_calls_nobody(struct kunit *test)
+{
+	struct srnic_datagram_socket socket = { .net = &init_net, .family = AF_INET,
+						.port = htons(PORT + 1) };
+	struct sock *sk;
+
+	KUNIT_ASSERT_EQ(test, srnic_datagram_socket_open(&socket, srnic_datagram_receive), 0);
+	sk = socket.sock->sk;
+	sock_hold(sk);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(udp_sk(sk)->encap_rcv) == srnic_datagram_receive);
+	srnic_datagram_socket_close(&socket);
+	KUNIT_EXPECT_TRUE(test, !READ_ONCE(udp_sk(sk)->encap_rcv));
+	sock_put(sk);
+	synchronize_rcu();	/* calls of the receiver that have begun use `socket` */
 }
 
 /* 90 */
@@ -455,6 +474,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_not_of_this_protocol),
 	KUNIT_CASE(what_has_another_length),
 	KUNIT_CASE(what_comes_from_another_port),
+	KUNIT_CASE(a_closed_socket_calls_nobody),
 	KUNIT_CASE(what_names_no_qp_of_type_ud),
 	KUNIT_CASE(what_is_no_mad_for_qp_1),
 	KUNIT_CASE(what_has_not_the_qkey_of_qp_1),
