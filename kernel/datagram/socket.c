@@ -82,8 +82,13 @@ int srnic_datagram_socket_open(struct srnic_datagram_socket *socket, srnic_datag
 	return ret;
 }
 
+/*
+ * A queue of netfilter may keep the socket for as long as it likes, with a datagram for it: a
+ * multicast one, whose socket is looked up early. Then UDP must find no function.
+ */
 void srnic_datagram_socket_close(struct srnic_datagram_socket *socket)
 {
+	WRITE_ONCE(udp_sk(socket->sock->sk)->encap_rcv, NULL);
 	kernel_sock_shutdown(socket->sock, SHUT_RDWR);
 	sock_release(socket->sock);
 	socket->sock = NULL;
