@@ -134,6 +134,26 @@ static void what_comes_from_another_port(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_MALFORMED, 1);
 }
 
+static int bind_beside(struct socket *sock)
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(PORT),
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	sock_set_reuseaddr(sock->sk);
+	return kernel_bind(sock, (void *)&here, sizeof(here));
+}
+
+/* It could send from the port, and would get what comes to its address. */
+static void nobody_else_may_have_the_port(struct kunit *test)
+{
+	struct socket *sock;
+
+	make_ud_ends(test);
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, 0, &sock), 0);
+	KUNIT_EXPECT_EQ(test, bind_beside(sock), -EADDRINUSE);
+	sock_release(sock);
+}
+
 /* Netfilter may keep the socket in a queue, with a datagram that it gives back later. */
 static void a_closed_socket_calls_nobody(struct kunit *test)
 {
@@ -474,6 +494,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_not_of_this_protocol),
 	KUNIT_CASE(what_has_another_length),
 	KUNIT_CASE(what_comes_from_another_port),
+	KUNIT_CASE(nobody_else_may_have_the_port),
 	KUNIT_CASE(a_closed_socket_calls_nobody),
 	KUNIT_CASE(what_names_no_qp_of_type_ud),
 	KUNIT_CASE(what_is_no_mad_for_qp_1),
