@@ -48,6 +48,29 @@ static struct srnic_datagram_socket *find_socket(const struct net *net, int l3md
 	return NULL;
 }
 
+/* With those of other VRFs, for as long as one is opened. */
+static void share_port(struct net *net, bool share)
+{
+	struct srnic_datagram_socket *socket;
+
+	lockdep_assert_held(&ports_lock);
+	list_for_each_entry(socket, &sockets, link)
+		if (net_eq(socket->net, net))
+			srnic_datagram_socket_share(socket, share);
+}
+
+static int open_beside_others(struct srnic_datagram_socket *socket)
+{
+	int ret;
+
+	share_port(socket->net, true);
+	ret = srnic_datagram_socket_open(socket, srnic_datagram_receive);
+	if (!ret)
+		srnic_datagram_socket_share(socket, false);
+	share_port(socket->net, false);
+	return ret;
+}
+
 static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int family)
 {
 	struct srnic_datagram_socket *socket = kzalloc(sizeof(*socket), GFP_KERNEL);
@@ -59,7 +82,7 @@ static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int fami
 	socket->l3mdev = l3mdev_of(dev);
 	socket->family = family;
 	socket->port = htons(ib_datagram_port);
-	ret = srnic_datagram_socket_open(socket, srnic_datagram_receive);
+	ret = open_beside_others(socket);
 	if (ret) {
 		kfree(socket);
 		return ERR_PTR(ret);

@@ -49,7 +49,6 @@ static int bind_to_port(struct socket *sock, const struct srnic_datagram_socket 
 						       sizeof(struct sockaddr_in));
 }
 
-/* UDP lets sockets of several VRFs have a port only if all of them say that they share it. */
 static int set_up(struct socket *sock, struct srnic_datagram_socket *socket,
 		  srnic_datagram_receiver take)
 {
@@ -65,6 +64,15 @@ static int set_up(struct socket *sock, struct srnic_datagram_socket *socket,
 	rcu_assign_sk_user_data(sk, socket);
 	return encapsulate(sock, take) ?: sock_bindtoindex(sk, socket->l3mdev, true) ?:
 	       bind_to_port(sock, socket);
+}
+
+void srnic_datagram_socket_share(struct srnic_datagram_socket *socket, bool share)
+{
+	struct sock *sk = socket->sock->sk;
+
+	lock_sock(sk);
+	sk->sk_reuse = share ? SK_CAN_REUSE : SK_NO_REUSE;
+	release_sock(sk);
 }
 
 int srnic_datagram_socket_open(struct srnic_datagram_socket *socket, srnic_datagram_receiver take)

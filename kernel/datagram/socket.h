@@ -45,6 +45,12 @@ typedef int (*srnic_datagram_receiver)(struct sock *sk, struct sk_buff *skb);
  * -EAFNOSUPPORT: the kernel does not have this family; or another error of UDP. Process context.
  */
 int srnic_datagram_socket_open(struct srnic_datagram_socket *socket, srnic_datagram_receiver take);
+/*
+ * UDP lets sockets of several VRFs have a port only if all of them say that they share it. An open
+ * socket does, until it is told not to: then nobody else can have the port as well, to send from it
+ * or to take datagrams away. Process context.
+ */
+void srnic_datagram_socket_share(struct srnic_datagram_socket *socket, bool share);
 /* Calls of the receiver may go on until an RCU grace period is over. Process context. */
 void srnic_datagram_socket_close(struct srnic_datagram_socket *socket);
 
