@@ -77,6 +77,7 @@ static int transmit(struct srnic_qp *qp, struct srnic_outgoing *out,
 	u8 octets[CORE_DATAGRAM_HEADER];
 
 	core_datagram_build(header, octets);
+	out->of_kernel = !qp->user;
 	out->octets[0] = (struct kvec) { .iov_base = octets, .iov_len = sizeof(octets) };
 	out->octets[1] = (struct kvec) {
 		.iov_base = qp->datagrams->payload, .iov_len = header->payload,

@@ -64,11 +64,13 @@ static inline struct srnic_datagram_socket *srnic_datagram_socket_of(const struc
  * struct srnic_outgoing - a datagram that is sent
  * @path: from where to where; its ports are not looked at
  * @hops: its hop limit; 0: no particular one
+ * @of_kernel: of a QP of the kernel, which has room that users leave to it
  * @octets: of header and payload
  */
 struct srnic_outgoing {
 	struct srnic_path path;
 	u8 hops;
+	bool of_kernel;
 	struct kvec octets[2];
 };
 

@@ -7,6 +7,7 @@
 #include <linux/if_addr.h>
 #include <linux/kthread.h>
 #include <linux/rtnetlink.h>
+#include <linux/sizes.h>
 #include <linux/udp.h>
 #include <rdma/ib_mad.h>
 
@@ -132,6 +133,24 @@ static void what_comes_from_another_port(struct kunit *test)
 			sizeof(octets));
 	sock_release(sock);
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_MALFORMED, 1);
+}
+
+/* Else users who send to absent neighbours could keep communication managers from answering. */
+static void users_leave_room_for_the_kernel(struct kunit *test)
+{
+	struct ud_ends *e = open_ud_ends(test);
+	struct sock *sk = e->dev->datagrams.sockets[0]->sock->sk;
+	int room = READ_ONCE(sk->sk_sndbuf);
+	struct srnic_outgoing out = to_lo(e->from, 1, e->from, 0);
+
+	WRITE_ONCE(sk->sk_sndbuf, SZ_1M);
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, false), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, true), -EAGAIN);
+	out.of_kernel = true;
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, false), 0);
+	WRITE_ONCE(sk->sk_sndbuf, room);
+	out.of_kernel = false;
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, false), 0);
 }
 
 static int bind_beside(struct socket *sock)
@@ -494,6 +513,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_not_of_this_protocol),
 	KUNIT_CASE(what_has_another_length),
 	KUNIT_CASE(what_comes_from_another_port),
+	KUNIT_CASE(users_leave_room_for_the_kernel),
 	KUNIT_CASE(nobody_else_may_have_the_port),
 	KUNIT_CASE(a_closed_socket_calls_nobody),
 	KUNIT_CASE(what_names_no_qp_of_type_ud),
