@@ -232,12 +232,13 @@ int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, b
 
 /* ---- interfaces that move between VRFs ---- */
 
+/* Without sockets: would it get them there? */
 static bool is_in(const struct srnic_dev *dev, const struct net *net)
 {
 	const struct srnic_datagram_socket *socket =
 		dev->datagrams.sockets[0] ?: dev->datagrams.sockets[1];
 
-	return socket && net_eq(socket->net, net);
+	return net_eq(socket ? socket->net : dev_net(dev->netdev), net);
 }
 
 /* Not if the interface has left the namespace: then the device goes. */
