@@ -5,7 +5,9 @@
  * closes them, or the end of the namespace, which they do not keep. A device follows its interface
  * from one VRF to another.
  *
- * An ordinary user cannot send from a port below 1024, so cannot forge datagrams.
+ * An ordinary user cannot send from a port below 1024, and nobody can share this one with the
+ * module. So ordinary users cannot forge datagrams; whoever is root in a container can, from its
+ * addresses.
  */
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>

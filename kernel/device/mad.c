@@ -2,8 +2,8 @@
 /*
  * The port's counters as InfiniBand's performance management has them (IBA volume 1, 16.1). The
  * RDMA core gets them by MADs and shows them in ports/1/counters, which tools that watch RDMA
- * devices read. Ports that do not send MADs have no agents for them and no umad file, so requests
- * come from the core alone; they are checked as a stranger's.
+ * devices read. On type srnic_ib requests come to QP 1 as well, from privileged users of any host.
+ * They are all checked as a stranger's.
  */
 #include <linux/string.h>
 #include <rdma/ib_mad.h>
