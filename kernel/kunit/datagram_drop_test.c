@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sizes.h>
 #include <linux/udp.h>
+#include <net/sock.h>
 #include <rdma/ib_mad.h>
 
 #include "datagram.h"

@@ -3,9 +3,12 @@
  * Datagrams between QPs of type UD (datagram/; Documentation/ib.rst, whose rules are named by
  * number), by the kernel's own verbs. What is dropped: datagram_drop_test.c.
  */
+#include <linux/delay.h>
+#include <net/sock.h>
 #include <rdma/ib_mad.h>
 
 #include "datagram.h"
+#include "datagram/socket.h"
 
 /* ---- what arrives ---- */
 
