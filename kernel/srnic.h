@@ -89,9 +89,11 @@ struct srnic_dev_listening {
  * @lock: protects @sockets. Held for reading while a datagram is sent, which may sleep
  * @sockets: for IPv4 and IPv6; NULL: none. Changes need the lock of datagram/port.c as well
  * @link: among the devices that have sockets; under that lock
- * @ahs: struct srnic_ah by number, from 1 to SRNIC_MAX_AH. Its lock, with interrupts off, keeps an
- *	address handle while it is used: destroy_ah erases the entry under it. Innermost
- * @next_ah: where the search for a free number starts
+ * @ahs: struct srnic_ah by number: users' from 1 to SRNIC_MAX_AH, and as many of the kernel behind.
+ *	Its lock, with interrupts off, keeps an address handle while it is used: destroy_ah erases
+ *	the entry under it. Innermost
+ * @next_ah: where the search for a user's free number starts
+ * @next_kernel_ah: likewise of the kernel
  */
 struct srnic_dev_datagrams {
 	struct rw_semaphore lock;
@@ -99,6 +101,7 @@ struct srnic_dev_datagrams {
 	struct list_head link;
 	struct xarray ahs;
 	u32 next_ah;
+	u32 next_kernel_ah;
 };
 
 /**

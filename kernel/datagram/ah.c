@@ -3,8 +3,9 @@
  * Address handles. A request names one by its number, which is of its device: so a user's request
  * is checked when it is sent, and takes addresses from nowhere else.
  *
- * A device has no more of them than their numbers. Communication managers create and destroy them
- * with spinlocks held.
+ * A device has no more of them than their numbers. Users and the kernel have numbers of their own:
+ * whatever users create, communication managers can answer. These create and destroy them with
+ * spinlocks held.
  */
 #include <rdma/srnic-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -62,21 +63,29 @@ int srnic_ah_path(struct srnic_dev *dev, u32 number, u32 pd, struct srnic_path *
 
 /* ---- verbs ---- */
 
-static int number(struct srnic_ah *ah, bool may_sleep)
+static int number(struct srnic_ah *ah, struct xa_limit limit, u32 *next, bool may_sleep)
 {
-	struct srnic_dev_datagrams *datagrams = &dev_of(ah)->datagrams;
-	const struct xa_limit limit = XA_LIMIT(1, SRNIC_MAX_AH);
+	struct xarray *ahs = &dev_of(ah)->datagrams.ahs;
 	unsigned long flags;
 	int ret;
 
 	if (may_sleep)
-		return xa_alloc_cyclic_irq(&datagrams->ahs, &ah->number, ah, limit,
-					   &datagrams->next_ah, GFP_KERNEL);
-	xa_lock_irqsave(&datagrams->ahs, flags);
-	ret = __xa_alloc_cyclic(&datagrams->ahs, &ah->number, ah, limit, &datagrams->next_ah,
-				GFP_ATOMIC);
-	xa_unlock_irqrestore(&datagrams->ahs, flags);
+		return xa_alloc_cyclic_irq(ahs, &ah->number, ah, limit, next, GFP_KERNEL);
+	xa_lock_irqsave(ahs, flags);
+	ret = __xa_alloc_cyclic(ahs, &ah->number, ah, limit, next, GFP_ATOMIC);
+	xa_unlock_irqrestore(ahs, flags);
 	return ret;
+}
+
+static int number_of_user(struct srnic_ah *ah)
+{
+	return number(ah, XA_LIMIT(1, SRNIC_MAX_AH), &dev_of(ah)->datagrams.next_ah, true);
+}
+
+static int number_of_kernel(struct srnic_ah *ah, bool may_sleep)
+{
+	return number(ah, XA_LIMIT(SRNIC_MAX_AH + 1, 2 * SRNIC_MAX_AH),
+		      &dev_of(ah)->datagrams.next_kernel_ah, may_sleep);
 }
 
 static int respond(const struct srnic_ah *ah, struct ib_udata *udata)
@@ -108,7 +117,8 @@ int srnic_create_ah(struct ib_ah *base, struct rdma_ah_init_attr *init, struct i
 	ret = path_of(ah, &path);
 	if (ret)
 		return ret;
-	ret = number(ah, init->flags & RDMA_CREATE_AH_SLEEPABLE);
+	ret = udata ? number_of_user(ah) :
+		      number_of_kernel(ah, init->flags & RDMA_CREATE_AH_SLEEPABLE);
 	if (ret < 0)
 		return ret == -EBUSY ? -ENOMEM : ret;
 	ret = respond(ah, udata);

@@ -5,7 +5,9 @@
  * closes them, or the end of the namespace, which they do not keep. A device follows its interface
  * from one VRF to another.
  *
- * An ordinary user cannot send from a port below 1024, so cannot forge datagrams.
+ * An ordinary user cannot send from a port below 1024, and nobody can share this one with the
+ * module. So ordinary users cannot forge datagrams; whoever is root in a container can, from its
+ * addresses.
  */
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
@@ -48,6 +50,29 @@ static struct srnic_datagram_socket *find_socket(const struct net *net, int l3md
 	return NULL;
 }
 
+/* With those of other VRFs, for as long as one is opened. */
+static void share_port(struct net *net, bool share)
+{
+	struct srnic_datagram_socket *socket;
+
+	lockdep_assert_held(&ports_lock);
+	list_for_each_entry(socket, &sockets, link)
+		if (net_eq(socket->net, net))
+			srnic_datagram_socket_share(socket, share);
+}
+
+static int open_beside_others(struct srnic_datagram_socket *socket)
+{
+	int ret;
+
+	share_port(socket->net, true);
+	ret = srnic_datagram_socket_open(socket, srnic_datagram_receive);
+	if (!ret)
+		srnic_datagram_socket_share(socket, false);
+	share_port(socket->net, false);
+	return ret;
+}
+
 static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int family)
 {
 	struct srnic_datagram_socket *socket = kzalloc(sizeof(*socket), GFP_KERNEL);
@@ -59,7 +84,7 @@ static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int fami
 	socket->l3mdev = l3mdev_of(dev);
 	socket->family = family;
 	socket->port = htons(ib_datagram_port);
-	ret = srnic_datagram_socket_open(socket, srnic_datagram_receive);
+	ret = open_beside_others(socket);
 	if (ret) {
 		kfree(socket);
 		return ERR_PTR(ret);
@@ -209,12 +234,13 @@ int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, b
 
 /* ---- interfaces that move between VRFs ---- */
 
+/* Without sockets: would it get them there? */
 static bool is_in(const struct srnic_dev *dev, const struct net *net)
 {
 	const struct srnic_datagram_socket *socket =
 		dev->datagrams.sockets[0] ?: dev->datagrams.sockets[1];
 
-	return socket && net_eq(socket->net, net);
+	return net_eq(socket ? socket->net : dev_net(dev->netdev), net);
 }
 
 /* Not if the interface has left the namespace: then the device goes. */

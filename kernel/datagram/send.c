@@ -62,17 +62,27 @@ static u8 prepare(struct srnic_qp *qp, struct core_datagram *header)
 	return status != SRNIC_WC_SUCCESS ? status : gather(qp, length);
 }
 
+/*
+ * A worker serves others as well: the streams of storage, which the last worker of a host without
+ * memory may have to serve alone.
+ */
+static bool may_wait(const struct srnic_qp *qp)
+{
+	return qp->tx.runner == SRNIC_RUNNER_DOORBELL;
+}
+
 static int transmit(struct srnic_qp *qp, struct srnic_outgoing *out,
 		    const struct core_datagram *header)
 {
 	u8 octets[CORE_DATAGRAM_HEADER];
 
 	core_datagram_build(header, octets);
+	out->of_kernel = !qp->user;
 	out->octets[0] = (struct kvec) { .iov_base = octets, .iov_len = sizeof(octets) };
 	out->octets[1] = (struct kvec) {
 		.iov_base = qp->datagrams->payload, .iov_len = header->payload,
 	};
-	return srnic_datagram_transmit(qp->dev, out, srnic_engine_may_wait(&qp->tx));
+	return srnic_datagram_transmit(qp->dev, out, may_wait(qp));
 }
 
 /* Nobody acknowledges a datagram: one that cannot be sent is lost, as on the way (rule 89). */

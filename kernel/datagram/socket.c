@@ -7,6 +7,7 @@
 #include <linux/in6.h>
 #include <linux/sizes.h>
 #include <linux/udp.h>
+#include <linux/wait.h>
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
@@ -23,6 +24,8 @@
  * together: one that sends to a neighbour that has left must not keep back the others.
  */
 #define SEND_BUFFER	SZ_8M
+/* Of that, what users leave to QPs of the kernel: agents must answer whatever users send. */
+#define RESERVE		SZ_1M
 
 /* ---- life ---- */
 
@@ -49,14 +52,12 @@ static int bind_to_port(struct socket *sock, const struct srnic_datagram_socket 
 						       sizeof(struct sockaddr_in));
 }
 
-/* UDP lets sockets of several VRFs have a port only if all of them say that they share it. */
 static int set_up(struct socket *sock, struct srnic_datagram_socket *socket,
 		  srnic_datagram_receiver take)
 {
 	struct sock *sk = sock->sk;
 
 	srnic_compat_own_frag(sk);
-	sk->sk_sndtimeo = PATIENCE;
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
 	WRITE_ONCE(sk->sk_sndbuf, SEND_BUFFER);
 	sk->sk_reuse = SK_CAN_REUSE;
@@ -65,6 +66,15 @@ static int set_up(struct socket *sock, struct srnic_datagram_socket *socket,
 	rcu_assign_sk_user_data(sk, socket);
 	return encapsulate(sock, take) ?: sock_bindtoindex(sk, socket->l3mdev, true) ?:
 	       bind_to_port(sock, socket);
+}
+
+void srnic_datagram_socket_share(struct srnic_datagram_socket *socket, bool share)
+{
+	struct sock *sk = socket->sock->sk;
+
+	lock_sock(sk);
+	sk->sk_reuse = share ? SK_CAN_REUSE : SK_NO_REUSE;
+	release_sock(sk);
 }
 
 int srnic_datagram_socket_open(struct srnic_datagram_socket *socket, srnic_datagram_receiver take)
@@ -82,8 +92,13 @@ int srnic_datagram_socket_open(struct srnic_datagram_socket *socket, srnic_datag
 	return ret;
 }
 
+/*
+ * A queue of netfilter may keep the socket for as long as it likes, with a datagram for it: a
+ * multicast one, whose socket is looked up early. Then UDP must find no function.
+ */
 void srnic_datagram_socket_close(struct srnic_datagram_socket *socket)
 {
+	WRITE_ONCE(udp_sk(socket->sock->sk)->encap_rcv, NULL);
 	kernel_sock_shutdown(socket->sock, SHUT_RDWR);
 	sock_release(socket->sock);
 	socket->sock = NULL;
@@ -159,12 +174,21 @@ static void control_v6(const struct srnic_datagram_socket *socket,
 	add_number(control, SOL_IPV6, IPV6_HOPLIMIT, out->hops);
 }
 
+static bool has_room(const struct sock *sk)
+{
+	return sk_wmem_alloc_get(sk) < READ_ONCE(sk->sk_sndbuf) - RESERVE;
+}
+
+/* UDP wakes who waits when half of the buffer is free. */
+static bool has_room_soon(struct sock *sk)
+{
+	return wait_event_interruptible_timeout(*sk_sleep(sk), has_room(sk), PATIENCE) > 0;
+}
+
 static bool is_temporary(int error)
 {
 	switch (error) {
 	case -EAGAIN:
-	case -EINTR:
-	case -ERESTARTSYS:
 	case -ENOBUFS:
 		return true;
 	default:
@@ -178,12 +202,15 @@ int srnic_datagram_socket_send(const struct srnic_datagram_socket *socket,
 	struct control control = { };
 	struct msghdr msg = {
 		.msg_name = &out->path.there,
-		.msg_flags = MSG_NOSIGNAL | (may_wait ? 0 : MSG_DONTWAIT),
+		.msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT,
 		.msg_control = control.octets,
 	};
+	struct sock *sk = socket->sock->sk;
 	bool v6 = socket->family == AF_INET6;
 	int ret;
 
+	if (!out->of_kernel && !has_room(sk) && !(may_wait && has_room_soon(sk)))
+		return -EAGAIN;
 	srnic_set_port(&out->path.there, socket->port);
 	if (v6)
 		control_v6(socket, out, &control);

@@ -45,6 +45,12 @@ typedef int (*srnic_datagram_receiver)(struct sock *sk, struct sk_buff *skb);
  * -EAFNOSUPPORT: the kernel does not have this family; or another error of UDP. Process context.
  */
 int srnic_datagram_socket_open(struct srnic_datagram_socket *socket, srnic_datagram_receiver take);
+/*
+ * UDP lets sockets of several VRFs have a port only if all of them say that they share it. An open
+ * socket does, until it is told not to: then nobody else can have the port as well, to send from it
+ * or to take datagrams away. Process context.
+ */
+void srnic_datagram_socket_share(struct srnic_datagram_socket *socket, bool share);
 /* Calls of the receiver may go on until an RCU grace period is over. Process context. */
 void srnic_datagram_socket_close(struct srnic_datagram_socket *socket);
 
@@ -58,11 +64,13 @@ static inline struct srnic_datagram_socket *srnic_datagram_socket_of(const struc
  * struct srnic_outgoing - a datagram that is sent
  * @path: from where to where; its ports are not looked at
  * @hops: its hop limit; 0: no particular one
+ * @of_kernel: of a QP of the kernel, which has room that users leave to it
  * @octets: of header and payload
  */
 struct srnic_outgoing {
 	struct srnic_path path;
 	u8 hops;
+	bool of_kernel;
 	struct kvec octets[2];
 };
 

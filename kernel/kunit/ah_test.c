@@ -2,6 +2,8 @@
 /*
  * Address handles (datagram/ah.c).
  */
+#include <rdma/srnic-abi.h>
+
 #include "datagram.h"
 #include "datagram/ah.h"
 
@@ -99,41 +101,62 @@ static void a_number_is_not_used_again_at_once(struct kunit *test)
 	KUNIT_EXPECT_NE(test, to_srnic_ah(e->ah)->number, first);
 }
 
-/* A program that could not learn the number has no use for it. */
-static void a_user_must_have_room_for_the_number(struct kunit *test)
+/* What a program asks for, with so many bytes for the response. */
+static int create_for_user(struct kunit *test, struct ud_ends *e, size_t room)
 {
-	struct ud_ends *e = make_ud_ends(test);
 	union ib_gid v4 = gid_of_v4(INADDR_LOOPBACK);
 	struct rdma_ah_attr attr = ah_attr_of(&v4, index_of_gid(e->dev, &v4));
 	struct rdma_ah_init_attr init = { .ah_attr = &attr, .flags = RDMA_CREATE_AH_SLEEPABLE };
 	struct srnic_ah *ah = kunit_kzalloc(test, sizeof(*ah), GFP_KERNEL);
-	struct ib_udata udata = { };
+	struct ib_udata udata = { .outlen = room };
 
 	KUNIT_ASSERT_NOT_NULL(test, ah);
 	ah->base.device = &e->dev->base;
 	ah->base.pd = e->pd;
 	ah->base.sgid_attr = e->ah->sgid_attr;
-	for (udata.outlen = 0; udata.outlen < sizeof(u32); udata.outlen++)
-		KUNIT_EXPECT_EQ(test, srnic_create_ah(&ah->base, &init, &udata), -EINVAL);
-	KUNIT_EXPECT_EQ(test, ah->number, 0);
+	return srnic_create_ah(&ah->base, &init, &udata);
 }
 
+/* A program that could not learn the number has no use for it. */
+static void a_user_must_have_room_for_the_number(struct kunit *test)
+{
+	struct ud_ends *e = make_ud_ends(test);
+
+	for (size_t room = 0; room < sizeof(u32); room++)
+		KUNIT_EXPECT_EQ(test, create_for_user(test, e, room), -EINVAL);
+}
+
+static void take_numbers(struct ud_ends *e, u32 from, u32 to)
+{
+	u32 number;
+
+	while (!xa_alloc_irq(&e->dev->datagrams.ahs, &number, e->from, XA_LIMIT(from, to),
+			     GFP_KERNEL))
+		cond_resched();
+}
+
+static void free_numbers(struct ud_ends *e)
+{
+	for (u32 number = 1; number <= 2 * SRNIC_MAX_AH; number++)
+		if (xa_load(&e->dev->datagrams.ahs, number) == e->from)
+			xa_erase_irq(&e->dev->datagrams.ahs, number);
+}
+
+/* The kernel has its own: programs must not keep communication managers from answering. */
 static void there_is_a_limit(struct kunit *test)
 {
 	struct ud_ends *e = make_ud_ends(test);
 	union ib_gid v4 = gid_of_v4(INADDR_LOOPBACK);
 	struct rdma_ah_attr attr = ah_attr_of(&v4, index_of_gid(e->dev, &v4));
-	void *taken = &attr;
-	u32 number = 0;
 
 	KUNIT_EXPECT_EQ(test, e->dev->base.attrs.max_ah, SRNIC_MAX_AH);
-	while (!xa_alloc_irq(&e->dev->datagrams.ahs, &number, taken, XA_LIMIT(1, SRNIC_MAX_AH),
-			     GFP_KERNEL))
-		cond_resched();
+	take_numbers(e, 1, SRNIC_MAX_AH);
+	KUNIT_EXPECT_EQ(test, create_for_user(test, e, sizeof(struct srnic_create_ah_resp)),
+			-ENOMEM);
+	expect_error(test, e->pd, attr, 0);
+	take_numbers(e, SRNIC_MAX_AH + 1, 2 * SRNIC_MAX_AH);
 	expect_error(test, e->pd, attr, -ENOMEM);
-	for (number = 1; number <= SRNIC_MAX_AH; number++)
-		if (xa_load(&e->dev->datagrams.ahs, number) == taken)
-			xa_erase_irq(&e->dev->datagrams.ahs, number);
+	free_numbers(e);
 	expect_error(test, e->pd, attr, 0);
 }
 

@@ -7,11 +7,15 @@
 #include <linux/if_addr.h>
 #include <linux/kthread.h>
 #include <linux/rtnetlink.h>
+#include <linux/sizes.h>
+#include <linux/udp.h>
+#include <net/sock.h>
 #include <rdma/ib_mad.h>
 
 #include "datagram.h"
 #include "datagram/ah.h"
 #include "datagram/port.h"
+#include "datagram/receive.h"
 
 #define PORT	291
 
@@ -130,6 +134,61 @@ static void what_comes_from_another_port(struct kunit *test)
 			sizeof(octets));
 	sock_release(sock);
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_MALFORMED, 1);
+}
+
+/* Else users who send to absent neighbours could keep communication managers from answering. */
+static void users_leave_room_for_the_kernel(struct kunit *test)
+{
+	struct ud_ends *e = open_ud_ends(test);
+	struct sock *sk = e->dev->datagrams.sockets[0]->sock->sk;
+	int room = READ_ONCE(sk->sk_sndbuf);
+	struct srnic_outgoing out = to_lo(e->from, 1, e->from, 0);
+
+	WRITE_ONCE(sk->sk_sndbuf, SZ_1M);
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, false), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, true), -EAGAIN);
+	out.of_kernel = true;
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, false), 0);
+	WRITE_ONCE(sk->sk_sndbuf, room);
+	out.of_kernel = false;
+	KUNIT_EXPECT_EQ(test, srnic_datagram_transmit(e->dev, &out, false), 0);
+}
+
+static int bind_beside(struct socket *sock)
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(PORT),
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	sock_set_reuseaddr(sock->sk);
+	return kernel_bind(sock, (void *)&here, sizeof(here));
+}
+
+/* It could send from the port, and would get what comes to its address. */
+static void nobody_else_may_have_the_port(struct kunit *test)
+{
+	struct socket *sock;
+
+	make_ud_ends(test);
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, 0, &sock), 0);
+	KUNIT_EXPECT_EQ(test, bind_beside(sock), -EADDRINUSE);
+	sock_release(sock);
+}
+
+/* Netfilter may keep the socket in a queue, with a datagram that it gives back later. */
+static void a_closed_socket_calls_nobody(struct kunit *test)
+{
+	struct srnic_datagram_socket socket = { .net = &init_net, .family = AF_INET,
+						.port = htons(PORT + 1) };
+	struct sock *sk;
+
+	KUNIT_ASSERT_EQ(test, srnic_datagram_socket_open(&socket, srnic_datagram_receive), 0);
+	sk = socket.sock->sk;
+	sock_hold(sk);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(udp_sk(sk)->encap_rcv) == srnic_datagram_receive);
+	srnic_datagram_socket_close(&socket);
+	KUNIT_EXPECT_TRUE(test, !READ_ONCE(udp_sk(sk)->encap_rcv));
+	sock_put(sk);
+	synchronize_rcu();	/* calls of the receiver that have begun use `socket` */
 }
 
 /* 90 */
@@ -455,6 +514,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_not_of_this_protocol),
 	KUNIT_CASE(what_has_another_length),
 	KUNIT_CASE(what_comes_from_another_port),
+	KUNIT_CASE(users_leave_room_for_the_kernel),
+	KUNIT_CASE(nobody_else_may_have_the_port),
+	KUNIT_CASE(a_closed_socket_calls_nobody),
 	KUNIT_CASE(what_names_no_qp_of_type_ud),
 	KUNIT_CASE(what_is_no_mad_for_qp_1),
 	KUNIT_CASE(what_has_not_the_qkey_of_qp_1),

@@ -3,9 +3,12 @@
  * Datagrams between QPs of type UD (datagram/; Documentation/ib.rst, whose rules are named by
  * number), by the kernel's own verbs. What is dropped: datagram_drop_test.c.
  */
+#include <linux/delay.h>
+#include <net/sock.h>
 #include <rdma/ib_mad.h>
 
 #include "datagram.h"
+#include "datagram/socket.h"
 
 /* ---- what arrives ---- */
 
@@ -417,6 +420,31 @@ static void many_are_sent_in_order(struct kunit *test)
 	}
 }
 
+/* ---- when UDP has no room ---- */
+
+static struct sock *socket_of(struct ud_ends *e)
+{
+	return e->dev->datagrams.sockets[0]->sock->sk;
+}
+
+/* It serves others meanwhile: streams, and storage over them. */
+static void a_worker_does_not_wait_for_room(struct kunit *test)
+{
+	struct ud_ends *e = open_ud_ends(test);
+	int room = READ_ONCE(socket_of(e)->sk_sndbuf);
+	u64 tries;
+
+	WRITE_ONCE(socket_of(e)->sk_sndbuf, 0);
+	ud_receive(test, e, &e->b, ROOM);
+	ud_send(test, e, &e->a, &e->b, 5);
+	msleep(500);
+	tries = ud_counted(e, SRNIC_TX_SOCKET_FULL);
+	WRITE_ONCE(socket_of(e)->sk_sndbuf, room);
+	KUNIT_EXPECT_GE(test, tries, 10);
+	ud_expect(test, &e->a, IB_WC_SUCCESS);
+	ud_expect(test, &e->b, IB_WC_SUCCESS);
+}
+
 /* 96 to 98: its agents get the question, and know where the answer belongs. */
 static void qp_1_answers(struct kunit *test)
 {
@@ -472,6 +500,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_qkey_with_its_high_bit_is_the_own_one),
 	KUNIT_CASE(what_cannot_be_sent_is_lost),
 	KUNIT_CASE(many_are_sent_in_order),
+	KUNIT_CASE(a_worker_does_not_wait_for_room),
 	KUNIT_CASE(qp_1_answers),
 	{ }
 };

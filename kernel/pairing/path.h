@@ -31,7 +31,7 @@ bool srnic_is_address_of_gid(const struct sockaddr_storage *addr, const u8 gid[1
 /*
  * The path of an address handle's attributes, without ports, and the GID that it begins at.
  * -EADDRNOTAVAIL: the GID has no interface, or one in another network namespace than the device's.
- * Process context.
+ * Any context.
  */
 int srnic_path_of(const struct rdma_ah_attr *attr, const struct net_device *netdev,
 		  struct srnic_path *path, union ib_gid *here);

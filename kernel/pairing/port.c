@@ -196,9 +196,14 @@ static bool is_in(const struct srnic_listener_member *member, const struct net *
 	return member && srnic_listener_is_in(member, net);
 }
 
+/* Without sockets: would it get them there? */
 static bool listens_in(const struct srnic_dev *dev, const struct net *net)
 {
-	return is_in(dev->listening.members[0], net) || is_in(dev->listening.members[1], net);
+	struct srnic_listener_member *const *members = dev->listening.members;
+
+	if (!members[0] && !members[1])
+		return net_eq(dev_net(dev->netdev), net);
+	return is_in(members[0], net) || is_in(members[1], net);
 }
 
 /*
