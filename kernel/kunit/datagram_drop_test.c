@@ -174,6 +174,11 @@ static void nobody_else_may_have_the_port(struct kunit *test)
 	sock_release(sock);
 }
 
+static bool calls_receiver(const struct sock *sk)
+{
+	return READ_ONCE(udp_sk(sk)->encap_rcv) == srnic_datagram_receive;
+}
+
 /* Netfilter may keep the socket in a queue, with a datagram that it gives back later. */
 static void a_closed_socket_calls_nobody(struct kunit *test)
 {
@@ -184,9 +189,9 @@ static void a_closed_socket_calls_nobody(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_datagram_socket_open(&socket, srnic_datagram_receive), 0);
 	sk = socket.sock->sk;
 	sock_hold(sk);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(udp_sk(sk)->encap_rcv) == srnic_datagram_receive);
+	KUNIT_EXPECT_TRUE(test, calls_receiver(sk));
 	srnic_datagram_socket_close(&socket);
-	KUNIT_EXPECT_TRUE(test, !READ_ONCE(udp_sk(sk)->encap_rcv));
+	KUNIT_EXPECT_FALSE(test, calls_receiver(sk));
 	sock_put(sk);
 	synchronize_rcu();	/* calls of the receiver that have begun use `socket` */
 }
