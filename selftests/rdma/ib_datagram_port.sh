@@ -59,8 +59,10 @@ address_again() { ip -n sr1 addr add "$IP61/64" dev veth1 nodad && reach sr0 "$I
 
 into_vrf() {
 	ip -n sr1 link add v1 type vrf table 10 && ip -n sr1 link set v1 up && ip -n sr1 link set veth1 master v1 &&
-		accept_all 1 && address_again && within 50 bound_to_vrf
+		accept_all 1 && address_again && within 50 bound_to_vrf && within 50 is_settled
 }
+# The interface gets another link-local address there, to which nobody answers while it may be a duplicate.
+is_settled() { ! ip -n sr1 -6 addr show tentative | grep -q inet6; }
 bound_to_vrf() { ns1 ss -Huan "sport = $PORT" | grep -q "%v1:$PORT"; }
 out_of_vrf() { ip -n sr1 link del v1 && accept_all 0 && address_again && within 50 not_bound; }
 not_bound() { has_port sr1 && ! bound_to_vrf; }
