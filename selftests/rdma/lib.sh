@@ -120,10 +120,7 @@ devices_up() {
 }
 
 # The names of devices_up, but of type srnic_ib.
-ib_devices_up() {
-	ns0 rdma link add srnic0 type srnic_ib netdev veth0 && ns1 rdma link add srnic1 type srnic_ib netdev veth1 &&
-		settings_up 0 1
-}
+ib_devices_up() { DEVICE_TYPE=srnic_ib devices_up; }
 
 # Soft RoCE on the same interfaces, to compare with: rxe0 and rxe1.
 rxe_up() {
