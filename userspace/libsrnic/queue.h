@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The interface between provider.c, which uses libibverbs' private interface (C only: its command
- * structs need empty structs of size zero), and the queues in C++: the objects behind the verbs
- * handles, and the functions of the data path. Only srnic_doorbell() and srnic_cq_arm_in_kernel()
- * make a system call.
+ * The interface between the files in C, which use libibverbs' private interface (C only: its
+ * command structs need empty structs of size zero), and the queues in C++: the objects behind the
+ * verbs handles, and the functions of the data path. Only srnic_doorbell() and
+ * srnic_cq_arm_in_kernel() make a system call.
  */
 #ifndef SRNIC_QUEUE_H
 #define SRNIC_QUEUE_H
@@ -177,12 +177,12 @@ void srnic_qp_was_reset(struct srnic_qp *qp);
 
 /*
  * Makes the kernel read the QP's queues. 0 or an errno. The only system call of the data path, in
- * provider.c, but for that of a CQ that is armed late.
+ * doorbell.c, but for that of a CQ that is armed late.
  */
 int srnic_doorbell(struct srnic_qp *qp);
 /*
  * Makes the kernel arm the CQ, and raise the event at once if completions are there that this is
- * for. 0 or an errno. In provider.c.
+ * for. 0 or an errno. In cq_verbs.c.
  */
 int srnic_cq_arm_in_kernel(struct srnic_cq *cq, int solicited_only);
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The verbs of completion queues that call the kernel; cq.cc has the others. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+#include "compat.h"
+
+struct create_cq_resp {
+	struct ib_uverbs_ex_create_cq_resp core;
+	struct srnic_create_cq_resp srnic;
+};
+
+static_assert(offsetof(struct create_cq_resp, srnic) == sizeof(struct ib_uverbs_ex_create_cq_resp),
+	      "padding in struct create_cq_resp");
+
+/* queue.h repeats the head of driver.h's object for C++. */
+static_assert(offsetof(struct srnic_cq, ring) == sizeof(struct verbs_cq),
+	      "struct verbs_cq has changed");
+
+struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct create_cq_resp resp = {};
+	struct ibv_create_cq_ex cmd = {};
+	/* The kernel does not know flags that are implemented here. */
+	struct ibv_cq_init_attr_ex kernel_attr = *attr;
+	struct srnic_cq *cq;
+	int err;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
+	    !check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS))
+		return fail(EOPNOTSUPP);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return fail(ENOMEM);
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) {
+		if (!check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) {
+			err = EOPNOTSUPP;
+			goto free_cq;
+		}
+		cq->lock.unused = attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	}
+	kernel_attr.comp_mask = 0;
+	kernel_attr.flags = 0;
+
+	err = srnic_cmd_create_cq(ctx, &kernel_attr, (struct verbs_cq *)cq, &cmd, sizeof(cmd),
+				  &resp.core, sizeof(resp));
+	if (err)
+		goto free_cq;
+	err = srnic_map_ring(ctx, &resp.srnic.ring, sizeof(struct srnic_cqe), &cq->ring);
+	if (!err && !cq->ring.hdr)
+		err = EPROTO;	/* a CQ always has a ring */
+	if (err)
+		goto destroy_cq;
+	srnic_cq_ex_init(cq);
+	return &cq->ex;
+
+destroy_cq:
+	ibv_cmd_destroy_cq(&cq->base);
+free_cq:
+	free(cq);
+	return fail(err);
+}
+
+struct ibv_cq *srnic_create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *channel,
+			       int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+	};
+	struct ibv_cq_ex *cq = srnic_create_cq_ex(ctx, &attr);
+
+	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
+}
+
+int srnic_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct srnic_cq *cq = to_cq(ibcq);
+	int err = ibv_cmd_destroy_cq(ibcq);
+
+	if (err)
+		return err;
+	srnic_unmap_ring(&cq->ring);
+	free(cq);
+	return 0;
+}
+
+/* A module that does not know the command leaves the CQ as it is: armed for what comes. */
+int srnic_cq_arm_in_kernel(struct srnic_cq *cq, int solicited_only)
+{
+	int err = ibv_cmd_req_notify_cq(&cq->base, solicited_only);
+
+	return err == EOPNOTSUPP ? 0 : err;
+}

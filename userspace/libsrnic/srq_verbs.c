@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The verbs of shared receive queues that call the kernel; recv.cc posts. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "provider.h"
+
+struct create_srq_resp {
+	struct ib_uverbs_create_srq_resp core;
+	struct srnic_create_srq_resp srnic;
+};
+
+static_assert(offsetof(struct create_srq_resp, srnic) == sizeof(struct ib_uverbs_create_srq_resp),
+	      "padding in struct create_srq_resp");
+
+static struct srnic_srq *to_srq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct srnic_srq, base);
+}
+
+struct ibv_srq *srnic_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct create_srq_resp resp = {};
+	struct ibv_create_srq cmd = {};
+	struct srnic_srq *srq;
+	int err;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return fail(ENOMEM);
+	attr->attr.srq_limit = 0; /* ibv_create_srq(3): irrelevant, so it may be anything */
+	err = ibv_cmd_create_srq(pd, &srq->base, attr, &cmd, sizeof(cmd), &resp.core, sizeof(resp));
+	if (err)
+		goto free_srq;
+	err = srnic_map_ring(pd->context, &resp.srnic.ring, sizeof(struct srnic_recv_wqe),
+			     &srq->wq.ring);
+	if (err)
+		goto destroy_srq;
+	srnic_rq_init(&srq->wq, attr->attr.max_wr, attr->attr.max_sge);
+	return &srq->base;
+
+destroy_srq:
+	ibv_cmd_destroy_srq(&srq->base);
+free_srq:
+	free(srq);
+	return fail(err);
+}
+
+int srnic_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	struct ibv_modify_srq cmd;
+
+	return ibv_cmd_modify_srq(srq, attr, mask, &cmd, sizeof(cmd));
+}
+
+int srnic_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
+}
+
+int srnic_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct srnic_srq *srq = to_srq(ibsrq);
+	int err = ibv_cmd_destroy_srq(ibsrq);
+
+	if (err)
+		return err;
+	srnic_unmap_ring(&srq->wq.ring);
+	free(srq);
+	return 0;
+}
