@@ -15,7 +15,7 @@
 #include "pairing/verbs.h"
 #include "stream/datagrams.h"
 
-#define GIDS		128
+#define GIDS		256
 #define MAX_MSG_SIZE	BIT(31)		/* IBA volume 1, 9.7.1 */
 #define MAX_VL_NUM	1		/* as PortInfo has it: VL 0 alone */
 

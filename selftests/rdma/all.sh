@@ -4,8 +4,9 @@
 # group of them (programs, by_hand, consumers, modes, more_modes), or MODE:TEST, which runs TEST with other settings
 # of the devices, in small: what a message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare,
 # without CRCs; large, without CRCs and with FPDUs larger than TCP segments; shortcut, both ends on one host, without
-# TCP; ib, devices of type srnic_ib, on which rdma_cm connects as on InfiniBand; wire, on interfaces with DMA, where vm/run --wire has made some. OMIT: tests to leave out. Those of a group may
-# be skipped, those named may not; with MAY_SKIP, of a group only these.
+# TCP; ib, devices of type srnic_ib, on which rdma_cm connects as on InfiniBand; wire, on interfaces with DMA, where
+# vm/run --wire has made some. OMIT: tests to leave out. Those of a group may be skipped, those named may not; with
+# MAY_SKIP, of a group only these.
 cd "$(dirname "$0")" || exit
 status=0
 failed() { # NAME: 4 is a skip
@@ -28,7 +29,7 @@ modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer
 more_modes="rdmatcp:chaos.sh bare:hostile.sh bare:local.sh large:local.sh large:startup.sh large:faults.sh
 	large:outage.sh large:chaos.sh large:lifecycle.sh shortcut:local.sh shortcut:startup.sh shortcut:faults.sh
 	shortcut:lifecycle.sh ib:rcopy.sh ib:rstream.sh ib:consumer.sh ib:qperf.sh ib:preload.sh ib:fio.sh ib:rnbd.sh
-	ib:smb.sh ib:libfabric.sh"
+	ib:smb.sh ib:libfabric.sh ib:netns.sh ib:burst.sh ib:outage.sh ib:mpi.sh ib:lifecycle.sh ib:examples.sh"
 
 members() { # NAME...
 	local name

@@ -62,8 +62,12 @@ check "one connection of each of $RANKS processes" ranks
 check "$CONNECTIONS connections over 100 ms" far_away one_process other
 check "$CONNECTIONS connections over 100 ms, of a real-time program" far_away one_process fifo
 check "$RANKS processes over 100 ms" far_away ranks
-check "200 addresses of one network for the next test" many_addresses
-check "$CONNECTIONS connections from 200 addresses of one /64" one_network
-check "the same over 100 ms" far_away one_network
+# The RDMA core looks for one neighbour at a time, for a second each, when MADs come from hosts that are new to it: over any
+# device that connects by them, rxe too, so the clients would give up.
+if [ "${DEVICE_TYPE:-srnic}" = srnic ]; then
+	check "200 addresses of one network for the next test" many_addresses
+	check "$CONNECTIONS connections from 200 addresses of one /64" one_network
+	check "the same over 100 ms" far_away one_network
+fi
 measured "none of them had to give way" nobody_gave_way
 finish

@@ -19,6 +19,11 @@ between() { # SERVER CLIENT
 	with_server sr1 "$1" sr0 "$2" 7174
 }
 
+# It listens for its rdma_cm connections on the port on which it has a TCP connection.
+cmtime_runs() {
+	between "cmtime -b $IP1 -p 7174 -c 100" "cmtime -s $IP1 -p 7174 -c 100" >"$LOGS/said" && grep "cm connect" "$LOGS/said"
+}
+
 # -p is ucmatose's port; udaddy, whose port is 7174, has another option of that name.
 complete() { # PROGRAM SERVER'S-ADDRESS CLIENT'S-ADDRESS OPTION...
 	local port=
@@ -112,13 +117,14 @@ another_type_is_refused() {
 	[ $status != 0 ] && [ $status != 124 ] && [[ $said = *RDMA_CM_EVENT_REJECTED* ]]
 }
 
-needs ucmatose udaddy rping python3
+needs ucmatose udaddy rping cmtime python3
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 check "udaddy, 10 messages of 1000 bytes on each of 10 QPs" complete udaddy "$IP1" "$IP0" -c 10 -C 10 -S 1000
 check "udaddy, IPv6" complete udaddy "$IP61" "$IP60" -c 3 -C 10 -S 1000
 check "a request for a port on which nobody listens is rejected" nobody_listens
 check "ucmatose, $CONNECTIONS connections at once" complete ucmatose "$IP1" "$IP0" -c "$CONNECTIONS" -C 2 -S 64
+check "cmtime, 100 connections" cmtime_runs
 check "ucmatose, a fifth of all packets is lost" while_a_fifth_is_lost
 check "ucmatose and rping, on a VLAN" on_a_vlan
 check "nothing is left behind" settled "$OBJECTS"

@@ -21,8 +21,8 @@ connects() {
 reloads() {
 	local i
 	for ((i = 0; i < RELOADS; i++)); do
-		modprobe -r srnic && ns0 rdma link add srnic0 type srnic netdev veth0 &&
-			ns1 rdma link add srnic1 type srnic netdev veth1 || return
+		modprobe -r srnic && ns0 rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev veth0 &&
+			ns1 rdma link add srnic1 type "${DEVICE_TYPE:-srnic}" netdev veth1 || return
 	done
 	lsmod | grep srnic
 }
@@ -52,7 +52,7 @@ gone() { ! rdma link show "$1" 2>/dev/null; }
 
 delete_under_traffic() {
 	start_traffic && rdma link delete srnic0 && gone srnic0 && stop_traffic &&
-		ns0 rdma link add srnic0 type srnic netdev veth0
+		ns0 rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev veth0
 }
 
 unload_under_traffic() {
@@ -88,11 +88,11 @@ port_follows_netdev() {
 	[ "$(port_state srnic0)" = "state ACTIVE" ]
 }
 
-no_such_netdev() { ! ns0 rdma link add other type srnic netdev nothere; }
+no_such_netdev() { ! ns0 rdma link add other type "${DEVICE_TYPE:-srnic}" netdev nothere; }
 
 on_bridge_port() {
 	ip -n sr0 link add br0 type bridge && ip -n sr0 link add d0 type dummy && ip -n sr0 link set d0 master br0 || return
-	refused_and_logged "not supported" "cannot add other on d0" ns0 rdma link add other type srnic netdev d0
+	refused_and_logged "not supported" "cannot add .*other on d0" ns0 rdma link add other type "${DEVICE_TYPE:-srnic}" netdev d0
 	local status=$?
 	ip -n sr0 link delete d0
 	ip -n sr0 link delete br0
@@ -103,9 +103,9 @@ needs rping python3
 hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
 ip -n sr0 link add spare0 type dummy
 check "a name that is taken is refused, and the log says so" \
-	refused_and_logged "exists" "cannot add srnic1 on spare0" ns0 rdma link add srnic1 type srnic netdev spare0
+	refused_and_logged "exists" "cannot add .*srnic1 on spare0" ns0 rdma link add srnic1 type "${DEVICE_TYPE:-srnic}" netdev spare0
 check "a netdev that has a device is refused, and the log says so" \
-	refused_and_logged "busy" "cannot add other on veth0" ns0 rdma link add other type srnic netdev veth0
+	refused_and_logged "busy" "cannot add .*other on veth0" ns0 rdma link add other type "${DEVICE_TYPE:-srnic}" netdev veth0
 check "a bridge port is refused, and the log says so" on_bridge_port
 check "a netdev that does not exist is refused" no_such_netdev
 check "the port state follows the netdev" port_follows_netdev

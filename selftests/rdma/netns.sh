@@ -86,9 +86,9 @@ of_no_use() { does_not_reach sr0 && does_not_reach sr1 -I "$IP0"; }
 
 # A container gets a netdev, and makes its own device there.
 netdev_moves() {
-	ip -n sr0 link add gift type dummy && inside sr0 rdma link add srnic2 type srnic netdev gift && sees sr0 srnic0 srnic2 &&
+	ip -n sr0 link add gift type dummy && inside sr0 rdma link add srnic2 type "${DEVICE_TYPE:-srnic}" netdev gift && sees sr0 srnic0 srnic2 &&
 		ip -n sr0 link set gift netns sr1 && within 50 sees sr0 srnic0 && ip -n sr1 link set gift up &&
-		inside sr1 rdma link add srnic2 type srnic netdev gift && within 50 sees sr1 srnic1 srnic2 &&
+		inside sr1 rdma link add srnic2 type "${DEVICE_TYPE:-srnic}" netdev gift && within 50 sees sr1 srnic1 srnic2 &&
 		ip -n sr1 link del gift && within 50 sees sr1 srnic1
 }
 
@@ -115,7 +115,7 @@ container_goes() { # CUT: the peer does not answer any more
 
 sees_one_less() { ! rdma dev show | grep -q srnic0 && ! inside sr1 rdma dev show | grep -q srnic0; }
 
-containers_up() { hosts_up && ns0 rdma link add srnic0 type srnic netdev veth0 && ns1 rdma link add srnic1 type srnic netdev veth1; }
+containers_up() { hosts_up && ns0 rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev veth0 && ns1 rdma link add srnic1 type "${DEVICE_TYPE:-srnic}" netdev veth1; }
 
 containers_down() {
 	inside sr1 rdma link delete srnic1

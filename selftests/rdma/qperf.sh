@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# qperf (connections by rdma_cm, -cm1): Writes with Immediate Data, atomic operations, and its other RC tests but rc_bi_bw,
-# to which the other end's disconnection is an error. Those that verify (ver_rc_*) check each original value. Its server
-# ends each test by destroying a QP that is not there, a segmentation fault without consequence.
+# qperf (connections by rdma_cm, -cm1): Writes with Immediate Data, atomic operations, and its other RC tests. Those that
+# verify (ver_rc_*) check each original value. Its server ends each test by destroying a QP that is not there, a
+# segmentation fault without consequence.
 #
-# rc_bw sends without asking whether the receiver has receives left, of which it posts 1,024 ahead. Messages of 1 MiB give
-# it time.
+# rc_bw sends without asking whether the receiver has receives left, of which it posts 1,024 ahead. On type srnic messages
+# of 1 MiB give it time; and there the other end's disconnection is an error to rc_bi_bw. On type srnic_ib a message waits
+# for its receive.
 #
 # SECONDS_EACH: of each test.
 cd "$(dirname "$0")" && . ./lib.sh
@@ -37,6 +38,11 @@ for test in rc_rdma_write_bw rc_rdma_write_lat rc_rdma_write_poll_lat rc_rdma_re
 	rc_fetch_add_mr rc_compare_swap_mr ver_rc_fetch_add ver_rc_compare_swap; do
 	check "qperf, $test" qperf_runs $test $([ $test != rc_bw ] || echo -m 1M)
 done
+if [ "${DEVICE_TYPE:-srnic}" = srnic_ib ]; then
+	for test in rc_bw rc_bi_bw; do
+		check "qperf, $test, small messages" qperf_runs $test -m 64
+	done
+fi
 kill $server
 wait $server 2>/dev/null
 finish

@@ -6,7 +6,7 @@
 #   client: rnbd_client, rtrs_client ── srnic0 on rnbd, 10.97.0.1, fd97::1 ── rnbd_server: port 1234, a loop device
 #
 # RTRS answers by Sends with both payload and Immediate Data, which RFC 7306 does not have, unless always_invalidate is
-# off; RDMA/TCP has them.
+# off; RDMA/TCP and devices of type srnic_ib have them.
 #
 # MIB: of the disk, at least 16. LIMIT: seconds for each step.
 cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh
@@ -43,7 +43,7 @@ if ! modprobe -aq loop rnbd_client rnbd_server || ! type fio >/dev/null 2>&1; th
 	skip "no RNBD here, kernel or programs (fio)"
 fi
 modprobe -r rnbd_server
-[ "${FRAMING:-mpa}" = rdmatcp ] && ALWAYS_INVALIDATE=Y || ALWAYS_INVALIDATE=N
+[ "${FRAMING:-mpa} ${DEVICE_TYPE:-srnic}" = "mpa srnic" ] && ALWAYS_INVALIDATE=N || ALWAYS_INVALIDATE=Y
 modprobe -a ib_uverbs srnic && framing_up && disk_device_up rnbd $ADDRESS $ADDRESS6 || { echo "Bail out! no device"; exit 1; }
 OBJECTS=$(objects)
 check "a server" server_up

@@ -3,7 +3,7 @@
 # SMB Direct: the kernel's server (ksmbd, ksmbd-tools) and client (cifs, cifs-utils), unmodified. The server listens in
 # the first network namespace only, so both ends are on one device there:
 #
-#   client: cifs, -o rdma ── srnic0 on smb0, 10.96.0.1 ── ksmbd: RDMA port 5445, iWARP's of SMB Direct
+#   client: cifs, -o rdma ── srnic0 on smb0, 10.96.0.1 ── ksmbd: RDMA port 5445, iWARP's of SMB Direct, or 445
 #
 # MIB: of the large file. LIMIT: seconds for each step.
 cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh
@@ -30,12 +30,21 @@ server_up() {
 	mkdir -p "$EXPORT" "$MOUNT" && chmod 711 "$LOGS" && chmod 777 "$EXPORT" && modprobe ksmbd && configure || return
 	ksmbd.mountd -n -C "$LOGS/ksmbd.conf" -P "$LOGS/users" >"$LOGS/mountd" 2>&1 &
 	MOUNTD=$!
-	within 100 listens 445 && within 100 listens 5445 && return
+	within 100 listens 445 && within 100 listens_for_rdma && return
 	cat "$LOGS/mountd"
 	return 1
 }
 
 listens() { ss -Hltn | grep -q ":$1 "; }
+
+# Where RDMA has ports of its own SMB Direct has that of SMB.
+listens_for_rdma() {
+	if [ "${DEVICE_TYPE:-srnic}" = srnic ]; then
+		listens 5445
+	else
+		rdma resource show cm_id | grep -q "state LISTEN .*:445\b"
+	fi
+}
 
 server_down() {
 	ksmbd.control -s

@@ -74,6 +74,14 @@ over_all_addresses() { by_hand "both ways over IPv" "$@"; }
 
 transfers() { if [ "$TYPE" = srnic ]; then pings; else over_all_addresses; fi; }
 
+# WireGuard has no hardware addresses, by which rdma_cm finds such devices: "no such device".
+by_rdma_cm() {
+	local said
+	[ "$KIND" = wireguard ] || { DEVICE_TYPE=$TYPE pings; return; }
+	! said=$(in_ns sr0 "timeout 30 rping -c -a $B -C 1 -p $PORT" 2>&1) && echo "$said" &&
+		[[ $said = *"RDMA_CM_EVENT_ADDR_ERROR, error -19"* ]]
+}
+
 # Something happens to what is below in the middle of a transfer.
 goes_on() { if [ "$TYPE" = srnic ]; then rping_goes_on "$@"; else by_hand_goes_on "$@"; fi; } # COMMAND...
 
@@ -252,6 +260,7 @@ kind() { # KIND: what can happen to any interface happens to a VLAN
 	[ "$TYPE" = srnic ] || on="$1, $TYPE"
 	check "$on: a device on it" under_up "$1" || { under_down; return; }
 	check "$on: transfers" transfers
+	[ "$TYPE" = srnic ] || check "$on: rdma_cm" by_rdma_cm
 	[[ $1 != b* ]] || check "$on: a device on its port is refused" below_a_master_is_refused
 	[ "$1" != bond ] || check "$on: it fails over in mid-transfer" goes_on fails_over
 	[ "$1" != vlan ] || check "$on: its MTU changes in mid-transfer" goes_on other_mtu
