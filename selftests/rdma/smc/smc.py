@@ -3,6 +3,7 @@
 """SMC from the outside: its user EIDs and sockets by netlink, and a program of plain sockets that checks its bytes.
 
 smc.py ueid NAME             what both hosts must have in common for version 2
+smc.py until-ready DEVICE... waits until SMC has found that the ports of these are active
 smc.py sockets               one line for each connection
 smc.py serve ADDRESS PORT N  answers N connections with what they send
 smc.py talk ADDRESS PORT N   opens N connections at a time, and checks what comes back
@@ -24,7 +25,8 @@ SOCK_DIAG_BY_FAMILY = 20
 GENL_CONTROL = 16
 CTRL_CMD_GETFAMILY = 3
 CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 1, 2
-SMC_NETLINK_GET_LGR_SMCR, SMC_NETLINK_ADD_UEID = 2, 10
+SMC_NETLINK_GET_LGR_SMCR, SMC_NETLINK_GET_DEV_SMCR, SMC_NETLINK_ADD_UEID = 2, 6, 10
+SMC_GEN_DEV_SMCR, SMC_NLA_DEV_PORT, SMC_NLA_DEV_IB_NAME, SMC_NLA_DEV_PORT_STATE = 6, 8, 10, 4
 SMC_NLA_EID_TABLE_ENTRY = 1
 EID_LENGTH = 32
 SMC_DIAG_LGRINFO, SMC_DIAG_FALLBACK = 2, 5
@@ -89,6 +91,19 @@ def link_groups():
     return generic(SMC_NETLINK_GET_LGR_SMCR, NLM_F_DUMP, family=smc_family())
 
 
+def active_devices():
+    for message in generic(SMC_NETLINK_GET_DEV_SMCR, NLM_F_DUMP, family=smc_family()):
+        device = attributes(attributes(message[4:])[SMC_GEN_DEV_SMCR])
+        port = attributes(device.get(SMC_NLA_DEV_PORT, b""))
+        if port.get(SMC_NLA_DEV_PORT_STATE) == b"\1":
+            yield device[SMC_NLA_DEV_IB_NAME].rstrip(b"\0").decode()
+
+
+def until_ready(*names):
+    while not set(names) <= set(active_devices()):
+        time.sleep(0.1)
+
+
 def sockets():
     """(local port, peer's port, mode, what it runs on or why not) of each connection."""
     wanted = 1 << SMC_DIAG_LGRINFO - 1 | 1 << SMC_DIAG_FALLBACK - 1
@@ -147,8 +162,8 @@ def talk(address, port, count):
             exchange(connection, size)
     ports = {connection.getsockname()[1] for connection in connections}
     ours = [line for line in sockets() if line[0] in ports]
+    assert len(ours) == count and all(line[2] == "SMC-R" for line in ours), f"not all are SMC-R: {ours}"
     print(*ours, sep="\n")
-    assert len(ours) == count and all(line[2] == "SMC-R" for line in ours), "not all are SMC-R"
     for connection in connections:
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(1) == b""
@@ -167,6 +182,8 @@ def main(command, *arguments):
         print(*sockets(), sep="\n")
     elif command == "until-idle":
         until_idle()
+    elif command == "until-ready":
+        until_ready(*arguments)
     else:
         {"serve": serve, "talk": talk}[command](arguments[0], int(arguments[1]), int(arguments[2]))
 
