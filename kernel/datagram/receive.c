@@ -196,17 +196,12 @@ static enum core_region_verdict place(struct srnic_qp *qp, struct arrival *a, u3
 }
 
 /* Rules 94 and 95. A receive that does not complete serves the next datagram. */
-static enum srnic_counter fill_receive(struct srnic_datagrams *datagrams, struct arrival *a,
-				       u32 room)
+static enum srnic_counter fill_receive(struct srnic_datagrams *datagrams, struct arrival *a)
 {
 	struct srnic_qp *qp = datagrams->qp;
 	struct srnic_receive *receive = &qp->rx.receive;
 	u32 left;
 
-	if (room < CORE_DATAGRAM_GRH + a->header.payload) {
-		srnic_rq_put_back(receive);
-		return SRNIC_RX_DATAGRAMS_TOO_LONG;
-	}
 	if (place(qp, a, &left) != CORE_REGION_OK) {
 		srnic_rq_fail(&qp->rq, receive, SRNIC_WC_LOC_PROT_ERR, 0);
 		fail(datagrams);
@@ -224,16 +219,17 @@ static enum srnic_counter fill_receive(struct srnic_datagrams *datagrams, struct
 static enum srnic_counter take_receive(struct srnic_datagrams *datagrams, struct arrival *a)
 {
 	struct srnic_qp *qp = datagrams->qp;
-	u32 room;
+	bool small;
 
-	switch (srnic_rq_take(&qp->rq, &qp->rx.receive, &room)) {
+	switch (srnic_rq_take_for(&qp->rq, &qp->rx.receive,
+				  CORE_DATAGRAM_GRH + a->header.payload, &small)) {
 	case CORE_TAKE_OK:
-		return fill_receive(datagrams, a, room);
+		return fill_receive(datagrams, a);
 	case CORE_TAKE_BROKEN:
 		fail(datagrams);
 		return SRNIC_RX_DATAGRAMS_NO_RECEIVE;
 	default:
-		return SRNIC_RX_DATAGRAMS_NO_RECEIVE;
+		return small ? SRNIC_RX_DATAGRAMS_TOO_LONG : SRNIC_RX_DATAGRAMS_NO_RECEIVE;
 	}
 }
 

@@ -327,6 +327,28 @@ static void what_is_too_long_for_the_receive(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_TOO_LONG, 3);
 }
 
+/* 94, of a shared receive: the next message that it can hold gets it, whichever QP that is for. */
+static void a_shared_receive_that_is_too_small_stays_shared(struct kunit *test)
+{
+	struct ud_ends *e = open_ud_ends(test);
+	struct srnic_test_srq *srq = srnic_test_srq(test, e->pd, 8, 1);
+	struct ib_sge sge = ud_memory(e, e->into, CORE_DATAGRAM_GRH + 10);
+	struct ib_recv_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 };
+
+	e->a.qp = srnic_test_ud_qp(test, e->pd, e->a.cq, srq);
+	e->b.qp = srnic_test_ud_qp(test, e->pd, e->b.cq, srq);
+	ud_up(test, &e->a);
+	ud_up(test, &e->b);
+	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &wr, NULL), 0);
+	ud_send(test, e, &e->a, &e->b, 11);
+	ud_expect(test, &e->a, IB_WC_SUCCESS);
+	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_TOO_LONG, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&srq->limits), 0);
+	ud_send(test, e, &e->b, &e->a, 10);
+	ud_expect(test, &e->b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ud_wc(test, &e->a).wr_id, 7);
+}
+
 /* 94: such a receive is flushed as others are, and not by RESET. */
 static void a_receive_that_was_too_small_is_flushed(struct kunit *test)
 {
@@ -530,6 +552,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_has_another_qkey),
 	KUNIT_CASE(what_finds_no_receive),
 	KUNIT_CASE(what_is_too_long_for_the_receive),
+	KUNIT_CASE(a_shared_receive_that_is_too_small_stays_shared),
 	KUNIT_CASE(a_receive_that_was_too_small_is_flushed),
 	KUNIT_CASE(a_receive_without_its_memory_fails),
 	KUNIT_CASE(a_receive_whose_region_has_gone_fails),

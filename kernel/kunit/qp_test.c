@@ -272,8 +272,8 @@ static void receives_of_a_shared_queue_are_not_a_qps_to_flush(struct kunit *test
 			0);
 	fail(qp);
 	expect_no_wc(test, c);
-	KUNIT_EXPECT_TRUE(test,
-			  srnic_srq_take(srq->srq, (struct srnic_recv_wqe *)wqe, sizeof(wqe)));
+	KUNIT_EXPECT_EQ(test, SRNIC_TAKEN_ONE,
+			srnic_srq_take(srq->srq, (struct srnic_recv_wqe *)wqe, sizeof(wqe), 0));
 	KUNIT_EXPECT_EQ(test, ((struct srnic_recv_wqe *)wqe)->wr_id, 3);
 }
 

@@ -23,7 +23,8 @@ static int post(struct context *c, u64 wr_id, int num_sge)
 
 static bool take(struct context *c)
 {
-	return srnic_srq_take(c->srq->srq, (struct srnic_recv_wqe *)c->wqe, sizeof(c->wqe));
+	return srnic_srq_take(c->srq->srq, (struct srnic_recv_wqe *)c->wqe, sizeof(c->wqe),
+			      0) == SRNIC_TAKEN_ONE;
 }
 
 static const struct srnic_recv_wqe *taken(const struct context *c)

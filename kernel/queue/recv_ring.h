@@ -63,20 +63,34 @@ static inline void srnic_recv_ring_advance(struct srnic_recv_ring *recv)
 	smp_store_release(&recv->ring.hdr->cons, recv->taken);
 }
 
+enum srnic_taken { SRNIC_TAKEN_NONE, SRNIC_TAKEN_ONE, SRNIC_TAKEN_TOO_SMALL };
+
+/* Is this copy of a slot, of len bytes, in order, and can it hold less than @need bytes? */
+static inline bool srnic_recv_is_small(const struct srnic_recv_wqe *wqe, u32 len, u32 need)
+{
+	u32 room;
+
+	return need && core_recv_wqe_check(wqe, len, &room) == CORE_WQE_OK && room < need;
+}
+
 /*
- * Copies the oldest slot once, len bytes of it, and frees it. Returns how many WQEs there were; 0:
- * none. @lock held.
+ * Copies the oldest slot once, len bytes of it, and frees it; *left: how many WQEs are left. One
+ * that is in order and can hold less than @need bytes stays where it is. @lock held.
  */
-static inline u32 srnic_recv_ring_take(struct srnic_recv_ring *recv, struct srnic_recv_wqe *wqe,
-				       u32 len)
+static inline enum srnic_taken srnic_recv_ring_take(struct srnic_recv_ring *recv,
+						    struct srnic_recv_wqe *wqe, u32 len, u32 need,
+						    u32 *left)
 {
 	u32 n = srnic_recv_ring_pending(recv);
 
-	if (n) {
-		memcpy(wqe, srnic_recv_ring_oldest(recv), len);
-		srnic_recv_ring_advance(recv);
-	}
-	return n;
+	if (!n)
+		return SRNIC_TAKEN_NONE;
+	memcpy(wqe, srnic_recv_ring_oldest(recv), len);
+	if (srnic_recv_is_small(wqe, len, need))
+		return SRNIC_TAKEN_TOO_SMALL;
+	srnic_recv_ring_advance(recv);
+	*left = n - 1;
+	return SRNIC_TAKEN_ONE;
 }
 
 #endif

@@ -44,30 +44,58 @@ void srnic_rq_update_seen(struct srnic_rq *rq)
 	spin_unlock_irqrestore(&rq->recv.lock, flags);
 }
 
-static bool take_own(struct srnic_rq *rq, struct srnic_recv_wqe *wqe)
+static enum srnic_taken take_own(struct srnic_rq *rq, struct srnic_recv_wqe *wqe, u32 need)
 {
+	enum srnic_taken taken;
 	unsigned long flags;
-	bool taken;
+	u32 left;
 
 	spin_lock_irqsave(&rq->recv.lock, flags);
-	taken = srnic_recv_ring_take(&rq->recv, wqe, rq->recv.ring.slot_size);
+	taken = srnic_recv_ring_take(&rq->recv, wqe, rq->recv.ring.slot_size, need, &left);
 	spin_unlock_irqrestore(&rq->recv.lock, flags);
 	return taken;
 }
 
-enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room)
+static enum srnic_taken take_again(struct srnic_receive *receive, u32 need)
 {
-	struct srnic_recv_wqe *wqe = receive->wqe;
+	if (srnic_recv_is_small(receive->wqe, receive->size, need))
+		return SRNIC_TAKEN_TOO_SMALL;
+	receive->again = false;
+	return SRNIC_TAKEN_ONE;
+}
 
+static enum srnic_taken take(struct srnic_rq *rq, struct srnic_receive *receive, u32 need)
+{
 	if (unlikely(receive->again))
-		receive->again = false;
-	else if (rq->srq ? !srnic_srq_take(rq->srq, wqe, receive->size) : !take_own(rq, wqe))
-		return CORE_TAKE_EMPTY;
+		return take_again(receive, need);
+	return rq->srq ? srnic_srq_take(rq->srq, receive->wqe, receive->size, need) :
+			 take_own(rq, receive->wqe, need);
+}
+
+static enum core_take begin(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room)
+{
 	receive->active = true;
-	if (core_recv_wqe_check(wqe, receive->size, room) == CORE_WQE_OK)
+	if (core_recv_wqe_check(receive->wqe, receive->size, room) == CORE_WQE_OK)
 		return CORE_TAKE_OK;
 	srnic_rq_fail(rq, receive, SRNIC_WC_LOC_QP_OP_ERR, 0);
 	return CORE_TAKE_BROKEN;
+}
+
+enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room)
+{
+	if (take(rq, receive, 0) != SRNIC_TAKEN_ONE)
+		return CORE_TAKE_EMPTY;
+	return begin(rq, receive, room);
+}
+
+enum core_take srnic_rq_take_for(struct srnic_rq *rq, struct srnic_receive *receive, u32 need,
+				 bool *small)
+{
+	enum srnic_taken taken = take(rq, receive, need);
+	u32 room;
+
+	*small = taken == SRNIC_TAKEN_TOO_SMALL;
+	return taken == SRNIC_TAKEN_ONE ? begin(rq, receive, &room) : CORE_TAKE_EMPTY;
 }
 
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,

@@ -62,6 +62,12 @@ void srnic_rq_update_seen(struct srnic_rq *rq);
  * in error at once (CORE_TAKE_BROKEN). Any context.
  */
 enum core_take srnic_rq_take(struct srnic_rq *rq, struct srnic_receive *receive, u32 *room);
+/*
+ * The same for a message whose length is known. *small: the next receive can hold less than @need
+ * bytes; it stays in the queue (CORE_TAKE_EMPTY). Any context.
+ */
+enum core_take srnic_rq_take_for(struct srnic_rq *rq, struct srnic_receive *receive, u32 need,
+				 bool *small);
 /* The message that took it, if it is active, was cut short: it serves the next one. */
 static inline void srnic_rq_put_back(struct srnic_receive *receive)
 {

@@ -30,20 +30,22 @@ static bool below_limit(struct srnic_srq *srq, u32 left)
 	return true;
 }
 
-bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size)
+enum srnic_taken srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size,
+				u32 need)
 {
-	bool limit = false;
+	enum srnic_taken taken;
 	unsigned long flags;
+	bool limit;
 	u32 left;
 
 	spin_lock_irqsave(&srq->recv.lock, flags);
-	left = srnic_recv_ring_take(&srq->recv, wqe, min(size, srq->recv.ring.slot_size));
-	if (left)
-		limit = below_limit(srq, left - 1);
+	taken = srnic_recv_ring_take(&srq->recv, wqe, min(size, srq->recv.ring.slot_size), need,
+				     &left);
+	limit = taken == SRNIC_TAKEN_ONE && below_limit(srq, left);
 	spin_unlock_irqrestore(&srq->recv.lock, flags);
 	if (limit)
 		raise_limit(srq);
-	return left;
+	return taken;
 }
 
 int srnic_post_srq_recv(struct ib_srq *base, const struct ib_recv_wr *wr,

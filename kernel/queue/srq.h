@@ -37,10 +37,11 @@ static inline struct srnic_srq *to_srnic_srq(struct ib_srq *base)
 }
 
 /*
- * Takes the oldest receive WQE: copies its slot (at most size bytes) into wqe and frees the slot.
- * False if the queue is empty. Any context.
+ * Takes the oldest receive WQE: copies its slot (at most size bytes) into wqe and frees the slot,
+ * unless it can hold less than @need bytes. Any context.
  */
-bool srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size);
+enum srnic_taken srnic_srq_take(struct srnic_srq *srq, struct srnic_recv_wqe *wqe, u32 size,
+				u32 need);
 
 /* verbs */
 int srnic_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata);
