@@ -37,6 +37,13 @@ file_system() {
 
 target_away() { echo 0 >$TPG/enable && sleep 3 && echo 1 >$TPG/enable; }
 
+target_gone() {
+	within 100 only_the_initiator_is_left && return
+	rdma resource show qp link srnic0
+	blocked_tasks
+	return 1
+}
+
 only_the_initiator_is_left() { [ "$(rdma resource show qp link srnic0 | grep lqpn | grep -vc "type GSI")" -le 1 ]; }
 
 # The link goes first, as when hardware is pulled, so the initiator does not notice that LIO's end of the connection goes
@@ -45,7 +52,7 @@ only_the_initiator_is_left() { [ "$(rdma resource show qp link srnic0 | grep lqp
 # does not listen again by itself.
 device_away() {
 	local portal
-	link_down iser0 && echo 0 >$TPG/enable && within 100 only_the_initiator_is_left &&
+	link_down iser0 && echo 0 >$TPG/enable && target_gone &&
 		rdma link delete srnic0 && sleep 1 && link_up iser0 $ADDRESS6 &&
 		rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev iser0 && { ! ports_are_tcps || map_port; } || return
 	for portal in "$ADDRESS:$PORT" "[$ADDRESS6]:$PORT"; do

@@ -426,6 +426,11 @@ within() { # TENTHS COMMAND...
 	return 1
 }
 
+# Who waits in the kernel, and where; for what has not happened in time.
+blocked_tasks() {
+	dmesg -C && echo w >/proc/sysrq-trigger && dmesg
+}
+
 counter_is_above() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
 
 # Waits until the counter rises above BEFORE.
