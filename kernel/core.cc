@@ -14,6 +14,7 @@
 #include "core/receiver.cc"
 #include "core/scheduler.cc"
 #include "core/stag.cc"
+#include "core/window.cc"
 #include "core/ib/acks.cc"
 #include "core/ib/datagram.cc"
 #include "core/ib/pairing.cc"

@@ -21,6 +21,7 @@
 #define SRNIC_MAX_CQ		65536
 #define SRNIC_MAX_CQE		(1 << 20)
 #define SRNIC_MAX_MR		(1 << 20)
+#define SRNIC_MAX_MW		(1 << 20)
 #define SRNIC_MAX_PD		65536
 #define SRNIC_MAX_AH		65536
 #define SRNIC_MAX_SRQ		65536
@@ -112,11 +113,12 @@ struct srnic_dev_datagrams {
  * @qps: struct ib_qp by number. An entry is erased, under the xarray's lock, before its QP is
  *	freed: to use more than the address, take a reference under that lock (srnic_qp_find())
  * @num_qps: number of QPs but QP 1, at most SRNIC_MAX_QP
- * @mrs: regions by dense index (24 bits). An entry is erased before its region is freed; readers
- *	use RCU
+ * @mrs: regions and windows by dense index (24 bits). An entry is erased before it is freed;
+ *	readers use RCU
  * @next_qpn: where the search for a free QP number starts
  * @next_mr: where the search for a free index starts
  * @num_mrs: number of regions, at most SRNIC_MAX_MR
+ * @num_mws: number of windows, at most SRNIC_MAX_MW
  * @stag_key: key of the STag permutation, random per device
  * @stats: counters, per CPU (report/counters.h)
  * @counters: struct srnic_stats __percpu of `rdma statistic qp`, by the counter's id (counter.c)
@@ -145,6 +147,7 @@ struct srnic_dev {
 	atomic_t num_qps;
 	struct xarray mrs;
 	atomic_t num_mrs;
+	atomic_t num_mws;
 	u32 next_qpn;
 	u32 next_mr;
 	u64 stag_key[2];

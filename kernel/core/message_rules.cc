@@ -9,7 +9,7 @@ void MessageRules::start(const core_rx_params &params)
 {
 	*this = {};
 	ctx = params.ctx;
-	pd = params.pd;
+	self = {params.pd, params.qpn};
 	rtr = params.rtr;
 	swaps = params.swaps;
 	send_msn = read_msn = atomic_msn = params.first_msn;
@@ -24,7 +24,7 @@ Verdict MessageRules::check_source(const core_read_request &wanted) const
 		return Verdict::good;
 	if (!core_host_region(ctx, wanted.source_stag, &region))
 		return Verdict::stag_invalid;
-	return verdict_of(check_region(region, pd, CORE_ACCESS_REMOTE_READ, wanted.source_to,
+	return verdict_of(check_region(region, self, CORE_ACCESS_REMOTE_READ, wanted.source_to,
 				       wanted.length));
 }
 

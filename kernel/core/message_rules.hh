@@ -125,7 +125,7 @@ private:
 	void note_write(const Segment &segment);
 
 	void *ctx;
-	u32 pd;
+	core_requester self;
 	u8 rtr;
 	bool receive_active;
 	u8 receive_type;
@@ -169,7 +169,7 @@ inline Verdict MessageRules::begin_write(const Segment &segment)
 		return Verdict::good;
 	if (!core_host_region(ctx, segment.stag, &region)) [[unlikely]]
 		return Verdict::stag_invalid;
-	return verdict_of(check_region(region, pd, CORE_ACCESS_REMOTE_WRITE, segment.to,
+	return verdict_of(check_region(region, self, CORE_ACCESS_REMOTE_WRITE, segment.to,
 				       segment.length));
 }
 

@@ -40,9 +40,11 @@ constexpr core_operation
 		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
 	masked    = {yes, yes, _,   in,  yes, _,   _,   _,   yes, 1, list, CORE_HANDLE_ATOMIC,
 		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
-	local_inv = {yes, yes, _,   _,   _,   yes, _,   _,   _,   _, _,
+	local_inv = {yes, _,   _,   _,   _,   yes, _,   _,   _,   _, _,
 		     CORE_HANDLE_LOCAL_INVALIDATE, none, none},
 	reg_mr    = {yes, yes, _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_REGISTER,
+		     none, none},
+	bind_mw   = {yes, _,   _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_BIND,
 		     none, none};
 // clang-format on
 
@@ -51,9 +53,10 @@ constexpr core_operation
 // By enum srnic_opcode. Only Sends and Immediate Data have a Solicited Event: other operations
 // ignore the flag.
 constexpr core_operation operation_table[] = {
-	row::unknown, row::write,     row::send,   row::send_inv, row::read,	  row::read_inv,
-	row::local_inv, row::reg_mr,  row::unknown, row::write_imm, row::imm,
-	row::atomic,    row::atomic,  row::atomic, row::masked,	  row::masked,
+	row::unknown,  row::write,     row::send,    row::send_inv, row::read,
+	row::read_inv, row::local_inv, row::reg_mr,  row::unknown,  row::write_imm,
+	row::imm,      row::atomic,    row::atomic,  row::atomic,   row::masked,
+	row::masked,   row::unknown,   row::unknown, row::bind_mw,
 };
 
 constexpr u32 operations = sizeof(operation_table) / sizeof(operation_table[0]);
@@ -73,7 +76,7 @@ constexpr u8 wire_opcode(const core_operation &op, u8 wqe_flags)
 	return wqe_flags & SRNIC_WQE_SOLICITED ? op.wire_solicited : op.wire;
 }
 
-static_assert(operations == SRNIC_OP_MASKED_CMP_SWAP + 1);
+static_assert(operations == SRNIC_OP_BIND_MW + 1);
 static_assert(!operation(0).known && !operation(SRNIC_OP_RECV).known && !operation(255).known);
 static_assert(operation(SRNIC_OP_WRITE_IMM).immediate != 0 &&
 	      operation(SRNIC_OP_IMM).immediate != 0);
@@ -81,7 +84,8 @@ static_assert(operation(SRNIC_OP_WRITE).wire == CORE_MSG_WRITE &&
 	      operation(SRNIC_OP_SEND).wire == CORE_MSG_SEND &&
 	      operation(SRNIC_OP_SEND_INV).wire == CORE_MSG_SEND_INV);
 static_assert(is_read(operation(SRNIC_OP_READ)) && is_read(operation(SRNIC_OP_READ_INV)));
-static_assert(is_local(operation(SRNIC_OP_LOCAL_INV)) && is_local(operation(SRNIC_OP_REG_MR)));
+static_assert(is_local(operation(SRNIC_OP_LOCAL_INV)) && is_local(operation(SRNIC_OP_REG_MR)) &&
+	      is_local(operation(SRNIC_OP_BIND_MW)));
 static_assert(wire_opcode(operation(SRNIC_OP_SEND_INV), SRNIC_WQE_SOLICITED) ==
 	      CORE_MSG_SEND_SE_INV);
 

@@ -258,15 +258,15 @@ inline void start_send(core_tx &tx, const core_operation &op, const srnic_send_w
 	begin_local(tx, msg, true);
 }
 
-// Requests that send nothing are done when their turn comes.
-inline void complete_local(core_tx &tx, bool good)
+// Requests that send nothing are done when their turn comes. error: their status if they fail.
+inline void complete_local(core_tx &tx, bool good, u8 error = SRNIC_WC_LOC_PROT_ERR)
 {
 	if (good && acks_of(tx))
 		ib::note_done(*acks_of(tx));
 	if (good)
 		core_host_complete(host(tx), SRNIC_WC_SUCCESS);
 	else
-		refuse_request(tx, SRNIC_WC_LOC_PROT_ERR);
+		refuse_request(tx, error);
 	core_host_built(host(tx));
 }
 
@@ -297,6 +297,9 @@ inline void start_request(core_tx &tx, const core_operation &op, const srnic_sen
 			tx, was_done(tx) || core_host_local_invalidate(host(tx), wqe.imm_inv));
 	case CORE_HANDLE_REGISTER:
 		return complete_local(tx, was_done(tx) || core_host_register(host(tx), &wqe));
+	case CORE_HANDLE_BIND:
+		return complete_local(tx, was_done(tx) || core_host_bind(host(tx), &wqe),
+				      SRNIC_WC_MW_BIND_ERR);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "memory/fast_reg.h"
 #include "memory/registration.h"
 #include "memory/user_mr.h"
+#include "memory/window.h"
 #include "queue/cq.h"
 #include "queue/ring.h"
 #include "queue/srq.h"
@@ -42,6 +43,7 @@ static void limits(struct ib_device_attr *attr)
 	attr->max_cq = SRNIC_MAX_CQ;
 	attr->max_cqe = SRNIC_MAX_CQE;
 	attr->max_mr = SRNIC_MAX_MR;
+	attr->max_mw = SRNIC_MAX_MW;
 	attr->max_pd = SRNIC_MAX_PD;
 	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
@@ -73,7 +75,8 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = PART_ID;
 	attr->hw_ver = HW_VERSION;
-	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
 	attr->masked_atomic_cap = attr->atomic_cap;
@@ -131,7 +134,7 @@ static u32 features(const struct srnic_dev *dev)
 {
 	u32 framings = READ_ONCE(dev->framings);
 
-	return SRNIC_FEATURE_IMMEDIATE |
+	return SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_WINDOW |
 	       (core_framings_have_atomics(framings) ? SRNIC_FEATURE_ATOMIC : 0) |
 	       (core_framings_have_immediate_payload(framings) ? SRNIC_FEATURE_SEND_IMM : 0) |
 	       (dev->ib ? SRNIC_FEATURE_DATAGRAM : 0);
@@ -219,6 +222,7 @@ const struct ib_device_ops srnic_common_ops = {
 
 	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
 	.alloc_mr = srnic_alloc_mr,
+	.alloc_mw = srnic_alloc_mw,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
 	.counter_alloc_stats = srnic_counter_alloc_stats,
@@ -229,6 +233,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.create_cq = srnic_create_cq,
 	.create_srq = srnic_create_srq,
 	.dealloc_driver = srnic_dealloc_driver,
+	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = dealloc_pd,
 	.dealloc_ucontext = dealloc_ucontext,
 	.dereg_mr = srnic_dereg_mr,
@@ -263,6 +268,7 @@ const struct ib_device_ops srnic_common_ops = {
 #endif
 	SRNIC_COMPAT_FILL_RES_SRQ(srnic_fill_res_srq)
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, base),
+	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, base),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, base),
 	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, base),
 	INIT_RDMA_OBJ_SIZE(ib_srq, srnic_srq, base),

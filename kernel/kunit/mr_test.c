@@ -10,7 +10,7 @@ static enum core_region_verdict put_bytes(struct context *c, bool kernel, u32 st
 					  u64 to, const void *src, u32 len)
 {
 	const struct srnic_region_access access = {
-		.to = to, .stag = stag, .pd = c->id, .rights = rights, .kernel = kernel,
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = rights, .kernel = kernel,
 	};
 	struct srnic_held held = { .dev = c->dev };
 	enum core_region_verdict verdict = srnic_region_write(&held, &access, src, len);
@@ -27,7 +27,7 @@ static enum core_region_verdict write_bytes(struct context *c, u32 stag, u64 to,
 static enum core_region_verdict read_bytes(struct context *c, u32 stag, u64 to, u32 len)
 {
 	const struct srnic_region_access access = {
-		.to = to, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
 	};
 	struct srnic_held held = { .dev = c->dev };
 	enum core_region_verdict verdict = srnic_region_read(&held, &access, c->buf, len);
@@ -48,7 +48,7 @@ static bool snapshot(struct context *c, u32 stag, struct core_region *region)
 static enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
 {
 	const struct srnic_region_access access = {
-		.to = to, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
 	};
 	struct srnic_held held = { .dev = c->dev };
 	enum core_region_verdict verdict = srnic_region_verify(&held, &access, len);

@@ -60,7 +60,7 @@ static enum core_region_verdict put_held(struct context *c, struct srnic_held *h
 					 u64 to, u32 len)
 {
 	const struct srnic_region_access access = {
-		.to = to, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
 	};
 
 	return srnic_region_write(held, &access, c->buf, len);
@@ -102,7 +102,7 @@ static void every_copy_checks_what_is_held(struct kunit *test)
 	u32 stag = srnic_test_reg(test, c->mr, WRITES);
 	u64 base = c->mr->base->iova, end = base + c->mr->base->length;
 	const struct srnic_region_access reading = {
-		.to = base, .stag = stag, .pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
+		.to = base, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
 	};
 	struct srnic_held held = { .dev = c->dev };
 	enum core_region_verdict good, beyond, read;

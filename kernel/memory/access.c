@@ -21,6 +21,8 @@ static void take_snapshot(const struct srnic_mr *mr, struct core_region *out)
 	out->length = mr->length;
 	out->pd = mr->pd;
 	out->access = mr->access;
+	out->qpn = mr->window ? mr->qpn : 0;
+	out->window = mr->window != 0;
 }
 
 /* For these bytes, which may be a part of those of the access. */
@@ -31,7 +33,7 @@ static enum core_region_verdict check_region(const struct srnic_mr *mr,
 	struct core_region region;
 
 	take_snapshot(mr, &region);
-	return core_region_check(&region, access->pd, access->rights, to, len);
+	return core_region_check(&region, access->requester, access->rights, to, len);
 }
 
 /* The kernel consumers' key to all memory. For a peer there is no such STag. */

@@ -12,14 +12,14 @@
  * struct srnic_region_access - which bytes, and what the requester may do
  * @to: tagged offset of the first byte
  * @stag: the region's STag, or local_dma_lkey
- * @pd: the requester's protection domain
+ * @requester: the QP, and its protection domain; a local access needs no QP
  * @rights: CORE_ACCESS_* that the region must grant; 0: a local read
  * @kernel: a kernel consumer's own request, which may use local_dma_lkey
  */
 struct srnic_region_access {
 	u64 to;
 	u32 stag;
-	u32 pd;
+	struct core_requester requester;
 	u32 rights;
 	bool kernel;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A memory region as an object.
+ * A memory region as an object, or a memory window, which is one more kind of entry in the table of
+ * regions (memory/window.c).
  */
 #ifndef SRNIC_MR_H
 #define SRNIC_MR_H
@@ -30,10 +31,15 @@ enum srnic_mr_state {
  * @pd: number of its protection domain
  * @access: the IB_ACCESS_* granted
  * @stag: its current STag; changes only while INVALID, before the wait for holders
- * @qpn: the QP that registered it (fast registration)
+ * @qpn: the QP that registered it (fast registration), or bound it (a window of type 2)
  * @dma: all of kernel memory: TOs are kernel virtual addresses, @pieces is unused
  * @zero_based: TOs begin at 0, also when other memory is registered again
  * @fast_reg: made by alloc_mr: REG_MR and LOCAL_INV apply
+ * @window: enum ib_mw_type of a window; 0: a region. Set before it is in the table
+ * @bindable: a region: the number of windows that are bound to it; -1: none may be
+ * @binding: a window: held while it is bound, unbound or invalidated, BHs off. Never taken by a
+ *	holder
+ * @bound_to: a window: the region that it counts in; its @pieces are the region's. Under @binding
  * @iova: first valid TO
  * @length: bytes granted
  * @offset: offset of @iova in the first piece
@@ -57,6 +63,10 @@ struct srnic_mr {
 	bool dma;
 	bool zero_based;
 	bool fast_reg;
+	u8 window;
+	atomic_t bindable;
+	spinlock_t binding;
+	struct srnic_mr *bound_to;
 	u64 iova;
 	u64 length;
 	u32 offset;

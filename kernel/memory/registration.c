@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * What all ways to register memory have in common: allocating and freeing regions, access rights.
- * And a kernel consumer's region over all memory.
+ * And a kernel consumer's region over all memory. Windows have their entries from here, too.
  */
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -15,47 +15,68 @@
 /* Accepted without effect: nothing here is weakly ordered or faults. */
 #define ACCESS_NEUTRAL	(IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-struct srnic_mr *srnic_mr_alloc(struct ib_pd *pd)
+/* An entry of the table, which nobody may bind a window to. */
+static struct srnic_mr *alloc_entry(struct ib_pd *pd, u8 window)
 {
 	struct srnic_dev *dev = to_srnic_dev(pd->device);
-	struct srnic_mr *mr;
+	struct srnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	int err;
 
-	if (atomic_inc_return(&dev->num_mrs) > SRNIC_MAX_MR) {
-		atomic_dec(&dev->num_mrs);
-		return ERR_PTR(-ENOSPC);
-	}
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr) {
-		atomic_dec(&dev->num_mrs);
+	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	}
 	refcount_set(&mr->users, 1);
 	init_completion(&mr->freed);
+	spin_lock_init(&mr->binding);
+	atomic_set(&mr->bindable, -1);
+	mr->window = window;
 	mr->pd = to_srnic_pd(pd)->id;
+	mr->piece_shift = PAGE_SHIFT;
 	err = srnic_mr_add_to_table(dev, mr);
 	if (err) {
-		atomic_dec(&dev->num_mrs);
 		kfree(mr);
 		return ERR_PTR(err);
 	}
 	mr->base.device = &dev->base;
 	mr->base.page_size = PAGE_SIZE;
-	mr->piece_shift = PAGE_SHIFT;
 	mr->base.lkey = mr->stag;
 	mr->base.rkey = mr->stag;
 	return mr;
 }
 
+static struct srnic_mr *alloc_counted(struct ib_pd *pd, u8 window, atomic_t *count, int most)
+{
+	struct srnic_mr *mr;
+
+	if (atomic_inc_return(count) > most) {
+		atomic_dec(count);
+		return ERR_PTR(-ENOSPC);
+	}
+	mr = alloc_entry(pd, window);
+	if (IS_ERR(mr))
+		atomic_dec(count);
+	return mr;
+}
+
+struct srnic_mr *srnic_mr_alloc(struct ib_pd *pd)
+{
+	return alloc_counted(pd, 0, &to_srnic_dev(pd->device)->num_mrs, SRNIC_MAX_MR);
+}
+
+struct srnic_mr *srnic_window_alloc(struct ib_pd *pd, enum ib_mw_type type)
+{
+	return alloc_counted(pd, type, &to_srnic_dev(pd->device)->num_mws, SRNIC_MAX_MW);
+}
+
 void srnic_mr_free(struct srnic_mr *mr)
 {
 	struct srnic_dev *dev = to_srnic_dev(mr->base.device);
+	atomic_t *count = mr->window ? &dev->num_mws : &dev->num_mrs;
 
 	srnic_mr_remove_from_table(dev, mr);
 	ib_umem_release(mr->umem);
 	kvfree(mr->pieces);
 	kfree_rcu(mr, rcu);
-	atomic_dec(&dev->num_mrs);
+	atomic_dec(count);
 }
 
 int srnic_mr_access_from_ib(int ib, u32 *access)
@@ -104,6 +125,10 @@ struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int ib_access)
 
 int srnic_dereg_mr(struct ib_mr *base, struct ib_udata *udata)
 {
-	srnic_mr_free(to_srnic_mr(base));
-	return 0;
+	struct srnic_mr *mr = to_srnic_mr(base);
+	int err = srnic_region_end_binding(mr);
+
+	if (!err)
+		srnic_mr_free(mr);
+	return err;
 }

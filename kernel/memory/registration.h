@@ -20,7 +20,9 @@ static inline bool srnic_range_wraps(u64 base, u64 length)
 
 /* An INVALID region in the table, with its STag, or an ERR_PTR. Sleeps. */
 struct srnic_mr *srnic_mr_alloc(struct ib_pd *pd);
-/* Frees a region in any state, after its last holder has left. Sleeps. */
+/* Likewise a window that is not bound, of this type. */
+struct srnic_mr *srnic_window_alloc(struct ib_pd *pd, enum ib_mw_type type);
+/* Frees a region or window in any state, after its last holder has left. Sleeps. */
 void srnic_mr_free(struct srnic_mr *mr);
 /* Converts IB_ACCESS_* flags; -EINVAL, -EOPNOTSUPP. */
 int srnic_mr_access_from_ib(int ib, u32 *access);

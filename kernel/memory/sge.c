@@ -32,7 +32,7 @@ static bool access_at(const struct srnic_sge_list *list, struct srnic_sge_cursor
 static struct srnic_region_access access_of(const struct srnic_sge_list *list, u32 rights)
 {
 	return (struct srnic_region_access) {
-		.pd = list->pd,
+		.requester.pd = list->pd,
 		.rights = rights,
 		.kernel = list->kernel,
 	};

@@ -127,11 +127,55 @@ void srnic_mr_remove_from_table(struct srnic_dev *dev, struct srnic_mr *mr)
 	wait_for_completion(&mr->freed);
 }
 
+/* ---- windows ---- */
+
+void srnic_region_begin_binding(struct srnic_mr *region)
+{
+	if (region->access & CORE_ACCESS_MW_BIND)
+		atomic_set(&region->bindable, 0);
+}
+
+int srnic_region_end_binding(struct srnic_mr *region)
+{
+	return atomic_cmpxchg(&region->bindable, 0, -1) > 0 ? -EBUSY : 0;
+}
+
+void srnic_window_unbind(struct srnic_mr *window)
+{
+	struct srnic_mr *region = window->bound_to;
+
+	lockdep_assert_held(&window->binding);
+	srnic_mr_revoke(window);
+	window->pieces = NULL;
+	window->bound_to = NULL;
+	if (region)
+		atomic_dec(&region->bindable);
+}
+
+/* ---- invalidation ---- */
+
+static enum core_region_verdict invalidate_window(struct srnic_mr *mr,
+						  const struct core_revoker *revoker)
+{
+	struct core_grant grant = { .revocable = mr->window == IB_MW_TYPE_2 };
+	enum core_region_verdict verdict;
+
+	spin_lock_bh(&mr->binding);
+	grant.stag = mr->stag;
+	grant.pd = mr->pd;
+	grant.qpn = mr->qpn;
+	verdict = core_may_invalidate(&grant, revoker);
+	if (verdict == CORE_REGION_OK)
+		srnic_window_unbind(mr);
+	spin_unlock_bh(&mr->binding);
+	return verdict;
+}
+
 /*
  * The caller has incremented @users. srnic_mr_register() writes the new STag before it waits for
  * holders: if we see the old STag, it waits for us, and we see the state from before.
  */
-static enum core_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag, u32 peer_qpn)
+static enum core_region_verdict invalidate(struct srnic_mr *mr, const struct core_revoker *revoker)
 {
 	const struct core_grant grant = {
 		.stag = READ_ONCE(mr->stag),
@@ -139,33 +183,47 @@ static enum core_region_verdict invalidate(struct srnic_mr *mr, u32 pd, u32 stag
 		.qpn = READ_ONCE(mr->qpn),
 		.revocable = mr->fast_reg,
 	};
-	const struct core_revoker revoker = {
-		.stag = stag,
-		.pd = pd,
-		.qpn = peer_qpn,
-		.peer = peer_qpn != 0,
-	};
-	enum core_region_verdict verdict = core_may_invalidate(&grant, &revoker);
+	enum core_region_verdict verdict = core_may_invalidate(&grant, revoker);
 
 	if (verdict == CORE_REGION_OK)
 		cmpxchg(&mr->state, SRNIC_MR_VALID, SRNIC_MR_INVALID);
 	return verdict;
 }
 
+static enum core_region_verdict invalidate_region(struct srnic_dev *dev, u32 slot,
+						  const struct core_revoker *revoker)
+{
+	struct srnic_mr *mr = mr_get(dev, slot);
+	enum core_region_verdict verdict;
+
+	if (!mr)
+		return CORE_REGION_INVALID;
+	verdict = invalidate(mr, revoker);
+	mr_put(mr);
+	if (verdict == CORE_REGION_OK)
+		srnic_mr_wait_for_holders(mr);
+	return verdict;
+}
+
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn)
 {
-	enum core_region_verdict verdict = CORE_REGION_INVALID;
+	const struct core_revoker revoker = {
+		.stag = stag,
+		.pd = pd,
+		.qpn = peer_qpn,
+		.peer = peer_qpn != 0,
+	};
+	u32 slot = srnic_mr_slot(dev, stag);
+	enum core_region_verdict verdict;
 	struct srnic_mr *mr;
 
 	local_bh_disable();
 	rcu_read_lock(); /* keeps mr allocated beyond mr_put() */
-	mr = mr_get(dev, srnic_mr_slot(dev, stag));
-	if (mr) {
-		verdict = invalidate(mr, pd, stag, peer_qpn);
-		mr_put(mr);
-		if (verdict == CORE_REGION_OK)
-			srnic_mr_wait_for_holders(mr);
-	}
+	mr = xa_load(&dev->mrs, slot);
+	if (mr && mr->window)
+		verdict = invalidate_window(mr, &revoker);
+	else
+		verdict = invalidate_region(dev, slot, &revoker);
 	rcu_read_unlock();
 	local_bh_enable();
 	return verdict;

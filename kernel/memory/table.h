@@ -22,7 +22,7 @@ void srnic_mr_dev_exit(struct srnic_dev *dev);
 
 /* The slot of the STag in srnic_dev.mrs. */
 u32 srnic_mr_slot(const struct srnic_dev *dev, u32 stag);
-/* Gives an INVALID region its slot and its STag. 0, -ENOSPC or -ENOMEM; may sleep. */
+/* Gives an INVALID region or window its slot and its STag. 0, -ENOSPC or -ENOMEM; may sleep. */
 int srnic_mr_add_to_table(struct srnic_dev *dev, struct srnic_mr *mr);
 /* Of a region in any state. Returns after its last holder has left; sleeps. */
 void srnic_mr_remove_from_table(struct srnic_dev *dev, struct srnic_mr *mr);
@@ -45,9 +45,22 @@ void srnic_mr_enable(struct srnic_mr *mr);
 void srnic_mr_wait_for_holders(struct srnic_mr *mr);
 /* Makes a region INVALID and waits for its holders, as srnic_mr_wait_for_holders(). */
 void srnic_mr_revoke(struct srnic_mr *mr);
+/* From now on windows may be bound to a region that grants CORE_ACCESS_MW_BIND. */
+void srnic_region_begin_binding(struct srnic_mr *region);
 /*
- * Invalidates a region of fast registration. After it has returned CORE_REGION_OK no byte is placed
- * under this STag. Not with hard interrupts disabled; spins while another CPU finishes its copy.
+ * From now on none may be bound; -EBUSY if one is. One caller at a time calls these two, for one
+ * region.
+ */
+int srnic_region_end_binding(struct srnic_mr *region);
+/*
+ * Makes a window INVALID, waits for its holders, and gives up its region. Under @binding; the
+ * caller is no holder.
+ */
+void srnic_window_unbind(struct srnic_mr *window);
+/*
+ * Invalidates a region of fast registration, or a window of type 2. After it has returned
+ * CORE_REGION_OK no byte is placed under this STag. Not with hard interrupts disabled; spins while
+ * another CPU finishes its copy.
  * peer_qpn: 0 for the consumer itself; else the QP whose peer asks. core_may_invalidate() decides.
  */
 enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);

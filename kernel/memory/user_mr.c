@@ -15,6 +15,16 @@
 /* kvmalloc() allocates at most INT_MAX bytes for the array of pieces. */
 #define MAX_PIECES	(INT_MAX / sizeof(void *))
 
+/* Only a user's region may have windows. */
+static int access_from_ib(int ib, u32 *access)
+{
+	int err = srnic_mr_access_from_ib(ib & ~IB_ACCESS_MW_BIND, access);
+
+	BUILD_BUG_ON(IB_ACCESS_MW_BIND != CORE_ACCESS_MW_BIND);
+	*access |= ib & IB_ACCESS_MW_BIND;
+	return err;
+}
+
 /* The pages of a range of user memory. An empty range has none. */
 struct backing {
 	struct ib_umem *umem;
@@ -82,7 +92,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 	u32 access;
 	int err;
 
-	err = srnic_udata_none(udata) ?: srnic_mr_access_from_ib(ib_access, &access);
+	err = srnic_udata_none(udata) ?: access_from_ib(ib_access, &access);
 	if (err)
 		return ERR_PTR(err);
 	if (ib_access & IB_ZERO_BASED)
@@ -103,6 +113,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 	mr->length = length;
 	mr->access = access;
 	srnic_mr_enable(mr);
+	srnic_region_begin_binding(mr);
 	return &mr->base;
 }
 
@@ -156,7 +167,7 @@ static void rereg_apply(struct srnic_mr *mr, struct rereg *new)
 
 /*
  * In place: the STag stays, and a failure leaves the region unchanged. During the change it is
- * INVALID for peers.
+ * INVALID for peers. Not while a window is bound to it, which uses its pages.
  */
 struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 length, u64 iova,
 				  int ib_access, struct ib_pd *pd, struct ib_udata *udata)
@@ -173,7 +184,7 @@ struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 
 	int err = srnic_udata_none(udata);
 
 	if (!err && flags & IB_MR_REREG_ACCESS)
-		err = srnic_mr_access_from_ib(ib_access, &new.access);
+		err = access_from_ib(ib_access, &new.access);
 	if (err)
 		return ERR_PTR(err);
 	if (flags & IB_MR_REREG_PD)
@@ -184,9 +195,12 @@ struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 
 		if (srnic_range_wraps(new.iova, length))
 			return ERR_PTR(-EINVAL);
 	}
-	err = rereg_backing(mr, flags, start, length, ib_access, &new);
+	err = srnic_region_end_binding(mr);
 	if (err)
 		return ERR_PTR(err);
-	rereg_apply(mr, &new);
-	return NULL;
+	err = rereg_backing(mr, flags, start, length, ib_access, &new);
+	if (!err)
+		rereg_apply(mr, &new);
+	srnic_region_begin_binding(mr);
+	return ERR_PTR(err);
 }

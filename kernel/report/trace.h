@@ -239,6 +239,8 @@ TRACE_DEFINE_ENUM(SRNIC_OP_IMM);
 TRACE_DEFINE_ENUM(SRNIC_OP_FETCH_ADD);
 TRACE_DEFINE_ENUM(SRNIC_OP_CMP_SWAP);
 TRACE_DEFINE_ENUM(SRNIC_OP_SWAP);
+TRACE_DEFINE_ENUM(SRNIC_OP_LOCAL_INV);
+TRACE_DEFINE_ENUM(SRNIC_OP_BIND_MW);
 
 /* Others as their number. */
 #define srnic_show_opcode(opcode)			\
@@ -252,7 +254,9 @@ TRACE_DEFINE_ENUM(SRNIC_OP_SWAP);
 		{ SRNIC_OP_IMM, "Immediate Data" },	\
 		{ SRNIC_OP_FETCH_ADD, "FetchAdd" },	\
 		{ SRNIC_OP_CMP_SWAP, "CmpSwap" },	\
-		{ SRNIC_OP_SWAP, "Swap" })
+		{ SRNIC_OP_SWAP, "Swap" },		\
+		{ SRNIC_OP_LOCAL_INV, "invalidation" },	\
+		{ SRNIC_OP_BIND_MW, "window" })
 
 /* ---- connections and QPs ---- */
 

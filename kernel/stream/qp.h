@@ -130,6 +130,12 @@ static inline u32 srnic_qp_bytes(const struct srnic_qp *qp)
 	return READ_ONCE(qp->tx.bytes) + READ_ONCE(qp->rx.bytes);
 }
 
+/* For what this QP, or its peer, does with regions and windows. */
+static inline struct core_requester srnic_qp_requester(const struct srnic_qp *qp)
+{
+	return (struct core_requester) { .pd = qp->pd, .qpn = qp->base.qp_num };
+}
+
 /* A list of local memory, as this QP's work requests may name it. held: of the half that copies. */
 static inline struct srnic_sge_list srnic_qp_list(const struct srnic_qp *qp,
 						  struct srnic_held *held,

@@ -8,10 +8,10 @@ constexpr u32 remote_write = CORE_ACCESS_REMOTE_WRITE, remote_read = CORE_ACCESS
 static core_region_verdict check(const core_region &region, u64 to, u64 len, u32 pd = 7,
 				 u32 access = remote_write)
 {
-	return core_region_check(&region, pd, access, to, len);
+	return core_region_check(&region, {pd, 0}, access, to, len);
 }
 
-constexpr core_region page = {0x10000, 0x1000, 7, remote_write};
+constexpr core_region page = {0x10000, 0x1000, 7, remote_write, 0, 0};
 
 // 7.1, tagged checks 3 and 4: TO, and the sum of TO and length, fall in the range of legal offsets.
 TEST(Region, WholeAndPart)
@@ -42,15 +42,15 @@ TEST(Region, Wrap)
 
 TEST(Region, AtTheEndsOfTheAddressSpace)
 {
-	EXPECT_EQ(check({0, ~0ull, 7, remote_write}, 0, ~0ull), CORE_REGION_OK);
-	EXPECT_EQ(check({~0ull - 0xfff, 0x1000, 7, remote_write}, ~0ull - 0xfff, 0xfff),
+	EXPECT_EQ(check({0, ~0ull, 7, remote_write, 0, 0}, 0, ~0ull), CORE_REGION_OK);
+	EXPECT_EQ(check({~0ull - 0xfff, 0x1000, 7, remote_write, 0, 0}, ~0ull - 0xfff, 0xfff),
 		  CORE_REGION_OK);
-	EXPECT_EQ(check({~0ull - 0xfff, ~0ull, 7, remote_write}, 0, 1), CORE_REGION_BOUNDS);
+	EXPECT_EQ(check({~0ull - 0xfff, ~0ull, 7, remote_write, 0, 0}, 0, 1), CORE_REGION_BOUNDS);
 }
 
 TEST(Region, EmptyRegionHoldsNothing)
 {
-	EXPECT_EQ(check({0x10000, 0, 7, remote_write}, 0x10000, 1), CORE_REGION_BOUNDS);
+	EXPECT_EQ(check({0x10000, 0, 7, remote_write, 0, 0}, 0x10000, 1), CORE_REGION_BOUNDS);
 }
 
 // 8.2: an STag of another Protection Domain is not for this stream. No other error is reported.
@@ -64,7 +64,7 @@ TEST(Region, EveryRightAskedForIsNeeded)
 {
 	EXPECT_EQ(check(page, 0x10000, 1, 7, remote_read), CORE_REGION_ACCESS);
 	EXPECT_EQ(check(page, 0x10000, 1, 7, remote_read | remote_write), CORE_REGION_ACCESS);
-	EXPECT_EQ(check({0x10000, 1, 7, remote_read | remote_write}, 0x10000, 1, 7,
+	EXPECT_EQ(check({0x10000, 1, 7, remote_read | remote_write, 0, 0}, 0x10000, 1, 7,
 			remote_read | remote_write),
 		  CORE_REGION_OK);
 }
@@ -79,7 +79,7 @@ TEST(Region, AgreesWithWideArithmetic)
 	};
 
 	for (int i = 0; i < 100000; i++) {
-		core_region region = {edge(), edge(), 7, remote_write};
+		core_region region = {edge(), edge(), 7, remote_write, 0, 0};
 		u64 to = edge(), len = edge();
 		unsigned __int128 end = static_cast<unsigned __int128>(to) + len;
 		unsigned __int128 region_end =

@@ -150,6 +150,20 @@ TEST(IbReturn, ALocalOperationAtTheEndIsNotDoneAgain)
 	EXPECT_EQ(core_tx_next_request(&end.send.tx), 3u);
 }
 
+TEST(IbReturn, ABindBeforeItIsNotDoneAgain)
+{
+	IbEnd end;
+
+	end.send.post(SRNIC_OP_BIND_MW).rkey = 0x901;
+	end.send.post(SRNIC_OP_SEND);
+	chooses(end);
+	EXPECT_EQ(end.send.host.bound, std::vector<u32>{0x901});
+	Next next(end);
+
+	EXPECT_EQ(next.acks.index, 1u);
+	EXPECT_FALSE(core_acks_unacknowledged(&next.acks));
+}
+
 TEST(IbReturn, AnInvalidationBehindItIsDoneOnce)
 {
 	IbEnd end;

@@ -37,12 +37,12 @@ TEST(Operations, OnlyReadsCompleteByAResponse)
 				   opcode <= SRNIC_OP_MASKED_CMP_SWAP));
 }
 
-// Local invalidation and registration send nothing, and only the kernel may post them.
-TEST(Operations, LocalOnesAreTheKernels)
+// Invalidation, registration and windows send nothing; programs have windows, but do not register.
+TEST(Operations, LocalOnes)
 {
-	for (u8 opcode : {SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR}) {
+	for (u8 opcode : {u8{SRNIC_OP_LOCAL_INV}, u8{SRNIC_OP_REG_MR}, u8{SRNIC_OP_BIND_MW}}) {
 		EXPECT_TRUE(is_local(operation(opcode)));
-		EXPECT_TRUE(operation(opcode).kernel_only);
+		EXPECT_EQ(operation(opcode).kernel_only != 0, opcode == SRNIC_OP_REG_MR);
 	}
 	EXPECT_FALSE(is_local(operation(SRNIC_OP_SEND)));
 }
@@ -51,6 +51,7 @@ TEST(Operations, NoOtherOpcodeIsKnown)
 {
 	for (u32 opcode = 0; opcode < 256; opcode++)
 		EXPECT_EQ(operation(static_cast<u8>(opcode)).known != 0,
-			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_MASKED_CMP_SWAP &&
-				  opcode != SRNIC_OP_RECV);
+			  (opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_MASKED_CMP_SWAP &&
+			   opcode != SRNIC_OP_RECV) ||
+				  opcode == SRNIC_OP_BIND_MW);
 }

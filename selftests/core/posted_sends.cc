@@ -43,3 +43,9 @@ bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
 	PostedSends::of(ctx).registered.push_back(static_cast<u32>(wqe->arg[1] >> 32));
 	return PostedSends::of(ctx).local_works;
 }
+
+bool core_host_bind(void *ctx, const struct srnic_send_wqe *wqe)
+{
+	PostedSends::of(ctx).bound.push_back(wqe->rkey);
+	return PostedSends::of(ctx).local_works;
+}

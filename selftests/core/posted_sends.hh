@@ -24,7 +24,7 @@ struct PostedSends : SendHost {
 	Slot current{};
 	u32 list_access = ~0u;
 	std::vector<Completion> completions;
-	std::vector<u32> invalidated, registered;
+	std::vector<u32> invalidated, registered, bound;
 
 	static PostedSends &of(void *ctx) { return static_cast<PostedSends &>(SendHost::of(ctx)); }
 };

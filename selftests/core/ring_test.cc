@@ -4,13 +4,12 @@
 // sees reads past them.
 #include "ring.hh"
 
-static const std::vector<u8> user_opcodes = {SRNIC_OP_WRITE, SRNIC_OP_SEND, SRNIC_OP_SEND_INV,
-					     SRNIC_OP_READ, SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM,
-					     SRNIC_OP_FETCH_ADD, SRNIC_OP_CMP_SWAP,
-					     SRNIC_OP_SWAP};
-static const std::vector<u8> kernel_opcodes = {SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
-					       SRNIC_OP_REG_MR, SRNIC_OP_MASKED_FETCH_ADD,
-					       SRNIC_OP_MASKED_CMP_SWAP};
+static const std::vector<u8> user_opcodes = {
+	SRNIC_OP_WRITE,	    SRNIC_OP_SEND,	SRNIC_OP_SEND_INV,  SRNIC_OP_READ,
+	SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM,	SRNIC_OP_FETCH_ADD, SRNIC_OP_CMP_SWAP,
+	SRNIC_OP_SWAP,	    SRNIC_OP_LOCAL_INV, SRNIC_OP_BIND_MW};
+static const std::vector<u8> kernel_opcodes = {SRNIC_OP_READ_INV, SRNIC_OP_REG_MR,
+					       SRNIC_OP_MASKED_FETCH_ADD, SRNIC_OP_MASKED_CMP_SWAP};
 
 template <class Wqe> struct Slot {
 	u32 size;
@@ -167,11 +166,21 @@ TEST(SendWqe, InlineHasNoList)
 TEST(SendWqe, NothingToReadCanBeInline)
 {
 	for (u8 opcode : std::vector<u8>{SRNIC_OP_READ, SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
-					 SRNIC_OP_REG_MR}) {
+					 SRNIC_OP_REG_MR, SRNIC_OP_BIND_MW}) {
 		SendSlot slot(opcode);
 
 		slot->flags = SRNIC_WQE_INLINE;
 		EXPECT_EQ(slot.check(true), CORE_WQE_BAD_OPCODE);
+	}
+}
+
+TEST(SendWqe, ABindHasNoList)
+{
+	for (u32 num_sge = 0; num_sge < 4; num_sge++) {
+		SendSlot bind(SRNIC_OP_BIND_MW, 320);
+
+		bind->num_sge = static_cast<u8>(num_sge);
+		EXPECT_EQ(bind.check(), num_sge == 0 ? CORE_WQE_OK : CORE_WQE_BAD_SGE);
 	}
 }
 

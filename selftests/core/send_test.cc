@@ -350,6 +350,32 @@ TEST(Refused, LocalOperationsThatFail)
 	expect_refused(end, SRNIC_WC_LOC_PROT_ERR);
 }
 
+TEST(Local, ABindTakesItsTurn)
+{
+	SendEnd end;
+
+	end.post(SRNIC_OP_READ, 8);
+	end.post(SRNIC_OP_BIND_MW, 0, SRNIC_WQE_FENCE).rkey = 0x901;
+	end.post(SRNIC_OP_SEND, 8);
+	end.send_all();
+	EXPECT_TRUE(end.host.bound.empty());
+	end.answer_a_read();
+	end.send_all();
+	EXPECT_EQ(end.host.bound, (std::vector<u32>{0x901}));
+	EXPECT_EQ(end.host.completions,
+		  (std::vector<PostedSends::Completion>{{1, SRNIC_WC_SUCCESS}}));
+	EXPECT_EQ(end.opcodes(), (Opcodes{op_request, op_send}));
+}
+
+TEST(Refused, ABindThatFails)
+{
+	SendEnd end;
+
+	end.host.local_works = false;
+	end.post(SRNIC_OP_BIND_MW);
+	expect_refused(end, SRNIC_WC_MW_BIND_ERR);
+}
+
 // Memory revoked in the middle of a message: no octet of the affected FPDU is sent, and the stream,
 // with its markers, is back to where it was before that FPDU.
 TEST(Rollback, PayloadThatIsGone)

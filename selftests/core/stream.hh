@@ -132,6 +132,7 @@ private:
 	{
 		params.ctx = &host;
 		params.pd = FakeHost::pd;
+		params.qpn = FakeHost::qpn;
 		host.swaps = params.swaps;
 		core_rx_init(&rx, &params);
 	}

@@ -55,6 +55,7 @@ public:
 
 		params.ctx = &host;
 		params.pd = FakeHost::pd;
+		params.qpn = FakeHost::qpn;
 		params.first_msn = 100;
 		rules.start(params);
 	}

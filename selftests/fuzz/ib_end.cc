@@ -57,6 +57,7 @@ core_rx_params IbEnd::rx_params()
 	params.ctx = &places;
 	params.acks = &acks;
 	params.pd = FakeHost::pd;
+	params.qpn = FakeHost::qpn;
 	params.first_msn = CORE_FIRST_MSN;
 	params.framing = CORE_FRAMING_IB;
 	params.crc = crc;

@@ -39,3 +39,8 @@ bool core_host_register(void *ctx, const struct srnic_send_wqe *)
 {
 	return RingSends::of(ctx).local_works;
 }
+
+bool core_host_bind(void *ctx, const struct srnic_send_wqe *)
+{
+	return RingSends::of(ctx).local_works;
+}

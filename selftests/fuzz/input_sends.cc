@@ -28,4 +28,5 @@ void core_host_take_send(void *ctx) { InputSends::of(ctx).taken++; }
 bool core_host_verify_list(void *ctx, u32) { return works(ctx); }
 void core_host_complete(void *ctx, u8) { REQUIRE(InputSends::of(ctx).taken); }
 bool core_host_local_invalidate(void *ctx, u32) { return works(ctx); }
+bool core_host_bind(void *ctx, const struct srnic_send_wqe *) { return works(ctx); }
 bool core_host_register(void *ctx, const struct srnic_send_wqe *) { return works(ctx); }

@@ -168,6 +168,7 @@ void receive(Input &input)
 	params.connection_id = connection;
 	params.first_msn = first_number;
 	params.pd = Host::pd;
+	params.qpn = Host::qpn;
 	params.crc = flags & 1;
 	whole.run_in_all_cuts(params, stream, 2 + flags * 77u);
 	REQUIRE(!params.crc || whole.fpdus <= good);

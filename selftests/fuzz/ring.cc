@@ -66,8 +66,11 @@ void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 	const bool extension = wqe->opcode >= SRNIC_OP_WRITE_IMM &&
 			       wqe->opcode <= SRNIC_OP_SWAP + (kernel ? 2 : 0);
 
-	REQUIRE((wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR) || extension);
-	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || extension);
+	const bool window = wqe->opcode == SRNIC_OP_LOCAL_INV || wqe->opcode == SRNIC_OP_BIND_MW;
+
+	REQUIRE((wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR) || extension ||
+		window);
+	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || extension || window);
 	REQUIRE(!(wqe->flags & ~15));
 	if (wqe->flags & SRNIC_WQE_INLINE) {
 		REQUIRE(wqe->opcode < SRNIC_OP_READ || wqe->opcode == SRNIC_OP_WRITE_IMM ||

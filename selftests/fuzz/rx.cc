@@ -204,6 +204,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	framing = {(flags & 0x40) != 0, (flags & 0x80) != 0};
 	stream = make_stream(input, whole, flags & 3 ? 1 + (flags & 1) : 0, framing, good);
 	params.pd = Host::pd;
+	params.qpn = Host::qpn;
 	params.first_msn = CORE_FIRST_MSN;
 	params.crc = flags >> 2 & 1;
 	params.rtr = flags >> 3 & 7;

@@ -108,10 +108,9 @@ TEST_F(Queue, EmptyInlineSendIsInline)
 
 TEST_F(Queue, RefusesWhatTheWireDoesNotHave)
 {
-	for (auto opcode : {IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_TSO}) {
-		auto wr = work(opcode);
-		EXPECT_EQ(send(wr), EINVAL) << opcode;
-	}
+	auto wr = work(IBV_WR_TSO);
+
+	EXPECT_EQ(send(wr), EINVAL);
 	EXPECT_EQ(q.sq.prod(), 0u);
 }
 

@@ -15,8 +15,6 @@ WANTING=(
 	'test_qp.QPTest.test_*_raw_qp_*|raw packets'
 	'test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write|such requests'
 	'test_qpex.QpExTestCase.test_qp_ex_rc_flush*|such requests'
-	'test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw|memory windows'
-	'test_mr.MWTest.*|memory windows'
 	'test_odp.*|paging on demand'
 	'test_srq.SrqTestCase.test_resize_srq|SRQs of another size'
 )

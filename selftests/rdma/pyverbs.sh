@@ -19,6 +19,12 @@ declare -A MUST_FAIL=(
 	[test_mr.MRTest.test_mr_rereg_addr]=$BY_HAND
 	[test_mr.MRTest.test_mr_rereg_atomic]=$BY_HAND
 	[test_mr.MRTest.test_mr_rereg_pd]=$BY_HAND
+	[test_mr.MWTest.test_invalidate_mw_type1]=$BY_HAND
+	[test_mr.MWTest.test_mw_type1]=$BY_HAND
+	[test_mr.MWTest.test_mw_type2]=$BY_HAND
+	[test_mr.MWTest.test_mw_type2_invalidate_dealloc]=$BY_HAND
+	[test_mr.MWTest.test_mw_type2_invalidate_local]=$BY_HAND
+	[test_mr.MWTest.test_mw_type2_invalidate_remote]=$BY_HAND
 	[test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp]=$NO_RESPONSE
 	[test_cq_events.CqEventsTestCase.test_cq_events_rc]=$BY_HAND
 	[test_relaxed_ordering.RoTestCase.test_ro_rc_traffic]=$BY_HAND
@@ -35,7 +41,6 @@ MAY_SKIP=(
 	test_cq_events.CqEventsTestCase.test_cq_events_ud test_relaxed_ordering.RoTestCase.test_ro_ud_traffic
 	'test_device.DMTest.*' 'test_device.SharedDMTest.*' 'test_mr.DeviceMemory*.*'
 	'test_mr.DmaBuf*.*'
-	'test_mr.MWTest.*'
 	'test_rdmacm.CMTestCase.test_rdmacm_*multicast_traffic' test_rdmacm.CMTestCase.test_rdmacm_async_udp_traffic
 	test_cqex.CqExTestCase.test_xrc_traffic_cq_ex test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic
 	test_device.DeviceTest.test_query_gid_ex_bad_flow

@@ -85,7 +85,8 @@ u8 *FakeHost::region_target(const core_place &at, u32 n)
 		return nullptr;
 	const core_region &grant = found->second.grant;
 
-	if (grant.pd != pd || !(grant.access & CORE_ACCESS_REMOTE_WRITE) || at.to < grant.base ||
+	if (grant.pd != pd || (grant.qpn && grant.qpn != qpn) ||
+	    !(grant.access & CORE_ACCESS_REMOTE_WRITE) || at.to < grant.base ||
 	    Wide{at.to} + n > Wide{1} << 64)
 		return nullptr;
 	return within(found->second.memory, at.to - grant.base, n);
@@ -145,7 +146,8 @@ core_region_verdict FakeHost::find_word(const core_atomic_request &request, u8 *
 
 	if (!core_host_region(this, request.stag, &grant))
 		return CORE_REGION_INVALID;
-	verdict = core_region_check(&grant, pd, CORE_ACCESS_REMOTE_ATOMIC, request.to, sizeof(u64));
+	verdict = core_region_check(&grant, {pd, qpn}, CORE_ACCESS_REMOTE_ATOMIC, request.to,
+				    sizeof(u64));
 	if (verdict != CORE_REGION_OK)
 		return verdict;
 	if ((request.to - grant.base) % sizeof(u64))
@@ -230,6 +232,7 @@ void FakeHost::check_source(const core_read_request &request) const
 	const core_region &grant = found->second.grant;
 
 	REQUIRE(grant.pd == pd && grant.access & CORE_ACCESS_REMOTE_READ);
+	REQUIRE(!grant.qpn || grant.qpn == qpn);
 	REQUIRE(request.source_to >= grant.base &&
 		Wide{request.source_to} + request.length <= Wide{grant.base} + grant.length);
 }

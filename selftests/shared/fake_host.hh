@@ -25,7 +25,7 @@ struct FakeHost {
 		wire::Bytes memory;
 	};
 
-	static constexpr u32 pd = 7;
+	static constexpr u32 pd = 7, qpn = 21;
 
 	std::map<u32, Region> regions;
 	std::deque<Receive> receives;
@@ -48,7 +48,12 @@ struct FakeHost {
 	void grant(u32 stag, u64 base, u64 length, u32 of_pd = pd,
 		   u32 access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ)
 	{
-		regions[stag] = {{base, length, of_pd, access}, wire::Bytes(length)};
+		regions[stag] = {{base, length, of_pd, access, 0, 0}, wire::Bytes(length)};
+	}
+	// A window that serves this QP alone.
+	void bind(u32 stag, u64 base, u64 length, u32 of_qp, u32 access)
+	{
+		regions[stag] = {{base, length, pd, access, of_qp, 1}, wire::Bytes(length)};
 	}
 	void post_receive(u32 room, core_take verdict = CORE_TAKE_OK)
 	{

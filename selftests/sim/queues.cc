@@ -19,7 +19,7 @@ bool Endpoint::find_region(u32 stag, core_region &grant) const
 {
 	for (const Mr &mr : mrs)
 		if (mr.stag == stag && mr.valid) {
-			grant = {mr.base, mr.length, mr.pd, mr.access};
+			grant = {mr.base, mr.length, mr.pd, mr.access, 0, 0};
 			return true;
 		}
 	return false;
@@ -34,7 +34,7 @@ bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u
 
 	verdict = CORE_REGION_INVALID;
 	if (find_region(stag, grant))
-		verdict = core_region_check(&grant, our_pd, access, to, len);
+		verdict = core_region_check(&grant, {our_pd, 0}, access, to, len);
 	if (verdict != CORE_REGION_OK)
 		return false;
 	at = find(stag)->at + (to - grant.base);
@@ -57,8 +57,8 @@ core_region_verdict Endpoint::atomic(const core_atomic_request &wanted, u64 &ori
 	u64 at;
 
 	if (find_region(wanted.stag, grant))
-		verdict = core_region_check(&grant, our_pd, CORE_ACCESS_REMOTE_ATOMIC, wanted.to,
-					    sizeof(original));
+		verdict = core_region_check(&grant, {our_pd, 0}, CORE_ACCESS_REMOTE_ATOMIC,
+					    wanted.to, sizeof(original));
 	if (verdict != CORE_REGION_OK)
 		return verdict;
 	at = find(wanted.stag)->at + (wanted.to - grant.base);

@@ -29,6 +29,12 @@ bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
 					  static_cast<u32>(wqe->arg[1])));
 }
 
+// Its programs bind no windows.
+bool core_host_bind(void *ctx, const struct srnic_send_wqe *)
+{
+	return endpoint(ctx).done_here(false);
+}
+
 void core_host_expect_read(void *ctx, const struct core_read_sink *sink, enum core_read_kind kind)
 {
 	endpoint(ctx).expect_read(*sink, kind);

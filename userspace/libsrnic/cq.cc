@@ -95,6 +95,10 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 	case SRNIC_OP_CMP_SWAP:
 	case SRNIC_OP_SWAP:
 		return IBV_WC_COMP_SWAP;
+	case SRNIC_OP_LOCAL_INV:
+		return IBV_WC_LOCAL_INV;
+	case SRNIC_OP_BIND_MW:
+		return IBV_WC_BIND_MW;
 	case SRNIC_OP_RECV:
 		return is_of_write(flags) ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
 	default:
@@ -143,6 +147,7 @@ static_assert(int{SRNIC_WC_SUCCESS} == int{IBV_WC_SUCCESS} &&
 	      int{SRNIC_WC_LOC_QP_OP_ERR} == int{IBV_WC_LOC_QP_OP_ERR} &&
 	      int{SRNIC_WC_LOC_PROT_ERR} == int{IBV_WC_LOC_PROT_ERR} &&
 	      int{SRNIC_WC_FLUSH_ERR} == int{IBV_WC_WR_FLUSH_ERR} &&
+	      int{SRNIC_WC_MW_BIND_ERR} == int{IBV_WC_MW_BIND_ERR} &&
 	      int{SRNIC_WC_REM_INV_REQ_ERR} == int{IBV_WC_REM_INV_REQ_ERR} &&
 	      int{SRNIC_WC_REM_ACCESS_ERR} == int{IBV_WC_REM_ACCESS_ERR} &&
 	      int{SRNIC_WC_REM_OP_ERR} == int{IBV_WC_REM_OP_ERR} &&

@@ -65,6 +65,7 @@ int put(srnic_qp &qp, const srnicdv_send_wr &wr)
 			wqe->rkey = wr.rkey;
 		}
 		put_operands(wqe, wr);
+		return 0;
 	});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The verbs of protection domains and regions. */
+/* The verbs of protection domains, regions and memory windows. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -72,5 +72,32 @@ int srnic_dereg_mr(struct verbs_mr *mr)
 
 	if (!err)
 		free(mr);
+	return err;
+}
+
+struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ib_uverbs_alloc_mw_resp resp;
+	struct ibv_alloc_mw cmd;
+	struct ibv_mw *mw;
+	int err;
+
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return fail(ENOMEM);
+	err = ibv_cmd_alloc_mw(pd, type, mw, &cmd, sizeof(cmd), &resp, sizeof(resp));
+	if (err) {
+		free(mw);
+		return fail(err);
+	}
+	return mw;
+}
+
+int srnic_dealloc_mw(struct ibv_mw *mw)
+{
+	int err = ibv_cmd_dealloc_mw(mw);
+
+	if (!err)
+		free(mw);
 	return err;
 }

@@ -97,6 +97,13 @@ static const struct verbs_context_ops context_ops = {
 	.rereg_mr = srnic_rereg_mr,
 };
 
+/* Of modules that know windows; for others libibverbs returns EOPNOTSUPP. */
+static const struct verbs_context_ops window_ops = {
+	.alloc_mw = srnic_alloc_mw,
+	.bind_mw = srnic_bind_mw,
+	.dealloc_mw = srnic_dealloc_mw,
+};
+
 /*
  * The module of this device speaks no ABI version of this provider. To stderr, as libibverbs itself
  * does with what keeps a device from programs: verbs_err() would be silent.
@@ -142,6 +149,8 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 	ctx->ib = driver_of(device) == SRNIC_IB_DRIVER_ID;
 	ctx->features = resp.srnic.features & SRNIC_KNOWN_FEATURES;
 	verbs_set_ops(&ctx->base, &context_ops);
+	if (ctx->features & SRNIC_FEATURE_WINDOW)
+		verbs_set_ops(&ctx->base, &window_ops);
 	return &ctx->base;
 }
 

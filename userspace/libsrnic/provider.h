@@ -63,6 +63,8 @@ struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64
 int srnic_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		   int access);
 int srnic_dereg_mr(struct verbs_mr *mr);
+struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int srnic_dealloc_mw(struct ibv_mw *mw);
 
 /* ---- cq_verbs.c ---- */
 

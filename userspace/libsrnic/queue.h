@@ -121,7 +121,7 @@ struct srnic_ah {
 /* The features of which this provider knows what they mean. */
 #define SRNIC_KNOWN_FEATURES                                                                       \
 	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |                 \
-	 SRNIC_FEATURE_DATAGRAM)
+	 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_WINDOW)
 
 /* Does this provider speak this version of the ABI? */
 bool srnic_speaks(uint32_t abi_version);
@@ -139,6 +139,8 @@ void srnic_rq_init(struct srnic_wq *wq, uint32_t max_wr, uint32_t max_sge);
 
 /* The verbs of the data path. */
 int srnic_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+/* For a window of type 1, which gets its next key. */
+int srnic_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int srnic_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int srnic_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int srnic_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
@@ -147,8 +149,9 @@ int srnic_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 void srnic_cq_event(struct ibv_cq *cq);
 
 /*
- * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE
- * or SRNIC_FEATURE_ATOMIC, those of QPs of type UD, and the ibv_wr_*() functions for them.
+ * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE,
+ * SRNIC_FEATURE_ATOMIC or SRNIC_FEATURE_WINDOW, those of QPs of type UD, and the functions
+ * ibv_wr_*() for them.
  */
 #define SRNIC_SEND_OPS                                                                             \
 	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV |          \
@@ -156,6 +159,7 @@ void srnic_cq_event(struct ibv_cq *cq);
 #define SRNIC_IMMEDIATE_OPS (IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define SRNIC_ATOMIC_OPS                                                                           \
 	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define SRNIC_WINDOW_OPS (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
 #define SRNIC_DATAGRAM_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */

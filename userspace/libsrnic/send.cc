@@ -24,6 +24,10 @@ constexpr u8 to_opcode(ibv_wr_opcode opcode)
 		return SRNIC_OP_FETCH_ADD;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 		return SRNIC_OP_CMP_SWAP;
+	case IBV_WR_LOCAL_INV:
+		return SRNIC_OP_LOCAL_INV;
+	case IBV_WR_BIND_MW:
+		return SRNIC_OP_BIND_MW;
 	default:
 		return no_opcode;
 	}
@@ -60,8 +64,31 @@ void put_target(srnic_send_wqe *wqe, const ibv_send_wr &wr)
 	}
 }
 
-void fill(const srnic_qp &qp, srnic_send_wqe *wqe, const ibv_send_wr &wr)
+// All STags of a window have the same upper 24 bits (ibv_inc_rkey()).
+int put_bind(srnic_send_wqe *wqe, const ibv_mw *mw, u32 rkey, const ibv_mw_bind_info &info)
 {
+	constexpr u32 key_bits = 8;
+
+	if (!mw || (!info.mr && info.length) || (rkey ^ mw->rkey) >> key_bits)
+		return EINVAL;
+	wqe->rkey = rkey;
+	wqe->imm_inv = info.mr ? info.mr->lkey : 0;
+	wqe->remote_addr = info.addr;
+	wqe->arg[0] = info.length;
+	wqe->arg[1] = info.mw_access_flags;
+	return 0;
+}
+
+// Programs post no request for a window of type 1: ibv_bind_mw() does, and has it change its key.
+int put_posted_bind(srnic_send_wqe *wqe, const ibv_mw *mw, u32 rkey, const ibv_mw_bind_info &info)
+{
+	return mw && mw->type == IBV_MW_TYPE_2 ? put_bind(wqe, mw, rkey, info) : EINVAL;
+}
+
+int fill(const srnic_qp &qp, srnic_send_wqe *wqe, const ibv_send_wr &wr)
+{
+	if (wqe->opcode == SRNIC_OP_BIND_MW)
+		return put_posted_bind(wqe, wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
 	if (operation(wqe->opcode).names_stag)
 		wqe->imm_inv = wr.invalidate_rkey;
 	if (qp.ud)
@@ -70,6 +97,7 @@ void fill(const srnic_qp &qp, srnic_send_wqe *wqe, const ibv_send_wr &wr)
 		put_target(wqe, wr);
 	if (operation(wqe->opcode).immediate)
 		put_immediate(wqe, wr.imm_data);
+	return 0;
 }
 
 int put(srnic_qp &qp, const ibv_send_wr &wr)
@@ -77,7 +105,17 @@ int put(srnic_qp &qp, const ibv_send_wr &wr)
 	if (qp.ud && !wr.wr.ud.ah)
 		return EINVAL;
 	return put_request(qp, wr, to_opcode(wr.opcode),
-			   [&](srnic_send_wqe *wqe) { fill(qp, wqe, wr); });
+			   [&](srnic_send_wqe *wqe) { return fill(qp, wqe, wr); });
+}
+
+// ibv_bind_mw(): binds a window of type 1.
+int put_type_1(srnic_qp &qp, const ibv_send_wr &wr)
+{
+	const auto &bind = wr.bind_mw;
+
+	return put_request(qp, wr, SRNIC_OP_BIND_MW, [&](srnic_send_wqe *wqe) {
+		return put_bind(wqe, bind.mw, bind.rkey, bind.bind_info);
+	});
 }
 
 // ibv_wr_*(): between wr_start and wr_complete the caller holds the lock. wr_send etc. write a
@@ -141,6 +179,18 @@ void wr_atomic_cmp_swp(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t com
 {
 	if (auto *wqe = begin_rdma(ex, SRNIC_OP_CMP_SWAP, rkey, addr))
 		put_atomic(wqe, compare, swap);
+}
+
+void wr_local_inv(ibv_qp_ex *ex, uint32_t rkey)
+{
+	if (auto *wqe = begin(ex, SRNIC_OP_LOCAL_INV))
+		wqe->imm_inv = rkey;
+}
+
+void wr_bind_mw(ibv_qp_ex *ex, ibv_mw *mw, uint32_t rkey, const ibv_mw_bind_info *info)
+{
+	if (auto *wqe = begin(ex, SRNIC_OP_BIND_MW))
+		to_qp(ex).sq.batch_error = put_posted_bind(wqe, mw, rkey, *info);
 }
 
 void wr_set_ud_addr(ibv_qp_ex *ex, ibv_ah *ah, uint32_t qpn, uint32_t qkey)
@@ -247,6 +297,22 @@ int srnic_post_send(ibv_qp *ibqp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
 	return post_list(to_qp(ibqp), wr, bad_wr, put);
 }
 
+int srnic_bind_mw(ibv_qp *ibqp, ibv_mw *mw, ibv_mw_bind *bind)
+{
+	ibv_send_wr wr{}, *bad;
+
+	wr.wr_id = bind->wr_id;
+	wr.send_flags = bind->send_flags;
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info = bind->bind_info;
+	const int err = post_list(to_qp(ibqp), &wr, &bad, put_type_1);
+
+	if (!err)
+		mw->rkey = wr.bind_mw.rkey;
+	return err;
+}
+
 void srnic_sq_init(srnic_wq *wq, const ibv_qp_cap *cap)
 {
 	if (!wq->ring.hdr)
@@ -274,6 +340,8 @@ void srnic_qp_ex_init(srnic_qp *qp)
 	ex.wr_send_imm = wr_send_imm;
 	ex.wr_atomic_fetch_add = wr_atomic_fetch_add;
 	ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	ex.wr_local_inv = wr_local_inv;
+	ex.wr_bind_mw = wr_bind_mw;
 	ex.wr_set_ud_addr = wr_set_ud_addr;
 	ex.wr_set_sge = wr_set_sge;
 	ex.wr_set_sge_list = wr_set_sge_list;

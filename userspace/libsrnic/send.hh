@@ -14,13 +14,17 @@ namespace srnic {
 inline srnic_qp &to_qp(ibv_qp *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
 inline srnic_qp &to_qp(ibv_qp_ex *qp) { return *reinterpret_cast<srnic_qp *>(qp); }
 
+// Requests of memory windows, which send nothing.
+inline bool is_of_window(u8 opcode) { return is_local(operation(opcode)); }
+
 inline bool is_atomic(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_ATOMIC; }
 
 // Does the module know this operation? One that does not would end the connection.
 inline bool knows(const srnic_qp &qp, u8 opcode)
 {
 	const u32 needs = (operation(opcode).immediate ? SRNIC_FEATURE_IMMEDIATE : 0) |
-			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0);
+			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0) |
+			  (is_of_window(opcode) ? SRNIC_FEATURE_WINDOW : 0);
 
 	return (qp.features & needs) == needs;
 }
@@ -85,6 +89,8 @@ inline int put_payload(const srnic_wq &sq, srnic_send_wqe *wqe, unsigned int sen
 {
 	if (must_be_empty(sq, wqe))
 		return check_empty(num_sge, sge);
+	if (is_of_window(wqe->opcode)) // the list means nothing
+		return 0;
 	if (!(send_flags & IBV_SEND_INLINE))
 		return put_sges(sq, wqe, num_sge, sge);
 	if (int err = put_inline(sq, wqe, nullptr, 0)) // inline payload may be empty
@@ -130,8 +136,8 @@ inline void put_cmp_swap(srnic_send_wqe *wqe, u64 compare, u64 compare_mask, u64
 
 constexpr u8 no_opcode = 0;
 
-// One request of a list: fill() puts what is not in every request's header or payload. Wr:
-// ibv_send_wr, srnicdv_send_wr.
+// One request of a list: fill() puts what is not in every request's header or payload, and returns
+// 0 or an errno. Wr: ibv_send_wr, srnicdv_send_wr.
 template <class Wr, class Fill> int put_request(srnic_qp &qp, const Wr &wr, u8 opcode, Fill fill)
 {
 	srnic_send_wqe *wqe;
@@ -140,7 +146,8 @@ template <class Wr, class Fill> int put_request(srnic_qp &qp, const Wr &wr, u8 o
 		return EINVAL;
 	if (int err = open_slot(qp, opcode, wr.wr_id, wr.send_flags, &wqe))
 		return err;
-	fill(wqe);
+	if (int err = fill(wqe))
+		return err;
 	if (int err = put_payload(qp.sq, wqe, wr.send_flags, wr.num_sge, wr.sg_list))
 		return err;
 	qp.sq.next++;

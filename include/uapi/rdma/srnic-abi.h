@@ -118,7 +118,8 @@ enum srnic_opcode {
 	SRNIC_OP_SEND = 2,
 	SRNIC_OP_SEND_INV = 3,	/* imm_inv: STag that the peer invalidates */
 	SRNIC_OP_READ = 4,
-	/* 5 to 7 are refused: for kernel consumers only */
+	SRNIC_OP_LOCAL_INV = 6,	/* imm_inv: STag; a user's: of a window of type 2 */
+	/* 5 and 7 are refused: for kernel consumers only */
 	SRNIC_OP_RECV = 8,	/* only in a CQE */
 	SRNIC_OP_WRITE_IMM = 9,	/* a Write, then Immediate Data (RFC 7306 6) */
 	SRNIC_OP_IMM = 10,	/* Immediate Data; with payload over RDMA/TCP only */
@@ -126,7 +127,8 @@ enum srnic_opcode {
 	SRNIC_OP_FETCH_ADD = 11, /* arg: data, mask */
 	SRNIC_OP_CMP_SWAP = 12,	/* arg: data, mask, compare, compare mask */
 	SRNIC_OP_SWAP = 13,	/* arg: data; of an older draft, which few peers allow */
-	/* 14 and 15 are refused: for kernel consumers only */
+	/* 14 and 15 are refused: for kernel consumers only. 16 and 17 mean nothing */
+	SRNIC_OP_BIND_MW = 18,	/* binds a memory window */
 };
 
 #define SRNIC_WQE_SIGNALED	(1U << 0)
@@ -140,13 +142,16 @@ enum srnic_opcode {
  * @opcode: enum srnic_opcode; of a QP of type UD SRNIC_OP_SEND, or SRNIC_OP_IMM with payload
  * @flags: SRNIC_WQE_*
  * @num_sge: entries in the list that follows; 0 with SRNIC_WQE_INLINE
- * @imm_inv: SRNIC_OP_SEND_INV: the STag that the peer invalidates
+ * @imm_inv: SRNIC_OP_SEND_INV: the STag that the peer invalidates; SRNIC_OP_LOCAL_INV: the STag
+ *	that is invalidated; SRNIC_OP_BIND_MW: the region's STag
  * @remote_addr: tagged offset at the peer (all but Sends and Immediate Data alone); of a QP of type
- *	UD the receiver's Q_Key << 32 | QPN
- * @rkey: STag at the peer (likewise); of a QP of type UD the number of the address handle
+ *	UD the receiver's Q_Key << 32 | QPN; SRNIC_OP_BIND_MW: the first byte, as the region counts
+ * @rkey: STag at the peer (likewise); of a QP of type UD the number of the address handle;
+ *	SRNIC_OP_BIND_MW: the window's new STag, whose upper 24 bits are those of all its STags
  * @inline_len: bytes of inline payload, with SRNIC_WQE_INLINE
  * @arg: [0] is the Immediate Data of SRNIC_OP_WRITE_IMM and SRNIC_OP_IMM, 8 bytes in wire order;
- *	operands of atomic operations, in host byte order; else 0
+ *	operands of atomic operations, in host byte order; SRNIC_OP_BIND_MW: [0] bytes, [1] the
+ *	IBV_ACCESS_* of the window; else 0
  */
 struct srnic_send_wqe {
 	__aligned_u64 wr_id;
@@ -186,6 +191,7 @@ enum srnic_wc_status {
 	SRNIC_WC_LOC_QP_OP_ERR = 2,
 	SRNIC_WC_LOC_PROT_ERR = 4,
 	SRNIC_WC_FLUSH_ERR = 5,
+	SRNIC_WC_MW_BIND_ERR = 6,
 	SRNIC_WC_REM_INV_REQ_ERR = 9,
 	SRNIC_WC_REM_ACCESS_ERR = 10,
 	SRNIC_WC_REM_OP_ERR = 11,
@@ -267,6 +273,7 @@ struct srnic_cqe {
 #define SRNIC_FEATURE_ATOMIC	(1U << 1)	/* SRNIC_OP_FETCH_ADD, CMP_SWAP and SWAP */
 #define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: not with MPA */
 #define SRNIC_FEATURE_DATAGRAM	(1U << 3)	/* QPs of type UD, and address handles */
+#define SRNIC_FEATURE_WINDOW	(1U << 4)	/* memory windows; SRNIC_OP_LOCAL_INV and BIND_MW */
 
 /**
  * struct srnic_alloc_ucontext_req - request for a new context

@@ -48,9 +48,10 @@ bool core_host_verify_list(void *ctx, u32 access);
 void core_host_built(void *ctx);
 /* Completes it with this status (enum srnic_wc_status). */
 void core_host_complete(void *ctx, u8 status);
-/* Executes SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR; false on failure. */
+/* Executes SRNIC_OP_LOCAL_INV, SRNIC_OP_REG_MR, SRNIC_OP_BIND_MW; false on failure. */
 bool core_host_local_invalidate(void *ctx, u32 stag);
 bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe);
+bool core_host_bind(void *ctx, const struct srnic_send_wqe *wqe);
 /* An unpredictable number. */
 u32 core_host_random(void *ctx);
 

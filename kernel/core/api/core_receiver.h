@@ -75,6 +75,7 @@ struct core_rx_message {
  * @ctx: passed to all callbacks
  * @connection_id: RDMA/TCP's
  * @pd: protection domain of the stream: STags of other domains are foreign
+ * @qpn: of the stream: STags of windows that serve other QPs are foreign
  * @crc: check CRCs
  * @markers: check and strip markers
  * @rtr: responder in peer-to-peer mode: RTR types allowed as the first FPDU
@@ -88,6 +89,7 @@ struct core_rx_params {
 	struct core_acks *acks;
 	u64 connection_id;
 	u32 pd;
+	u32 qpn;
 	u32 first_msn;
 	u8 framing;
 	u8 crc;

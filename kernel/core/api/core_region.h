@@ -11,13 +11,23 @@
 #define CORE_ACCESS_REMOTE_WRITE	(1U << 1)
 #define CORE_ACCESS_REMOTE_READ	(1U << 2)
 #define CORE_ACCESS_REMOTE_ATOMIC	(1U << 3)
+#define CORE_ACCESS_MW_BIND	(1U << 4)	/* of a region: windows may be bound to it */
+#define CORE_ACCESS_ZERO_BASED	(1U << 5)	/* of a request to bind: TOs begin at 0 */
 
-/* The grant of an STag: a snapshot, taken while the host holds the region. */
+/* The grant of an STag: a snapshot, taken while the host holds the region or window. */
 struct core_region {
 	u64 base;	/* first valid TO */
 	u64 length;	/* bytes */
 	u32 pd;		/* protection domain */
 	u32 access;	/* CORE_ACCESS_* */
+	u32 qpn;	/* a window that serves this QP alone; 0: any of @pd */
+	u8 window;	/* for peers only: its STag is no key for local memory */
+};
+
+/* The QP of an access, or the QP whose peer asks. */
+struct core_requester {
+	u32 pd;
+	u32 qpn;
 };
 
 enum core_region_verdict {
@@ -30,16 +40,17 @@ enum core_region_verdict {
 	CORE_REGION_ALIGNMENT,		/* of an atomic operation (RFC 7306 8.2) */
 };
 
-/* May a QP of this pd access [to, to + len) with these rights? Checks for overflow. */
-enum core_region_verdict core_region_check(const struct core_region *region, u32 pd, u32 access,
-					   u64 to, u64 len);
+/* May it access [to, to + len) with these rights? Checks for overflow. */
+enum core_region_verdict core_region_check(const struct core_region *region,
+					   struct core_requester requester, u32 access, u64 to,
+					   u64 len);
 
 /* A region to be invalidated, valid or not. */
 struct core_grant {
 	u32 stag;	/* the current STag, or the last one */
 	u32 pd;
-	u32 qpn;	/* the stream that registered it last; 0: none */
-	u8 revocable;	/* a fast-registration region */
+	u32 qpn;	/* the stream that registered or bound it last; 0: none */
+	u8 revocable;	/* a fast-registration region, or a window of type 2 */
 };
 
 /* The source of an invalidation: the consumer, or the @peer of QP @qpn (RFC 5040 5.3). */
@@ -56,6 +67,35 @@ struct core_revoker {
  */
 enum core_region_verdict core_may_invalidate(const struct core_grant *grant,
 					     const struct core_revoker *revoker);
+
+/* ---- memory windows (verbs; RFC 5040 has STags only) ---- */
+
+enum core_window_type {
+	CORE_WINDOW_1 = 1,	/* for all QPs of its PD; bound anew, or to nothing */
+	CORE_WINDOW_2 = 2,	/* for the QP that binds it; invalidated, then bound again */
+};
+
+/* A window, as it is before the request. */
+struct core_window {
+	u32 pd;
+	u8 type;	/* enum core_window_type */
+	u8 bound;
+};
+
+/* A request to bind one (SRNIC_OP_BIND_MW). */
+struct core_bind {
+	u64 to;		/* the first byte, as the region counts */
+	u64 length;	/* 0: bind it to nothing */
+	u32 stag;	/* of the window from then on */
+	u32 region;	/* the region's STag */
+	u32 access;	/* CORE_ACCESS_* of the window */
+	struct core_requester requester; /* the QP of the request */
+};
+
+/* May this QP bind the window so? If there is a length, core_region_may_bind() decides, too. */
+bool core_window_may_bind(const struct core_window *window, const struct core_bind *bind);
+/* May a window be bound to this part of the region? */
+bool core_region_may_bind(const struct core_region *region, const struct core_bind *bind);
 
 /*
  * The Terminate for an RDMA Read whose source can no longer be read (RFC 5040 4.8, figures 9 and

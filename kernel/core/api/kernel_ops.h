@@ -8,7 +8,6 @@
 
 enum srnic_kernel_opcode {
 	SRNIC_OP_READ_INV = 5,	/* invalidates sge[0].lkey when the data has arrived */
-	SRNIC_OP_LOCAL_INV = 6,	/* imm_inv: STag */
 	SRNIC_OP_REG_MR = 7,	/* arg[0]: struct ib_mr *; arg[1]: key << 32 | access flags */
 	/* Atomic operations of fields in a word, as SRNIC_OP_FETCH_ADD and SRNIC_OP_CMP_SWAP. */
 	SRNIC_OP_MASKED_FETCH_ADD = 14,

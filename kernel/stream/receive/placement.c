@@ -47,7 +47,7 @@ enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_re
 	const struct srnic_region_access access = {
 		.to = request->to,
 		.stag = request->stag,
-		.pd = qp->pd,
+		.requester = srnic_qp_requester(qp),
 		.rights = CORE_ACCESS_REMOTE_ATOMIC,
 	};
 
@@ -92,7 +92,7 @@ static enum core_region_verdict write_region(struct srnic_qp *qp, const struct c
 	const struct srnic_region_access access = {
 		.to = at->to,
 		.stag = at->stag,
-		.pd = qp->pd,
+		.requester = srnic_qp_requester(qp),
 		.rights = CORE_ACCESS_REMOTE_WRITE,
 	};
 

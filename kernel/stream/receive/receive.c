@@ -184,6 +184,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.ctx = qp,
 		.acks = qp->acks ? &qp->acks->core : NULL,
 		.pd = qp->pd,
+		.qpn = qp->base.qp_num,
 		.framing = start->agreed.framing,
 		.connection_id = start->agreed.connection_id,
 		.first_msn = numbered ? start->agreed.recv_msn : CORE_FIRST_MSN,

@@ -27,7 +27,7 @@ static enum core_region_verdict read_source(struct srnic_qp *qp, u32 offset, voi
 	const struct srnic_region_access access = {
 		.to = asked->source_to + offset,
 		.stag = asked->source_stag,
-		.pd = qp->pd,
+		.requester = srnic_qp_requester(qp),
 		.rights = CORE_ACCESS_REMOTE_READ,
 	};
 

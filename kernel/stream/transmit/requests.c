@@ -7,6 +7,7 @@
 
 #include "memory/fast_reg.h"
 #include "memory/table.h"
+#include "memory/window.h"
 #include "stream/state.h"
 #include "stream/transmit/requests.h"
 #include "stream/transmit/stall.h"
@@ -108,6 +109,23 @@ bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
 	srnic_held_drop(&qp->tx.held);
 	return !srnic_mr_register(qp->dev, mr, qp->pd, qp->base.qp_num, wqe->arg[1] >> 32,
 				  (u32)wqe->arg[1]);
+}
+
+/* Bits of a flag that does not exist are refused by the core. */
+bool core_host_bind(void *ctx, const struct srnic_send_wqe *wqe)
+{
+	struct srnic_qp *qp = ctx;
+	const struct core_bind bind = {
+		.to = wqe->remote_addr,
+		.length = wqe->arg[0],
+		.stag = wqe->rkey,
+		.region = wqe->imm_inv,
+		.access = min_t(u64, wqe->arg[1], U32_MAX),
+		.requester = srnic_qp_requester(qp),
+	};
+
+	srnic_held_drop(&qp->tx.held);
+	return !srnic_window_bind(qp->dev, &bind);
 }
 
 /* ---- reads that this end issues ---- */

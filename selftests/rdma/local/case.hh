@@ -18,6 +18,7 @@ Cases mapping_cases(); // mappings.cc: mmap and its relatives
 Cases command_cases(); // commands.cc: the driver's part of uverbs commands
 Cases abi_cases();     // abi.cc: the provider with an older or newer module
 Cases limit_cases();   // limits.cc: rlimits and cgroups
+Cases window_cases();  // windows.cc: memory windows
 Cases right_cases();   // rights.cc: what may be registered, and for how long
 Cases race_cases();    // races.cc: things that happen at the same time
 Cases answer_cases();  // answers.cc: an id of rdma_cm answered more than once
