@@ -7,7 +7,11 @@
 #define SRNIC_DATAGRAM_PORT_H
 
 #include "datagram/socket.h"
+#include "place.h"
 #include "srnic.h"
+
+/* As devices have it. */
+extern struct srnic_port srnic_udp_port;
 
 void srnic_datagram_dev_init(struct srnic_dev *dev);
 void srnic_datagram_dev_exit(struct srnic_dev *dev);
@@ -24,12 +28,5 @@ void srnic_datagram_unlisten(struct srnic_dev *dev);
  * Gives a datagram to UDP: as srnic_datagram_socket_send(). -ENETDOWN: the device has no socket.
  */
 int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, bool may_wait);
-
-/* An interface has changed its VRF: its devices are to be where it is now. Any context. */
-void srnic_datagram_follow(void);
-
-/* The module is loaded, and unloaded, when there is no device. */
-int srnic_datagram_init(void);
-void srnic_datagram_exit(void);
 
 #endif
