@@ -24,6 +24,8 @@
 #define SRNIC_MAX_MR		(1 << 20)
 #define SRNIC_MAX_PD		65536
 #define SRNIC_MAX_AH		65536
+#define SRNIC_MAX_GROUPS	256	/* multicast */
+#define SRNIC_MAX_GROUP_QPS	64	/* in one of them */
 #define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_SRQ_WR	16384
 #define SRNIC_MAX_IRD		128
@@ -90,6 +92,8 @@ struct srnic_dev_listening {
  * @lock: protects @sockets. Held for reading while a datagram is sent, which may sleep
  * @sockets: for IPv4 and IPv6; NULL: none. Changes need the lock of datagram/port.c as well
  * @place: where it has them; under that lock
+ * @groups: struct srnic_group; under that lock
+ * @num_groups: of them, at most SRNIC_MAX_GROUPS
  * @ahs: struct srnic_ah by number: users' from 1 to SRNIC_MAX_AH, and as many of the kernel behind.
  *	Its lock, with interrupts off, keeps an address handle while it is used: destroy_ah erases
  *	the entry under it. Innermost
@@ -100,6 +104,8 @@ struct srnic_dev_datagrams {
 	struct rw_semaphore lock;
 	struct srnic_datagram_socket *sockets[2];
 	struct srnic_place place;
+	struct list_head groups;
+	u32 num_groups;
 	struct xarray ahs;
 	u32 next_ah;
 	u32 next_kernel_ah;

@@ -14,6 +14,7 @@
 #include <net/net_namespace.h>
 
 #include "datagram/ah.h"
+#include "datagram/group.h"
 #include "datagram/port.h"
 #include "datagram/receive.h"
 
@@ -167,11 +168,15 @@ static void leave(struct srnic_dev *dev, int which)
 
 static int join_both(struct srnic_place *place)
 {
-	return join(dev_of(place), 0) ?: join(dev_of(place), 1);
+	int ret = join(dev_of(place), 0) ?: join(dev_of(place), 1);
+
+	srnic_groups_join(dev_of(place));
+	return ret;
 }
 
 static void leave_both(struct srnic_place *place)
 {
+	srnic_groups_leave(dev_of(place));
 	leave(dev_of(place), 0);
 	leave(dev_of(place), 1);
 }
@@ -191,12 +196,14 @@ void srnic_datagram_dev_init(struct srnic_dev *dev)
 {
 	init_rwsem(&dev->datagrams.lock);
 	srnic_place_init(&dev->datagrams.place, &dev->base, dev->netdev);
+	srnic_groups_dev_init(dev);
 	srnic_ah_dev_init(dev);
 }
 
 void srnic_datagram_dev_exit(struct srnic_dev *dev)
 {
 	srnic_ah_dev_exit(dev);
+	srnic_groups_dev_exit(dev);
 }
 
 int srnic_datagram_listen(struct srnic_dev *dev)
@@ -207,6 +214,28 @@ int srnic_datagram_listen(struct srnic_dev *dev)
 void srnic_datagram_unlisten(struct srnic_dev *dev)
 {
 	srnic_place_leave(&srnic_udp_port, &dev->datagrams.place);
+}
+
+/* ---- use ---- */
+
+int srnic_datagram_attach(struct srnic_datagrams *datagrams, const union ib_gid *group)
+{
+	int ret;
+
+	mutex_lock(&ports_lock);
+	ret = srnic_group_attach(datagrams->qp->dev, datagrams, group);
+	mutex_unlock(&ports_lock);
+	return ret;
+}
+
+int srnic_datagram_detach(struct srnic_datagrams *datagrams, const union ib_gid *group)
+{
+	int ret;
+
+	mutex_lock(&ports_lock);
+	ret = srnic_group_detach(datagrams->qp->dev, datagrams, group);
+	mutex_unlock(&ports_lock);
+	return ret;
 }
 
 int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, bool may_wait)

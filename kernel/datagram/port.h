@@ -9,6 +9,7 @@
 #include "datagram/socket.h"
 #include "place.h"
 #include "srnic.h"
+#include "stream/datagrams.h"
 
 /* As devices have it. */
 extern struct srnic_port srnic_udp_port;
@@ -28,5 +29,12 @@ void srnic_datagram_unlisten(struct srnic_dev *dev);
  * Gives a datagram to UDP: as srnic_datagram_socket_send(). -ENETDOWN: the device has no socket.
  */
 int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, bool may_wait);
+
+/*
+ * The QP joins or leaves a group: as srnic_group_attach() and srnic_group_detach(). Process
+ * context.
+ */
+int srnic_datagram_attach(struct srnic_datagrams *datagrams, const union ib_gid *group);
+int srnic_datagram_detach(struct srnic_datagrams *datagrams, const union ib_gid *group);
 
 #endif
