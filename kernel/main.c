@@ -7,6 +7,7 @@
 
 #include "compat/compat.h"
 #include "datagram/port.h"
+#include "datagram/receive.h"
 #include "device/link.h"
 #include "memory/crc.h"
 #include "pairing/port.h"
@@ -15,6 +16,8 @@
 #include "version.h"
 
 struct workqueue_struct *srnic_wq;
+
+static struct srnic_port *const ports[] = { &srnic_tcp_port, &srnic_udp_port, NULL };
 
 static int __init srnic_init(void)
 {
@@ -30,18 +33,13 @@ static int __init srnic_init(void)
 	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_SYSFS | SRNIC_COMPAT_PERCPU, 0);
 	if (!srnic_wq)
 		return -ENOMEM;
-	err = srnic_pairing_init();
+	err = srnic_places_init(ports);
 	if (err)
 		goto destroy;
-	err = srnic_datagram_init();
-	if (err)
-		goto exit_pairing;
 	err = srnic_link_init();
 	if (!err)
 		return 0;
-	srnic_datagram_exit();
-exit_pairing:
-	srnic_pairing_exit();
+	srnic_places_exit();
 destroy:
 	destroy_workqueue(srnic_wq);
 	return err;
@@ -50,8 +48,8 @@ destroy:
 static void __exit srnic_exit(void)
 {
 	srnic_link_exit();
-	srnic_datagram_exit();
-	srnic_pairing_exit();
+	srnic_places_exit();
+	srnic_datagram_receive_exit();
 	destroy_workqueue(srnic_wq);
 	rcu_barrier();
 	srnic_number_exit();

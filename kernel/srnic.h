@@ -11,6 +11,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "place.h"
 #include "port_map.h"
 #include "settings.h"
 #include "core/api/core.h"
@@ -24,6 +25,8 @@
 #define SRNIC_MAX_MW		(1 << 20)
 #define SRNIC_MAX_PD		65536
 #define SRNIC_MAX_AH		65536
+#define SRNIC_MAX_GROUPS	256	/* multicast */
+#define SRNIC_MAX_GROUP_QPS	64	/* in one of them */
 #define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_SRQ_WR	16384
 #define SRNIC_MAX_IRD		128
@@ -78,18 +81,20 @@ struct srnic_dev_gids {
  * struct srnic_dev_listening - a device of type srnic_ib on the port of these devices
  *	(pairing/port.c). Under srnic_listeners_lock
  * @members: of the listening sockets for IPv4 and IPv6; NULL: it does not listen there
- * @link: among the devices that listen
+ * @place: where it listens
  */
 struct srnic_dev_listening {
 	struct srnic_listener_member *members[2];
-	struct list_head link;
+	struct srnic_place place;
 };
 
 /**
  * struct srnic_dev_datagrams - a device of type srnic_ib and the UDP port of these devices
  * @lock: protects @sockets. Held for reading while a datagram is sent, which may sleep
  * @sockets: for IPv4 and IPv6; NULL: none. Changes need the lock of datagram/port.c as well
- * @link: among the devices that have sockets; under that lock
+ * @place: where it has them; under that lock
+ * @groups: struct srnic_group; under that lock
+ * @num_groups: of them, at most SRNIC_MAX_GROUPS
  * @ahs: struct srnic_ah by number: users' from 1 to SRNIC_MAX_AH, and as many of the kernel behind.
  *	Its lock, with interrupts off, keeps an address handle while it is used: destroy_ah erases
  *	the entry under it. Innermost
@@ -99,7 +104,9 @@ struct srnic_dev_listening {
 struct srnic_dev_datagrams {
 	struct rw_semaphore lock;
 	struct srnic_datagram_socket *sockets[2];
-	struct list_head link;
+	struct srnic_place place;
+	struct list_head groups;
+	u32 num_groups;
 	struct xarray ahs;
 	u32 next_ah;
 	u32 next_kernel_ah;

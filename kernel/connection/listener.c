@@ -471,11 +471,6 @@ void srnic_listener_end_startups(struct srnic_listener_member *member)
 	srnic_listener_put_member(member);
 }
 
-bool srnic_listener_is_in(const struct srnic_listener_member *member, const struct net *net)
-{
-	return net_eq(member->listener->net, net);
-}
-
 struct sock *srnic_listener_sock(const struct srnic_listener_member *member)
 {
 	struct srnic_listener *listener = member->listener;

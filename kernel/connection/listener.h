@@ -91,8 +91,6 @@ void srnic_listener_leave(struct srnic_listener_member *member);
 /* Once after srnic_listener_leave(): ends the member's startups, and its membership. */
 void srnic_listener_end_startups(struct srnic_listener_member *member);
 void srnic_listener_put_member(struct srnic_listener_member *member);
-/* Does the member, which has joined, listen in this namespace? */
-bool srnic_listener_is_in(const struct srnic_listener_member *member, const struct net *net);
 
 /*
  * Makes this ep, which has its socket and addresses, one of the startups of a member, which has

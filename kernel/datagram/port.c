@@ -2,20 +2,19 @@
 /*
  * The UDP port of devices of type srnic_ib: their sockets, one for IPv4 and one for IPv6, in each
  * VRF of a namespace (Documentation/ib.rst rule 84). The first device opens them, and the last one
- * closes them, or the end of the namespace, which they do not keep. A device follows its interface
- * from one VRF to another.
+ * closes them, or the end of the namespace. Devices follow their interfaces (place.h).
  *
  * An ordinary user cannot send from a port below 1024, and nobody can share this one with the
  * module. So ordinary users cannot forge datagrams; whoever is root in a container can, from its
  * addresses.
  */
 #include <linux/moduleparam.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/l3mdev.h>
 #include <net/net_namespace.h>
 
 #include "datagram/ah.h"
+#include "datagram/group.h"
 #include "datagram/port.h"
 #include "datagram/receive.h"
 
@@ -29,12 +28,15 @@ static const int families[] = { AF_INET, AF_INET6 };
 /* Outside srnic_dev_datagrams.lock of any device. Held to open, find or close a socket. */
 static DEFINE_MUTEX(ports_lock);
 static LIST_HEAD(sockets);
-/* Devices that have sockets, by their datagrams.link. */
-static LIST_HEAD(devices);
 
-static int l3mdev_of(const struct srnic_dev *dev)
+static int vrf_of(const struct net_device *netdev)
 {
-	return l3mdev_master_ifindex(dev->netdev);
+	return l3mdev_master_ifindex(netdev);
+}
+
+static struct srnic_dev *dev_of(struct srnic_place *place)
+{
+	return container_of(place, struct srnic_dev, datagrams.place);
 }
 
 /* ---- sockets that devices share; ports_lock held ---- */
@@ -81,7 +83,7 @@ static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int fami
 	if (!socket)
 		return ERR_PTR(-ENOMEM);
 	socket->net = dev_net(dev->netdev);
-	socket->l3mdev = l3mdev_of(dev);
+	socket->l3mdev = vrf_of(dev->netdev);
 	socket->family = family;
 	socket->port = htons(ib_datagram_port);
 	ret = open_beside_others(socket);
@@ -96,7 +98,7 @@ static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int fami
 static struct srnic_datagram_socket *take_socket(struct srnic_dev *dev, int family)
 {
 	struct srnic_datagram_socket *socket =
-		find_socket(dev_net(dev->netdev), l3mdev_of(dev), family) ?:
+		find_socket(dev_net(dev->netdev), vrf_of(dev->netdev), family) ?:
 			open_socket(dev, family);
 
 	lockdep_assert_held(&ports_lock);
@@ -114,11 +116,11 @@ static bool has(const struct srnic_dev *dev, const struct srnic_datagram_socket 
 
 static struct srnic_dev *another_device(const struct srnic_datagram_socket *socket)
 {
-	struct srnic_dev *dev;
+	struct srnic_place *place;
 
-	list_for_each_entry(dev, &devices, datagrams.link)
-		if (has(dev, socket))
-			return dev;
+	list_for_each_entry(place, &srnic_udp_port.places, link)
+		if (has(dev_of(place), socket))
+			return dev_of(place);
 	return NULL;
 }
 
@@ -164,58 +166,76 @@ static void leave(struct srnic_dev *dev, int which)
 	leave_socket(socket);
 }
 
-static int join_both(struct srnic_dev *dev)
+static int join_both(struct srnic_place *place)
 {
-	return join(dev, 0) ?: join(dev, 1);
+	int ret = join(dev_of(place), 0) ?: join(dev_of(place), 1);
+
+	srnic_groups_join(dev_of(place));
+	return ret;
 }
 
-static void leave_both(struct srnic_dev *dev)
+static void leave_both(struct srnic_place *place)
 {
-	leave(dev, 0);
-	leave(dev, 1);
+	srnic_groups_leave(dev_of(place));
+	leave(dev_of(place), 0);
+	leave(dev_of(place), 1);
 }
 
-static void unlisten(struct srnic_dev *dev)
-{
-	leave_both(dev);
-	list_del_init(&dev->datagrams.link);
-}
+struct srnic_port srnic_udp_port = {
+	.name = "UDP port",
+	.lock = &ports_lock,
+	.places = LIST_HEAD_INIT(srnic_udp_port.places),
+	.vrf = vrf_of,
+	.join = join_both,
+	.leave = leave_both,
+};
+
+/* ---- devices ---- */
 
 void srnic_datagram_dev_init(struct srnic_dev *dev)
 {
 	init_rwsem(&dev->datagrams.lock);
-	INIT_LIST_HEAD(&dev->datagrams.link);
+	srnic_place_init(&dev->datagrams.place, &dev->base, dev->netdev);
+	srnic_groups_dev_init(dev);
 	srnic_ah_dev_init(dev);
 }
 
 void srnic_datagram_dev_exit(struct srnic_dev *dev)
 {
 	srnic_ah_dev_exit(dev);
+	srnic_groups_dev_exit(dev);
 }
 
 int srnic_datagram_listen(struct srnic_dev *dev)
 {
-	int ret;
-
-	mutex_lock(&ports_lock);
-	list_add_tail(&dev->datagrams.link, &devices);
-	ret = join_both(dev);
-	if (ret)
-		unlisten(dev);
-	mutex_unlock(&ports_lock);
-	return ret;
+	return srnic_place_enter(&srnic_udp_port, &dev->datagrams.place);
 }
 
 void srnic_datagram_unlisten(struct srnic_dev *dev)
 {
-	bool listened;
+	srnic_place_leave(&srnic_udp_port, &dev->datagrams.place);
+}
+
+/* ---- use ---- */
+
+int srnic_datagram_attach(struct srnic_datagrams *datagrams, const union ib_gid *group)
+{
+	int ret;
 
 	mutex_lock(&ports_lock);
-	listened = !list_empty(&dev->datagrams.link);
-	unlisten(dev);
+	ret = srnic_group_attach(datagrams->qp->dev, datagrams, group);
 	mutex_unlock(&ports_lock);
-	if (listened)
-		synchronize_rcu();	/* it may be the witness of a receive */
+	return ret;
+}
+
+int srnic_datagram_detach(struct srnic_datagrams *datagrams, const union ib_gid *group)
+{
+	int ret;
+
+	mutex_lock(&ports_lock);
+	ret = srnic_group_detach(datagrams->qp->dev, datagrams, group);
+	mutex_unlock(&ports_lock);
+	return ret;
 }
 
 int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, bool may_wait)
@@ -230,82 +250,4 @@ int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, b
 		ret = srnic_datagram_socket_send(socket, out, may_wait);
 	up_read(&datagrams->lock);
 	return ret;
-}
-
-/* ---- interfaces that move between VRFs ---- */
-
-/* Without sockets: would it get them there? */
-static bool is_in(const struct srnic_dev *dev, const struct net *net)
-{
-	const struct srnic_datagram_socket *socket =
-		dev->datagrams.sockets[0] ?: dev->datagrams.sockets[1];
-
-	return net_eq(socket ? socket->net : dev_net(dev->netdev), net);
-}
-
-/* Not if the interface has left the namespace: then the device goes. */
-static bool is_elsewhere(const struct srnic_dev *dev)
-{
-	const struct srnic_datagram_socket *socket = dev->datagrams.sockets[0];
-
-	return !socket || (is_in(dev, dev_net(dev->netdev)) && socket->l3mdev != l3mdev_of(dev));
-}
-
-static void move(struct srnic_dev *dev)
-{
-	int ret;
-
-	leave_both(dev);
-	ret = join_both(dev);
-	if (ret)
-		ibdev_warn_ratelimited(&dev->base,
-				       "no UDP port %u in another VRF: error %d\n",
-				       ib_datagram_port, ret);
-}
-
-static void follow(struct work_struct *work)
-{
-	unsigned int noio = memalloc_noio_save(); /* storage may wait for works behind this one */
-	struct srnic_dev *dev;
-
-	mutex_lock(&ports_lock);
-	list_for_each_entry(dev, &devices, datagrams.link)
-		if (is_elsewhere(dev))
-			move(dev);
-	mutex_unlock(&ports_lock);
-	memalloc_noio_restore(noio);
-}
-
-static DECLARE_WORK(follow_work, follow);
-
-void srnic_datagram_follow(void)
-{
-	queue_work(srnic_wq, &follow_work);
-}
-
-/* ---- network namespaces ---- */
-
-/* Before its interfaces go, and with them the devices. */
-static void net_exit(struct net *net)
-{
-	struct srnic_dev *dev, *next;
-
-	mutex_lock(&ports_lock);
-	list_for_each_entry_safe(dev, next, &devices, datagrams.link)
-		if (is_in(dev, net))
-			unlisten(dev);
-	mutex_unlock(&ports_lock);
-}
-
-static struct pernet_operations net_ops = { .exit = net_exit };
-
-int srnic_datagram_init(void)
-{
-	return register_pernet_device(&net_ops);
-}
-
-void srnic_datagram_exit(void)
-{
-	unregister_pernet_device(&net_ops);
-	srnic_datagram_receive_exit();
 }

@@ -7,7 +7,12 @@
 #define SRNIC_DATAGRAM_PORT_H
 
 #include "datagram/socket.h"
+#include "place.h"
 #include "srnic.h"
+#include "stream/datagrams.h"
+
+/* As devices have it. */
+extern struct srnic_port srnic_udp_port;
 
 void srnic_datagram_dev_init(struct srnic_dev *dev);
 void srnic_datagram_dev_exit(struct srnic_dev *dev);
@@ -25,11 +30,11 @@ void srnic_datagram_unlisten(struct srnic_dev *dev);
  */
 int srnic_datagram_transmit(struct srnic_dev *dev, struct srnic_outgoing *out, bool may_wait);
 
-/* An interface has changed its VRF: its devices are to be where it is now. Any context. */
-void srnic_datagram_follow(void);
-
-/* The module is loaded, and unloaded, when there is no device. */
-int srnic_datagram_init(void);
-void srnic_datagram_exit(void);
+/*
+ * The QP joins or leaves a group: as srnic_group_attach() and srnic_group_detach(). Process
+ * context.
+ */
+int srnic_datagram_attach(struct srnic_datagrams *datagrams, const union ib_gid *group);
+int srnic_datagram_detach(struct srnic_datagrams *datagrams, const union ib_gid *group);
 
 #endif

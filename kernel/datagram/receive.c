@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receives datagrams, in softirq and on any processor (Documentation/ib.rst rules 81 to 84, and 90
- * to 95). What a stranger sends is checked once, here; what does not pass is dropped and counted.
- * Nothing is kept, and nothing allocated, for a datagram.
+ * Receives datagrams, in softirq and on any processor (Documentation/ib.rst rules 81 to 84, 90 to
+ * 95, and 102 to 104). What a stranger sends is checked once, here; what does not pass is dropped
+ * and counted. Nothing is kept, and nothing allocated, for a datagram.
  *
  * A receive holds no reference to its QP: it finds it under RCU, and has its `receiving` lock while
  * it uses it. A QP is closed under that lock, and erased from the table, before it is destroyed.
@@ -19,6 +19,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
+#include "datagram/group.h"
 #include "datagram/receive.h"
 #include "datagram/socket.h"
 #include "report/counters.h"
@@ -40,7 +41,8 @@ static DEFINE_SPINLOCK(qp1s_lock);
  * @skb: its octets, from the UDP header on
  * @net: where
  * @l3mdev: the VRF that it came in; 0: none
- * @ifindex: the interface that its destination is on, if that address is of one link
+ * @came_by: the interface that it came by
+ * @ifindex: the same, if its destination is an address of one link
  * @way: how it came
  * @to: the GID that its destination is
  * @header: its own header
@@ -50,6 +52,7 @@ struct arrival {
 	struct sk_buff *skb;
 	struct net *net;
 	int l3mdev;
+	int came_by;
 	int ifindex;
 	struct srnic_datagram_way way;
 	union ib_gid to;
@@ -76,6 +79,7 @@ static void read_v4(struct arrival *a, struct core_grh *grh)
 {
 	const struct iphdr *ip = ip_hdr(a->skb);
 
+	a->came_by = IPCB(a->skb)->iif;
 	grh->traffic_class = ip->tos;
 	grh->hop_limit = ip->ttl;
 	ipv6_addr_set_v4mapped(ip->saddr, (struct in6_addr *)grh->source);
@@ -90,13 +94,14 @@ static void read_v6(struct arrival *a, struct core_grh *grh)
 {
 	const struct ipv6hdr *ip = ipv6_hdr(a->skb);
 
+	a->came_by = IP6CB(a->skb)->iif;
 	grh->traffic_class = ipv6_get_dsfield(ip);
 	grh->flow_label = ntohl(ip6_flowlabel(ip));
 	grh->hop_limit = ip->hop_limit;
 	memcpy(grh->source, &ip->saddr, sizeof(grh->source));
 	memcpy(grh->destination, &ip->daddr, sizeof(grh->destination));
 	if (ipv6_addr_type(&ip->daddr) & IPV6_ADDR_LINKLOCAL)
-		a->ifindex = IP6CB(a->skb)->iif;
+		a->ifindex = a->came_by;
 }
 
 static void read_ip(struct arrival *a, const struct srnic_datagram_socket *socket)
@@ -253,6 +258,15 @@ static void count(struct srnic_qp *qp, enum srnic_counter what)
 		trace_srnic_datagram_dropped(qp->dev, qp->base.qp_num, what);
 }
 
+/* The QP's part of the datagram, which is for it. */
+static enum srnic_counter take(struct srnic_datagrams *datagrams, struct arrival *a)
+{
+	enum srnic_counter result = deliver(datagrams, a);
+
+	count(datagrams->qp, result);
+	return result;
+}
+
 /* False: it is not for this QP. Rule 90. */
 static bool offer(struct srnic_datagrams *datagrams, struct arrival *a, enum srnic_counter *out)
 {
@@ -260,10 +274,8 @@ static bool offer(struct srnic_datagrams *datagrams, struct arrival *a, enum srn
 
 	spin_lock(&datagrams->receiving);
 	taken = datagrams->open && is_for(datagrams->qp->dev, a);
-	if (taken) {
-		*out = deliver(datagrams, a);
-		count(datagrams->qp, *out);
-	}
+	if (taken)
+		*out = take(datagrams, a);
 	spin_unlock(&datagrams->receiving);
 	return taken;
 }
@@ -279,6 +291,41 @@ static bool give_to_qp1(struct arrival *a, enum srnic_counter *out)
 	return false;
 }
 
+/* False: the QP, which has joined the group, does not receive. */
+static bool offer_to_member(struct srnic_datagrams *datagrams, struct arrival *a,
+			    enum srnic_counter *out)
+{
+	bool open;
+
+	spin_lock(&datagrams->receiving);
+	open = datagrams->open;
+	if (open)
+		*out = take(datagrams, a);
+	spin_unlock(&datagrams->receiving);
+	return open;
+}
+
+/* Rules 102 and 103. *out: SRNIC_RX_DATAGRAMS if any QP has received it. */
+static bool give_to_group(struct arrival *a, enum srnic_counter *out)
+{
+	const struct srnic_group *group = srnic_group_find(&a->to, a->net, a->came_by);
+	const struct srnic_group_member *member;
+	enum srnic_counter result;
+	bool taken = false;
+
+	if (!group || a->header.to != CORE_GROUP_QPN)
+		return false;
+	a->way.vlan = rdma_vlan_dev_vlan_id(group->dev->netdev);
+	list_for_each_entry_rcu(member, &group->members, link) {
+		if (!offer_to_member(member->datagrams, a, &result))
+			continue;
+		if (!taken || result == SRNIC_RX_DATAGRAMS)
+			*out = result;
+		taken = true;
+	}
+	return taken;
+}
+
 /* False: the datagram names no QP that receives. */
 static bool give_to_qp(struct arrival *a, enum srnic_counter *out)
 {
@@ -288,6 +335,18 @@ static bool give_to_qp(struct arrival *a, enum srnic_counter *out)
 		return give_to_qp1(a, out);
 	datagrams = xa_load(&receivers, a->header.to);
 	return datagrams && offer(datagrams, a, out);
+}
+
+/*
+ * UDP gives a datagram to a group to each socket that may have it, and one outside of all VRFs may
+ * have what comes in one (udp_l3mdev_accept).
+ */
+static bool give(const struct srnic_datagram_socket *socket, struct arrival *a,
+		 enum srnic_counter *out)
+{
+	if (!rdma_is_multicast_addr((struct in6_addr *)a->to.raw))
+		return give_to_qp(a, out);
+	return a->l3mdev == socket->l3mdev && give_to_group(a, out);
 }
 
 /* No device knows it. */
@@ -311,7 +370,7 @@ static enum srnic_counter receive(const struct srnic_datagram_socket *socket, st
 	if (!parse(socket, skb, &a.header))
 		return count_at_witness(socket, 0, SRNIC_RX_DATAGRAMS_MALFORMED);
 	read_ip(&a, socket);
-	if (!give_to_qp(&a, &result))
+	if (!give(socket, &a, &result))
 		return count_at_witness(socket, a.header.to, SRNIC_RX_DATAGRAMS_NO_QP);
 	return result;
 }

@@ -3,6 +3,7 @@
  * UDP sockets of the kernel. Received datagrams never enter a socket's queue: UDP checks the
  * checksum and then calls the receiver, as it does for tunnels.
  */
+#include <linux/igmp.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/sizes.h>
@@ -104,6 +105,53 @@ void srnic_datagram_socket_close(struct srnic_datagram_socket *socket)
 	socket->sock = NULL;
 }
 
+/* ---- groups ---- */
+
+static int set_group_v4(const struct srnic_datagram_socket *socket, const union ib_gid *group,
+			int ifindex, bool join)
+{
+	const struct ip_mreqn request = {
+		.imr_multiaddr.s_addr = ((const struct in6_addr *)group->raw)->s6_addr32[3],
+		.imr_ifindex = ifindex,
+	};
+
+	return sock_common_setsockopt(socket->sock, SOL_IP,
+				      join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP,
+				      KERNEL_SOCKPTR((void *)&request), sizeof(request));
+}
+
+static int set_group_v6(const struct srnic_datagram_socket *socket, const union ib_gid *group,
+			int ifindex, bool join)
+{
+	const struct ipv6_mreq request = {
+		.ipv6mr_multiaddr = *(const struct in6_addr *)group->raw,
+		.ipv6mr_ifindex = ifindex,
+	};
+
+	return sock_common_setsockopt(socket->sock, SOL_IPV6,
+				      join ? IPV6_ADD_MEMBERSHIP : IPV6_DROP_MEMBERSHIP,
+				      KERNEL_SOCKPTR((void *)&request), sizeof(request));
+}
+
+static int set_group(const struct srnic_datagram_socket *socket, const union ib_gid *group,
+		     int ifindex, bool join)
+{
+	return socket->family == AF_INET6 ? set_group_v6(socket, group, ifindex, join) :
+					    set_group_v4(socket, group, ifindex, join);
+}
+
+int srnic_datagram_socket_join(const struct srnic_datagram_socket *socket,
+			       const union ib_gid *group, int ifindex)
+{
+	return set_group(socket, group, ifindex, true);
+}
+
+void srnic_datagram_socket_leave(const struct srnic_datagram_socket *socket,
+				 const union ib_gid *group, int ifindex)
+{
+	set_group(socket, group, ifindex, false);
+}
+
 /* ---- sending ---- */
 
 /* Control messages: where from, hop limit, traffic class. */
@@ -132,7 +180,10 @@ static void add_number(struct control *control, int level, int type, int value)
 		add(control, level, type, &value, sizeof(value));
 }
 
-/* The route need not begin at the interface that has the address, but in its VRF. */
+/*
+ * The route need not begin at the interface that has the address, but in its VRF. To a group, and
+ * between addresses of one link, it does.
+ */
 static int l3mdev_of(const struct srnic_datagram_socket *socket, const struct srnic_path *path)
 {
 	return l3mdev_master_ifindex_by_index(socket->net, path->ifindex);
@@ -142,8 +193,10 @@ static void control_v4(const struct srnic_datagram_socket *socket,
 		       const struct srnic_outgoing *out, struct control *control)
 {
 	const struct sockaddr_in *here = (const struct sockaddr_in *)&out->path.here;
+	const struct sockaddr_in *there = (const struct sockaddr_in *)&out->path.there;
+	bool local = ipv4_is_multicast(there->sin_addr.s_addr);
 	const struct in_pktinfo info = {
-		.ipi_ifindex = l3mdev_of(socket, &out->path),
+		.ipi_ifindex = local ? out->path.ifindex : l3mdev_of(socket, &out->path),
 		.ipi_spec_dst = here->sin_addr,
 	};
 
@@ -152,18 +205,18 @@ static void control_v4(const struct srnic_datagram_socket *socket,
 	add_number(control, SOL_IP, IP_TTL, out->hops);
 }
 
-static bool is_link_local(const struct sockaddr_storage *addr)
+static bool is_of_one_link(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
 
-	return ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
+	return ipv6_addr_type(&in6->sin6_addr) & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_MULTICAST);
 }
 
 static void control_v6(const struct srnic_datagram_socket *socket,
 		       const struct srnic_outgoing *out, struct control *control)
 {
 	const struct srnic_path *path = &out->path;
-	bool local = is_link_local(&path->here) || is_link_local(&path->there);
+	bool local = is_of_one_link(&path->here) || is_of_one_link(&path->there);
 	const struct in6_pktinfo info = {
 		.ipi6_addr = ((const struct sockaddr_in6 *)&path->here)->sin6_addr,
 		.ipi6_ifindex = local ? path->ifindex : l3mdev_of(socket, path),

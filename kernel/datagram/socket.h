@@ -51,6 +51,15 @@ int srnic_datagram_socket_open(struct srnic_datagram_socket *socket, srnic_datag
  * or to take datagrams away. Process context.
  */
 void srnic_datagram_socket_share(struct srnic_datagram_socket *socket, bool share);
+/*
+ * IP joins this multicast group, of the socket's family, on this interface. -ENOBUFS: it allows no
+ * more (net.ipv4.igmp_max_memberships); or another error. Process context; takes rtnl.
+ */
+int srnic_datagram_socket_join(const struct srnic_datagram_socket *socket,
+			       const union ib_gid *group, int ifindex);
+/* It has joined it; the interface may have gone. Process context; takes rtnl. */
+void srnic_datagram_socket_leave(const struct srnic_datagram_socket *socket,
+				 const union ib_gid *group, int ifindex);
 /* Calls of the receiver may go on until an RCU grace period is over. Process context. */
 void srnic_datagram_socket_close(struct srnic_datagram_socket *socket);
 

@@ -2,6 +2,7 @@
 /*
  * The verbs of QPs of type UD: creation, states, attributes and destruction.
  */
+#include "datagram/port.h"
 #include "datagram/receive.h"
 #include "datagram/send.h"
 #include "datagram/verbs.h"
@@ -40,6 +41,20 @@ int srnic_ud_destroy_qp(struct ib_qp *base, struct ib_udata *udata)
 {
 	srnic_datagram_remove_receiver(datagrams_of(base));
 	return srnic_destroy_qp(base, udata);
+}
+
+/*
+ * The RDMA core has checked that it is a QP of type UD, and a group. Only a QP that has left all
+ * groups is destroyed. RoCE has no LIDs.
+ */
+int srnic_ud_attach_mcast(struct ib_qp *base, union ib_gid *gid, u16 lid)
+{
+	return srnic_datagram_attach(datagrams_of(base), gid);
+}
+
+int srnic_ud_detach_mcast(struct ib_qp *base, union ib_gid *gid, u16 lid)
+{
+	return srnic_datagram_detach(datagrams_of(base), gid);
 }
 
 /* ---- states; tx.mutex held for most ---- */

@@ -12,5 +12,7 @@ int srnic_ud_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, stru
 int srnic_ud_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		      struct ib_qp_init_attr *init);
 int srnic_ud_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+int srnic_ud_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+int srnic_ud_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
 #endif

@@ -104,7 +104,6 @@ static struct srnic_dev *alloc_device(struct net_device *netdev, bool ib)
 		goto free_stats;
 	dev->index = index;
 	dev->ib = ib;
-	INIT_LIST_HEAD(&dev->listening.link);
 	if (srnic_standby_dev_init(dev))
 		goto free_former;
 	init_settings(dev);
@@ -119,6 +118,7 @@ static struct srnic_dev *alloc_device(struct net_device *netdev, bool ib)
 	srnic_mr_dev_init(dev);
 	srnic_connect_dev_init(dev);
 	srnic_gids_dev_init(dev);
+	srnic_place_init(&dev->listening.place, &dev->base, netdev);
 	srnic_datagram_dev_init(dev);
 	init_base(dev);
 	return dev;

@@ -7,10 +7,9 @@
 
 #include "compat/compat.h"
 #include "connection/connect.h"
-#include "datagram/port.h"
 #include "device/events.h"
 #include "device/port.h"
-#include "pairing/port.h"
+#include "place.h"
 
 /* Each change once: several events of the interface may report it. */
 static void port_event(struct srnic_dev *dev)
@@ -28,8 +27,7 @@ static void port_event(struct srnic_dev *dev)
 static void follow(void)
 {
 	srnic_listen_follow();
-	srnic_pairing_follow();
-	srnic_datagram_follow();
+	srnic_places_follow();
 }
 
 static bool changes_vrf(unsigned long event, const void *arg)

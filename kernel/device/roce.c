@@ -80,11 +80,13 @@ const struct ib_device_ops srnic_ib_ops = {
 	.device_group = &srnic_ib_attr_group,
 	.driver_id = (enum rdma_driver_id)SRNIC_IB_DRIVER_ID,
 
+	.attach_mcast = srnic_ud_attach_mcast,
 	.create_ah = srnic_create_ah,
 	.create_qp = create_qp,
 	.create_user_ah = srnic_create_ah,
 	.destroy_ah = srnic_destroy_ah,
 	.destroy_qp = destroy_qp,
+	.detach_mcast = srnic_ud_detach_mcast,
 	.get_link_layer = get_link_layer,
 	.get_port_immutable = get_port_immutable,
 	.modify_qp = modify_qp,

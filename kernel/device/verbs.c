@@ -61,6 +61,9 @@ static void ib_attributes(struct ib_device_attr *attr)
 	attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID;
 	attr->local_ca_ack_delay = ACK_DELAY;
 	attr->max_ah = SRNIC_MAX_AH;
+	attr->max_mcast_grp = SRNIC_MAX_GROUPS;
+	attr->max_mcast_qp_attach = SRNIC_MAX_GROUP_QPS;
+	attr->max_total_mcast_qp_attach = SRNIC_MAX_GROUPS * SRNIC_MAX_GROUP_QPS;
 }
 
 static int query_device(struct ib_device *base, struct ib_device_attr *attr, struct ib_udata *udata)

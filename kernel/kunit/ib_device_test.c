@@ -76,7 +76,7 @@ static void its_port_is_one_of_roce(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port.phys_state, IB_PORT_PHYS_STATE_LINK_UP);
 	KUNIT_EXPECT_EQ(test, port.max_mtu, IB_MTU_4096);
 	KUNIT_EXPECT_EQ(test, port.active_mtu, IB_MTU_4096);	/* lo has 65536 */
-	KUNIT_EXPECT_EQ(test, port.gid_tbl_len, 128);
+	KUNIT_EXPECT_EQ(test, port.gid_tbl_len, 256);
 	KUNIT_EXPECT_EQ(test, port.pkey_tbl_len, 1);
 	KUNIT_EXPECT_EQ(test, port.max_msg_sz, 1u << 31);
 	KUNIT_EXPECT_EQ(test, port.port_cap_flags, IB_PORT_CM_SUP);

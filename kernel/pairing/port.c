@@ -2,16 +2,14 @@
 /*
  * The TCP port of devices of type srnic_ib: their listening sockets, one for IPv4 and one for IPv6
  * (Documentation/ib.rst rule 40), in each VRF of a namespace. The first device opens them, and the
- * last one closes them (connection/listener.h), or the end of the namespace, which they do not
- * keep. A device follows its interface from one VRF to another.
+ * last one closes them (connection/listener.h), or the end of the namespace. Devices follow their
+ * interfaces (place.h).
  */
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/moduleparam.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/l3mdev.h>
-#include <net/net_namespace.h>
 #include <net/sock.h>
 
 #include "connection/listener.h"
@@ -40,11 +38,9 @@ static const struct srnic_member_ops member_ops = {
 	.free = free_member,
 };
 
-/* The VRF in which the device listens. */
-static int l3mdev_of(const struct srnic_dev *dev)
+static int vrf_of(const struct net_device *netdev)
 {
-	return srnic_listener_wildcard_l3mdev(dev_net(dev->netdev),
-					      l3mdev_master_ifindex(dev->netdev));
+	return srnic_listener_wildcard_l3mdev(dev_net(netdev), l3mdev_master_ifindex(netdev));
 }
 
 static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int family)
@@ -60,16 +56,13 @@ static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int fam
 	srnic_set_port(&member->addr, htons(srnic_pairing_port));
 	member->rdma_port = htons(srnic_pairing_port);
 	member->v6only = family == AF_INET6;
-	member->l3mdev = l3mdev_of(dev);
+	member->l3mdev = vrf_of(dev->netdev);
 	member->leaves_net = true;
 	member->backlog = 1;	/* module parameter max_startups is more */
 	return member;
 }
 
 /* ---- members; srnic_listeners_lock held ---- */
-
-/* Devices that listen, by their listening.link. */
-static LIST_HEAD(listening);
 
 /* A family that there is not leaves *out as it is. */
 static int join(struct srnic_dev *dev, int family, struct srnic_listener_member **out)
@@ -101,135 +94,44 @@ static void leave(struct srnic_listener_member **at)
 	srnic_listener_put_member(member);
 }
 
-static void leave_both(struct srnic_dev *dev)
+static struct srnic_dev *dev_of(struct srnic_place *place)
 {
+	return container_of(place, struct srnic_dev, listening.place);
+}
+
+static void leave_both(struct srnic_place *place)
+{
+	struct srnic_dev *dev = dev_of(place);
+
 	leave(&dev->listening.members[0]);
 	leave(&dev->listening.members[1]);
 }
 
-static void unlisten(struct srnic_dev *dev)
+static int join_both(struct srnic_place *place)
 {
-	leave_both(dev);
-	list_del_init(&dev->listening.link);
-}
+	struct srnic_dev *dev = dev_of(place);
 
-static int join_both(struct srnic_dev *dev)
-{
 	return join(dev, AF_INET, &dev->listening.members[0]) ?:
 	       join(dev, AF_INET6, &dev->listening.members[1]);
 }
+
+struct srnic_port srnic_tcp_port = {
+	.name = "listening TCP port",
+	.lock = &srnic_listeners_lock,
+	.places = LIST_HEAD_INIT(srnic_tcp_port.places),
+	.vrf = vrf_of,
+	.join = join_both,
+	.leave = leave_both,
+};
 
 /* ---- devices ---- */
 
 int srnic_pairing_listen(struct srnic_dev *dev)
 {
-	int ret;
-
-	mutex_lock(&srnic_listeners_lock);
-	list_add_tail(&dev->listening.link, &listening);
-	ret = join_both(dev);
-	if (ret)
-		unlisten(dev);
-	mutex_unlock(&srnic_listeners_lock);
-	return ret;
+	return srnic_place_enter(&srnic_tcp_port, &dev->listening.place);
 }
 
 void srnic_pairing_unlisten(struct srnic_dev *dev)
 {
-	bool listened;
-
-	mutex_lock(&srnic_listeners_lock);
-	listened = !list_empty(&dev->listening.link);
-	unlisten(dev);
-	mutex_unlock(&srnic_listeners_lock);
-	if (listened)
-		synchronize_rcu();	/* callbacks of listening sockets run under RCU */
-}
-
-/* ---- interfaces that move between VRFs ---- */
-
-/* Not if the interface has left the namespace: then the device goes. */
-static bool is_elsewhere(const struct srnic_dev *dev)
-{
-	const struct srnic_listener_member *member = dev->listening.members[0];
-
-	return !member || (srnic_listener_is_in(member, dev_net(dev->netdev)) &&
-			   member->l3mdev != l3mdev_of(dev));
-}
-
-static void move(struct srnic_dev *dev)
-{
-	int ret;
-
-	leave_both(dev);
-	ret = join_both(dev);
-	if (ret)
-		ibdev_warn_ratelimited(&dev->base,
-				       "TCP port %u is not listened on in another VRF: error %d\n",
-				       srnic_pairing_port, ret);
-}
-
-static void follow(struct work_struct *work)
-{
-	unsigned int noio = memalloc_noio_save(); /* storage may wait for works behind this one */
-	struct srnic_dev *dev;
-
-	mutex_lock(&srnic_listeners_lock);
-	list_for_each_entry(dev, &listening, listening.link)
-		if (is_elsewhere(dev))
-			move(dev);
-	mutex_unlock(&srnic_listeners_lock);
-	memalloc_noio_restore(noio);
-}
-
-static DECLARE_WORK(follow_work, follow);
-
-void srnic_pairing_follow(void)
-{
-	queue_work(srnic_wq, &follow_work);
-}
-
-/* ---- network namespaces ---- */
-
-static bool is_in(const struct srnic_listener_member *member, const struct net *net)
-{
-	return member && srnic_listener_is_in(member, net);
-}
-
-/* Without sockets: would it get them there? */
-static bool listens_in(const struct srnic_dev *dev, const struct net *net)
-{
-	struct srnic_listener_member *const *members = dev->listening.members;
-
-	if (!members[0] && !members[1])
-		return net_eq(dev_net(dev->netdev), net);
-	return is_in(members[0], net) || is_in(members[1], net);
-}
-
-/*
- * Before its interfaces go, and with them the devices. An interface may have left just now, and its
- * device goes by and by.
- */
-static void net_exit(struct net *net)
-{
-	struct srnic_dev *dev, *next;
-
-	mutex_lock(&srnic_listeners_lock);
-	list_for_each_entry_safe(dev, next, &listening, listening.link)
-		if (listens_in(dev, net))
-			unlisten(dev);
-	mutex_unlock(&srnic_listeners_lock);
-	synchronize_rcu();
-}
-
-static struct pernet_operations net_ops = { .exit = net_exit };
-
-int srnic_pairing_init(void)
-{
-	return register_pernet_device(&net_ops);
-}
-
-void srnic_pairing_exit(void)
-{
-	unregister_pernet_device(&net_ops);
+	srnic_place_leave(&srnic_tcp_port, &dev->listening.place);
 }

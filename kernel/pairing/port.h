@@ -6,7 +6,11 @@
 #ifndef SRNIC_PAIRING_PORT_H
 #define SRNIC_PAIRING_PORT_H
 
+#include "place.h"
 #include "srnic.h"
+
+/* As devices have it; under srnic_listeners_lock. */
+extern struct srnic_port srnic_tcp_port;
 
 /* Module parameter; read when a device is added. */
 extern ushort srnic_pairing_port;
@@ -18,12 +22,5 @@ extern ushort srnic_pairing_port;
 int srnic_pairing_listen(struct srnic_dev *dev);
 /* Stops listening; before the connections of the device end. Idempotent. Process context. */
 void srnic_pairing_unlisten(struct srnic_dev *dev);
-
-/* An interface has changed its VRF: its devices listen where it is now. Any context. */
-void srnic_pairing_follow(void);
-
-/* The module is loaded, and unloaded, when there is no device. */
-int srnic_pairing_init(void);
-void srnic_pairing_exit(void);
 
 #endif

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * QP numbers: 24 bits, without 0 and 1, which are QPs of management (Documentation/ib.rst,
- * "Pairing"). Each device of type srnic_ib has a QP 1.
+ * QP numbers: 24 bits, without 0 and 1, which are QPs of management, and without the one that
+ * stands for a multicast group (Documentation/ib.rst, "Pairing", "Groups"). Each device of type
+ * srnic_ib has a QP 1.
  */
 #include <linux/random.h>
 
 #include "stream/number.h"
 
 #define FIRST	2
-#define LAST	0xffffff
+#define LAST	(CORE_GROUP_QPN - 1)
 #define TRIES	64	/* of 2^24 numbers not many are in use */
 
 /* struct srnic_qp of all devices of type srnic_ib but their QPs 1, by number, like srnic_dev.qps */

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# rdma-core's own tests, unchanged, whose QPs are connected by hand: on a device of type srnic_ib, and on rxe, which shows
+# rdma-core's own tests, unchanged, whose QPs are connected by hand or by rdma_cm: on a device of type srnic_ib, and on rxe, which shows
 # what else they pass on. One TAP line for each case that passes on either. Arguments, or MODULES: modules.
 cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_mr test_cq test_cq_events test_cqex test_qp test_qpex test_srq test_fork test_atomic"
-ALL+=" test_relaxed_ordering test_addr test_odp"
+ALL+=" test_relaxed_ordering test_addr test_odp test_rdmacm"
 MODULES=${*:-${MODULES:-$ALL}}
 
 # Cases that may skip themselves here and not on rxe, as patterns of names, and what they need.
@@ -67,6 +67,7 @@ python3 -c 'import pyverbs' 2>/dev/null || skip "python3-pyverbs is not installe
 modprobe -a ib_uverbs srnic
 rdma_core_tests_in "$LOGS" || skip "rdma-core's tests are not here: the documentation of python3-pyverbs"
 hosts_up && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
+ip -n sr0 route add 224.0.0.0/4 dev veth0 # rdma_cm finds the device for a group by its route
 ! modprobe -q rdma_rxe || ns0 rdma link add rxe0 type rxe netdev veth0
 for module in $MODULES; do
 	run_module "$module"

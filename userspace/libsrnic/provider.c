@@ -68,6 +68,7 @@ static void free_context(struct ibv_context *ibctx)
 
 static const struct verbs_context_ops context_ops = {
 	.alloc_pd = srnic_alloc_pd,
+	.attach_mcast = ibv_cmd_attach_mcast,
 	.cq_event = srnic_cq_event,
 	.create_ah = srnic_create_ah,
 	.create_cq = srnic_create_cq,
@@ -78,6 +79,7 @@ static const struct verbs_context_ops context_ops = {
 	.dealloc_pd = srnic_dealloc_pd,
 	.dereg_mr = srnic_dereg_mr,
 	.destroy_ah = srnic_destroy_ah,
+	.detach_mcast = ibv_cmd_detach_mcast,
 	.destroy_cq = srnic_destroy_cq,
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,

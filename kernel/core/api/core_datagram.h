@@ -9,6 +9,7 @@
 #define CORE_DATAGRAM_HEADER	24	/* octets before the payload */
 #define CORE_DATAGRAM_MAX	4096	/* octets of payload */
 #define CORE_QP1		1	/* QPN of the agents of a device */
+#define CORE_GROUP_QPN	0xffffff /* QPN of all QPs in a multicast group */
 #define CORE_MAD		256	/* octets of payload of what is sent to it */
 #define CORE_DATAGRAM_GRH	40	/* octets that a receive gets before the payload */
 

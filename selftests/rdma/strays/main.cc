@@ -13,7 +13,8 @@
 namespace strays {
 namespace {
 
-constexpr Cases (*chapters[])() = {field_cases, packet_cases, receiver_cases, answer_cases};
+constexpr Cases (*chapters[])() = {field_cases, packet_cases, receiver_cases, group_cases,
+					answer_cases};
 
 std::string trouble_of(Stage &stage, const Case &one)
 {

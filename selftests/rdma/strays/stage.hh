@@ -67,6 +67,7 @@ template <class Play> void add_both(Cases &all, const std::string &name, Play pl
 Cases field_cases();	// fields.cc: each field wrong, one by one
 Cases packet_cases();	// packets.cc: what IP and UDP do with it on its way
 Cases receiver_cases(); // receivers.cc: QPs that cannot take it
+Cases group_cases();	// groups.cc: to multicast groups
 Cases answer_cases();	// answers.cc: what the victim sends
 
 } // namespace strays
