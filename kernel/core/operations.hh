@@ -40,6 +40,8 @@ constexpr core_operation
 		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
 	masked    = {yes, yes, _,   in,  yes, _,   _,   _,   yes, 1, list, CORE_HANDLE_ATOMIC,
 		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
+	extended  = {yes, _,   _,   _,   yes, _,   _,   _,   _,   _, _,    CORE_HANDLE_EXTENDED,
+		     CORE_MSG_EXTENDED, CORE_MSG_EXTENDED},
 	local_inv = {yes, yes, _,   _,   _,   yes, _,   _,   _,   _, _,
 		     CORE_HANDLE_LOCAL_INVALIDATE, none, none},
 	reg_mr    = {yes, yes, _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_REGISTER,
@@ -51,9 +53,9 @@ constexpr core_operation
 // By enum srnic_opcode. Only Sends and Immediate Data have a Solicited Event: other operations
 // ignore the flag.
 constexpr core_operation operation_table[] = {
-	row::unknown, row::write,     row::send,   row::send_inv, row::read,	  row::read_inv,
-	row::local_inv, row::reg_mr,  row::unknown, row::write_imm, row::imm,
-	row::atomic,    row::atomic,  row::atomic, row::masked,	  row::masked,
+	row::unknown,	row::write,  row::send,	   row::send_inv,  row::read,	  row::read_inv,
+	row::local_inv, row::reg_mr, row::unknown, row::write_imm, row::imm,	  row::atomic,
+	row::atomic,	row::atomic, row::masked,  row::masked,	   row::extended, row::extended,
 };
 
 constexpr u32 operations = sizeof(operation_table) / sizeof(operation_table[0]);
@@ -73,7 +75,7 @@ constexpr u8 wire_opcode(const core_operation &op, u8 wqe_flags)
 	return wqe_flags & SRNIC_WQE_SOLICITED ? op.wire_solicited : op.wire;
 }
 
-static_assert(operations == SRNIC_OP_MASKED_CMP_SWAP + 1);
+static_assert(operations == SRNIC_OP_ATOMIC_WRITE + 1);
 static_assert(!operation(0).known && !operation(SRNIC_OP_RECV).known && !operation(255).known);
 static_assert(operation(SRNIC_OP_WRITE_IMM).immediate != 0 &&
 	      operation(SRNIC_OP_IMM).immediate != 0);

@@ -51,6 +51,6 @@ TEST(Operations, NoOtherOpcodeIsKnown)
 {
 	for (u32 opcode = 0; opcode < 256; opcode++)
 		EXPECT_EQ(operation(static_cast<u8>(opcode)).known != 0,
-			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_MASKED_CMP_SWAP &&
+			  opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_ATOMIC_WRITE &&
 				  opcode != SRNIC_OP_RECV);
 }

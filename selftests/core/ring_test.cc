@@ -4,10 +4,10 @@
 // sees reads past them.
 #include "ring.hh"
 
-static const std::vector<u8> user_opcodes = {SRNIC_OP_WRITE, SRNIC_OP_SEND, SRNIC_OP_SEND_INV,
-					     SRNIC_OP_READ, SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM,
-					     SRNIC_OP_FETCH_ADD, SRNIC_OP_CMP_SWAP,
-					     SRNIC_OP_SWAP};
+static const std::vector<u8> user_opcodes = {
+	SRNIC_OP_WRITE,	    SRNIC_OP_SEND,  SRNIC_OP_SEND_INV,	  SRNIC_OP_READ,
+	SRNIC_OP_WRITE_IMM, SRNIC_OP_IMM,   SRNIC_OP_FETCH_ADD,	  SRNIC_OP_CMP_SWAP,
+	SRNIC_OP_SWAP,	    SRNIC_OP_FLUSH, SRNIC_OP_ATOMIC_WRITE};
 static const std::vector<u8> kernel_opcodes = {SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
 					       SRNIC_OP_REG_MR, SRNIC_OP_MASKED_FETCH_ADD,
 					       SRNIC_OP_MASKED_CMP_SWAP};

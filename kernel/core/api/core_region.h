@@ -11,6 +11,8 @@
 #define CORE_ACCESS_REMOTE_WRITE	(1U << 1)
 #define CORE_ACCESS_REMOTE_READ	(1U << 2)
 #define CORE_ACCESS_REMOTE_ATOMIC	(1U << 3)
+#define CORE_ACCESS_FLUSH_GLOBAL	(1U << 8)
+#define CORE_ACCESS_FLUSH_PERSISTENT	(1U << 9)
 
 /* The grant of an STag: a snapshot, taken while the host holds the region. */
 struct core_region {
