@@ -38,7 +38,8 @@ static uint64_t send_ops(const struct context *ctx, enum ibv_qp_type type)
 		return SRNIC_DATAGRAM_OPS;
 	return SRNIC_SEND_OPS |
 	       (ctx->features & SRNIC_FEATURE_IMMEDIATE ? SRNIC_IMMEDIATE_OPS : 0) |
-	       (ctx->features & SRNIC_FEATURE_ATOMIC ? SRNIC_ATOMIC_OPS : 0);
+	       (ctx->features & SRNIC_FEATURE_ATOMIC ? SRNIC_ATOMIC_OPS : 0) |
+	       (ctx->features & SRNIC_FEATURE_FLUSH ? SRNIC_FLUSH_OPS : 0);
 }
 
 /* All QPs can begin batches, however they were created. */

@@ -143,6 +143,24 @@ void wr_atomic_cmp_swp(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t com
 		put_atomic(wqe, compare, swap);
 }
 
+// The numbers of enum srnic_flush_how are those of verbs. A type or level that verbs do not have is
+// the module's to refuse.
+constexpr u64 to_flush(uint8_t type, uint8_t level) { return type | u64{level} << 8; }
+
+void wr_flush(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len, uint8_t type, uint8_t level)
+{
+	if (auto *wqe = begin_rdma(ex, SRNIC_OP_FLUSH, rkey, addr)) {
+		wqe->arg[0] = len;
+		wqe->arg[1] = to_flush(type, level);
+	}
+}
+
+void wr_atomic_write(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
+{
+	if (auto *wqe = begin_rdma(ex, SRNIC_OP_ATOMIC_WRITE, rkey, addr))
+		memcpy(wqe->arg, data, sizeof(wqe->arg[0]));
+}
+
 void wr_set_ud_addr(ibv_qp_ex *ex, ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
 	srnic_qp &qp = to_qp(ex);
@@ -216,6 +234,15 @@ bool all_have_receivers(const srnic_wq &sq)
 	return true;
 }
 
+// Debian 12's libibverbs has no such calls.
+template <class Ex> void set_flush_calls(Ex &ex)
+{
+	if constexpr (requires { ex.wr_flush; })
+		ex.wr_flush = wr_flush;
+	if constexpr (requires { ex.wr_atomic_write; })
+		ex.wr_atomic_write = wr_atomic_write;
+}
+
 int error_of_batch(const srnic_qp &qp)
 {
 	if (qp.sq.batch_error)
@@ -274,6 +301,7 @@ void srnic_qp_ex_init(srnic_qp *qp)
 	ex.wr_send_imm = wr_send_imm;
 	ex.wr_atomic_fetch_add = wr_atomic_fetch_add;
 	ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	set_flush_calls(ex);
 	ex.wr_set_ud_addr = wr_set_ud_addr;
 	ex.wr_set_sge = wr_set_sge;
 	ex.wr_set_sge_list = wr_set_sge_list;

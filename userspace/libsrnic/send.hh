@@ -16,11 +16,14 @@ inline srnic_qp &to_qp(ibv_qp_ex *qp) { return *reinterpret_cast<srnic_qp *>(qp)
 
 inline bool is_atomic(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_ATOMIC; }
 
+inline bool is_extended(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_EXTENDED; }
+
 // Does the module know this operation? One that does not would end the connection.
 inline bool knows(const srnic_qp &qp, u8 opcode)
 {
 	const u32 needs = (operation(opcode).immediate ? SRNIC_FEATURE_IMMEDIATE : 0) |
-			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0);
+			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0) |
+			  (is_extended(opcode) ? SRNIC_FEATURE_FLUSH : 0);
 
 	return (qp.features & needs) == needs;
 }
