@@ -50,4 +50,5 @@ Cases last_ack_cases(); // last_acks.cc: an end that goes right after its last c
 Cases error_cases();	// errors.cc: what fails, as what, and when
 Cases wall_cases();	// walls.cc: firewalls, and SYNs that are lost
 Cases release_cases();	// releases.cc: a peer of another release
+Cases extended_cases(); // extended.cc: Flush and Atomic Write
 Cases life_cases();	// life.cc: interfaces, addresses, devices, strangers and crowds

@@ -77,10 +77,10 @@ int main(int argc, char **argv)
 		    atoi(argv[7]),
 		    number_in("CROWD", 1000),
 		    getenv("UNTIL") ?: ""};
-	const Tally tally =
-		run_cases(all_of({transfer_cases(), meeting_cases(), last_ack_cases(),
-				  error_cases(), wall_cases(), release_cases(), life_cases()}),
-			  argc > 8 ? argv[8] : "", passes);
+	const Tally tally = run_cases(
+		all_of({transfer_cases(), meeting_cases(), last_ack_cases(), error_cases(),
+			extended_cases(), wall_cases(), release_cases(), life_cases()}),
+		argc > 8 ? argv[8] : "", passes);
 
 	printf("# all cases\n");
 	return tally.failed || !tally.run;
