@@ -48,8 +48,8 @@ TEST(Completion, OpcodesAreTheVerbs)
 		{SRNIC_OP_RECV, IBV_WC_RECV},
 		{SRNIC_OP_WRITE_IMM, IBV_WC_RDMA_WRITE},
 		{SRNIC_OP_IMM, IBV_WC_SEND},
-		{SRNIC_OP_FLUSH, IBV_WC_FLUSH},
-		{SRNIC_OP_ATOMIC_WRITE, IBV_WC_ATOMIC_WRITE},
+		{SRNIC_OP_FLUSH, ibv_wc_opcode(8)},
+		{SRNIC_OP_ATOMIC_WRITE, ibv_wc_opcode(9)},
 	};
 	fake::Cq c;
 	ibv_wc wc;

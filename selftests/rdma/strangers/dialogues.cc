@@ -134,9 +134,9 @@ template <class Ex> bool post_extended(Ex *ex, bool flushes)
 		ex->wr_id = 5;
 		ex->wr_flags = IBV_SEND_SIGNALED;
 		if (flushes)
-			ibv_wr_flush(ex, 0x77, 0x1000, 8, 1, 0);
+			ex->wr_flush(ex, 0x77, 0x1000, 8, 1, 0);
 		else
-			ibv_wr_atomic_write(ex, 0x77, 0x1000, &word);
+			ex->wr_atomic_write(ex, 0x77, 0x1000, &word);
 		return !ibv_wr_complete(ex);
 	}
 	return false;
@@ -150,7 +150,7 @@ void refuses_its_own(Stage &stage, Pace pace, Role role)
 		Stream stream = stage.meet(role, pace);
 
 		if (!post_extended(ibv_qp_to_qp_ex(stage.victim().qp), flushes))
-			fail("cannot be posted");
+			fail("this libibverbs cannot post it");
 		stage.victim().sends.is(5, IBV_WC_LOC_QP_OP_ERR);
 		stream.want_last_acks({0});
 		stage.want_failed(0, {});
