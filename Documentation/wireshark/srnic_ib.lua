@@ -16,6 +16,7 @@ local PORT = 4791 -- rule 40
 
 local WRITE, READ_REQUEST, READ_RESPONSE, TERMINATE, ATOMIC_REQUEST, ATOMIC_RESPONSE, ACK =
 	0, 1, 2, 7, 10, 11, 12
+local EXTENDED = 15
 
 -- By opcode: RFC 5040 figure 4, RFC 7306 figure 2, rule 4. queue: none of tagged messages. word:
 -- what RDMAP has in the DDP header. counted: a request, or the end of one (rules 6 and 9).
@@ -37,7 +38,7 @@ local messages = {
 	{ name = "Send with Immediate Data", queue = 0, counted = true, word = "immediate" },
 	{ name = "Send with Immediate Data and Solicited Event", queue = 0, counted = true,
 	  word = "immediate" },
-	{ name = "opcode 15" },
+	{ name = "Extended Request", queue = 5, counted = true },
 }
 local opcodes = {}
 for opcode, message in pairs(messages) do
@@ -101,6 +102,8 @@ local errors = {
 }
 
 local atomics = { [0] = "Fetch Add", "Swap", "Compare and Swap" }
+local extensions = { "Flush", "Atomic Write" } -- rule 110
+local levels = { [0] = "range", "region" }
 local layers = { [0] = "RDMAP", "DDP", "MPA" }
 
 -- ---- fields ----
@@ -150,6 +153,14 @@ local f = {
 	atomic_compare_mask = ProtoField.uint64("srnic_ib.atomic.compare_mask", "Compare Mask",
 						base.HEX),
 	atomic_original = ProtoField.uint64("srnic_ib.atomic.original", "Original value", base.HEX),
+	extended_code = ProtoField.uint8("srnic_ib.extended.code", "Operation", base.DEC,
+					 extensions),
+	extended_type = ProtoField.uint8("srnic_ib.extended.type", "Type", base.HEX),
+	extended_level = ProtoField.uint8("srnic_ib.extended.level", "Level", base.DEC, levels),
+	extended_stag = ProtoField.uint32("srnic_ib.extended.stag", "Remote STag", base.HEX),
+	extended_to = ProtoField.uint64("srnic_ib.extended.to", "Remote TO", base.HEX),
+	extended_length = ProtoField.uint64("srnic_ib.extended.length", "Length"),
+	extended_data = ProtoField.bytes("srnic_ib.extended.data", "Data"),
 	layer = ProtoField.uint8("srnic_ib.terminate.layer", "Layer", base.DEC, layers, 0xf0),
 	error_type = ProtoField.uint8("srnic_ib.terminate.type", "Error type", base.DEC, nil, 0x0f),
 	error_code = ProtoField.uint8("srnic_ib.terminate.code", "Error code", base.HEX),
@@ -527,6 +538,7 @@ local function learn_startup(stream, pinfo, tvb, says)
 	own.numbers = { done = tvb(HEADER + 64, 4):uint(), by_msn = {}, asked = {} }
 	if says.kind == "Reply" then
 		stream.crc = bit.band(says.flags, 0x40) ~= 0
+		stream.extended = bit.band(tvb(HEADER + 12, 4):uint(), 1) ~= 0
 	end
 end
 
@@ -605,6 +617,19 @@ local function add_atomic_response(tvb, tree, at)
 	return ""
 end
 
+-- Rule 110.
+local function add_extended(tvb, tree, at)
+	local code = uint(tvb, at, 1)
+	add_all(tree, tvb, at, {
+		{ f.extended_code, 1 }, { f.extended_type, 1 }, { f.extended_level, 1 },
+	})
+	add_all(tree, tvb, at + 4, {
+		{ f.extended_stag, 4 }, { f.extended_to, 8 },
+		{ code == 1 and f.extended_length or f.extended_data, 8 },
+	})
+	return code and ", " .. (extensions[code] or "unknown operation") or ""
+end
+
 local function add_immediate(tvb, tree, at)
 	add_all(tree, tvb, at, { { f.immediate, 4 }, { f.immediate_rest, 4 } })
 	return ""
@@ -647,6 +672,7 @@ local own_parts = {
 	[ATOMIC_REQUEST] = { 52, add_atomic_request },
 	[ATOMIC_RESPONSE] = { 12, add_atomic_response },
 	[ACK] = { 8, add_ack },
+	[EXTENDED] = { 24, add_extended },
 }
 
 -- ---- FPDUs ----
@@ -675,16 +701,16 @@ local function head_of(tvb)
 	return head
 end
 
--- Which rule the headers break, or nil.
-local function fault_of(head)
+-- Which rule the headers break, or nil. extended: rule 111, as far as is known.
+local function fault_of(head, extended)
 	if head.length < head.size then
 		return "The ULPDU is shorter than its header"
 	elseif head.ddp_version ~= 1 then
 		return "The DDP version is not 1"
 	elseif head.rdmap_version > 1 then
 		return "The RDMAP version is not 0 or 1"
-	elseif head.opcode == 15 then
-		return "There is no opcode 15"
+	elseif head.opcode == EXTENDED and not extended then
+		return "Flush and Atomic Write are not agreed (rule 111)"
 	elseif head.tagged ~= (head.message.queue == nil) then
 		return "A message of this opcode is " .. (head.tagged and "not " or "") .. "tagged"
 	elseif not head.tagged and head.queue and head.queue ~= head.message.queue then
@@ -757,7 +783,7 @@ end
 -- The octets of one FPDU, as far as they are there.
 local function dissect_fpdu(tvb, pinfo, root, stream)
 	local tree, head = root:add(srnic_ib, tvb()), head_of(tvb)
-	local fault, start, stop, own = fault_of(head), 2 + head.size, 2 + head.length, ""
+	local fault, start, stop, own = fault_of(head, stream.extended ~= false), 2 + head.size, 2 + head.length, ""
 	local found = first_time(pinfo, tvb, 0, function()
 		return find(stream, pinfo, head, fault)
 	end)
@@ -803,7 +829,7 @@ local function unit_at(tvb, at, trusted)
 		return nil, 4 - here
 	end
 	local head = head_of(tvb(at):tvb())
-	if head.length < TAGGED or (not trusted and fault_of(head)) then
+	if head.length < TAGGED or (not trusted and fault_of(head, true)) then
 		return false
 	end
 	return "fpdu", wire_length(head.length)
@@ -902,7 +928,7 @@ local function is_ours(tvb, stream, on_port)
 		return magic or (magic == nil and on_port)
 	end
 	return stream.kind == "ours" or
-		(on_port and stream.kind == nil and tvb:len() >= 4 and not fault_of(head_of(tvb)))
+		(on_port and stream.kind == nil and tvb:len() >= 4 and not fault_of(head_of(tvb), true))
 end
 
 -- For the port, "Decode As" and streams that are known. 0: another dissector may try.

@@ -113,6 +113,17 @@ static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attr
 #define SRNIC_COMPAT_FILL_RES_SRQ(...)
 #endif
 
+/* Since 6.2 the RDMA core knows Flush and Atomic Write: rights and capabilities for them. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define SRNIC_COMPAT_FLUSH		true
+#define SRNIC_COMPAT_ACCESS_FLUSH	IB_ACCESS_FLUSH_GLOBAL
+#define SRNIC_COMPAT_CAN_FLUSH		(IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE)
+#else
+#define SRNIC_COMPAT_FLUSH		false
+#define SRNIC_COMPAT_ACCESS_FLUSH	0
+#define SRNIC_COMPAT_CAN_FLUSH		0
+#endif
+
 /* Pins user memory. 7.2 has several functions of the kind, this one by address. */
 static inline struct ib_umem *srnic_compat_umem(struct ib_device *base, unsigned long start,
 						size_t length, int access)

@@ -2,6 +2,7 @@
 // Receive: the start of a stream, the peer's RDMA Reads (RFC 5040 5.2.1), and Immediate Data
 // (RFC 7306 6).
 #include "message_rules.hh"
+#include "ib/extended.hh"
 
 namespace srnic {
 
@@ -83,6 +84,30 @@ Verdict MessageRules::deliver_atomic_response(const core_atomic_response &respon
 	atomic_msn++;
 	atomic_original = response.original;
 	return Verdict::good;
+}
+
+// ---- Flush and Atomic Write ----
+
+// What was placed before is visible to all that read memory: regions are coherent memory, and
+// whoever learns that this request is delivered is ordered after it. So only the grant is checked,
+// also of no octets.
+Verdict MessageRules::deliver_flush(const core_extended &wanted) const
+{
+	const bool all = wanted.level == CORE_FLUSH_REGION;
+	core_region region;
+
+	if (!core_host_region(ctx, wanted.stag, &region))
+		return Verdict::stag_invalid;
+	return verdict_of(check_region(region, pd, ib::rights_for(wanted),
+				       all ? region.base : wanted.to,
+				       all ? region.length : wanted.length));
+}
+
+Verdict MessageRules::deliver_atomic_write(const core_extended &wanted) const
+{
+	if (wanted.to % sizeof(wanted.data))
+		return Verdict::misaligned;
+	return verdict_of(core_host_atomic_write(ctx, &wanted));
 }
 
 // ---- Immediate Data ----

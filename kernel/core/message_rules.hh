@@ -114,6 +114,9 @@ public:
 	Verdict deliver_atomic_request(const core_atomic_request &wanted);
 	Verdict begin_atomic_response(const Segment &segment);
 	Verdict deliver_atomic_response(const core_atomic_response &response);
+	// ib.rst, "Flush and Atomic Write". The request is valid.
+	Verdict deliver_flush(const core_extended &wanted) const;
+	Verdict deliver_atomic_write(const core_extended &wanted) const;
 	const core_rx_message &message() const { return delivered; }
 	const core_asked &asked() const { return request; }
 	u64 original() const { return atomic_original; }

@@ -40,6 +40,8 @@ constexpr core_operation
 		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
 	masked    = {yes, yes, _,   in,  yes, _,   _,   _,   yes, 1, list, CORE_HANDLE_ATOMIC,
 		     CORE_MSG_ATOMIC_REQUEST, CORE_MSG_ATOMIC_REQUEST},
+	extended  = {yes, _,   _,   _,   yes, _,   _,   _,   _,   _, _,    CORE_HANDLE_EXTENDED,
+		     CORE_MSG_EXTENDED, CORE_MSG_EXTENDED},
 	local_inv = {yes, _,   _,   _,   _,   yes, _,   _,   _,   _, _,
 		     CORE_HANDLE_LOCAL_INVALIDATE, none, none},
 	reg_mr    = {yes, yes, _,   _,   _,   _,   _,   _,   _,   _, _,    CORE_HANDLE_REGISTER,
@@ -53,10 +55,10 @@ constexpr core_operation
 // By enum srnic_opcode. Only Sends and Immediate Data have a Solicited Event: other operations
 // ignore the flag.
 constexpr core_operation operation_table[] = {
-	row::unknown,  row::write,     row::send,    row::send_inv, row::read,
-	row::read_inv, row::local_inv, row::reg_mr,  row::unknown,  row::write_imm,
-	row::imm,      row::atomic,    row::atomic,  row::atomic,   row::masked,
-	row::masked,   row::unknown,   row::unknown, row::bind_mw,
+	row::unknown,	row::write,  row::send,	   row::send_inv,  row::read,	  row::read_inv,
+	row::local_inv, row::reg_mr, row::unknown, row::write_imm, row::imm,	  row::atomic,
+	row::atomic,	row::atomic, row::masked,  row::masked,	   row::extended, row::extended,
+	row::bind_mw,
 };
 
 constexpr u32 operations = sizeof(operation_table) / sizeof(operation_table[0]);

@@ -9,6 +9,7 @@
 
 #include "framings.hh"
 #include "ib/acks.hh"
+#include "ib/extended.hh"
 #include "operations.hh"
 #include "builder.hh"
 #include "rdmap/terminate.hh"
@@ -229,6 +230,19 @@ inline void start_atomic(core_tx &tx, const srnic_send_wqe &wqe)
 	core_host_expect_read(host(tx), &sink, CORE_READ_ATOMIC);
 }
 
+// ---- Flush and Atomic Write (ib.rst) ----
+
+inline void start_extended(core_tx &tx, const srnic_send_wqe &wqe)
+{
+	core_tx_msg msg{};
+
+	tx.extended = ib::extended_of(wqe);
+	msg.opcode = CORE_MSG_EXTENDED;
+	msg.msn = ++tx.extended_msn;
+	msg.extended = &tx.extended;
+	begin_local(tx, msg, true);
+}
+
 // ---- requests ----
 
 inline void start_write(core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
@@ -292,6 +306,8 @@ inline void start_request(core_tx &tx, const core_operation &op, const srnic_sen
 				  length, wqe.rkey, wqe.remote_addr);
 	case CORE_HANDLE_ATOMIC:
 		return start_atomic(tx, wqe);
+	case CORE_HANDLE_EXTENDED:
+		return start_extended(tx, wqe);
 	case CORE_HANDLE_LOCAL_INVALIDATE:
 		return complete_local(
 			tx, was_done(tx) || core_host_local_invalidate(host(tx), wqe.imm_inv));
@@ -303,9 +319,12 @@ inline void start_request(core_tx &tx, const core_operation &op, const srnic_sen
 	}
 }
 
-// Does the framing have a message for this operation?
-inline bool has_form(const core_tx &tx, const core_operation &op, u32 length)
+// Does the stream have a message for this operation?
+inline bool has_form(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
+		     u32 length)
 {
+	if (op.handler == CORE_HANDLE_EXTENDED)
+		return tx.params.extended && ib::is_valid(ib::extended_of(wqe));
 	if (op.handler == CORE_HANDLE_IMMEDIATE)
 		return !length || traits(tx).immediate_payload;
 	return op.handler != CORE_HANDLE_ATOMIC || traits(tx).atomics;
@@ -319,7 +338,7 @@ inline u8 check_request(const core_tx &tx, const core_operation &op, const srnic
 	if (core_send_wqe_check(&wqe, tx.params.slot_size, tx.params.kernel, &length) !=
 	    CORE_WQE_OK)
 		return SRNIC_WC_LOC_QP_OP_ERR;
-	if (!has_form(tx, op, length)) [[unlikely]]
+	if (!has_form(tx, op, wqe, length)) [[unlikely]]
 		return SRNIC_WC_LOC_QP_OP_ERR;
 	if (op.handler == CORE_HANDLE_ATOMIC && length < sizeof(u64)) [[unlikely]]
 		return SRNIC_WC_LOC_LEN_ERR;

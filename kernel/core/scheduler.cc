@@ -339,6 +339,7 @@ void core_tx_rewind(struct core_tx *tx)
 		tx->may_take += acks.index - ib::next_index(sent);
 	tx->send_msn = sent.send_msn;
 	tx->read_msn = sent.read_msn;
+	tx->extended_msn = sent.extended_msn;
 	tx->of_request = 1;
 	tx->tail = sent.tail;
 	__builtin_memcpy(tx->immediate, sent.immediate, sizeof(tx->immediate));

@@ -7,7 +7,7 @@
 
 namespace srnic {
 
-// The purpose of a message. Ack: ib.rst. Control: a message of the wire format itself.
+// The purpose of a message. Extended, ack: ib.rst. Control: a message of the wire format itself.
 enum class Message : u8 {
 	write,
 	read_response,
@@ -16,6 +16,7 @@ enum class Message : u8 {
 	read_request,
 	atomic_request,
 	atomic_response,
+	extended,
 	ack,
 	control,
 };

@@ -58,7 +58,8 @@ static void limits(struct ib_device_attr *attr)
 /* What only type srnic_ib has. */
 static void ib_attributes(struct ib_device_attr *attr)
 {
-	attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID;
+	attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID |
+				  SRNIC_COMPAT_CAN_FLUSH;
 	attr->local_ca_ack_delay = ACK_DELAY;
 	attr->max_ah = SRNIC_MAX_AH;
 	attr->max_mcast_grp = SRNIC_MAX_GROUPS;
@@ -140,7 +141,8 @@ static u32 features(const struct srnic_dev *dev)
 	return SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_WINDOW |
 	       (core_framings_have_atomics(framings) ? SRNIC_FEATURE_ATOMIC : 0) |
 	       (core_framings_have_immediate_payload(framings) ? SRNIC_FEATURE_SEND_IMM : 0) |
-	       (dev->ib ? SRNIC_FEATURE_DATAGRAM : 0);
+	       (dev->ib ? SRNIC_FEATURE_DATAGRAM : 0) |
+	       (dev->ib && SRNIC_COMPAT_FLUSH ? SRNIC_FEATURE_FLUSH : 0);
 }
 
 static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)

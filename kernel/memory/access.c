@@ -154,26 +154,53 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 
 /* ---- other access ---- */
 
+/* The aligned word at access->to, whose region is held; else NULL, and why. */
+static void *find_word(struct srnic_held *held, const struct srnic_region_access *access,
+		       enum core_region_verdict *why)
+{
+	u32 len = sizeof(u64);
+	struct srnic_mr *mr;
+	void *word;
+
+	mr = hold_checked(held, access, access->to, len, why);
+	if (!mr)
+		return NULL;
+	word = locate(mr, access->to, &len);
+	/* An aligned word never crosses a piece. */
+	if (IS_ALIGNED((uintptr_t)word, sizeof(u64)))
+		return word;
+	*why = CORE_REGION_ALIGNMENT;
+	return NULL;
+}
+
 enum core_region_verdict srnic_region_atomic(struct srnic_held *held,
 					     const struct srnic_region_access *access,
 					     const struct core_atomic *op, u64 *original)
 {
 	enum core_region_verdict verdict;
-	u32 len = sizeof(*original);
-	struct srnic_mr *mr;
 	void *word;
 
 	if (WARN_ON_ONCE(!(access->rights & CORE_ACCESS_REMOTE_ATOMIC)))
 		return CORE_REGION_ACCESS;
-	mr = hold_checked(held, access, access->to, len, &verdict);
-	if (!mr)
-		return verdict;
-	word = locate(mr, access->to, &len);
-	/* An aligned word never crosses a piece. */
-	if (!IS_ALIGNED((uintptr_t)word, sizeof(*original)))
-		return CORE_REGION_ALIGNMENT;
-	*original = core_atomic_execute(op, word);
-	return CORE_REGION_OK;
+	word = find_word(held, access, &verdict);
+	if (word)
+		*original = core_atomic_execute(op, word);
+	return verdict;
+}
+
+enum core_region_verdict srnic_region_atomic_write(struct srnic_held *held,
+						   const struct srnic_region_access *access,
+						   const u8 data[8])
+{
+	enum core_region_verdict verdict;
+	void *word;
+
+	if (WARN_ON_ONCE(!(access->rights & CORE_ACCESS_REMOTE_WRITE)))
+		return CORE_REGION_ACCESS;
+	word = find_word(held, access, &verdict);
+	if (word)
+		core_atomic_write(data, word);
+	return verdict;
 }
 
 enum core_region_verdict srnic_region_verify(struct srnic_held *held,

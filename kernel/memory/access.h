@@ -44,6 +44,13 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 enum core_region_verdict srnic_region_atomic(struct srnic_held *held,
 					     const struct srnic_region_access *access,
 					     const struct core_atomic *op, u64 *original);
+/*
+ * Stores the eight bytes at @to at once; rights: CORE_ACCESS_REMOTE_WRITE. The rest as
+ * srnic_region_atomic().
+ */
+enum core_region_verdict srnic_region_atomic_write(struct srnic_held *held,
+						   const struct srnic_region_access *access,
+						   const u8 data[8]);
 /* Only the check, for a whole transfer before it begins. */
 enum core_region_verdict srnic_region_verify(struct srnic_held *held,
 					     const struct srnic_region_access *access, u64 len);

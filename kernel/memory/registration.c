@@ -6,12 +6,13 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
+#include "compat/compat.h"
 #include "memory/registration.h"
 #include "memory/table.h"
 
 #define ACCESS_MASK                                                                                \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
-	 IB_ACCESS_REMOTE_ATOMIC)
+	 IB_ACCESS_REMOTE_ATOMIC | SRNIC_COMPAT_ACCESS_FLUSH)
 /* Accepted without effect: nothing here is weakly ordered or faults. */
 #define ACCESS_NEUTRAL	(IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
@@ -85,6 +86,7 @@ int srnic_mr_access_from_ib(int ib, u32 *access)
 	BUILD_BUG_ON(IB_ACCESS_REMOTE_WRITE != CORE_ACCESS_REMOTE_WRITE);
 	BUILD_BUG_ON(IB_ACCESS_REMOTE_READ != CORE_ACCESS_REMOTE_READ);
 	BUILD_BUG_ON(IB_ACCESS_REMOTE_ATOMIC != CORE_ACCESS_REMOTE_ATOMIC);
+	BUILD_BUG_ON(SRNIC_COMPAT_FLUSH && SRNIC_COMPAT_ACCESS_FLUSH != CORE_ACCESS_FLUSH_GLOBAL);
 	if (ib & ~(ACCESS_MASK | ACCESS_NEUTRAL))
 		return -EOPNOTSUPP;
 	if ((ib & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
@@ -105,7 +107,7 @@ struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int ib_access)
 	int err;
 
 	if (ib_access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
-			 IB_ACCESS_REMOTE_ATOMIC)) {
+			 IB_ACCESS_REMOTE_ATOMIC | SRNIC_COMPAT_ACCESS_FLUSH)) {
 		ibdev_err_ratelimited(pd->device,
 				      "no remote key to all memory (IB_PD_UNSAFE_GLOBAL_RKEY)\n");
 		return ERR_PTR(-EOPNOTSUPP);

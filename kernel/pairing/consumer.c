@@ -45,6 +45,7 @@ static void note_agreed(struct srnic_ep *ep, const struct core_pair_agreed *agre
 		.ord = agreed->ord,
 		.crc = agreed->crc,
 		.long_segments = true,
+		.extended = !!(agreed->features & CORE_PAIR_EXTENDED),
 	};
 }
 

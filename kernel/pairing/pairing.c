@@ -6,6 +6,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "compat/compat.h"
 #include "connection/ep.h"
 #include "core/api/core_pairing_words.h"
 #include "pairing/pairing.h"
@@ -24,6 +25,7 @@ int srnic_pairing_alloc(struct srnic_qp *qp)
 	if (!pairing)
 		return -ENOMEM;
 	pairing->qp = qp;
+	pairing->core.features = SRNIC_COMPAT_FLUSH ? CORE_PAIR_EXTENDED : 0;
 	INIT_DELAYED_WORK(&pairing->work, srnic_pairing_connect);
 	mutex_init(&pairing->modify);
 	qp->acks->core.paused = true;	/* until RTS */

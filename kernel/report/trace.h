@@ -217,6 +217,7 @@ TRACE_DEFINE_ENUM(CORE_RX_ATOMIC_RESPONSE);
 TRACE_DEFINE_ENUM(CORE_RX_READ_RESPONSE);
 TRACE_DEFINE_ENUM(CORE_RX_TERMINATE);
 TRACE_DEFINE_ENUM(CORE_RX_ERROR);
+TRACE_DEFINE_ENUM(CORE_RX_EXTENDED);
 
 #define srnic_show_message(event)			\
 	__print_symbolic(event,				\
@@ -226,6 +227,7 @@ TRACE_DEFINE_ENUM(CORE_RX_ERROR);
 		{ CORE_RX_ATOMIC_REQUEST, "Atomic Request" }, \
 		{ CORE_RX_ATOMIC_RESPONSE, "Atomic Response" }, \
 		{ CORE_RX_READ_RESPONSE, "Read Response" }, \
+		{ CORE_RX_EXTENDED, "Extended Request" }, \
 		{ CORE_RX_TERMINATE, "Terminate" },	\
 		{ CORE_RX_ERROR, "error" })
 

@@ -289,7 +289,7 @@ static void communicate(struct srnic_qp *qp)
 static bool is_request(enum core_rx_event event)
 {
 	return event == CORE_RX_SEND || event == CORE_RX_WRITE || event == CORE_RX_READ_REQUEST ||
-	       event == CORE_RX_ATOMIC_REQUEST;
+	       event == CORE_RX_ATOMIC_REQUEST || event == CORE_RX_EXTENDED;
 }
 
 void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event)
@@ -298,6 +298,7 @@ void srnic_acks_deliver(struct srnic_qp *qp, enum core_rx_event event)
 		communicate(qp);
 	switch (event) {
 	case CORE_RX_SEND:
+	case CORE_RX_EXTENDED:
 	case CORE_RX_WRITE:	/* a Read or Atomic Request counts where it is queued */
 		core_rx_done(&qp->rx.core);
 		break;

@@ -23,7 +23,8 @@ struct Acks : core_acks {
 		rnr_retry = CORE_RNR_FOR_EVER;
 		min_rnr_timer = 12;
 		access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
-			 CORE_ACCESS_REMOTE_ATOMIC;
+			 CORE_ACCESS_REMOTE_ATOMIC | CORE_ACCESS_FLUSH_GLOBAL |
+			 CORE_ACCESS_FLUSH_PERSISTENT;
 		ask_every = ask_often;
 		sent = requests.data();
 		mask = static_cast<u32>(requests.size()) - 1;
@@ -56,13 +57,21 @@ inline core_rx_params receive_params(Acks &acks, bool crc = true)
 	return params;
 }
 
+// With Flush and Atomic Write.
+template <class Params> Params extended(Params params, bool agreed = true)
+{
+	params.extended = agreed;
+	return params;
+}
+
 struct IbEnd {
 	Acks acks;
 	SendEnd send;
 	Stream receive;
 
-	explicit IbEnd(u32 ask_every = 100)
-		: acks(ask_every), send(send_params(acks)), receive(receive_params(acks))
+	explicit IbEnd(u32 ask_every = 100, bool flushes = false)
+		: acks(ask_every), send(extended(send_params(acks), flushes)),
+		  receive(extended(receive_params(acks), flushes))
 	{
 		sends(); // the first Ack
 		send.out.clear();

@@ -48,7 +48,8 @@ struct World {
 			!!(flags & 4),
 			static_cast<u8>(1 + more % 16),
 			static_cast<u8>(more >> 4 & 7),
-			flags & 0x10 ? ~2u : 0};
+			flags & 0x10 ? ~2u : 0,
+			!!(flags & 0x20)};
 	}
 
 	// ---- the network ----
@@ -169,8 +170,25 @@ struct World {
 		return it;
 	}
 
+	Bytes make_extended(u8 shape)
+	{
+		const u8 where = input.octet();
+
+		return extended({.code = static_cast<u8>(shape >> 3 & 3),
+				 .type = static_cast<u8>(where & 7),
+				 .level = static_cast<u8>(where >> 3 & 3),
+				 .stag = where & 0x20 ? 1 : IbEnd::stag,
+				 .to = IbEnd::base + (where >> 6) * 8u,
+				 .tail = be64(where)},
+				first.received.next_extended()) +
+		       Bytes(shape & 4 ? shape >> 3 & 1 : 0); // too long
+	}
+
 	Bytes make_request(u8 shape)
 	{
+		if (shape & 1)
+			return make_extended(shape);
+
 		const u32 msn = first.received.next_read(), length = input.octet();
 		const Bytes tail(shape & 4 ? shape >> 3 & 1 : 0); // too long
 

@@ -9,7 +9,7 @@ using ledger::Segment;
 IbEnd::IbEnd(const IbChoices &choices) : crc(choices.crc)
 {
 	const core_tx_params to_send = tx_params(choices);
-	const core_rx_params to_receive = rx_params();
+	const core_rx_params to_receive = rx_params(choices);
 
 	start_acks(choices);
 	core_tx_init(&tx, &to_send);
@@ -46,11 +46,12 @@ core_tx_params IbEnd::tx_params(const IbChoices &choices)
 	params.framing = CORE_FRAMING_IB;
 	params.kernel = choices.kernel;
 	params.crc = choices.crc;
+	params.extended = choices.extended;
 	params.initiator = choices.initiator;
 	return params;
 }
 
-core_rx_params IbEnd::rx_params()
+core_rx_params IbEnd::rx_params(const IbChoices &choices)
 {
 	core_rx_params params{};
 
@@ -61,6 +62,7 @@ core_rx_params IbEnd::rx_params()
 	params.first_msn = CORE_FIRST_MSN;
 	params.framing = CORE_FRAMING_IB;
 	params.crc = crc;
+	params.extended = choices.extended;
 	return params;
 }
 
@@ -88,7 +90,7 @@ void IbEnd::check() const
 // Mostly requests that the peer can take.
 void IbEnd::post(Input &input)
 {
-	const u8 opcode = input.octet() % 16, shape = input.octet(), len = input.octet();
+	const u8 opcode = input.octet() % 18, shape = input.octet(), len = input.octet();
 	srnic_send_wqe *wqe = &sends.wqe(sends.posted);
 
 	if (!sends.has_room())

@@ -12,14 +12,16 @@ struct IbChoices {
 	bool initiator, crc, kernel;
 	u8 ask_every, rnr_retry;
 	u32 first_number; // of both ends' requests, - 1
+	bool extended;	  // the ends have agreed on Flush and Atomic Write
 };
 
 class IbEnd {
 public:
 	static constexpr u32 ord = 2, stag = 0x100, region_len = 1024;
 	static constexpr u64 base = 0x1000;
-	static constexpr u8 every_right =
-		CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC;
+	static constexpr u16 every_right = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
+					   CORE_ACCESS_REMOTE_ATOMIC | CORE_ACCESS_FLUSH_GLOBAL |
+					   CORE_ACCESS_FLUSH_PERSISTENT;
 
 	RingSends sends;
 	FakeHost places;
@@ -57,7 +59,7 @@ private:
 	Bytes fpdu; // that is coming
 
 	core_tx_params tx_params(const IbChoices &choices);
-	core_rx_params rx_params();
+	core_rx_params rx_params(const IbChoices &choices);
 
 	bool may_request() const;
 	Bytes build_chosen(u32 len, bool may_request);

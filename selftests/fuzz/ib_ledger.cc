@@ -30,6 +30,8 @@ bool Segment::is_well_formed() const
 		return payload == 28 && last;
 	if (opcode == 10)
 		return payload == 52 && last;
+	if (is_extended())
+		return payload == 24 && last;
 	if (is_immediate() || is_ack())
 		return payload == 8 && last;
 	return true;
@@ -161,6 +163,7 @@ void Received::deliver(const Segment &segment)
 		return;
 	send_msn += segment.is_send() || segment.is_immediate();
 	read_msn += segment.is_for_response();
+	extended_msn += segment.is_extended();
 }
 
 } // namespace ledger

@@ -33,12 +33,14 @@ struct Segment {
 		return (opcode >= 3 && opcode <= 6) || opcode == 13 || opcode == 14;
 	}
 	bool is_for_response() const { return opcode == 1 || opcode == 10; }
+	bool is_extended() const { return opcode == 15; }
 	bool is_request() const
 	{
-		return opcode == 0 || is_for_response() || is_immediate() || is_send();
+		return opcode == 0 || is_for_response() || is_immediate() || is_send() ||
+		       is_extended();
 	}
 	Ack ack() const;
-	// Have RDMAP's own messages their length? (RFC 5040 4.4, RFC 7306 5 and 6)
+	// Have RDMAP's own messages their length? (RFC 5040 4.4, RFC 7306 5 and 6, rule 110)
 	bool is_well_formed() const;
 };
 
@@ -52,7 +54,10 @@ struct Request {
 
 	bool is_for_response() const { return opcode == 1 || opcode == 10; }
 	// 18, 19: may it have found no receive?
-	bool may_lack_receive() const { return more ? whole : opcode != 0 && !is_for_response(); }
+	bool may_lack_receive() const
+	{
+		return more ? whole : opcode != 0 && opcode != 15 && !is_for_response();
+	}
 };
 
 enum class Means { wrong, done, again, refused };
@@ -111,9 +116,10 @@ public:
 	void deliver(const Segment &segment);
 	u32 next_send() const { return send_msn; }
 	u32 next_read() const { return read_msn; }
+	u32 next_extended() const { return extended_msn; }
 
 private:
-	u32 send_msn = 1, read_msn = 1;
+	u32 send_msn = 1, read_msn = 1, extended_msn = 1;
 };
 
 } // namespace ledger

@@ -41,10 +41,15 @@ TEST(Completion, IsTranslated)
 TEST(Completion, OpcodesAreTheVerbs)
 {
 	const std::pair<srnic_opcode, ibv_wc_opcode> table[] = {
-		{SRNIC_OP_WRITE, IBV_WC_RDMA_WRITE}, {SRNIC_OP_SEND, IBV_WC_SEND},
-		{SRNIC_OP_SEND_INV, IBV_WC_SEND},    {SRNIC_OP_READ, IBV_WC_RDMA_READ},
-		{SRNIC_OP_RECV, IBV_WC_RECV},	     {SRNIC_OP_WRITE_IMM, IBV_WC_RDMA_WRITE},
+		{SRNIC_OP_WRITE, IBV_WC_RDMA_WRITE},
+		{SRNIC_OP_SEND, IBV_WC_SEND},
+		{SRNIC_OP_SEND_INV, IBV_WC_SEND},
+		{SRNIC_OP_READ, IBV_WC_RDMA_READ},
+		{SRNIC_OP_RECV, IBV_WC_RECV},
+		{SRNIC_OP_WRITE_IMM, IBV_WC_RDMA_WRITE},
 		{SRNIC_OP_IMM, IBV_WC_SEND},
+		{SRNIC_OP_FLUSH, ibv_wc_opcode(8)},
+		{SRNIC_OP_ATOMIC_WRITE, ibv_wc_opcode(9)},
 	};
 	fake::Cq c;
 	ibv_wc wc;

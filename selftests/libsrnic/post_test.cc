@@ -12,6 +12,21 @@ namespace {
 
 using fake::doorbells, fake::start_at, fake::work;
 
+// Debian 12's libibverbs has no such calls.
+template <class Ex> constexpr bool has_extended_calls = requires(Ex ex) { ex.wr_flush; };
+
+template <class Ex> void flush(Ex *ex, auto... arguments)
+{
+	if constexpr (has_extended_calls<Ex>)
+		ex->wr_flush(ex, arguments...);
+}
+
+template <class Ex> void atomic_write(Ex *ex, auto... arguments)
+{
+	if constexpr (has_extended_calls<Ex>)
+		ex->wr_atomic_write(ex, arguments...);
+}
+
 class Queue : public fake::Queue {
 protected:
 	srnic_send_wqe &sent(uint32_t index) { return q.sq.slot<srnic_send_wqe>(index); }
@@ -148,6 +163,57 @@ TEST_F(Queue, RefusesWhatAnOldModuleDoesNotKnow)
 		[](ibv_qp_ex *qp) { ibv_wr_atomic_fetch_add(qp, 1, 2, 3); });
 	refused(0, {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM},
 		[](ibv_qp_ex *qp) { ibv_wr_rdma_write_imm(qp, 1, 2, 3); });
+	if (!has_extended_calls<ibv_qp_ex>)
+		return;
+	refused(SRNIC_FEATURE_ATOMIC, {}, [](auto *qp) { flush(qp, 1, 2, 3, 1, 0); });
+	refused(SRNIC_FEATURE_ATOMIC, {}, [](auto *qp) { atomic_write(qp, 1, 2, "12345678"); });
+}
+
+// The ABI has the numbers of verbs (IBV_FLUSH_*), and any other reaches the module as it is.
+TEST_F(Queue, AFlush)
+{
+	static const struct {
+		uint8_t type, level;
+		uint64_t how;
+	} all[] = {{1, 0, SRNIC_FLUSH_GLOBAL},
+		   {3, 1, SRNIC_FLUSH_GLOBAL | SRNIC_FLUSH_PERSISTENT | SRNIC_FLUSH_MR},
+		   {255, 255, 0xffff}};
+
+	if (!has_extended_calls<ibv_qp_ex>)
+		GTEST_SKIP() << "this libibverbs has no such calls";
+	q.qp.features |= SRNIC_FEATURE_FLUSH;
+	for (uint32_t i = 0; i < 3; i++) {
+		ibv_wr_start(&q.qp.ex);
+		q.qp.ex.wr_flags = IBV_SEND_FENCE;
+		flush(&q.qp.ex, 77, 0x2000, ~size_t{0}, all[i].type, all[i].level);
+		ASSERT_EQ(ibv_wr_complete(&q.qp.ex), 0);
+		EXPECT_EQ(sent(i).opcode, SRNIC_OP_FLUSH);
+		EXPECT_EQ(sent(i).flags, SRNIC_WQE_FENCE);
+		EXPECT_EQ(sent(i).rkey, 77u);
+		EXPECT_EQ(sent(i).remote_addr, 0x2000u);
+		EXPECT_EQ(sent(i).arg[0], ~uint64_t{0});
+		EXPECT_EQ(sent(i).arg[1], all[i].how);
+		EXPECT_EQ(sent(i).num_sge, 0);
+	}
+}
+
+// The bytes are those of memory, and the program's own again at once.
+TEST_F(Queue, AnAtomicWrite)
+{
+	char data[] = "12345678";
+
+	if (!has_extended_calls<ibv_qp_ex>)
+		GTEST_SKIP() << "this libibverbs has no such calls";
+	q.qp.features |= SRNIC_FEATURE_FLUSH;
+	ibv_wr_start(&q.qp.ex);
+	atomic_write(&q.qp.ex, 77, 0x2000, data);
+	std::memset(data, 0, sizeof(data));
+	ASSERT_EQ(ibv_wr_complete(&q.qp.ex), 0);
+	EXPECT_EQ(sent(0).opcode, SRNIC_OP_ATOMIC_WRITE);
+	EXPECT_EQ(sent(0).rkey, 77u);
+	EXPECT_EQ(sent(0).remote_addr, 0x2000u);
+	EXPECT_EQ(std::memcmp(sent(0).arg, "12345678", 8), 0);
+	EXPECT_EQ(sent(0).num_sge, 0);
 }
 
 // Verbs know atomics of the whole word only: no field ends below the top, all bits are compared and

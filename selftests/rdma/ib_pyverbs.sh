@@ -13,8 +13,6 @@ WANTING=(
 	'test_cq.CQTest.test_resize_cq|CQs of another size'
 	'test_qp.QPTest.test_*_uc_qp*|UC'
 	'test_qp.QPTest.test_*_raw_qp_*|raw packets'
-	'test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write|such requests'
-	'test_qpex.QpExTestCase.test_qp_ex_rc_flush*|such requests'
 	'test_odp.*|paging on demand'
 	'test_srq.SrqTestCase.test_resize_srq|SRQs of another size'
 )

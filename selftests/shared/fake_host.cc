@@ -45,6 +45,11 @@ enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_re
 	return FakeHost::of(ctx).execute(*request, *original);
 }
 
+enum core_region_verdict core_host_atomic_write(void *ctx, const struct core_extended *request)
+{
+	return FakeHost::of(ctx).execute(*request);
+}
+
 bool core_host_read_room(void *ctx) { return FakeHost::of(ctx).read_room > 0; }
 
 u32 core_host_crc32c(u32 crc, const void *data, u64 len)
@@ -139,20 +144,19 @@ void FakeHost::place(const core_place &at, const u8 *from, u32 n)
 // ---- atomic operations ----
 
 // As the module does it: access and bounds, then alignment in memory.
-core_region_verdict FakeHost::find_word(const core_atomic_request &request, u8 *&word)
+core_region_verdict FakeHost::find_word(u32 stag, u64 to, u32 access, u8 *&word)
 {
 	core_region grant;
 	core_region_verdict verdict;
 
-	if (!core_host_region(this, request.stag, &grant))
+	if (!core_host_region(this, stag, &grant))
 		return CORE_REGION_INVALID;
-	verdict = core_region_check(&grant, {pd, qpn}, CORE_ACCESS_REMOTE_ATOMIC, request.to,
-				    sizeof(u64));
+	verdict = core_region_check(&grant, {pd, qpn}, access, to, sizeof(u64));
 	if (verdict != CORE_REGION_OK)
 		return verdict;
-	if ((request.to - grant.base) % sizeof(u64))
+	if ((to - grant.base) % sizeof(u64))
 		return CORE_REGION_ALIGNMENT;
-	word = within(regions.at(request.stag).memory, request.to - grant.base, sizeof(u64));
+	word = within(regions.at(stag).memory, to - grant.base, sizeof(u64));
 	REQUIRE(word);
 	return word ? CORE_REGION_OK : CORE_REGION_BOUNDS;
 }
@@ -165,7 +169,8 @@ core_region_verdict FakeHost::execute(const core_atomic_request &request, u64 &o
 
 	REQUIRE(code == CORE_ATOMIC_FETCH_ADD || code == CORE_ATOMIC_CMP_SWAP ||
 		(swaps && code == CORE_ATOMIC_SWAP));
-	const core_region_verdict verdict = find_word(request, word);
+	const core_region_verdict verdict =
+		find_word(request.stag, request.to, CORE_ACCESS_REMOTE_ATOMIC, word);
 
 	if (verdict != CORE_REGION_OK)
 		return verdict;
@@ -173,6 +178,23 @@ core_region_verdict FakeHost::execute(const core_atomic_request &request, u64 &o
 	after = before;
 	original = core_atomic_execute(&request.op, &after);
 	REQUIRE(original == before);
+	memcpy(word, &after, sizeof(after));
+	atomics_done++;
+	return CORE_REGION_OK;
+}
+
+core_region_verdict FakeHost::execute(const core_extended &request)
+{
+	u8 *word = nullptr;
+	u64 after = 0;
+
+	REQUIRE(request.code == CORE_EXTENDED_ATOMIC_WRITE && request.to % sizeof(u64) == 0);
+	const core_region_verdict verdict =
+		find_word(request.stag, request.to, CORE_ACCESS_REMOTE_WRITE, word);
+
+	if (verdict != CORE_REGION_OK)
+		return verdict;
+	core_atomic_write(request.data, &after);
 	memcpy(word, &after, sizeof(after));
 	atomics_done++;
 	return CORE_REGION_OK;

@@ -67,6 +67,7 @@ struct FakeHost {
 
 	core_take take_receive(u32 &room);
 	core_region_verdict execute(const core_atomic_request &request, u64 &original);
+	core_region_verdict execute(const core_extended &request);
 	void place(const core_place &at, const u8 *from, u32 n);
 	// Takes what an event brings: the bytes of a Send, a Read or an atomic operation.
 	wire::Bytes deliver(core_rx &rx, core_rx_event event);
@@ -76,7 +77,7 @@ private:
 	u8 *region_target(const core_place &at, u32 n);
 	u8 *receive_target(const core_place &at, u32 n);
 	u8 *read_target(const core_place &at, u32 n);
-	core_region_verdict find_word(const core_atomic_request &request, u8 *&word);
+	core_region_verdict find_word(u32 stag, u64 to, u32 access, u8 *&word);
 	wire::Bytes deliver_send(const core_rx &rx);
 	wire::Bytes deliver_read_response();
 	wire::Bytes deliver_atomic_response(u64 original);

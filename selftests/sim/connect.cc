@@ -6,12 +6,13 @@ namespace sim {
 
 Endpoint::Endpoint(unsigned side_, const Setup &setup, Stream &out_, Witness &witness_)
 	: side(side_), initiator(setup.initiator), user(setup.user), returns(setup.returns),
-	  by_kick(setup.by_kick), rnr_retry(setup.rnr_retry), first_number(setup.first_number),
-	  peers_first_number(setup.peers_first_number), framing(setup.framing), out(out_),
-	  witness(witness_), random(setup.seed), emss(setup.emss), local(setup.local),
-	  long_segments(setup.long_segments), private_len(setup.private_len), octets(setup.memory),
-	  mrs(setup.regions), sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod),
-	  sq_done(prod), sq(sq_entries), tracks(sq_entries), sent_requests(sq_entries)
+	  flushes(setup.flushes), by_kick(setup.by_kick), rnr_retry(setup.rnr_retry),
+	  first_number(setup.first_number), peers_first_number(setup.peers_first_number),
+	  framing(setup.framing), out(out_), witness(witness_), random(setup.seed),
+	  emss(setup.emss), local(setup.local), long_segments(setup.long_segments),
+	  private_len(setup.private_len), octets(setup.memory), mrs(setup.regions),
+	  sq_entries(setup.sq_entries), prod(setup.first_index), sq_taken(prod), sq_done(prod),
+	  sq(sq_entries), tracks(sq_entries), sent_requests(sq_entries)
 {
 	prepare_acks();
 	if (returns)
@@ -80,6 +81,7 @@ void Endpoint::greeted_by_mpa()
 				 &agreed);
 		out.write(octets_out, core_mpa_build(&reply, octets_out) + private_len);
 	}
+	agreed.extended = acknowledges() && flushes;
 	start(agreed);
 }
 
@@ -126,6 +128,7 @@ void Endpoint::start(const core_startup_agreed &agreed)
 	params.crc = agreed.crc;
 	params.markers = agreed.recv_markers;
 	params.rtr = initiator ? 0 : agreed.rtr;
+	params.extended = agreed.extended;
 	validated = false;
 	core_acks_start(&acks, sq_taken);
 	acked_to = sq_taken;
@@ -148,7 +151,8 @@ void Endpoint::prepare_acks()
 	acks.rnr_retry = rnr_retry;
 	acks.min_rnr_timer = static_cast<u8>(below(random, 32));
 	acks.access = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
-		      CORE_ACCESS_REMOTE_ATOMIC;
+		      CORE_ACCESS_REMOTE_ATOMIC | CORE_ACCESS_FLUSH_GLOBAL |
+		      CORE_ACCESS_FLUSH_PERSISTENT;
 	acks.ask_every = 1 + static_cast<u32>(below(random, sq_entries));
 	acks.sent = sent_requests.data();
 	acks.mask = sq_entries - 1;
@@ -177,6 +181,7 @@ void Endpoint::start_sending(const core_startup_agreed &agreed)
 	params.markers = agreed.send_markers;
 	params.initiator = initiator;
 	params.rtr = initiator && agreed.p2p ? agreed.rtr : 0;
+	params.extended = agreed.extended;
 	core_tx_init(&tx, &params);
 }
 

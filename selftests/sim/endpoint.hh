@@ -13,6 +13,7 @@ namespace sim {
 struct Setup {
 	bool initiator, user;
 	bool returns; // its streams come by pairing, and come again
+	bool flushes; // it knows Flush and Atomic Write
 	bool by_kick; // its engine runs only when it was kicked
 	core_framing framing;
 	core_startup_local local;
@@ -91,6 +92,7 @@ public:
 	u32 reads() const { return static_cast<u32>(outbound.size()); }
 	bool next_read(core_asked &asked) const;
 	core_region_verdict atomic(const core_atomic_request &request, u64 &original);
+	core_region_verdict atomic_write(const core_extended &request);
 	void answered() { inbound.pop_front(); }
 	void local_terminate(const core_terminate &why);
 
@@ -168,6 +170,7 @@ private:
 	core_rx_event place(const core_place &at, const u8 *data, u32 n);
 	core_rx_event deliver_send();
 	void deliver_read_response();
+	core_region_verdict find_word(u32 stag, u64 to, u32 access, u64 *&word);
 	core_rx_event deliver_atomic_response();
 	void blame_request(const core_terminate &why);
 	void deliver_acked(const core_acked &acked);
@@ -198,7 +201,7 @@ private:
 
 	const unsigned side;
 	bool initiator;
-	const bool user, returns, by_kick;
+	const bool user, returns, flushes, by_kick;
 	const u8 rnr_retry;
 	const u32 first_number, peers_first_number;
 	const core_framing framing;

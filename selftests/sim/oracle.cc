@@ -222,7 +222,8 @@ void Oracle::track_written(Side &us, Message &message)
 	if (message.opcode == CORE_MSG_WRITE)
 		us.written = message.length;
 	else if (!is_response(message) && message.opcode != CORE_MSG_READ_REQUEST &&
-		 message.opcode != CORE_MSG_ATOMIC_REQUEST && message.opcode != CORE_MSG_TERMINATE)
+		 message.opcode != CORE_MSG_ATOMIC_REQUEST && message.opcode != CORE_MSG_EXTENDED &&
+		 message.opcode != CORE_MSG_TERMINATE)
 		us.written = 0;
 }
 

@@ -154,6 +154,7 @@ private:
 		return message.opcode != CORE_MSG_TERMINATE &&
 		       message.opcode != CORE_MSG_READ_REQUEST &&
 		       message.opcode != CORE_MSG_ATOMIC_REQUEST &&
+		       message.opcode != CORE_MSG_EXTENDED &&
 		       !(!rdmatcp && is_immediate(message.opcode));
 	}
 	static bool is_response(const Message &message)
@@ -190,6 +191,8 @@ private:
 
 	InboundRead do_atomic(unsigned side, const Op &op, u32 number);
 	std::optional<u32> atomic_error(const Side &us, const Op &op) const;
+	std::optional<u32> extended_error(const Side &us, const Op &op) const;
+	void do_extended(unsigned side, const Op &op);
 	void start_request(Side &us, unsigned side, Message &message, u32 number);
 	void track_written(Side &us, Message &message);
 	void check_send_completion(unsigned side, Op &op, const srnic_cqe &cqe);

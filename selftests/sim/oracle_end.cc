@@ -264,6 +264,9 @@ void Oracle::foresee(unsigned side)
 	} else if (message.opcode == CORE_MSG_ATOMIC_REQUEST) {
 		if (std::optional<u32> error = atomic_error(us, peer.ops[message.op]))
 			us.due.insert(code(*error, CORE_RDMATCP_FINE));
+	} else if (message.opcode == CORE_MSG_EXTENDED) {
+		if (std::optional<u32> error = extended_error(us, peer.ops[message.op]))
+			us.due.insert(code(*error, CORE_RDMATCP_FINE));
 	}
 	if (message.has_immediate || (message.opcode >= CORE_MSG_SEND &&
 				      message.opcode <= CORE_MSG_SEND_SE_INV && !message.rtr))

@@ -151,6 +151,55 @@ Oracle::InboundRead Oracle::do_atomic(unsigned side, const Op &op, u32 number)
 	return read;
 }
 
+// ib.rst rule 115, for a request that is valid (rule 112).
+std::optional<u32> Oracle::extended_error(const Side &us, const Op &op) const
+{
+	static const u32 codes[] = {0, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104};
+	const srnic_send_wqe &wqe = op.request.wqe;
+	const bool flush = wqe.opcode == SRNIC_OP_FLUSH;
+	const Mr *mr = find(us, wqe.rkey);
+	u32 access = CORE_ACCESS_REMOTE_WRITE;
+	core_region_verdict verdict;
+
+	if (!flush && wqe.remote_addr % sizeof(u64))
+		return 0x0207;
+	if (!mr)
+		return codes[CORE_REGION_INVALID];
+	if (flush)
+		access = (wqe.arg[1] & 1 ? CORE_ACCESS_FLUSH_GLOBAL : 0) |
+			 (wqe.arg[1] & 2 ? CORE_ACCESS_FLUSH_PERSISTENT : 0);
+	if (!flush || (!(wqe.arg[1] & SRNIC_FLUSH_MR) && wqe.arg[0]))
+		verdict = usable(us, wqe.rkey, access, wqe.remote_addr,
+				 flush ? wqe.arg[0] : sizeof(u64));
+	else // of nothing, or of the region as it is
+		verdict = mr->pd != our_pd		    ? CORE_REGION_FOREIGN
+			  : (mr->access & access) != access ? CORE_REGION_ACCESS
+							    : CORE_REGION_OK;
+	if (verdict == CORE_REGION_OK && flush && !(wqe.arg[1] & SRNIC_FLUSH_MR) &&
+	    wqe.remote_addr - mr->base > mr->length)
+		verdict = CORE_REGION_BOUNDS;
+	if (verdict != CORE_REGION_OK)
+		return codes[verdict];
+	if (!flush && (mr->at + (wqe.remote_addr - mr->base)) % sizeof(u64))
+		return 0x0207;
+	return {};
+}
+
+void Oracle::do_extended(unsigned side, const Op &op)
+{
+	Side &us = sides[side];
+	const srnic_send_wqe &wqe = op.request.wqe;
+
+	if (extended_error(us, op))
+		broken("side %u does opcode %u, which it must not do", side, wqe.opcode);
+	tally[wqe.opcode == SRNIC_OP_FLUSH ? "flushes" : "atomic writes"]++;
+	if (wqe.opcode == SRNIC_OP_FLUSH)
+		return;
+	const Mr *mr = find(us, wqe.rkey);
+
+	memcpy(us.memory.data() + mr->at + (wqe.remote_addr - mr->base), wqe.arg, sizeof(u64));
+}
+
 // Rules 10, 11, 16: messages are delivered in order, whole.
 void Oracle::delivered(unsigned side, core_rx_event event)
 {
@@ -219,6 +268,11 @@ void Oracle::delivered(unsigned side, core_rx_event event)
 		us.inbound.push_back(do_atomic(side, peer.ops[message.op], message.op));
 		if (us.inbound.size() > us.agreed.ird)
 			broken("side %u: more reads than its IRD", side);
+		break;
+	case CORE_RX_EXTENDED:
+		if (message.opcode != CORE_MSG_EXTENDED)
+			broken("side %u: an Extended Request that was not sent", side);
+		do_extended(side, peer.ops[message.op]);
 		break;
 	case CORE_RX_ATOMIC_RESPONSE:
 	case CORE_RX_READ_RESPONSE: {

@@ -25,6 +25,7 @@ void Endpoint::get_ready()
 	pairing.ird = std::min(local.ird, local.max_ird);
 	pairing.ord = local.ord;
 	pairing.crc = local.crc;
+	pairing.features = flushes ? CORE_PAIR_EXTENDED : 0;
 	core_pairing_ready(&pairing);
 	now = State::waiting;
 }
@@ -77,6 +78,7 @@ void Endpoint::attach(const core_pair_agreed &pair)
 	agreed.ord = pair.ord;
 	agreed.crc = pair.crc;
 	agreed.long_segments = 1;
+	agreed.extended = pair.features & CORE_PAIR_EXTENDED;
 	initiator = !pair.muted;
 	start(agreed);
 }

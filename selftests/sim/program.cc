@@ -12,7 +12,7 @@ static u64 region_octets(int scale) { return scale == 0 ? 2048 : scale == 1 ? 32
 Program::Program(u64 seed_, Tally &tally_, bool paranoid_)
 	: random(seed_), seed(seed_), paranoid(paranoid_), wild(pick(3) != 0),
 	  framing(pick_framing()), returns(acknowledges() && pick(2)),
-	  by_kick(acknowledges() && pick(4) == 0),
+	  by_kick(acknowledges() && pick(4) == 0), flushes{pick(4) != 0, pick(4) != 0},
 	  scale(pick(100) < 80 ? Scale::small
 		: pick(10)     ? Scale::medium
 			       : Scale::large),
@@ -66,14 +66,17 @@ Cut Program::pick_cut()
 
 std::vector<Mr> Program::make_regions()
 {
-	constexpr u32 rw = CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ |
-			   CORE_ACCESS_REMOTE_ATOMIC;
-	constexpr u32 access[places] = {
-		CORE_ACCESS_LOCAL_WRITE,      CORE_ACCESS_LOCAL_WRITE | rw,
-		CORE_ACCESS_REMOTE_READ,      CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE,
-		CORE_ACCESS_LOCAL_WRITE | rw, CORE_ACCESS_LOCAL_WRITE | rw,
-		CORE_ACCESS_LOCAL_WRITE | rw, CORE_ACCESS_LOCAL_WRITE,
-		CORE_ACCESS_LOCAL_WRITE | rw};
+	constexpr u32 rw =
+		CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC;
+	constexpr u32 access[places] = {CORE_ACCESS_LOCAL_WRITE,
+					CORE_ACCESS_LOCAL_WRITE | rw | CORE_ACCESS_FLUSH_GLOBAL,
+					CORE_ACCESS_REMOTE_READ,
+					CORE_ACCESS_LOCAL_WRITE | CORE_ACCESS_REMOTE_WRITE,
+					CORE_ACCESS_LOCAL_WRITE | rw,
+					CORE_ACCESS_LOCAL_WRITE | rw,
+					CORE_ACCESS_LOCAL_WRITE | rw,
+					CORE_ACCESS_LOCAL_WRITE,
+					CORE_ACCESS_LOCAL_WRITE | rw};
 	std::vector<Mr> made(places);
 	u64 key[2] = {random(), random()};
 
@@ -89,6 +92,7 @@ std::vector<Mr> Program::make_regions()
 		mr.fast_reg = i == window || i == window_too || i == scratch;
 		mr.valid = true;
 	}
+	made[shared].base += (made[shared].at - made[shared].base) % 8; // words in it are aligned
 	made[top].base = 0 - made[top].length;
 	return made;
 }
@@ -103,6 +107,7 @@ Setup Program::make_setup(bool initiator)
 	setup.framing = framing;
 	setup.returns = returns;
 	setup.by_kick = by_kick;
+	setup.flushes = flushes[!initiator] && (returns || flushes[initiator]);
 	setup.long_segments = pick(2);
 	setup.local.max_ird = static_cast<u16>(1 + pick(16));
 	setup.local.ird = static_cast<u16>(1 + pick(16));
@@ -349,6 +354,24 @@ void Program::post_atomic(unsigned side)
 	submit(side, request);
 }
 
+void Program::post_extended(unsigned side)
+{
+	SendRequest request = begin(side, pick(2) ? SRNIC_OP_FLUSH : SRNIC_OP_ATOMIC_WRITE);
+	const Mr &mr = ends[!side].regions()[shared];
+	srnic_send_wqe &wqe = request.wqe;
+
+	wqe.rkey = mr.stag;
+	if (wqe.opcode == SRNIC_OP_ATOMIC_WRITE) {
+		wqe.remote_addr = mr.base + (8 - mr.at % 8) % 8 + 8 * pick((mr.length - 16) / 8);
+		wqe.arg[0] = random();
+	} else {
+		wqe.arg[0] = pick_length(mr.length);
+		wqe.remote_addr = spot(mr, static_cast<u32>(wqe.arg[0]));
+		wqe.arg[1] = SRNIC_FLUSH_GLOBAL | (pick(3) ? 0 : SRNIC_FLUSH_MR);
+	}
+	submit(side, request);
+}
+
 void Program::post_immediate(unsigned side)
 {
 	SendRequest request = begin(side, SRNIC_OP_IMM);
@@ -447,6 +470,8 @@ void Program::post(unsigned side)
 		aim(side, request, false, length);
 		add_payload(side, request, length, false);
 		submit(side, request);
+	} else if (kind < 70 && flushes[0] && flushes[1] && acknowledges()) {
+		post_extended(side);
 	} else if (kind < 75 && framing != CORE_FRAMING_RDMATCP) {
 		post_atomic(side);
 	} else if (kind < 95) {
@@ -461,17 +486,35 @@ void Program::post(unsigned side)
 	}
 }
 
+// ib.rst rules 111 and 112.
+bool Program::may_be_sent(const srnic_send_wqe &extended) const
+{
+	if (!flushes[0] || !flushes[1] || !acknowledges())
+		return false;
+	return extended.opcode == SRNIC_OP_ATOMIC_WRITE ||
+	       (extended.arg[1] & 3 && !(extended.arg[1] & ~u64{3 | SRNIC_FLUSH_MR}));
+}
+
 // Anything: wrong STags, offsets out of bounds, undefined opcodes and flags, windows that the peer
 // has in use.
 void Program::post_wild(unsigned side)
 {
-	static const u8 opcodes[] = {SRNIC_OP_WRITE,	SRNIC_OP_WRITE,
-				     SRNIC_OP_SEND,	SRNIC_OP_SEND_INV,
-				     SRNIC_OP_READ,	SRNIC_OP_READ,
-				     SRNIC_OP_READ_INV, SRNIC_OP_LOCAL_INV,
-				     SRNIC_OP_REG_MR,	SRNIC_OP_WRITE_IMM,
-				     SRNIC_OP_IMM,	SRNIC_OP_FETCH_ADD,
-				     SRNIC_OP_CMP_SWAP, SRNIC_OP_SWAP,
+	static const u8 opcodes[] = {SRNIC_OP_WRITE,
+				     SRNIC_OP_WRITE,
+				     SRNIC_OP_SEND,
+				     SRNIC_OP_SEND_INV,
+				     SRNIC_OP_READ,
+				     SRNIC_OP_READ,
+				     SRNIC_OP_READ_INV,
+				     SRNIC_OP_LOCAL_INV,
+				     SRNIC_OP_REG_MR,
+				     SRNIC_OP_WRITE_IMM,
+				     SRNIC_OP_IMM,
+				     SRNIC_OP_FETCH_ADD,
+				     SRNIC_OP_CMP_SWAP,
+				     SRNIC_OP_SWAP,
+				     SRNIC_OP_FLUSH,
+				     SRNIC_OP_ATOMIC_WRITE,
 				     99};
 	SendRequest request = begin(side, opcodes[pick(sizeof(opcodes))]);
 	srnic_send_wqe &wqe = request.wqe;
@@ -504,7 +547,13 @@ void Program::post_wild(unsigned side)
 		add_operands(wqe);
 		length = static_cast<u32>(pick(20) ? 8 + pick(8) : pick(8));
 	}
-	if (wqe.opcode == SRNIC_OP_REG_MR) {
+	const bool extended = wqe.opcode == SRNIC_OP_FLUSH || wqe.opcode == SRNIC_OP_ATOMIC_WRITE;
+
+	if (extended) {
+		wqe.arg[0] = pick(2) ? length : random();
+		wqe.arg[1] = pick(4) ? pick(4) | pick(2) << 8 : random();
+		wqe.remote_addr &= pick(4) ? ~u64{7} : ~u64{0};
+	} else if (wqe.opcode == SRNIC_OP_REG_MR) {
 		wqe.arg[0] = pick(places);
 		wqe.arg[1] = (random() & ~7ull) | here.access;
 	} else if (!is_local(wqe.opcode)) {
@@ -524,6 +573,7 @@ void Program::post_wild(unsigned side)
 		 (!wqe.num_sge || framing == CORE_FRAMING_RDMATCP)) ||
 		(wqe.opcode == SRNIC_OP_IMM && framing == CORE_FRAMING_MPA &&
 		 (wqe.num_sge || wqe.flags & SRNIC_WQE_INLINE)) ||
+		(extended && !may_be_sent(wqe)) ||
 		(setups[side].user && (is_local(wqe.opcode) || wqe.opcode == SRNIC_OP_READ_INV));
 	submit(side, request);
 }

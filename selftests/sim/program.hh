@@ -61,6 +61,8 @@ private:
 	void post_immediate(unsigned side);
 	void add_operands(srnic_send_wqe &wqe);
 	void post_atomic(unsigned side);
+	void post_extended(unsigned side);
+	bool may_be_sent(const srnic_send_wqe &extended) const;
 	void post_send_op(unsigned side, bool invalidate);
 	void post_window_op(unsigned side);
 	u64 spot(const Mr &mr, u32 length);
@@ -86,8 +88,9 @@ private:
 	const u64 seed;
 	const bool paranoid, wild;
 	const core_framing framing;
-	const bool returns; // its streams do
-	const bool by_kick; // engines run only when they were kicked
+	const bool returns;    // its streams do
+	const bool by_kick;    // engines run only when they were kicked
+	const bool flushes[2]; // the ends know Flush and Atomic Write
 	const Scale scale;
 	u64 region_size, target, posted = 0, steps = 0;
 	u64 happened = 0;     // pairings and resets

@@ -50,22 +50,43 @@ bool Endpoint::copy(u32 stag, u32 access, u64 to, u8 *to_octets, const u8 *in, u
 }
 
 // Memory begins at a multiple of eight.
-core_region_verdict Endpoint::atomic(const core_atomic_request &wanted, u64 &original)
+core_region_verdict Endpoint::find_word(u32 stag, u64 to, u32 access, u64 *&word)
 {
 	core_region grant;
 	core_region_verdict verdict = CORE_REGION_INVALID;
 	u64 at;
 
-	if (find_region(wanted.stag, grant))
-		verdict = core_region_check(&grant, {our_pd, 0}, CORE_ACCESS_REMOTE_ATOMIC,
-					    wanted.to, sizeof(original));
+	if (find_region(stag, grant))
+		verdict = core_region_check(&grant, {our_pd, 0}, access, to, sizeof(*word));
 	if (verdict != CORE_REGION_OK)
 		return verdict;
-	at = find(wanted.stag)->at + (wanted.to - grant.base);
-	if (at % sizeof(original))
+	at = find(stag)->at + (to - grant.base);
+	if (at % sizeof(*word))
 		return CORE_REGION_ALIGNMENT;
-	original = core_atomic_execute(&wanted.op, reinterpret_cast<u64 *>(octets.data() + at));
+	word = reinterpret_cast<u64 *>(octets.data() + at);
 	return CORE_REGION_OK;
+}
+
+core_region_verdict Endpoint::atomic(const core_atomic_request &wanted, u64 &original)
+{
+	u64 *word;
+	const core_region_verdict verdict =
+		find_word(wanted.stag, wanted.to, CORE_ACCESS_REMOTE_ATOMIC, word);
+
+	if (verdict == CORE_REGION_OK)
+		original = core_atomic_execute(&wanted.op, word);
+	return verdict;
+}
+
+core_region_verdict Endpoint::atomic_write(const core_extended &wanted)
+{
+	u64 *word;
+	const core_region_verdict verdict =
+		find_word(wanted.stag, wanted.to, CORE_ACCESS_REMOTE_WRITE, word);
+
+	if (verdict == CORE_REGION_OK)
+		core_atomic_write(wanted.data, word);
+	return verdict;
 }
 
 template <class Sge, class At>

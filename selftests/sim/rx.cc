@@ -23,6 +23,11 @@ enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_re
 	return endpoint(ctx).atomic(*request, *original);
 }
 
+enum core_region_verdict core_host_atomic_write(void *ctx, const struct core_extended *request)
+{
+	return endpoint(ctx).atomic_write(*request);
+}
+
 bool core_host_read_sink(void *ctx, struct core_read_sink *out)
 {
 	const core_read_sink *sink = endpoint(ctx).oldest_read();
@@ -170,6 +175,7 @@ void Endpoint::deliver_with_acks(core_rx_event event)
 	case CORE_RX_WRITE:
 	case CORE_RX_READ_REQUEST:
 	case CORE_RX_ATOMIC_REQUEST:
+	case CORE_RX_EXTENDED:
 		core_rx_done(&rx);
 		break;
 	case CORE_RX_ACK:
@@ -203,6 +209,7 @@ void Endpoint::deliver(core_rx_event event)
 		event = deliver_atomic_response();
 	switch (event) {
 	case CORE_RX_WRITE:
+	case CORE_RX_EXTENDED:
 		witness.delivered(side, event);
 		break;
 	case CORE_RX_READ_REQUEST:

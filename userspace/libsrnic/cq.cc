@@ -99,6 +99,10 @@ constexpr ibv_wc_opcode to_wc_opcode(u8 opcode, u16 flags)
 		return IBV_WC_LOCAL_INV;
 	case SRNIC_OP_BIND_MW:
 		return IBV_WC_BIND_MW;
+	case SRNIC_OP_FLUSH:
+		return static_cast<ibv_wc_opcode>(SRNIC_IBV_WC_FLUSH);
+	case SRNIC_OP_ATOMIC_WRITE:
+		return static_cast<ibv_wc_opcode>(SRNIC_IBV_WC_ATOMIC_WRITE);
 	case SRNIC_OP_RECV:
 		return is_of_write(flags) ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
 	default:

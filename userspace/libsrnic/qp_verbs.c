@@ -39,6 +39,7 @@ static uint64_t send_ops(const struct context *ctx, enum ibv_qp_type type)
 	return SRNIC_SEND_OPS |
 	       (ctx->features & SRNIC_FEATURE_IMMEDIATE ? SRNIC_IMMEDIATE_OPS : 0) |
 	       (ctx->features & SRNIC_FEATURE_ATOMIC ? SRNIC_ATOMIC_OPS : 0) |
+	       (ctx->features & SRNIC_FEATURE_FLUSH ? SRNIC_FLUSH_OPS : 0) |
 	       (ctx->features & SRNIC_FEATURE_WINDOW ? SRNIC_WINDOW_OPS : 0);
 }
 

@@ -121,7 +121,7 @@ struct srnic_ah {
 /* The features of which this provider knows what they mean. */
 #define SRNIC_KNOWN_FEATURES                                                                       \
 	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |                 \
-	 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_WINDOW)
+	 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_WINDOW | SRNIC_FEATURE_FLUSH)
 
 /* Does this provider speak this version of the ABI? */
 bool srnic_speaks(uint32_t abi_version);
@@ -150,8 +150,8 @@ void srnic_cq_event(struct ibv_cq *cq);
 
 /*
  * The send operations that ibv_create_qp_ex() may ask for, those that want SRNIC_FEATURE_IMMEDIATE,
- * SRNIC_FEATURE_ATOMIC or SRNIC_FEATURE_WINDOW, those of QPs of type UD, and the functions
- * ibv_wr_*() for them.
+ * SRNIC_FEATURE_ATOMIC, SRNIC_FEATURE_WINDOW or SRNIC_FEATURE_FLUSH, those of QPs of type UD, and
+ * the functions ibv_wr_*() for them.
  */
 #define SRNIC_SEND_OPS                                                                             \
 	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV |          \
@@ -160,6 +160,13 @@ void srnic_cq_event(struct ibv_cq *cq);
 #define SRNIC_ATOMIC_OPS                                                                           \
 	(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 #define SRNIC_WINDOW_OPS (IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV)
+/*
+ * IBV_QP_EX_WITH_FLUSH and IBV_QP_EX_WITH_ATOMIC_WRITE, and enum ibv_wc_opcode of their
+ * completions: Debian 12's libibverbs has no names for them.
+ */
+#define SRNIC_FLUSH_OPS			(1 << 11 | 1 << 12)
+#define SRNIC_IBV_WC_FLUSH		8
+#define SRNIC_IBV_WC_ATOMIC_WRITE	9
 #define SRNIC_DATAGRAM_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 void srnic_qp_ex_init(struct srnic_qp *qp);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */

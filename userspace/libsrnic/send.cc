@@ -193,6 +193,24 @@ void wr_bind_mw(ibv_qp_ex *ex, ibv_mw *mw, uint32_t rkey, const ibv_mw_bind_info
 		to_qp(ex).sq.batch_error = put_posted_bind(wqe, mw, rkey, *info);
 }
 
+// The numbers of enum srnic_flush_how are those of verbs. A type or level that verbs do not have is
+// the module's to refuse.
+constexpr u64 to_flush(uint8_t type, uint8_t level) { return type | u64{level} << 8; }
+
+void wr_flush(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len, uint8_t type, uint8_t level)
+{
+	if (auto *wqe = begin_rdma(ex, SRNIC_OP_FLUSH, rkey, addr)) {
+		wqe->arg[0] = len;
+		wqe->arg[1] = to_flush(type, level);
+	}
+}
+
+void wr_atomic_write(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
+{
+	if (auto *wqe = begin_rdma(ex, SRNIC_OP_ATOMIC_WRITE, rkey, addr))
+		memcpy(wqe->arg, data, sizeof(wqe->arg[0]));
+}
+
 void wr_set_ud_addr(ibv_qp_ex *ex, ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
 	srnic_qp &qp = to_qp(ex);
@@ -264,6 +282,15 @@ bool all_have_receivers(const srnic_wq &sq)
 		if (!has_receiver(*slot_at<srnic_send_wqe>(sq.ring, i)))
 			return false;
 	return true;
+}
+
+// Debian 12's libibverbs has no such calls.
+template <class Ex> void set_flush_calls(Ex &ex)
+{
+	if constexpr (requires { ex.wr_flush; })
+		ex.wr_flush = wr_flush;
+	if constexpr (requires { ex.wr_atomic_write; })
+		ex.wr_atomic_write = wr_atomic_write;
 }
 
 int error_of_batch(const srnic_qp &qp)
@@ -342,6 +369,7 @@ void srnic_qp_ex_init(srnic_qp *qp)
 	ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex.wr_local_inv = wr_local_inv;
 	ex.wr_bind_mw = wr_bind_mw;
+	set_flush_calls(ex);
 	ex.wr_set_ud_addr = wr_set_ud_addr;
 	ex.wr_set_sge = wr_set_sge;
 	ex.wr_set_sge_list = wr_set_sge_list;

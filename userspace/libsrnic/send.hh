@@ -19,11 +19,14 @@ inline bool is_of_window(u8 opcode) { return is_local(operation(opcode)); }
 
 inline bool is_atomic(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_ATOMIC; }
 
+inline bool is_extended(u8 opcode) { return operation(opcode).handler == CORE_HANDLE_EXTENDED; }
+
 // Does the module know this operation? One that does not would end the connection.
 inline bool knows(const srnic_qp &qp, u8 opcode)
 {
 	const u32 needs = (operation(opcode).immediate ? SRNIC_FEATURE_IMMEDIATE : 0) |
 			  (is_atomic(opcode) ? SRNIC_FEATURE_ATOMIC : 0) |
+			  (is_extended(opcode) ? SRNIC_FEATURE_FLUSH : 0) |
 			  (is_of_window(opcode) ? SRNIC_FEATURE_WINDOW : 0);
 
 	return (qp.features & needs) == needs;

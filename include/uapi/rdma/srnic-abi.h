@@ -127,8 +127,20 @@ enum srnic_opcode {
 	SRNIC_OP_FETCH_ADD = 11, /* arg: data, mask */
 	SRNIC_OP_CMP_SWAP = 12,	/* arg: data, mask, compare, compare mask */
 	SRNIC_OP_SWAP = 13,	/* arg: data; of an older draft, which few peers allow */
-	/* 14 and 15 are refused: for kernel consumers only. 16 and 17 mean nothing */
+	/* 14 and 15 are refused: for kernel consumers only */
+	SRNIC_OP_FLUSH = 16,	/* arg: bytes, enum srnic_flush_how */
+	SRNIC_OP_ATOMIC_WRITE = 17, /* arg[0]: 8 bytes as in memory; remote_addr: a multiple of 8 */
 	SRNIC_OP_BIND_MW = 18,	/* binds a memory window */
+};
+
+/*
+ * srnic_send_wqe.arg[1] of SRNIC_OP_FLUSH: the first, the second or both, and for all of the region
+ * the third: then remote_addr and the number of bytes mean nothing.
+ */
+enum srnic_flush_how {
+	SRNIC_FLUSH_GLOBAL = 1U << 0,
+	SRNIC_FLUSH_PERSISTENT = 1U << 1,
+	SRNIC_FLUSH_MR = 1U << 8,
 };
 
 #define SRNIC_WQE_SIGNALED	(1U << 0)
@@ -151,7 +163,7 @@ enum srnic_opcode {
  * @inline_len: bytes of inline payload, with SRNIC_WQE_INLINE
  * @arg: [0] is the Immediate Data of SRNIC_OP_WRITE_IMM and SRNIC_OP_IMM, 8 bytes in wire order;
  *	operands of atomic operations, in host byte order; SRNIC_OP_BIND_MW: [0] bytes, [1] the
- *	IBV_ACCESS_* of the window; else 0
+ *	IBV_ACCESS_* of the window; of SRNIC_OP_FLUSH and SRNIC_OP_ATOMIC_WRITE see there; else 0
  */
 struct srnic_send_wqe {
 	__aligned_u64 wr_id;
@@ -274,6 +286,7 @@ struct srnic_cqe {
 #define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: not with MPA */
 #define SRNIC_FEATURE_DATAGRAM	(1U << 3)	/* QPs of type UD, and address handles */
 #define SRNIC_FEATURE_WINDOW	(1U << 4)	/* memory windows; SRNIC_OP_LOCAL_INV and BIND_MW */
+#define SRNIC_FEATURE_FLUSH	(1U << 7)	/* SRNIC_OP_FLUSH, SRNIC_OP_ATOMIC_WRITE */
 
 /**
  * struct srnic_alloc_ucontext_req - request for a new context

@@ -36,13 +36,14 @@ struct core_ack {
  * @index: free-running index in the send queue
  * @send_msn: core_tx.send_msn before it
  * @read_msn: core_tx.read_msn before it
+ * @extended_msn: core_tx.extended_msn before it
  * @immediate: the Immediate Data of @tail
  * @handler: enum core_handler
  * @tail: CORE_MSG_IMMEDIATE* that follows its Write; CORE_MSG_NONE
  */
 struct core_sent {
 	u32 index;
-	u32 send_msn, read_msn;
+	u32 send_msn, read_msn, extended_msn;
 	u8 immediate[CORE_IMMEDIATE_LEN];
 	u8 handler, tail;
 };
@@ -63,10 +64,10 @@ enum core_over {
  * Numbers are of requests, modulo 2^32; each end's requests have their own. They go on when a
  * stream comes back.
  *
- * Set by the host; those in the first line may change at any time:
+ * Set by the host; those up to @paused may change at any time:
  * @rnr_retry: how often a request is sent again; CORE_RNR_FOR_EVER
  * @min_rnr_timer: what this end asks a peer to wait: a code of core_rnr_delay()
- * @access: CORE_ACCESS_REMOTE_*: what the QP lets its peer do
+ * @access: CORE_ACCESS_REMOTE_*, CORE_ACCESS_FLUSH_*: what the QP lets its peer do
  * @paused: the engine takes no request that it has not sent before: the QP is not in RTS. Kick it
  *	afterwards
  * @ask_every: every so many requests ask for an Ack, signaled or not; at least 1
@@ -117,7 +118,9 @@ enum core_over {
  * @awaited: the engine waits for @acked to advance
  */
 struct core_acks {
-	u8 rnr_retry, min_rnr_timer, access, paused;
+	u8 rnr_retry, min_rnr_timer;
+	u16 access;
+	u8 paused;
 	u32 ask_every;
 	struct core_sent *sent;
 	u32 mask;

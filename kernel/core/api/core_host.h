@@ -32,6 +32,11 @@ bool core_host_read_sink(void *ctx, struct core_read_sink *out);
  */
 enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_request *request,
 					  u64 *original);
+/*
+ * Checks the region for CORE_ACCESS_REMOTE_WRITE on the eight octets at request->to, and that they
+ * are aligned in memory; then core_atomic_write() on them.
+ */
+enum core_region_verdict core_host_atomic_write(void *ctx, const struct core_extended *request);
 /* Is there room for one more inbound RDMA Read Request (IRD)? */
 bool core_host_read_room(void *ctx);
 /* Has the peer sent a valid FPDU? A responder asks until it has. */

@@ -11,6 +11,7 @@
 #define CORE_IMMEDIATE_LEN	8	/* RFC 7306 6.2 */
 #define CORE_ATOMIC_REQUEST_LEN	52	/* RFC 7306 5.2.1 */
 #define CORE_ATOMIC_RESPONSE_LEN	12	/* RFC 7306 5.2.2 */
+#define CORE_EXTENDED_LEN	24	/* ib.rst, "Flush and Atomic Write" */
 
 /* RDMAP opcodes (RFC 5040 figure 4). */
 enum core_msg_opcode {
@@ -29,6 +30,7 @@ enum core_msg_opcode {
 	CORE_MSG_ACK = 12,	/* ib.rst */
 	CORE_MSG_SEND_IMM = 13,
 	CORE_MSG_SEND_SE_IMM = 14,
+	CORE_MSG_EXTENDED = 15,
 	CORE_MSG_NONE = 0xff,
 };
 
@@ -79,6 +81,43 @@ struct core_atomic_response {
  */
 u64 core_atomic_execute(const struct core_atomic *op, u64 *word);
 
+/*
+ * Stores the eight octets at once, after everything that was stored before (ib.rst). word: aligned.
+ */
+void core_atomic_write(const u8 data[8], u64 *word);
+
+/* Codes of an Extended Request (ib.rst, "Flush and Atomic Write"). */
+enum core_extended_code {
+	CORE_EXTENDED_FLUSH = 1,
+	CORE_EXTENDED_ATOMIC_WRITE = 2,
+};
+
+#define CORE_FLUSH_GLOBAL	(1U << 0)	/* it is visible to all that read memory */
+#define CORE_FLUSH_PERSISTENT	(1U << 1)	/* and outlasts a loss of power */
+
+/* The octets at @to, or all of the region. */
+enum core_flush_level { CORE_FLUSH_RANGE = 0, CORE_FLUSH_REGION = 1 };
+
+/**
+ * struct core_extended - an Extended Request, valid if core_extended_check() says so
+ * @code: enum core_extended_code
+ * @type: FLUSH: CORE_FLUSH_GLOBAL, CORE_FLUSH_PERSISTENT or both
+ * @level: FLUSH: enum core_flush_level
+ * @stag: of the region
+ * @to: of the first octet; a flushed REGION has none
+ * @length: FLUSH: octets of a RANGE
+ * @data: ATOMIC_WRITE: the octets, as they lie in memory
+ */
+struct core_extended {
+	u8 code, type, level;
+	u32 stag;
+	u64 to;
+	union {
+		u64 length;
+		u8 data[8];
+	};
+};
+
 /* A request of the peer for memory of this end. They are answered in order. */
 enum core_asked_kind {
 	CORE_ASKED_READ,
@@ -119,6 +158,7 @@ struct core_tx_msg {
 		const struct core_atomic_request *atomic;		/* ATOMIC_REQUEST */
 		const struct core_atomic_response *original;	/* ATOMIC_RESPONSE */
 		const struct core_ack *ack;			/* ACK */
+		const struct core_extended *extended;		/* EXTENDED */
 	};
 };
 

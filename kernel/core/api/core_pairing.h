@@ -9,6 +9,9 @@
 #define CORE_PAIR_VERSION	1
 #define CORE_PAIR_DATA		96	/* octets of private data */
 #define CORE_PAIR_FRAME		(CORE_MPA_HEADER + CORE_PAIR_DATA)
+/* Features (ib.rst rule 46). */
+#define CORE_PAIR_EXTENDED	(1U << 0)	/* Flush and Atomic Write: CORE_MSG_EXTENDED */
+
 #define CORE_PAIR_ANY_ORD	0xffff	/* the ORD is not known yet */
 
 /* Why there is no stream: of a refusal (ib.rst, "Reasons"), or what an initiator found. */

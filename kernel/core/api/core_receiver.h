@@ -45,6 +45,7 @@ enum core_rx_event {
 	CORE_RX_TERMINATE,	/* the peer sent core_rx_terminate(); the stream is over */
 	CORE_RX_ERROR,		/* an error: send core_rx_terminate(); the stream is over */
 	/* Where requests are acknowledged (core_acks.h): */
+	CORE_RX_EXTENDED,	/* a Flush or Atomic Write was delivered, and is done */
 	CORE_RX_ACK,		/* the peer acknowledges or refuses requests: core_rx_acked() */
 	CORE_RX_REFUSED,	/* the peer's request is refused: core_acks.refusing */
 	CORE_RX_FAILED,		/* the sink of the oldest outstanding read: the QP goes to error */
@@ -79,6 +80,7 @@ struct core_rx_message {
  * @crc: check CRCs
  * @markers: check and strip markers
  * @rtr: responder in peer-to-peer mode: RTR types allowed as the first FPDU
+ * @extended: Flush and Atomic Write are agreed (core_pairing.h)
  * @swaps: the draft's Swap is allowed to the peer
  * @first_msn: of the peer's first message on each queue; RDMA/TCP: of its first message
  * @framing: enum core_framing
@@ -96,6 +98,7 @@ struct core_rx_params {
 	u8 markers;
 	u8 rtr;
 	u8 swaps;
+	u8 extended;
 };
 
 #define CORE_RX_STATE 392
@@ -142,7 +145,7 @@ const struct core_rx_message *core_rx_delivered(const struct core_rx *rx);
 const struct core_asked *core_rx_asked(const struct core_rx *rx);
 /*
  * The host has done what the last event asks for: the peer's request counts as delivered. After
- * each SEND, WRITE, READ_REQUEST and ATOMIC_REQUEST where requests are acknowledged.
+ * each SEND, WRITE, READ_REQUEST, ATOMIC_REQUEST and EXTENDED where requests are acknowledged.
  */
 void core_rx_done(struct core_rx *rx);
 /* ACK, READ_RESPONSE and ATOMIC_RESPONSE, where requests are acknowledged. */

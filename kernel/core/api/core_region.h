@@ -13,6 +13,8 @@
 #define CORE_ACCESS_REMOTE_ATOMIC	(1U << 3)
 #define CORE_ACCESS_MW_BIND	(1U << 4)	/* of a region: windows may be bound to it */
 #define CORE_ACCESS_ZERO_BASED	(1U << 5)	/* of a request to bind: TOs begin at 0 */
+#define CORE_ACCESS_FLUSH_GLOBAL	(1U << 8)
+#define CORE_ACCESS_FLUSH_PERSISTENT	(1U << 9)
 
 /* The grant of an STag: a snapshot, taken while the host holds the region or window. */
 struct core_region {

@@ -21,6 +21,7 @@ struct core_tx_params {
 	u8 long_segments;	/* or FPDUs: not cut to fit TCP segments */
 	u8 initiator;		/* else RFC 5044 7.1.2 rule 4 mutes it at first */
 	u8 rtr;			/* CORE_RTR_*, as initiator: sent first (RFC 6581 9.2); 0: none */
+	u8 extended;		/* Flush and Atomic Write are agreed (core_pairing.h) */
 };
 
 /**
@@ -44,6 +45,7 @@ struct core_tx_params {
  * @send_msn: MSN of the last message sent to queue 0; RDMA/TCP: of the last message but responses
  * @read_msn: MSN of the last message sent to queue 1
  * @atomic_msn: MSN of the last message sent to queue 3
+ * @extended_msn: MSN of the last message sent to queue 5
  * @answered: the peer's reads whose response is built
  * @before: octets of *@turn that were sent before this FPDU
  * @local: the message that this end began: a request, an RTR or a Terminate
@@ -51,6 +53,7 @@ struct core_tx_params {
  *	FPDU, unless both are tagged: then by message
  * @request: the Read Request in @local
  * @atomic: the Atomic Request in @local
+ * @extended: the Extended Request in @local
  * @asked: what @answer answers
  * @fpdu: the FPDU being built
  * @segment: the RDMA/TCP segment being built
@@ -72,7 +75,7 @@ struct core_tx {
 	u8 immediate[CORE_IMMEDIATE_LEN];
 	u8 closing, peer_closed;
 	u32 may_take;
-	u32 send_msn, read_msn, atomic_msn;
+	u32 send_msn, read_msn, atomic_msn, extended_msn;
 	u32 answered;
 	u32 before;
 	struct core_tx_msg *turn;
@@ -80,6 +83,7 @@ struct core_tx {
 	union {
 		struct core_read_request request;
 		struct core_atomic_request atomic;
+		struct core_extended extended;
 	};
 	struct core_asked asked;
 	union {

@@ -82,6 +82,7 @@ struct core_startup_agreed {
 	u8 crc;			/* generate and check */
 	u8 send_markers, recv_markers;
 	u8 long_segments;	/* segments or FPDUs need not fit TCP segments */
+	u8 extended;		/* Flush and Atomic Write (core_pairing.h) */
 	u8 p2p;
 	u8 rtr;	/* initiator: the RTR type to generate; responder: types to accept; 0: none */
 	u8 error; /* 0, else the MPA error code of RFC 6581 8 that ends the connection */

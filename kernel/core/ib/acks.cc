@@ -217,8 +217,9 @@ void note_request(core_acks &acks, const core_tx &tx, const core_operation &op,
 	acks.unbegun = 1;
 	acks.index++;
 	acks.was_done = acks.again ? acks.was_done : acks.index;
-	record(acks, acks.whole + 1) = {acks.index - 1, tx.send_msn,  tx.read_msn, {},
-					op.handler,	CORE_MSG_NONE};
+	record(acks, acks.whole + 1) = {acks.index - 1,	 tx.send_msn, tx.read_msn,
+					tx.extended_msn, {},	      op.handler,
+					CORE_MSG_NONE};
 }
 
 // A response acknowledges what came before it, so its request need not ask.

@@ -2,6 +2,7 @@
 // Receive, headers, of streams with acknowledgements: which requests are delivered, which refused,
 // which dropped (Documentation/ib.rst, "Requests", "Receiver not ready", "Refusals").
 #include "ib/receiver.hh"
+#include "ib/extended.hh"
 #include "rdma/srnic-abi.h"
 #include "rdmap/atomic.hh"
 
@@ -12,7 +13,7 @@ constexpr bool is_request(Message message)
 {
 	return message == Message::write || message == Message::send ||
 	       message == Message::immediate || message == Message::read_request ||
-	       message == Message::atomic_request;
+	       message == Message::atomic_request || message == Message::extended;
 }
 
 constexpr bool is_response(Message message)
@@ -22,11 +23,17 @@ constexpr bool is_response(Message message)
 
 u8 control_of(const u8 *ulpdu) { return ulpdu[1]; }
 
-Error header_error(const u8 *ulpdu)
+template <class Dialect> Error header_error_in(const u8 *ulpdu)
 {
 	if (DdpControl{ulpdu[0]}.tagged())
-		return check_header<IbDialect>(load<TaggedHeader>(ulpdu));
-	return check_header<IbDialect>(load<UntaggedHeader>(ulpdu));
+		return check_header<Dialect>(load<TaggedHeader>(ulpdu));
+	return check_header<Dialect>(load<UntaggedHeader>(ulpdu));
+}
+
+Error header_error(const u8 *ulpdu, bool extended)
+{
+	return extended ? header_error_in<ExtendedDialect>(ulpdu)
+			: header_error_in<IbDialect>(ulpdu);
 }
 
 Segment segment_in(const u8 *ulpdu, u32 len)
@@ -45,6 +52,8 @@ void Receiver::start(const core_rx_params &params)
 	effect = {};
 	dropping = too_long = more = inside_write = counts = asks = false;
 	turned_down = CORE_SYNDROME_NONE;
+	extended = params.extended;
+	extended_msn = params.first_msn;
 }
 
 // ---- what may come ----
@@ -76,18 +85,22 @@ Verdict Receiver::check_order(const Segment &segment, u8 control) const
 	return Verdict::good;
 }
 
-Verdict Receiver::check_rights(Message message) const
+Verdict Receiver::check_rights(u32 needed) const
 {
-	const u8 access = __atomic_load_n(&acks->access, __ATOMIC_RELAXED);
-	u8 needed = 0;
+	const u32 access = __atomic_load_n(&acks->access, __ATOMIC_RELAXED);
 
-	if (message == Message::write)
-		needed = CORE_ACCESS_REMOTE_WRITE;
-	else if (message == Message::read_request)
-		needed = CORE_ACCESS_REMOTE_READ;
-	else if (message == Message::atomic_request)
-		needed = CORE_ACCESS_REMOTE_ATOMIC;
 	return (access & needed) == needed ? Verdict::good : Verdict::not_allowed;
+}
+
+Verdict Receiver::check_rights_of(Message message) const
+{
+	if (message == Message::write)
+		return check_rights(CORE_ACCESS_REMOTE_WRITE);
+	if (message == Message::read_request)
+		return check_rights(CORE_ACCESS_REMOTE_READ);
+	if (message == Message::atomic_request)
+		return check_rights(CORE_ACCESS_REMOTE_ATOMIC);
+	return Verdict::good; // an Extended Request: once its contents are known
 }
 
 Verdict Receiver::check_request(const Segment &segment, u8 control)
@@ -97,7 +110,7 @@ Verdict Receiver::check_request(const Segment &segment, u8 control)
 	if (acks->refusing != CORE_SYNDROME_NONE && !refused_again(*acks))
 		return Verdict::wrong_ack;
 	verdict = check_order(segment, control);
-	return verdict == Verdict::good ? check_rights(segment.message) : verdict;
+	return verdict == Verdict::good ? check_rights_of(segment.message) : verdict;
 }
 
 // Nothing is placed for a Read that is not sent wholly, or that the engine is about to forget: it
@@ -123,6 +136,8 @@ Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 		verdict = check_response();
 	if (verdict != Verdict::good)
 		return verdict;
+	if (segment.message == Message::extended)
+		return check_whole(segment, extended_msn, CORE_EXTENDED_LEN, CORE_EXTENDED_LEN);
 	if (!is_tagged(segment.type))
 		return begin_untagged_message(segment, false, rest);
 	rest = Rest::placed;
@@ -190,7 +205,7 @@ u8 Receiver::receive_status() const
 
 Rest Receiver::begin(const u8 *ulpdu, u32 len, bool)
 {
-	const Error wrong = header_error(ulpdu);
+	const Error wrong = header_error(ulpdu, extended);
 	Rest rest = Rest::skipped;
 	Verdict verdict;
 
@@ -285,6 +300,24 @@ core_rx_event Receiver::deliver_atomic_request(const u8 *ulpdu, u32 len)
 			  rules.deliver_atomic_request(own_part<AtomicRequestHeader>(ulpdu)));
 }
 
+Verdict Receiver::execute(const core_extended &request)
+{
+	const bool valid = is_valid(request);
+	Verdict verdict = valid ? check_rights(rights_for(request)) : Verdict::unsupported;
+
+	if (verdict != Verdict::good)
+		return verdict;
+	return request.code == CORE_EXTENDED_FLUSH ? rules.deliver_flush(request)
+						   : rules.deliver_atomic_write(request);
+}
+
+core_rx_event Receiver::deliver_extended(const u8 *ulpdu, u32 len)
+{
+	extended_msn++;
+	return outcome_of(ulpdu, len, Message::extended, CORE_RX_EXTENDED,
+			  execute(own_part<ExtendedHeader>(ulpdu)));
+}
+
 core_rx_event Receiver::deliver(const u8 *ulpdu, u32 len, const Opcode &row)
 {
 	core_rx_event event;
@@ -311,6 +344,8 @@ core_rx_event Receiver::deliver(const u8 *ulpdu, u32 len, const Opcode &row)
 		return deliver_read_request(ulpdu, len);
 	case Message::atomic_request:
 		return deliver_atomic_request(ulpdu, len);
+	case Message::extended:
+		return deliver_extended(ulpdu, len);
 	default:
 		return RdmapReceiver::deliver(ulpdu, len, row);
 	}

@@ -29,7 +29,8 @@ private:
 	bool dropped(const Segment &segment) const;
 	bool comes_again(const Segment &segment) const;
 	Verdict check_order(const Segment &segment, u8 control) const;
-	Verdict check_rights(Message message) const;
+	Verdict check_rights(u32 needed) const;
+	Verdict check_rights_of(Message message) const;
 	Verdict check_response() const;
 	Verdict check_request(const Segment &segment, u8 control);
 	Verdict begin_message(const Segment &segment, u8 control, Rest &rest);
@@ -42,6 +43,8 @@ private:
 				 Verdict verdict);
 	core_rx_event deliver_read_request(const u8 *ulpdu, u32 len);
 	core_rx_event deliver_atomic_request(const u8 *ulpdu, u32 len);
+	Verdict execute(const core_extended &request);
+	core_rx_event deliver_extended(const u8 *ulpdu, u32 len);
 	core_rx_event deliver(const u8 *ulpdu, u32 len, const Opcode &row);
 
 	core_acks *acks;
@@ -52,6 +55,8 @@ private:
 	bool inside_write;	   // an RDMA Write is not whole
 	bool counts;		   // what was delivered is a whole request,
 	bool asks;		   //	and asks for an Ack
+	bool extended;		   // Flush and Atomic Write are agreed
+	u32 extended_msn;	   // of the next of them
 	core_syndrome turned_down; // this segment's request, if its CRC is good
 };
 

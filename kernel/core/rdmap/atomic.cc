@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The atomic core: the read-modify-write of RFC 7306 5.3.
+// The atomic core: the read-modify-write of RFC 7306 5.3, and the Atomic Write of ib.rst.
 #include "rdmap/atomic.hh"
 
 using namespace srnic;
@@ -17,4 +17,9 @@ u64 core_atomic_execute(const struct core_atomic *op, u64 *word)
 					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 	return original;
+}
+
+void core_atomic_write(const u8 data[8], u64 *word)
+{
+	__atomic_store_n(word, load<u64>(data), __ATOMIC_SEQ_CST);
 }

@@ -27,8 +27,9 @@ enum class Queue : u8 {
 	terminate = 2,
 	atomic_response = 3, // RFC 7306 figure 2
 	ack = 4,	     // ib.rst
-	tagged = 5,
-	reserved = 6,
+	extended = 5,	     // ib.rst
+	tagged = 6,
+	reserved = 7,
 };
 
 struct Opcode {
@@ -56,7 +57,7 @@ constexpr Opcode opcodes[] = {
 	{CORE_MSG_ACK, Queue::ack, Message::ack, false, false},
 	{CORE_MSG_SEND_IMM, Queue::send, Message::send, false, false, true},
 	{CORE_MSG_SEND_SE_IMM, Queue::send, Message::send, true, false, true},
-	{15, Queue::reserved, Message::control, false, false},
+	{CORE_MSG_EXTENDED, Queue::extended, Message::extended, false, false},
 };
 
 constexpr const Opcode &row_of(u8 opcode) { return opcodes[opcode & 0x0f]; }
@@ -82,6 +83,10 @@ struct RdmapDialect {
 struct IbDialect {
 	enum : u32 { queues = 5, num_opcodes = CORE_MSG_SEND_SE_IMM + 1 };
 };
+// And with the feature of Flush and Atomic Write.
+struct ExtendedDialect {
+	enum : u32 { queues = 6, num_opcodes = CORE_MSG_EXTENDED + 1 };
+};
 
 // The queue of an opcode; reserved if it is not the dialect's.
 template <class Dialect> constexpr Queue queue_in(u8 opcode)
@@ -90,6 +95,8 @@ template <class Dialect> constexpr Queue queue_in(u8 opcode)
 }
 static_assert(queue_in<RdmapDialect>(CORE_MSG_ACK) == Queue::reserved &&
 	      queue_in<IbDialect>(CORE_MSG_ACK) == Queue::ack);
+static_assert(queue_in<IbDialect>(CORE_MSG_EXTENDED) == Queue::reserved &&
+	      queue_in<ExtendedDialect>(CORE_MSG_EXTENDED) == Queue::extended);
 
 // ib.rst: bits of the control octet that RFC 5040 reserves.
 constexpr u8 control_ask = 0x20, control_more = 0x10;

@@ -2,6 +2,7 @@
 // RDMAP's own messages on transmit, and segments for callers without a scheduler: the Terminate of
 // the startup phase (RFC 6581 8) and tests.
 #include "ib/ack.hh"
+#include "ib/extended.hh"
 #include "mpa/startup.hh"
 #include "rdmap/atomic.hh"
 #include "rdmap/terminate.hh"
@@ -24,6 +25,8 @@ u32 own_len(const core_tx_msg &msg)
 		return CORE_ATOMIC_RESPONSE_LEN;
 	case CORE_MSG_ACK:
 		return CORE_ACK_LEN;
+	case CORE_MSG_EXTENDED:
+		return CORE_EXTENDED_LEN;
 	default:
 		return CORE_IMMEDIATE_LEN;
 	}
@@ -46,6 +49,9 @@ u32 put_own(const core_tx_msg &msg, u8 *to)
 	case CORE_MSG_ACK:
 		store(to, ib::encode(*msg.ack));
 		return CORE_ACK_LEN;
+	case CORE_MSG_EXTENDED:
+		store(to, ib::encode(*msg.extended));
+		return CORE_EXTENDED_LEN;
 	default:
 		__builtin_memcpy(to, msg.immediate, CORE_IMMEDIATE_LEN);
 		return CORE_IMMEDIATE_LEN;

@@ -54,6 +54,19 @@ enum core_region_verdict core_host_atomic(void *ctx, const struct core_atomic_re
 	return srnic_region_atomic(&qp->rx.held, &access, &request->op, original);
 }
 
+enum core_region_verdict core_host_atomic_write(void *ctx, const struct core_extended *request)
+{
+	struct srnic_qp *qp = ctx;
+	const struct srnic_region_access access = {
+		.to = request->to,
+		.stag = request->stag,
+		.pd = qp->pd,
+		.rights = CORE_ACCESS_REMOTE_WRITE,
+	};
+
+	return srnic_region_atomic_write(&qp->rx.held, &access, request->data);
+}
+
 bool core_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;

@@ -192,6 +192,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.markers = start->agreed.recv_markers,
 		.swaps = READ_ONCE(qp->dev->settings.rdmap_swap),
 		.rtr = start->initiator ? 0 : start->agreed.rtr,
+		.extended = start->agreed.extended,
 	};
 
 	qp->rx.receive.active = qp->rx.receive.again;

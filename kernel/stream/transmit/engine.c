@@ -288,6 +288,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.markers = agreed->send_markers,
 		.initiator = start->initiator,
 		.rtr = start->initiator && agreed->p2p ? agreed->rtr : 0,
+		.extended = agreed->extended,
 	};
 	struct srnic_tx *tx = &qp->tx;
 

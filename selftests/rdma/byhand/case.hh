@@ -51,4 +51,5 @@ Cases error_cases();	// errors.cc: what fails, as what, and when
 Cases wall_cases();	// walls.cc: firewalls, and SYNs that are lost
 Cases release_cases();	// releases.cc: a peer of another release
 Cases window_cases();	// windows.cc: memory windows
+Cases extended_cases(); // extended.cc: Flush and Atomic Write
 Cases life_cases();	// life.cc: interfaces, addresses, devices, strangers and crowds

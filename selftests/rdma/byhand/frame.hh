@@ -15,6 +15,7 @@ using namespace wire;
 inline constexpr unsigned port = 4791;
 inline constexpr u8 flag_crc = 0x40, flag_reject = 0x20;
 inline constexpr size_t frame_size = 20 + 96;
+inline constexpr u32 feature_extended = 1; // ib.rst rule 46: Flush and Atomic Write
 
 // Why a Reply refuses: ib.rst, "Reasons".
 enum Reason : u8 {

@@ -66,15 +66,15 @@ void responder()
 	other.version = old.version = 2;
 	old.length = shortest;
 	wants.features = wants.needs = 0x80000000;
-	knows.features = 0x80000001;
+	knows.features = 0x80000000 | feature_extended;
 	refuses(other, qp, version);
 	refuses(old, qp, version);
 	refuses(wants, qp, features);
 	const Frame answer = answer_to(knows, qp);
 
-	expect(!answer.reason && !answer.features &&
+	expect(!answer.reason && !(answer.features & ~feature_extended) &&
 		       answer.destination_attempt == known.source_attempt,
-	       "features that nobody needs are agreed with");
+	       "a feature that this release does not know is agreed with");
 }
 
 // ---- this release is the initiator ----
@@ -107,7 +107,8 @@ void gives_up(const Listener &listener, const Frame &answer, const std::string &
 	Frame reply = reply_to(request, answer);
 	hostile::End how;
 
-	expect(request.version == 1 && !request.features && !request.needs, "a Request");
+	expect(request.version == 1 && !(request.features & ~feature_extended) && !request.needs,
+	       "a Request");
 	reply.flags = reply.reason ? flag_reject : 0;
 	reply.source_gid = request.destination_gid;
 	reply.destination_gid = request.source_gid;
@@ -130,8 +131,8 @@ void initiator()
 	old.reason = version;
 	old.length = shortest;
 	wants.reason = features;
-	wants.features = wants.needs = 1;
-	uses.features = uses.needs = 1;
+	wants.features = wants.needs = 0x80000000;
+	uses.features = uses.needs = 0x80000000;
 	gives_up(listener, old, of_version);
 	gives_up(listener, other, of_version);
 	gives_up(listener, wants, of_feature);

@@ -111,6 +111,8 @@ class Test {
 
 // ---- what the ends send ----
 
+u32 features = CORE_PAIR_EXTENDED;
+
 core_pair_frame request_frame()
 {
 	core_pair_frame frame{};
@@ -128,6 +130,7 @@ core_pair_frame request_frame()
 	frame.ird = 16;
 	frame.ord = CORE_PAIR_ANY_ORD;
 	frame.crc = with_crcs;
+	frame.features = features;
 	return frame;
 }
 
@@ -261,6 +264,15 @@ void every_message(Test &test)
 		    "Ack 113, refuses 114: remote access error");
 	test.server(acks({.delivered = ~0u, .syndrome = 4}, 6),
 		    "Ack 4294967295, refuses 0: remote operation error");
+	test.client(fpdu(extended({.level = 1, .stag = 0x79, .tail = be64(0)})),
+		    "Extended Request 114, Flush");
+	test.client(fpdu(extended({.code = 2,
+				   .type = 0,
+				   .stag = 0x7a,
+				   .to = 0x4000,
+				   .tail = be64(0x0102030405060708)},
+				  2, op_extended | ask)),
+		    "Extended Request 115, Atomic Write, asks");
 	test.client(fpdu(terminate(protection(2), read(4))),
 		    "Terminate: remote protection: the STag does not allow this access");
 	test.server(fpdu(terminate({0, 2, 0x10, Includes::nothing})),
@@ -284,10 +296,25 @@ void broken_rules(Test &test)
 		   {"Ack", "!A message of this opcode is not tagged"});
 	test.sends(true, fpdu(Untagged{.rdmap = op_write}),
 		   {"Write", "!A message of this opcode is tagged"});
-	test.sends(true, fpdu(Untagged{.rdmap = 0x4f}), {"opcode 15", "!There is no opcode 15"});
+	test.sends(true, fpdu(Untagged{.rdmap = op_extended}),
+		   {"Extended Request", "!The message is on the wrong queue"});
+	test.sends(true, fpdu(Bytes(flush(1, 2, 3)) + Bytes(1)),
+		   {"Extended Request", "!A message of this opcode has another length"});
+	test.sends(true, fpdu(extended({.code = 3})), {"Extended Request 0, unknown operation"});
 	test.sends(true, fpdu(Untagged{.ddp = 0x42}), {"Send", "!The DDP version is not 1"});
 	test.sends(true, fpdu(Untagged{.rdmap = 0x83, .msn = 2}),
 		   {"Send", "!The RDMAP version is not 0 or 1"});
+}
+
+// Rule 111.
+void without_features(Test &test)
+{
+	features = 0;
+	start(test);
+	features = CORE_PAIR_EXTENDED;
+	test.sends(false, fpdu(flush(1, 2, 3)),
+		   {"Extended Request", "!Flush and Atomic Write are not agreed (rule 111)"});
+	test.client(send(1, 4), "Send 101");
 }
 
 // Requests that are sent again have the numbers that they had (rule 22).
@@ -512,9 +539,10 @@ int main(int argc, char **argv)
 	}
 	Test test(argv[1], argv[2]);
 
-	for (auto *cases : {every_message, broken_rules, not_ready, lengths, refusals,
-			    startup_frames, by_content, plain_mpa, decoded_as, beginning_missed,
-			    segment_missed, without_crcs, split, captured_in_part})
+	for (auto *cases :
+	     {every_message, broken_rules, without_features, not_ready, lengths, refusals,
+	      startup_frames, by_content, plain_mpa, decoded_as, beginning_missed, segment_missed,
+	      without_crcs, split, captured_in_part})
 		cases(test);
 	return 0;
 }

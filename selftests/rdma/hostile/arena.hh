@@ -31,7 +31,8 @@ public:
 	u8 *sink = nullptr, *receive = nullptr;
 	std::vector<Region> regions;
 
-	Arena(ibv_pd *pd, ibv_pd *other)
+	// more: rights of the region "both".
+	Arena(ibv_pd *pd, ibv_pd *other, int more = 0)
 	{
 		if (memory == MAP_FAILED)
 			throw std::runtime_error("no memory for the arena");
@@ -41,7 +42,7 @@ public:
 		restore(0, arena_size);
 		local = need(ibv_reg_mr(pd, memory, arena_size, IBV_ACCESS_LOCAL_WRITE),
 			     "ibv_reg_mr");
-		add("both", pd, large, remote_both);
+		add("both", pd, large, remote_both | more);
 		add("read-only", pd, small, IBV_ACCESS_REMOTE_READ);
 		add("write-only", pd, small, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 		add("private", pd, small, IBV_ACCESS_LOCAL_WRITE);

@@ -62,8 +62,9 @@ void announces_itself()
 	Context context;
 	require(asked.min_abi == SRNIC_ABI_MIN && asked.max_abi == SRNIC_ABI_MAX,
 		"the provider's versions");
-	require(asked.features == (SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC |
-				   SRNIC_FEATURE_SEND_IMM | SRNIC_FEATURE_DATAGRAM),
+	require(asked.features ==
+			(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |
+			 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_FLUSH),
 		"the provider's features");
 }
 

@@ -101,6 +101,63 @@ void each_time(Stage &stage, Pace pace, Role role)
 	stage.want_aftermath();
 }
 
+// ib.rst 20, 116: an Atomic Write behind a refusal is done when it comes again, and once.
+void drops_extended(Stage &stage, Pace pace, Role role)
+{
+	stage.know(feature_extended);
+	Stream stream = not_ready_for(stage, pace, role, 20);
+	const Region &both = stage.regions["both"];
+	const Untagged again = atomic_write(both.stag, word_of(both), payload(8, 5), 1);
+
+	stream.send(atomic_write(both.stag, word_of(both), payload(8, 3)));
+	stream.send(flush(0xdeadbe00, 0, 1, 2));
+	stream.ack({0}, ask);
+	stream.want_ack({0});
+	stage.post_receives(1);
+	stream.send(send(payload(20)));
+	stream.send(again);
+	stream.ack({0}, ask);
+	stream.want_last({}, {2});
+	stage.has_changed(stage.regions["receive0"].to, payload(20));
+	stage.has_changed(word_of(both), payload(8, 5));
+	stage.want_delivered(1);
+	stage.want_aftermath();
+}
+
+// Posts a Flush or an Atomic Write, if libibverbs has calls for them.
+template <class Ex> bool post_extended(Ex *ex, bool flushes)
+{
+	if constexpr (requires { ex->wr_flush; }) {
+		u64 word = 1;
+
+		ibv_wr_start(ex);
+		ex->wr_id = 5;
+		ex->wr_flags = IBV_SEND_SIGNALED;
+		if (flushes)
+			ex->wr_flush(ex, 0x77, 0x1000, 8, 1, 0);
+		else
+			ex->wr_atomic_write(ex, 0x77, 0x1000, &word);
+		return !ibv_wr_complete(ex);
+	}
+	return false;
+}
+
+// ib.rst 111: a peer of an older release gets none of them.
+void refuses_its_own(Stage &stage, Pace pace, Role role)
+{
+	for (const bool flushes : {true, false}) {
+		stage.ready(role, with_timer());
+		Stream stream = stage.meet(role, pace);
+
+		if (!post_extended(ibv_qp_to_qp_ex(stage.victim().qp), flushes))
+			fail("this libibverbs cannot post it");
+		stage.victim().sends.is(5, IBV_WC_LOC_QP_OP_ERR);
+		stream.want_last_acks({0});
+		stage.want_failed(0, {});
+		stage.want_aftermath();
+	}
+}
+
 struct Bad {
 	const char *name;
 	Cause cause;
@@ -580,6 +637,10 @@ Cases dialogue_cases()
 
 	add_both(all, "ib 19, 20: what follows a refused Send is dropped, and has no effect",
 		 drops);
+	add_both(all, "ib 20, 116: an Atomic Write behind a refusal is done once", drops_extended,
+		 feature_extended);
+	add_both(all, "ib 111: a peer that does not know Flush or Atomic Write gets none",
+		 refuses_its_own, feature_extended);
 	add_both(all, "ib 21: a refusal is said once, each time that the request comes", each_time);
 	all.push_back({"ib 21: a refused Send does not come again before the refusal", too_early});
 	for (const Bad &bad : bad_ones)

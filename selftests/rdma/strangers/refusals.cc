@@ -34,7 +34,8 @@ void want_introduction(const Frame &is, const Frame &asked, u8 reason)
 	want.version = 1;
 	want.reason = reason;
 	want.zero = 0;
-	want.features = want.needs = 0;
+	want.features &= feature_extended; // not of all kernels
+	want.needs = 0;
 	want.source_gid = asked.destination_gid;
 	want.destination_gid = asked.source_gid;
 	want.source_qpn = asked.destination_qpn;

@@ -87,12 +87,14 @@ const Row rows[] = {
 		 f.version = 2;
 		 f.length = 19;
 	 }},
-	{"ib 46: all features are known to the initiator; version 1 has none", accepts,
+	{"ib 46: all features are known to the initiator", accepts,
 	 [](Frame &f) { f.features = ~0u; }},
 	{"ib 46: a feature is needed that the responder does not know", features,
 	 [](Frame &f) { f.features = f.needs = 0x80000000; }},
 	{"ib 46: one is needed that the initiator does not know itself", features,
 	 [](Frame &f) { f.needs = 1; }},
+	{"ib 46: Flush and Atomic Write are known to the initiator", accepts,
+	 [](Frame &f) { f.features = feature_extended; }},
 	{"ib 47: IRD and ORD of zero", accepts, [](Frame &f) { f.ird = f.ord = 0; }},
 	{"ib 47: IRD and ORD of 65535", accepts, [](Frame &f) { f.ird = f.ord = 65535; }},
 	{"ib 49: attempts begin with any number", accepts,

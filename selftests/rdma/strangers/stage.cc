@@ -37,8 +37,8 @@ Elsewhere::~Elsewhere()
 Stage::Stage(const Settings &all)
 	: settings(all), victims_port(all.device, all.address),
 	  victims_port6(all.device, all.address6), other(ibv_alloc_pd(victims_port.verbs)),
-	  arena(victims_port.pd, other), good(victims_port, victims_port), sound(victims_port),
-	  at(all.address), from(all.own)
+	  arena(victims_port.pd, other, knows() ? 1 << 8 : 0), good(victims_port, victims_port),
+	  sound(victims_port), at(all.address), from(all.own)
 {
 	arena.introduce([this](const std::string &name, u32 stag, const void *where, size_t len) {
 		regions[name] = {stag, reinterpret_cast<uintptr_t>(where), len};
@@ -129,6 +129,17 @@ Loan Stage::lend(const std::string &region, size_t len) const
 		ibv_dereg_mr};
 }
 
+// The kernels before 6.2 know neither Flush nor Atomic Write.
+u32 Stage::knows() const
+{
+	constexpr u64 flush_global = 1ull << 38;
+	ibv_device_attr_ex attr{};
+
+	if (ibv_query_device_ex(victims_port.verbs, nullptr, &attr))
+		fail("ibv_query_device_ex");
+	return attr.device_cap_flags_ex & flush_global ? feature_extended : 0;
+}
+
 u64 Stage::counter(const std::string &name) const
 {
 	std::ifstream file("/sys/class/infiniband/" + settings.device + "/ports/1/hw_counters/" +
@@ -144,13 +155,20 @@ u64 Stage::counter(const std::string &name) const
 
 Frame Stage::right_request() const
 {
-	return {.source_gid = gid_of(from),
+	return {.features = its_features,
+		.source_gid = gid_of(from),
 		.destination_gid = gid_of(at),
 		.source_qpn = stranger_qpn,
 		.destination_qpn = qp->qp->qp_num};
 }
 
-Frame Stage::right_reply(const Frame &to) const { return reply_to(to, right_request()); }
+Frame Stage::right_reply(const Frame &to) const
+{
+	Frame answer = reply_to(to, right_request());
+
+	answer.features &= to.features;
+	return answer;
+}
 
 Socket Stage::dial() const { return Socket::connect(at, port, window, from); }
 
@@ -168,7 +186,8 @@ void Stage::want_acceptance(const Frame &is, const Frame &asked) const
 	want.length = 96;
 	want.says = -1;
 	want.zero = 0;
-	want.features = want.needs = 0;
+	want.features &= knows();
+	want.needs = 0;
 	std::swap(want.source_gid, want.destination_gid);
 	want.source_qpn = qp->qp->qp_num;
 	want.destination_qpn = asked.source_qpn & 0xffffff;
@@ -302,6 +321,7 @@ void Stage::clear() noexcept
 	qp.reset();
 	listening.reset();
 	window = 0;
+	its_features = 0;
 	meet_at(settings.address, settings.own);
 	arena.compare();
 	while (event(0))

@@ -55,6 +55,7 @@ class Stage {
 	std::optional<Socket> listening;
 	unsigned posted = 0, taken = 0; // receives
 	int window = 0;
+	u32 its_features = 0;
 	std::string at, from; // the addresses of this row: the victim's, the stranger's
 
 	void want_receives(unsigned count, ibv_wc_status broken);
@@ -78,6 +79,9 @@ public:
 	void meet_itself() { meet_at(settings.address, settings.address); }
 	// To RTS, with so many receives. As a connector it finds somebody who listens.
 	void ready(Role role, const Options &options = {}, unsigned receives = 4);
+	// The device's features (rule 46), and the stranger's of this row.
+	u32 knows() const;
+	void know(u32 all) { its_features = all; }
 	// To INIT only.
 	void half_ready(const Options &options = {});
 	::End &victim() { return *qp; }
@@ -135,15 +139,17 @@ struct Case {
 	std::string name;
 	std::function<void(Stage &stage, Pace pace)> play;
 	bool once = false; // not also octet by octet
+	u32 needs = 0;	   // features of the device
 };
 using Cases = std::vector<Case>;
 
 // A case for each role of the victim, which play(stage, pace, role) gets.
-template <class Play> void add_both(Cases &all, const std::string &name, Play play)
+template <class Play> void add_both(Cases &all, const std::string &name, Play play, u32 needs = 0)
 {
 	for (const Role role : {Role::listener, Role::connector})
 		all.push_back({name + " (" + name_of(role) + ")",
-			       [=](Stage &stage, Pace pace) { play(stage, pace, role); }});
+			       [=](Stage &stage, Pace pace) { play(stage, pace, role); }, false,
+			       needs});
 }
 
 Cases request_cases();	 // requests.cc: what the port answers
