@@ -98,7 +98,7 @@ Verdict MessageRules::deliver_flush(const core_extended &wanted) const
 
 	if (!core_host_region(ctx, wanted.stag, &region))
 		return Verdict::stag_invalid;
-	return verdict_of(check_region(region, pd, ib::rights_for(wanted),
+	return verdict_of(check_region(region, self, ib::rights_for(wanted),
 				       all ? region.base : wanted.to,
 				       all ? region.length : wanted.length));
 }

@@ -60,7 +60,7 @@ enum core_region_verdict core_host_atomic_write(void *ctx, const struct core_ext
 	const struct srnic_region_access access = {
 		.to = request->to,
 		.stag = request->stag,
-		.pd = qp->pd,
+		.requester = srnic_qp_requester(qp),
 		.rights = CORE_ACCESS_REMOTE_WRITE,
 	};
 
