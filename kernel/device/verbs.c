@@ -80,7 +80,8 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->vendor_part_id = PART_ID;
 	attr->hw_ver = HW_VERSION;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
+				 IB_DEVICE_SRQ_RESIZE;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
 	attr->masked_atomic_cap = attr->atomic_cap;
@@ -139,6 +140,7 @@ static u32 features(const struct srnic_dev *dev)
 	u32 framings = READ_ONCE(dev->framings);
 
 	return SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_WINDOW |
+	       SRNIC_FEATURE_RESIZE |
 	       (core_framings_have_atomics(framings) ? SRNIC_FEATURE_ATOMIC : 0) |
 	       (core_framings_have_immediate_payload(framings) ? SRNIC_FEATURE_SEND_IMM : 0) |
 	       (dev->ib ? SRNIC_FEATURE_DATAGRAM : 0) |
@@ -266,6 +268,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.reg_user_mr = reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
+	.srnic_compat_resize_cq = srnic_resize_cq,
 
 #ifdef SRNIC_COMPAT_COUNTER_PORT
 	.counter_init = init_counter,

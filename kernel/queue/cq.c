@@ -339,6 +339,7 @@ static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 
 {
 	cq->vector = vector;
 	INIT_CSD(&cq->call, called_elsewhere, cq);
+	srnic_resize_init(&cq->resize);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->users_lock);
 	INIT_LIST_HEAD(&cq->users);
@@ -368,7 +369,7 @@ static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
 }
 
 /* The RDMA core may still report the CQ: it removes it from its lists only afterwards. */
-static void free_ring(struct srnic_cq *cq)
+static void free_rings(struct srnic_cq *cq)
 {
 	struct srnic_ring ring = cq->ring;
 	unsigned long flags;
@@ -376,13 +377,14 @@ static void free_ring(struct srnic_cq *cq)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->ring.hdr = NULL;
 	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_resize_free(&cq->resize);
 	srnic_ring_free(&ring);
 }
 
 static void release_cq(struct srnic_cq *cq)
 {
 	cancel_work_sync(&cq->overrun_work);
-	free_ring(cq);
+	free_rings(cq);
 	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
 }
 
@@ -412,6 +414,57 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	if (err)
 		release_cq(cq);
 	return err;
+}
+
+static struct srnic_span completions_of(struct srnic_resizing *resizing)
+{
+	struct srnic_cq *cq = container_of(resizing->ring, struct srnic_cq, ring);
+
+	lockdep_assert_held(&cq->lock);
+	return (struct srnic_span) { .from = consumed(cq), .to = cq->prod };
+}
+
+int srnic_cq_prepare(struct srnic_cq *cq, u32 entries, struct ib_ucontext *context)
+{
+	int err;
+
+	mutex_lock(&cq->resize.lock);
+	err = srnic_resize_prepare(&cq->resize, &cq->ring, entries, context);
+	mutex_unlock(&cq->resize.lock);
+	return err;
+}
+
+int srnic_cq_switch(struct srnic_cq *cq, u32 entries)
+{
+	struct srnic_resizing resizing = {
+		.resize = &cq->resize,
+		.ring = &cq->ring,
+		.lock = &cq->lock,
+		.span = completions_of,
+	};
+	int err;
+
+	mutex_lock(&cq->resize.lock);
+	err = srnic_resize_switch(&resizing, entries);
+	if (!err)
+		cq->base.cqe = cq->ring.entries;
+	mutex_unlock(&cq->resize.lock);
+	return err;
+}
+
+int srnic_resize_cq(struct ib_cq *base, srnic_compat_cqe cqe, struct ib_udata *udata)
+{
+	struct srnic_cq *cq = to_srnic_cq(base);
+	int step;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	if (cqe < 1 || cqe > SRNIC_MAX_CQE)
+		return -EINVAL;
+	step = srnic_resize_step(udata);
+	if (step == SRNIC_RESIZE_PREPARE)
+		return srnic_cq_prepare(cq, cqe, srnic_resize_context(udata));
+	return step == SRNIC_RESIZE_SWITCH ? srnic_cq_switch(cq, cqe) : step;
 }
 
 int srnic_destroy_cq(struct ib_cq *base, struct ib_udata *udata)

@@ -8,6 +8,7 @@
 #include <linux/smp.h>
 
 #include "compat/compat.h"
+#include "queue/resize.h"
 #include "queue/ring.h"
 #include "srnic.h"
 
@@ -24,6 +25,7 @@ struct srnic_cq_user {
  * struct srnic_cq - a completion queue
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
+ * @resize: the rings of another size
  * @lock: irqsave; protects @prod, @cons, @seen, @solicited, @peak, @overrun and the ring's
  *	producer side. Innermost. Completion handlers are called without it, possibly with a socket
  *	lock held or in an interrupt, never with a queue's lock: they may post, poll and arm, but
@@ -49,6 +51,7 @@ struct srnic_cq_user {
 struct srnic_cq {
 	struct ib_cq base;
 	struct srnic_ring ring;
+	struct srnic_resize resize;
 	spinlock_t lock;
 	u32 prod;
 	u32 cons;
@@ -122,9 +125,18 @@ void srnic_cq_batch_notify(const struct srnic_cq_batch *batch);
  */
 u32 srnic_cq_consumed(struct srnic_cq *cq);
 
+/*
+ * The two steps of a resize, process context; context: that of the user. 0 or -errno, as in
+ * queue/resize.h.
+ */
+int srnic_cq_prepare(struct srnic_cq *cq, u32 entries, struct ib_ucontext *context);
+int srnic_cq_switch(struct srnic_cq *cq, u32 entries);
+
 /* verbs */
 int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		    struct srnic_compat_cq_attrs *attrs);
+/* Of user space: a step of struct srnic_resize_req. */
+int srnic_resize_cq(struct ib_cq *cq, srnic_compat_cqe cqe, struct ib_udata *udata);
 int srnic_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 int srnic_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc);
 /*

@@ -45,7 +45,7 @@ declare -A DIFFERS=(
 	[device_cap_flags]="the sum of the flags below" [device_cap_flags_ex]="the sum of the flags below"
 	["flag BAD_PKEY_CNTR"]="the one partition cannot be violated" ["flag BAD_QKEY_CNTR"]="counted as rx_datagrams_qkey"
 	["flag AUTO_PATH_MIG"]="no alternate path" ["flag CHANGE_PHY_PORT"]="there is one port"
-	["flag UD_AV_PORT_ENFORCE"]="there is one port" ["flag SRQ_RESIZE"]="SRQs keep their size"
+	["flag UD_AV_PORT_ENFORCE"]="there is one port"
 	["flag FLUSH_PERSISTENT"]="no persistent memory" ["Unknown flags"]="flags that this ibv_devinfo has no name for: that"
 	["flag ODP_SUPPORT"]="no paging on demand" ["flag SUPPORT_SEND"]="of ODP" ["flag SUPPORT_RECV"]="of ODP"
 	["flag SUPPORT_WRITE"]="of ODP" ["flag SUPPORT_READ"]="of ODP" ["flag SUPPORT_ATOMIC"]="of ODP"

@@ -10,11 +10,9 @@ MODULES=${*:-${MODULES:-$ALL}}
 
 # Cases that may skip themselves here and not on rxe, as patterns of names, and what they need.
 WANTING=(
-	'test_cq.CQTest.test_resize_cq|CQs of another size'
 	'test_qp.QPTest.test_*_uc_qp*|UC'
 	'test_qp.QPTest.test_*_raw_qp_*|raw packets'
 	'test_odp.*|paging on demand'
-	'test_srq.SrqTestCase.test_resize_srq|SRQs of another size'
 )
 
 wants() { # CASE

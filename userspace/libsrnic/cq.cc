@@ -329,6 +329,16 @@ bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out
 	return false;
 }
 
+int srnic_cq_switch(srnic_cq *cq, srnic_ring *next, int cqe)
+{
+	locked hold(cq->lock);
+	const int err = srnic_cq_switch_in_kernel(cq, cqe);
+
+	if (!err)
+		use_slots(cq->ring, cq->resized, *next);
+	return err;
+}
+
 void srnic_cq_ex_init(srnic_cq *cq)
 {
 	ibv_cq_ex &ex = cq->ex;

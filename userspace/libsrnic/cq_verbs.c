@@ -14,6 +14,14 @@ struct create_cq_resp {
 static_assert(offsetof(struct create_cq_resp, srnic) == sizeof(struct ib_uverbs_ex_create_cq_resp),
 	      "padding in struct create_cq_resp");
 
+struct resize_cq {
+	struct ibv_resize_cq core;
+	struct srnic_resize_req srnic;
+};
+
+static_assert(offsetof(struct resize_cq, srnic) == sizeof(struct ibv_resize_cq),
+	      "padding in struct resize_cq");
+
 /* queue.h repeats the head of driver.h's object for C++. */
 static_assert(offsetof(struct srnic_cq, ring) == sizeof(struct verbs_cq),
 	      "struct verbs_cq has changed");
@@ -75,6 +83,37 @@ struct ibv_cq *srnic_create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
 
+static int resize_step(struct srnic_cq *cq, int cqe, uint32_t step)
+{
+	struct resize_cq cmd = { .srnic.step = step };
+	struct ib_uverbs_resize_cq_resp resp;
+
+	return ibv_cmd_resize_cq(&cq->base, cqe, &cmd.core, sizeof(cmd), &resp, sizeof(resp));
+}
+
+int srnic_cq_switch_in_kernel(struct srnic_cq *cq, int cqe)
+{
+	return resize_step(cq, cqe, SRNIC_RESIZE_SWITCH);
+}
+
+int srnic_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct srnic_cq *cq = to_cq(ibcq);
+	struct srnic_ring next = {};
+	int err;
+
+	err = srnic_resize_begin(ibcq->context);
+	if (err)
+		return err;
+	err = resize_step(cq, cqe, SRNIC_RESIZE_PREPARE);
+	if (!err)
+		err = srnic_map_next(ibcq->context, &cq->ring, cq->ring.slot_size, &next);
+	if (!err)
+		err = srnic_cq_switch(cq, &next, cqe);
+	srnic_resize_end(&next);
+	return err;
+}
+
 int srnic_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct srnic_cq *cq = to_cq(ibcq);
@@ -82,6 +121,7 @@ int srnic_destroy_cq(struct ibv_cq *ibcq)
 
 	if (err)
 		return err;
+	srnic_unmap_ring(&cq->resized);
 	srnic_unmap_ring(&cq->ring);
 	free(cq);
 	return 0;

@@ -97,6 +97,7 @@ static const struct verbs_context_ops context_ops = {
 	.reg_mr = srnic_reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_mr = srnic_rereg_mr,
+	.resize_cq = srnic_resize_cq,
 };
 
 /* Of modules that know windows; for others libibverbs returns EOPNOTSUPP. */

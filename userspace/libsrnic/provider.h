@@ -50,6 +50,17 @@ int srnic_map_ring(struct ibv_context *ctx, const struct srnic_ring_map *where,
 		   uint32_t smallest_slot, struct srnic_ring *ring);
 
 /*
+ * A resize has two steps, and a queue one resize at a time: these have a lock of the process in
+ * between. The first fails with EOPNOTSUPP if the module does not know how.
+ */
+int srnic_resize_begin(struct ibv_context *ctx);
+/* Maps the ring that was prepared for a queue. 0 or an errno. */
+int srnic_map_next(struct ibv_context *ctx, const struct srnic_ring *of, uint32_t smallest_slot,
+		   struct srnic_ring *next);
+/* Unmaps the ring that is not used, of those that were mapped. */
+void srnic_resize_end(struct srnic_ring *unused);
+
+/*
  * The rest are verbs, with the arguments and results of their entries in struct
  * verbs_context_ops.
  */
@@ -71,6 +82,7 @@ int srnic_dealloc_mw(struct ibv_mw *mw);
 struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr);
 struct ibv_cq *srnic_create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *channel,
 			       int comp_vector);
+int srnic_resize_cq(struct ibv_cq *ibcq, int cqe);
 int srnic_destroy_cq(struct ibv_cq *ibcq);
 
 /* ---- srq_verbs.c ---- */
