@@ -29,6 +29,7 @@
 #define PART_ID		1
 #define HW_VERSION	1
 #define ACK_DELAY	15		/* 134 ms: software that waits for a processor */
+#define CLOCK_KHZ	1000000		/* timestamps are nanoseconds */
 #define PKEY		0xffff		/* the default partition, full member: there is no other */
 
 static void limits(struct ib_device_attr *attr)
@@ -53,6 +54,8 @@ static void limits(struct ib_device_attr *attr)
 	attr->max_srq_sge = SRNIC_MAX_SGE;
 	attr->max_fast_reg_page_list_len = SRNIC_MAX_FAST_REG;
 	attr->max_pkeys = 1;
+	attr->hca_core_clock = CLOCK_KHZ;
+	attr->timestamp_mask = U64_MAX;
 }
 
 /* What only type srnic_ib has. */
@@ -140,7 +143,7 @@ static u32 features(const struct srnic_dev *dev)
 	u32 framings = READ_ONCE(dev->framings);
 
 	return SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_WINDOW |
-	       SRNIC_FEATURE_RESIZE |
+	       SRNIC_FEATURE_RESIZE | SRNIC_FEATURE_TIMESTAMP |
 	       (core_framings_have_atomics(framings) ? SRNIC_FEATURE_ATOMIC : 0) |
 	       (core_framings_have_immediate_payload(framings) ? SRNIC_FEATURE_SEND_IMM : 0) |
 	       (dev->ib ? SRNIC_FEATURE_DATAGRAM : 0) |

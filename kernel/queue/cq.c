@@ -15,10 +15,28 @@ static u32 consumed(const struct srnic_cq *cq)
 	return cq->user ? smp_load_acquire(&cq->ring.hdr->cons) : cq->cons;
 }
 
+/* Of a CQ with timestamps. */
+static u32 long_slot(void)
+{
+	return sizeof(struct srnic_cqe) + sizeof(struct srnic_cqe_times);
+}
+
+static void stamp(struct srnic_cqe *slot)
+{
+	*(struct srnic_cqe_times *)(slot + 1) = (struct srnic_cqe_times) {
+		.monotonic = ktime_get_ns(),
+		.realtime = ktime_get_real_ns(),
+	};
+}
+
 static void publish(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 {
+	struct srnic_cqe *slot = srnic_ring_slot(&cq->ring, cq->prod);
+
 	trace_srnic_completion(cq, cqe);
-	memcpy(srnic_ring_slot(&cq->ring, cq->prod), cqe, sizeof(*cqe));
+	*slot = *cqe;
+	if (unlikely(cq->ring.slot_size == long_slot()))
+		stamp(slot);
 	/* release: the slot, and the data of the completed request, before the index */
 	smp_store_release(&cq->ring.hdr->prod, ++cq->prod);
 }
@@ -335,9 +353,9 @@ int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 	return waiting && (how & IB_CQ_REPORT_MISSED_EVENTS);
 }
 
-static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 vector)
+static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, const struct ib_cq_init_attr *attr)
 {
-	cq->vector = vector;
+	cq->vector = attr->comp_vector;
 	INIT_CSD(&cq->call, called_elsewhere, cq);
 	srnic_resize_init(&cq->resize);
 	spin_lock_init(&cq->lock);
@@ -347,7 +365,8 @@ static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 
 	cq->id = ida_alloc_max(&dev->cq_ids, SRNIC_MAX_CQ - 1, GFP_KERNEL);
 	if (cq->id < 0)
 		return cq->id;
-	if (srnic_ring_alloc(&cq->ring, entries, sizeof(struct srnic_cqe))) {
+	if (srnic_ring_alloc(&cq->ring, attr->cqe,
+			     attr->flags ? long_slot() : sizeof(struct srnic_cqe))) {
 		ida_free(&dev->cq_ids, cq->id);
 		return -ENOMEM;
 	}
@@ -395,7 +414,7 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	struct srnic_cq *cq = to_srnic_cq(base);
 	int err;
 
-	if (attr->flags)
+	if (attr->flags & ~(udata ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0U))
 		return -EOPNOTSUPP;
 	if (attr->cqe < 1 || attr->cqe > SRNIC_MAX_CQE ||
 	    attr->comp_vector >= base->device->num_comp_vectors)
@@ -406,7 +425,7 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	cq->user = udata;
-	err = init_cq(cq, to_srnic_dev(base->device), attr->cqe, attr->comp_vector);
+	err = init_cq(cq, to_srnic_dev(base->device), attr);
 	if (err)
 		return err;
 	if (udata)

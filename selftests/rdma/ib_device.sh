@@ -56,6 +56,8 @@ declare -A DIFFERS=(
 	[max_res_rd_atom]="ours" [page_size_cap]="ours" [max_pkeys]="the table has one" [gid_tbl_len]="ours"
 	[port_cap_flags]="GIDs are addresses"
 	[atomic_cap]="atomic with programs' own operations, too"
+	["completion timestamp_mask"]="rxe has no timestamps" ["completion_timestamp_mask not supported"]="we have timestamps"
+	[hca_core_clock]="rxe has no timestamps" ["core clock not supported"]="we have timestamps"
 	[num_comp_vectors]="ours" [max_msg_sz]="rxe has 8 MiB before Linux 6.2"
 )
 

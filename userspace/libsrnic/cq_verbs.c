@@ -26,28 +26,47 @@ static_assert(offsetof(struct resize_cq, srnic) == sizeof(struct ibv_resize_cq),
 static_assert(offsetof(struct srnic_cq, ring) == sizeof(struct verbs_cq),
 	      "struct verbs_cq has changed");
 
+#define TIMES	((uint64_t)(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |                                  \
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK))
+
+/* 0 or an errno. */
+static int check_attr(const struct context *ctx, const struct ibv_cq_init_attr_ex *attr)
+{
+	uint64_t wc_flags =
+		IBV_WC_STANDARD_FLAGS | (ctx->features & SRNIC_FEATURE_TIMESTAMP ? TIMES : 0);
+
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
+	    !check_comp_mask(attr->wc_flags, wc_flags))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return EOPNOTSUPP;
+	return 0;
+}
+
+static uint32_t slot_size(const struct ibv_cq_init_attr_ex *attr)
+{
+	return sizeof(struct srnic_cqe) +
+	       (attr->wc_flags & TIMES ? sizeof(struct srnic_cqe_times) : 0);
+}
+
 struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
 {
 	struct create_cq_resp resp = {};
 	struct ibv_create_cq_ex cmd = {};
-	/* The kernel does not know flags that are implemented here. */
+	/* The kernel does not know what is implemented here. */
 	struct ibv_cq_init_attr_ex kernel_attr = *attr;
 	struct srnic_cq *cq;
 	int err;
 
-	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
-	    !check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS))
-		return fail(EOPNOTSUPP);
+	err = check_attr(to_context(ctx), attr);
+	if (err)
+		return fail(err);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return fail(ENOMEM);
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) {
-		if (!check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) {
-			err = EOPNOTSUPP;
-			goto free_cq;
-		}
-		cq->lock.unused = attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
-	}
+	cq->lock.unused = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+			  attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
 	kernel_attr.comp_mask = 0;
 	kernel_attr.flags = 0;
 
@@ -55,7 +74,7 @@ struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init
 				  &resp.core, sizeof(resp));
 	if (err)
 		goto free_cq;
-	err = srnic_map_ring(ctx, &resp.srnic.ring, sizeof(struct srnic_cqe), &cq->ring);
+	err = srnic_map_ring(ctx, &resp.srnic.ring, slot_size(attr), &cq->ring);
 	if (!err && !cq->ring.hdr)
 		err = EPROTO;	/* a CQ always has a ring */
 	if (err)

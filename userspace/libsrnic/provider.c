@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "compat.h"
 #include "provider.h"
@@ -46,6 +47,24 @@ static int query_device_ex(struct ibv_context *ctx, const struct ibv_query_devic
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver), "%u.%u.%u",
 		 (unsigned int)(fw >> 32), (unsigned int)(fw >> 16 & 0xffff),
 		 (unsigned int)(fw & 0xffff));
+	return 0;
+}
+
+/* Timestamps of completions are of this clock. As other devices have it: all in tv_nsec. */
+static int query_rt_values(struct ibv_context *ctx, struct ibv_values_ex *values)
+{
+	uint32_t asked = values->comp_mask;
+	struct timespec now;
+
+	if (!(to_context(ctx)->features & SRNIC_FEATURE_TIMESTAMP))
+		return EOPNOTSUPP;
+	values->comp_mask = asked & IBV_VALUES_MASK_RAW_CLOCK;
+	if (!values->comp_mask)
+		return 0;
+	if (clock_gettime(CLOCK_MONOTONIC, &now))
+		return errno;
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = now.tv_sec * 1000000000 + now.tv_nsec;
 	return 0;
 }
 
@@ -93,6 +112,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_device_ex = query_device_ex,
 	.query_port = query_port,
 	.query_qp = srnic_query_qp,
+	.query_rt_values = query_rt_values,
 	.query_srq = srnic_query_srq,
 	.reg_mr = srnic_reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,

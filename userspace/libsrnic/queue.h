@@ -125,7 +125,7 @@ struct srnic_ah {
 #define SRNIC_KNOWN_FEATURES                                                                       \
 	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |                 \
 	 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_WINDOW | SRNIC_FEATURE_RESIZE |                    \
-	 SRNIC_FEATURE_FLUSH)
+	 SRNIC_FEATURE_FLUSH | SRNIC_FEATURE_TIMESTAMP)
 
 /* Does this provider speak this version of the ABI? */
 bool srnic_speaks(uint32_t abi_version);

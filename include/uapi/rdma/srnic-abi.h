@@ -269,6 +269,19 @@ struct srnic_cqe {
 	};
 };
 
+/**
+ * struct srnic_cqe_times - when a completion was added: behind it in the slot of a CQ that was
+ * created with IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION
+ * @monotonic: nanoseconds of CLOCK_MONOTONIC, in the initial time namespace
+ * @realtime: nanoseconds of CLOCK_REALTIME
+ */
+struct srnic_cqe_times {
+	__aligned_u64 monotonic;
+	__aligned_u64 realtime;
+	/* private: */
+	__aligned_u64 rsvd[2];
+};
+
 /* Limits of the ring formats. The device's own limits may be lower. */
 #define SRNIC_MAX_SGE		16
 #define SRNIC_MAX_INLINE	256	/* bytes: the room of SRNIC_MAX_SGE entries */
@@ -300,6 +313,7 @@ struct srnic_cqe {
 #define SRNIC_FEATURE_WINDOW	(1U << 4)	/* memory windows; SRNIC_OP_LOCAL_INV and BIND_MW */
 #define SRNIC_FEATURE_RESIZE	(1U << 5)	/* struct srnic_resize_req */
 #define SRNIC_FEATURE_FLUSH	(1U << 7)	/* SRNIC_OP_FLUSH, SRNIC_OP_ATOMIC_WRITE */
+#define SRNIC_FEATURE_TIMESTAMP	(1U << 8)	/* struct srnic_cqe_times */
 
 /**
  * struct srnic_alloc_ucontext_req - request for a new context
