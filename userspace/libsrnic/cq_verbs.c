@@ -35,13 +35,26 @@ static int check_attr(const struct context *ctx, const struct ibv_cq_init_attr_e
 	uint64_t wc_flags =
 		IBV_WC_STANDARD_FLAGS | (ctx->features & SRNIC_FEATURE_TIMESTAMP ? TIMES : 0);
 
-	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD) ||
 	    !check_comp_mask(attr->wc_flags, wc_flags))
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
 		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	    !(attr->parent_domain && srnic_pd_is_parent(attr->parent_domain)))
+		return EINVAL;
 	return 0;
+}
+
+/* Only one thread at a time uses the CQ: it says so, or its thread domain does. */
+static bool has_one_thread(const struct ibv_cq_init_attr_ex *attr)
+{
+	return (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+		attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) ||
+	       (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+		srnic_pd_has_one_thread(attr->parent_domain));
 }
 
 static uint32_t slot_size(const struct ibv_cq_init_attr_ex *attr)
@@ -65,8 +78,7 @@ struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return fail(ENOMEM);
-	cq->lock.unused = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
-			  attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	cq->lock.unused = has_one_thread(attr);
 	kernel_attr.comp_mask = 0;
 	kernel_attr.flags = 0;
 
@@ -79,6 +91,10 @@ struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init
 		err = EPROTO;	/* a CQ always has a ring */
 	if (err)
 		goto destroy_cq;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
+		cq->parent = attr->parent_domain;
+		srnic_pd_hold(cq->parent);
+	}
 	srnic_cq_ex_init(cq);
 	return &cq->ex;
 
@@ -142,6 +158,8 @@ int srnic_destroy_cq(struct ibv_cq *ibcq)
 		return err;
 	srnic_unmap_ring(&cq->resized);
 	srnic_unmap_ring(&cq->ring);
+	if (cq->parent)
+		srnic_pd_drop(cq->parent);
 	free(cq);
 	return 0;
 }

@@ -86,7 +86,9 @@ static void free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops context_ops = {
+	.alloc_parent_domain = srnic_alloc_parent_domain,
 	.alloc_pd = srnic_alloc_pd,
+	.alloc_td = srnic_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
 	.cq_event = srnic_cq_event,
 	.create_ah = srnic_create_ah,
@@ -96,6 +98,7 @@ static const struct verbs_context_ops context_ops = {
 	.create_qp_ex = srnic_create_qp_ex,
 	.create_srq = srnic_create_srq,
 	.dealloc_pd = srnic_dealloc_pd,
+	.dealloc_td = srnic_dealloc_td,
 	.dereg_mr = srnic_dereg_mr,
 	.destroy_ah = srnic_destroy_ah,
 	.detach_mcast = ibv_cmd_detach_mcast,

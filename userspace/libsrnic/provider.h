@@ -38,6 +38,15 @@ static inline void *fail(int err)
 	return NULL;
 }
 
+/* ---- domain.c ---- */
+
+bool srnic_pd_is_parent(struct ibv_pd *pd);
+/* A parent domain with a thread domain: objects in it take no locks. */
+bool srnic_pd_has_one_thread(struct ibv_pd *pd);
+/* Counts an object in a parent domain, which can be deallocated when it has none. */
+void srnic_pd_hold(struct ibv_pd *pd);
+void srnic_pd_drop(struct ibv_pd *pd);
+
 /* ---- ring_map.c ---- */
 
 /* A ring that was not mapped is left alone. */
@@ -65,10 +74,17 @@ void srnic_resize_end(struct srnic_ring *unused);
  * verbs_context_ops.
  */
 
-/* ---- memory.c ---- */
+/* ---- domain.c ---- */
 
 struct ibv_pd *srnic_alloc_pd(struct ibv_context *ctx);
 int srnic_dealloc_pd(struct ibv_pd *pd);
+struct ibv_td *srnic_alloc_td(struct ibv_context *ctx, struct ibv_td_init_attr *attr);
+int srnic_dealloc_td(struct ibv_td *td);
+struct ibv_pd *srnic_alloc_parent_domain(struct ibv_context *ctx,
+					 struct ibv_parent_domain_init_attr *attr);
+
+/* ---- memory.c ---- */
+
 struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
 			    int access);
 int srnic_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,

@@ -84,6 +84,7 @@ struct srnic_cq {
 	uint32_t announced;	/* the kernel's index when an event was taken; without the lock */
 	struct srnic_cqe now;	/* taken by start_poll or next_poll */
 	struct srnic_deferred *deferred; /* QPs to ring for before a wait; without the lock */
+	struct ibv_pd *parent;	/* the parent domain, or NULL */
 };
 
 /* The first three members are what driver.h calls struct verbs_qp. */

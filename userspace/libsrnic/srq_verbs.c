@@ -44,6 +44,8 @@ struct ibv_srq *srnic_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *at
 			     &srq->wq.ring);
 	if (err)
 		goto destroy_srq;
+	srnic_pd_hold(pd);
+	srq->wq.lock.unused = srnic_pd_has_one_thread(pd);
 	srnic_rq_init(&srq->wq, attr->attr.max_wr, attr->attr.max_sge);
 	return &srq->base;
 
@@ -109,6 +111,7 @@ int srnic_destroy_srq(struct ibv_srq *ibsrq)
 		return err;
 	srnic_unmap_ring(&srq->wq.resized);
 	srnic_unmap_ring(&srq->wq.ring);
+	srnic_pd_drop(ibsrq->pd);
 	free(srq);
 	return 0;
 }
