@@ -259,6 +259,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.map_mr_sg = srnic_map_mr_sg,
 	.mmap = srnic_mmap,
 	.mmap_free = srnic_mmap_free,
+	.modify_cq = srnic_modify_cq,
 	.modify_srq = srnic_modify_srq,
 	.poll_cq = srnic_poll_cq,
 	.post_recv = srnic_post_recv,

@@ -41,7 +41,7 @@ static void publish(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 	smp_store_release(&cq->ring.hdr->prod, ++cq->prod);
 }
 
-/* Disarms the CQ; true if it was armed for this completion. */
+/* Disarms the CQ; true if it was armed for this completion, and its event need not wait. */
 static bool disarm(struct srnic_cq *cq, bool solicited)
 {
 	u32 *state = &cq->ring.hdr->state;
@@ -50,6 +50,8 @@ static bool disarm(struct srnic_cq *cq, bool solicited)
 	smp_mb(); /* prod before state: pairs with the user's barrier between arming and polling */
 	armed = READ_ONCE(*state);
 	if (armed != SRNIC_CQ_ARM_NEXT && !(armed == SRNIC_CQ_ARM_SOLICITED && solicited))
+		return false;
+	if (unlikely(cq->moderation) && srnic_moderation_waits(cq->moderation, cq->prod))
 		return false;
 	return xchg(state, SRNIC_CQ_ARM_NONE) != SRNIC_CQ_ARM_NONE;
 }
@@ -87,18 +89,6 @@ void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user)
 	mutex_lock(&cq->users_lock);
 	list_add_tail(&user->entry, &cq->users);
 	mutex_unlock(&cq->users_lock);
-}
-
-void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
-{
-	bool last;
-
-	mutex_lock(&cq->users_lock);
-	list_del(&user->entry);
-	last = list_empty(&cq->users);
-	mutex_unlock(&cq->users_lock);
-	if (last)
-		wait_var_event(&cq->calls, !atomic_read_acquire(&cq->calls));
 }
 
 static void call_handler(struct srnic_cq *cq)
@@ -139,6 +129,48 @@ static void notify(struct srnic_cq *cq)
 	if (cq->vector && cq->vector != raw_smp_processor_id() && call_handler_elsewhere(cq))
 		return;
 	call_handler(cq);
+}
+
+/* An event that waits is raised now. */
+static void raise_due(struct srnic_cq *cq)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	due = cq->moderation && srnic_moderation_end_wait(cq->moderation, cq->prod) &&
+	      xchg(&cq->ring.hdr->state, SRNIC_CQ_ARM_NONE) != SRNIC_CQ_ARM_NONE;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (due)
+		notify(cq);
+}
+
+static void moderation_expired(struct srnic_moderation *moderation)
+{
+	raise_due(moderation->cq);
+}
+
+/* Ends what an event waits for: no user adds completions. @users_lock is held. */
+static void end_moderation(struct srnic_cq *cq)
+{
+	lockdep_assert_held(&cq->users_lock);
+	raise_due(cq);
+	if (cq->moderation)
+		hrtimer_cancel(&cq->moderation->timer);
+}
+
+void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
+{
+	bool last;
+
+	mutex_lock(&cq->users_lock);
+	list_del(&user->entry);
+	last = list_empty(&cq->users);
+	if (last)
+		end_moderation(cq);
+	mutex_unlock(&cq->users_lock);
+	if (last)
+		wait_var_event(&cq->calls, !atomic_read_acquire(&cq->calls));
 }
 
 void srnic_cq_batch_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
@@ -403,6 +435,7 @@ static void free_rings(struct srnic_cq *cq)
 static void release_cq(struct srnic_cq *cq)
 {
 	cancel_work_sync(&cq->overrun_work);
+	srnic_moderation_free(cq->moderation);
 	free_rings(cq);
 	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
 }
@@ -432,6 +465,35 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 		err = export_cq(cq, udata);
 	if (err)
 		release_cq(cq);
+	return err;
+}
+
+/* The first call makes it; later ones change it. */
+static int need_moderation(struct srnic_cq *cq)
+{
+	lockdep_assert_held(&cq->users_lock);
+	if (cq->moderation)
+		return 0;
+	cq->moderation = srnic_moderation_new(moderation_expired, cq);
+	return cq->moderation ? 0 : -ENOMEM;
+}
+
+int srnic_modify_cq(struct ib_cq *base, u16 count, u16 period)
+{
+	struct srnic_cq *cq = to_srnic_cq(base);
+	unsigned long flags;
+	int err;
+
+	mutex_lock(&cq->users_lock);
+	err = need_moderation(cq);
+	if (!err) {
+		spin_lock_irqsave(&cq->lock, flags);
+		cq->moderation->count = period ? count : 0;
+		cq->moderation->period = ns_to_ktime(period * NSEC_PER_USEC);
+		spin_unlock_irqrestore(&cq->lock, flags);
+		raise_due(cq);
+	}
+	mutex_unlock(&cq->users_lock);
 	return err;
 }
 

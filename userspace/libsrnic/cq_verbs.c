@@ -118,6 +118,15 @@ struct ibv_cq *srnic_create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
 
+int srnic_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	if (!check_comp_mask(attr->attr_mask, IBV_CQ_ATTR_MODERATE))
+		return EOPNOTSUPP;
+	return ibv_cmd_modify_cq(cq, attr, &cmd, sizeof(cmd));
+}
+
 static int resize_step(struct srnic_cq *cq, int cqe, uint32_t step)
 {
 	struct resize_cq cmd = { .srnic.step = step };

@@ -106,6 +106,7 @@ static const struct verbs_context_ops context_ops = {
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
 	.free_context = free_context,
+	.modify_cq = srnic_modify_cq,
 	.modify_qp = srnic_modify_qp,
 	.modify_srq = srnic_modify_srq,
 	.poll_cq = srnic_poll_cq,

@@ -98,6 +98,7 @@ int srnic_dealloc_mw(struct ibv_mw *mw);
 struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr);
 struct ibv_cq *srnic_create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *channel,
 			       int comp_vector);
+int srnic_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int srnic_resize_cq(struct ibv_cq *ibcq, int cqe);
 int srnic_destroy_cq(struct ibv_cq *ibcq);
 
