@@ -106,6 +106,15 @@ static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attr
 #endif
 }
 
+/* 7.2 renames the verb that resizes a user's CQ, and has its argument unsigned. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define srnic_compat_cqe unsigned int
+#define srnic_compat_resize_cq resize_user_cq
+#else
+#define srnic_compat_cqe int
+#define srnic_compat_resize_cq resize_cq
+#endif
+
 /* An initializer of struct ib_device_ops. A driver can add details of SRQs since 6.7. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 #define SRNIC_COMPAT_FILL_RES_SRQ(...) .fill_res_srq_entry = __VA_ARGS__,

@@ -13,7 +13,7 @@ static_assert(sizeof(srnic_ring_hdr) == SRNIC_RING_SLOTS_OFFSET);
 static_assert(__builtin_offsetof(srnic_ring_hdr, prod) == 64 &&
 	      __builtin_offsetof(srnic_ring_hdr, cons) == 128);
 static_assert(__builtin_offsetof(srnic_ring_hdr, state) == 192);
-static_assert(sizeof(srnic_sge) == 16 && sizeof(srnic_cqe) == 32);
+static_assert(sizeof(srnic_sge) == 16 && sizeof(srnic_cqe) == 32 && sizeof(srnic_cqe_times) == 32);
 static_assert(sizeof(srnic_send_wqe) == 64 && sizeof(srnic_recv_wqe) == 32);
 static_assert(__builtin_offsetof(srnic_send_wqe, remote_addr) == 16 &&
 	      __builtin_offsetof(srnic_send_wqe, arg) == 32);

@@ -71,7 +71,7 @@ int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *base)
 	struct srnic_cq *cq = to_srnic_cq(base);
 	const struct figure figures[] = {
 		{ "id", cq->id },
-		{ "entries", cq->ring.entries },
+		{ "entries", READ_ONCE(cq->ring.entries) },
 		{ "produced", READ_ONCE(cq->prod) },
 		{ "consumed", srnic_cq_consumed(cq) },
 		{ "peak", READ_ONCE(cq->peak) },
@@ -86,7 +86,7 @@ int srnic_fill_res_srq(struct sk_buff *msg, struct ib_srq *base)
 	const struct srnic_srq *srq = to_srnic_srq(base);
 	const struct figure figures[] = {
 		{ "id", srq->id },
-		{ "entries", srq->recv.ring.entries },
+		{ "entries", READ_ONCE(srq->recv.ring.entries) },
 		{ "posted", READ_ONCE(*(srq->user ? &srq->recv.seen : &srq->recv.posted)) },
 		{ "taken", READ_ONCE(srq->recv.taken) },
 		{ "limit", READ_ONCE(srq->limit) },

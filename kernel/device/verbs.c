@@ -29,6 +29,7 @@
 #define PART_ID		1
 #define HW_VERSION	1
 #define ACK_DELAY	15		/* 134 ms: software that waits for a processor */
+#define CLOCK_KHZ	1000000		/* timestamps are nanoseconds */
 #define PKEY		0xffff		/* the default partition, full member: there is no other */
 
 static void limits(struct ib_device_attr *attr)
@@ -53,6 +54,8 @@ static void limits(struct ib_device_attr *attr)
 	attr->max_srq_sge = SRNIC_MAX_SGE;
 	attr->max_fast_reg_page_list_len = SRNIC_MAX_FAST_REG;
 	attr->max_pkeys = 1;
+	attr->hca_core_clock = CLOCK_KHZ;
+	attr->timestamp_mask = U64_MAX;
 }
 
 /* What only type srnic_ib has. */
@@ -80,7 +83,8 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->vendor_part_id = PART_ID;
 	attr->hw_ver = HW_VERSION;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
+				 IB_DEVICE_SRQ_RESIZE;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
 	attr->masked_atomic_cap = attr->atomic_cap;
@@ -139,6 +143,7 @@ static u32 features(const struct srnic_dev *dev)
 	u32 framings = READ_ONCE(dev->framings);
 
 	return SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_WINDOW |
+	       SRNIC_FEATURE_RESIZE | SRNIC_FEATURE_TIMESTAMP |
 	       (core_framings_have_atomics(framings) ? SRNIC_FEATURE_ATOMIC : 0) |
 	       (core_framings_have_immediate_payload(framings) ? SRNIC_FEATURE_SEND_IMM : 0) |
 	       (dev->ib ? SRNIC_FEATURE_DATAGRAM : 0) |
@@ -254,6 +259,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.map_mr_sg = srnic_map_mr_sg,
 	.mmap = srnic_mmap,
 	.mmap_free = srnic_mmap_free,
+	.modify_cq = srnic_modify_cq,
 	.modify_srq = srnic_modify_srq,
 	.poll_cq = srnic_poll_cq,
 	.post_recv = srnic_post_recv,
@@ -266,6 +272,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.reg_user_mr = reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
+	.srnic_compat_resize_cq = srnic_resize_cq,
 
 #ifdef SRNIC_COMPAT_COUNTER_PORT
 	.counter_init = init_counter,

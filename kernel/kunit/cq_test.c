@@ -292,6 +292,70 @@ static void no_handler_is_on_its_way_once_the_queues_are_detached(struct kunit *
 	}
 }
 
+/* ---- moderation: with a period that does not end by itself ---- */
+
+static void moderate(struct kunit *test, struct context *c, u16 count)
+{
+	KUNIT_ASSERT_EQ(test, rdma_set_cq_moderation(c->cq->base, count, U16_MAX), 0);
+	c->cq->cq->moderation->period = ktime_set(3600, 0);
+}
+
+static void a_moderated_event_waits_for_more_completions(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	moderate(test, c, 3);
+	arm(c, IB_CQ_NEXT_COMP);
+	push(c, 0, SRNIC_WC_SUCCESS, false);
+	push(c, 1, SRNIC_WC_FLUSH_ERR, true);
+	KUNIT_EXPECT_EQ(test, fired(c), 0);
+	push(c, 2, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, fired(c), 1);
+	push(c, 3, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, fired(c), 0);	/* not armed */
+	arm(c, IB_CQ_NEXT_COMP);
+	push(c, 4, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, fired(c), 0);
+	push(c, 5, SRNIC_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, fired(c), 1);
+	expect_poll(test, c, 0, 6);
+}
+
+static void a_moderated_event_waits_no_longer_than_its_period(struct kunit *test)
+{
+	struct context *c = test->priv;
+
+	moderate(test, c, 100);
+	c->cq->cq->moderation->period = ms_to_ktime(20);
+	arm(c, IB_CQ_NEXT_COMP);
+	push(c, 0, SRNIC_WC_SUCCESS, false);
+	msleep(500);
+	KUNIT_EXPECT_EQ(test, fired(c), 1);
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, fired(c), 0);
+}
+
+static void moderation_ends_with_the_event_that_waits(struct kunit *test)
+{
+	struct srnic_cq_user user = { .overrun = overrun_of_nobody };
+	struct context *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, ENTRIES);
+	struct context other = { .dev = c->dev, .cq = cq, .qp = c->qp };
+
+	srnic_cq_attach(cq->cq, &user);
+	moderate(test, &other, 100);
+	push_to(cq);
+	KUNIT_EXPECT_EQ(test, fired(&other), 0);
+	KUNIT_EXPECT_EQ(test, rdma_set_cq_moderation(cq->base, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, fired(&other), 1);
+	push_to(cq);
+	KUNIT_EXPECT_EQ(test, fired(&other), 1);
+	moderate(test, &other, 100);
+	push_to(cq);
+	srnic_cq_detach(cq->cq, &user);
+	KUNIT_EXPECT_EQ(test, fired(&other), 1);
+}
+
 static int create(struct context *c, struct ib_cq_init_attr attr)
 {
 	struct ib_cq *cq = ib_create_cq(&c->dev->base, NULL, NULL, NULL, &attr);
@@ -362,6 +426,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(the_kernel_does_not_read_back_its_own_index),
 	KUNIT_CASE(a_handler_runs_on_the_processor_of_its_vector),
 	KUNIT_CASE(no_handler_is_on_its_way_once_the_queues_are_detached),
+	KUNIT_CASE(a_moderated_event_waits_for_more_completions),
+	KUNIT_CASE(a_moderated_event_waits_no_longer_than_its_period),
+	KUNIT_CASE(moderation_ends_with_the_event_that_waits),
 	KUNIT_CASE(a_cq_that_cannot_be_is_refused),
 	{ }
 };

@@ -59,7 +59,8 @@ static void it_is_an_adapter_of_infiniband(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attrs->device_cap_flags, IB_DEVICE_RC_RNR_NAK_GEN |
 			IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_MEM_MGT_EXTENSIONS |
 			IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_MEM_WINDOW |
-			IB_DEVICE_MEM_WINDOW_TYPE_2B | SRNIC_COMPAT_CAN_FLUSH);
+			IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_SRQ_RESIZE |
+			SRNIC_COMPAT_CAN_FLUSH);
 	KUNIT_EXPECT_EQ(test, attrs->sys_image_guid, ib->base.node_guid);
 	KUNIT_EXPECT_EQ(test, attrs->atomic_cap, IB_ATOMIC_GLOB);
 	KUNIT_EXPECT_EQ(test, attrs->masked_atomic_cap, IB_ATOMIC_GLOB);

@@ -15,15 +15,33 @@ static u32 consumed(const struct srnic_cq *cq)
 	return cq->user ? smp_load_acquire(&cq->ring.hdr->cons) : cq->cons;
 }
 
+/* Of a CQ with timestamps. */
+static u32 long_slot(void)
+{
+	return sizeof(struct srnic_cqe) + sizeof(struct srnic_cqe_times);
+}
+
+static void stamp(struct srnic_cqe *slot)
+{
+	*(struct srnic_cqe_times *)(slot + 1) = (struct srnic_cqe_times) {
+		.monotonic = ktime_get_ns(),
+		.realtime = ktime_get_real_ns(),
+	};
+}
+
 static void publish(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 {
+	struct srnic_cqe *slot = srnic_ring_slot(&cq->ring, cq->prod);
+
 	trace_srnic_completion(cq, cqe);
-	memcpy(srnic_ring_slot(&cq->ring, cq->prod), cqe, sizeof(*cqe));
+	*slot = *cqe;
+	if (unlikely(cq->ring.slot_size == long_slot()))
+		stamp(slot);
 	/* release: the slot, and the data of the completed request, before the index */
 	smp_store_release(&cq->ring.hdr->prod, ++cq->prod);
 }
 
-/* Disarms the CQ; true if it was armed for this completion. */
+/* Disarms the CQ; true if it was armed for this completion, and its event need not wait. */
 static bool disarm(struct srnic_cq *cq, bool solicited)
 {
 	u32 *state = &cq->ring.hdr->state;
@@ -32,6 +50,8 @@ static bool disarm(struct srnic_cq *cq, bool solicited)
 	smp_mb(); /* prod before state: pairs with the user's barrier between arming and polling */
 	armed = READ_ONCE(*state);
 	if (armed != SRNIC_CQ_ARM_NEXT && !(armed == SRNIC_CQ_ARM_SOLICITED && solicited))
+		return false;
+	if (unlikely(cq->moderation) && srnic_moderation_waits(cq->moderation, cq->prod))
 		return false;
 	return xchg(state, SRNIC_CQ_ARM_NONE) != SRNIC_CQ_ARM_NONE;
 }
@@ -69,18 +89,6 @@ void srnic_cq_attach(struct srnic_cq *cq, struct srnic_cq_user *user)
 	mutex_lock(&cq->users_lock);
 	list_add_tail(&user->entry, &cq->users);
 	mutex_unlock(&cq->users_lock);
-}
-
-void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
-{
-	bool last;
-
-	mutex_lock(&cq->users_lock);
-	list_del(&user->entry);
-	last = list_empty(&cq->users);
-	mutex_unlock(&cq->users_lock);
-	if (last)
-		wait_var_event(&cq->calls, !atomic_read_acquire(&cq->calls));
 }
 
 static void call_handler(struct srnic_cq *cq)
@@ -121,6 +129,48 @@ static void notify(struct srnic_cq *cq)
 	if (cq->vector && cq->vector != raw_smp_processor_id() && call_handler_elsewhere(cq))
 		return;
 	call_handler(cq);
+}
+
+/* An event that waits is raised now. */
+static void raise_due(struct srnic_cq *cq)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	due = cq->moderation && srnic_moderation_end_wait(cq->moderation, cq->prod) &&
+	      xchg(&cq->ring.hdr->state, SRNIC_CQ_ARM_NONE) != SRNIC_CQ_ARM_NONE;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (due)
+		notify(cq);
+}
+
+static void moderation_expired(struct srnic_moderation *moderation)
+{
+	raise_due(moderation->cq);
+}
+
+/* Ends what an event waits for: no user adds completions. @users_lock is held. */
+static void end_moderation(struct srnic_cq *cq)
+{
+	lockdep_assert_held(&cq->users_lock);
+	raise_due(cq);
+	if (cq->moderation)
+		hrtimer_cancel(&cq->moderation->timer);
+}
+
+void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
+{
+	bool last;
+
+	mutex_lock(&cq->users_lock);
+	list_del(&user->entry);
+	last = list_empty(&cq->users);
+	if (last)
+		end_moderation(cq);
+	mutex_unlock(&cq->users_lock);
+	if (last)
+		wait_var_event(&cq->calls, !atomic_read_acquire(&cq->calls));
 }
 
 void srnic_cq_batch_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
@@ -335,10 +385,11 @@ int srnic_req_notify_cq(struct ib_cq *base, enum ib_cq_notify_flags how)
 	return waiting && (how & IB_CQ_REPORT_MISSED_EVENTS);
 }
 
-static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 vector)
+static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, const struct ib_cq_init_attr *attr)
 {
-	cq->vector = vector;
+	cq->vector = attr->comp_vector;
 	INIT_CSD(&cq->call, called_elsewhere, cq);
+	srnic_resize_init(&cq->resize);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->users_lock);
 	INIT_LIST_HEAD(&cq->users);
@@ -346,7 +397,8 @@ static int init_cq(struct srnic_cq *cq, struct srnic_dev *dev, u32 entries, u32 
 	cq->id = ida_alloc_max(&dev->cq_ids, SRNIC_MAX_CQ - 1, GFP_KERNEL);
 	if (cq->id < 0)
 		return cq->id;
-	if (srnic_ring_alloc(&cq->ring, entries, sizeof(struct srnic_cqe))) {
+	if (srnic_ring_alloc(&cq->ring, attr->cqe,
+			     attr->flags ? long_slot() : sizeof(struct srnic_cqe))) {
 		ida_free(&dev->cq_ids, cq->id);
 		return -ENOMEM;
 	}
@@ -368,7 +420,7 @@ static int export_cq(struct srnic_cq *cq, struct ib_udata *udata)
 }
 
 /* The RDMA core may still report the CQ: it removes it from its lists only afterwards. */
-static void free_ring(struct srnic_cq *cq)
+static void free_rings(struct srnic_cq *cq)
 {
 	struct srnic_ring ring = cq->ring;
 	unsigned long flags;
@@ -376,13 +428,15 @@ static void free_ring(struct srnic_cq *cq)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->ring.hdr = NULL;
 	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_resize_free(&cq->resize);
 	srnic_ring_free(&ring);
 }
 
 static void release_cq(struct srnic_cq *cq)
 {
 	cancel_work_sync(&cq->overrun_work);
-	free_ring(cq);
+	srnic_moderation_free(cq->moderation);
+	free_rings(cq);
 	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
 }
 
@@ -393,7 +447,7 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	struct srnic_cq *cq = to_srnic_cq(base);
 	int err;
 
-	if (attr->flags)
+	if (attr->flags & ~(udata ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0U))
 		return -EOPNOTSUPP;
 	if (attr->cqe < 1 || attr->cqe > SRNIC_MAX_CQE ||
 	    attr->comp_vector >= base->device->num_comp_vectors)
@@ -404,7 +458,7 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	cq->user = udata;
-	err = init_cq(cq, to_srnic_dev(base->device), attr->cqe, attr->comp_vector);
+	err = init_cq(cq, to_srnic_dev(base->device), attr);
 	if (err)
 		return err;
 	if (udata)
@@ -412,6 +466,86 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 	if (err)
 		release_cq(cq);
 	return err;
+}
+
+/* The first call makes it; later ones change it. */
+static int need_moderation(struct srnic_cq *cq)
+{
+	lockdep_assert_held(&cq->users_lock);
+	if (cq->moderation)
+		return 0;
+	cq->moderation = srnic_moderation_new(moderation_expired, cq);
+	return cq->moderation ? 0 : -ENOMEM;
+}
+
+int srnic_modify_cq(struct ib_cq *base, u16 count, u16 period)
+{
+	struct srnic_cq *cq = to_srnic_cq(base);
+	unsigned long flags;
+	int err;
+
+	mutex_lock(&cq->users_lock);
+	err = need_moderation(cq);
+	if (!err) {
+		spin_lock_irqsave(&cq->lock, flags);
+		cq->moderation->count = period ? count : 0;
+		cq->moderation->period = ns_to_ktime(period * NSEC_PER_USEC);
+		spin_unlock_irqrestore(&cq->lock, flags);
+		raise_due(cq);
+	}
+	mutex_unlock(&cq->users_lock);
+	return err;
+}
+
+static struct srnic_span completions_of(struct srnic_resizing *resizing)
+{
+	struct srnic_cq *cq = container_of(resizing->ring, struct srnic_cq, ring);
+
+	lockdep_assert_held(&cq->lock);
+	return (struct srnic_span) { .from = consumed(cq), .to = cq->prod };
+}
+
+int srnic_cq_prepare(struct srnic_cq *cq, u32 entries, struct ib_ucontext *context)
+{
+	int err;
+
+	mutex_lock(&cq->resize.lock);
+	err = srnic_resize_prepare(&cq->resize, &cq->ring, entries, context);
+	mutex_unlock(&cq->resize.lock);
+	return err;
+}
+
+int srnic_cq_switch(struct srnic_cq *cq, u32 entries)
+{
+	struct srnic_resizing resizing = {
+		.resize = &cq->resize,
+		.ring = &cq->ring,
+		.lock = &cq->lock,
+		.span = completions_of,
+	};
+	int err;
+
+	mutex_lock(&cq->resize.lock);
+	err = srnic_resize_switch(&resizing, entries);
+	if (!err)
+		cq->base.cqe = cq->ring.entries;
+	mutex_unlock(&cq->resize.lock);
+	return err;
+}
+
+int srnic_resize_cq(struct ib_cq *base, srnic_compat_cqe cqe, struct ib_udata *udata)
+{
+	struct srnic_cq *cq = to_srnic_cq(base);
+	int step;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	if (cqe < 1 || cqe > SRNIC_MAX_CQE)
+		return -EINVAL;
+	step = srnic_resize_step(udata);
+	if (step == SRNIC_RESIZE_PREPARE)
+		return srnic_cq_prepare(cq, cqe, srnic_resize_context(udata));
+	return step == SRNIC_RESIZE_SWITCH ? srnic_cq_switch(cq, cqe) : step;
 }
 
 int srnic_destroy_cq(struct ib_cq *base, struct ib_udata *udata)

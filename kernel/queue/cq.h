@@ -8,6 +8,8 @@
 #include <linux/smp.h>
 
 #include "compat/compat.h"
+#include "queue/moderation.h"
+#include "queue/resize.h"
 #include "queue/ring.h"
 #include "srnic.h"
 
@@ -24,6 +26,7 @@ struct srnic_cq_user {
  * struct srnic_cq - a completion queue
  * @base: the core's part
  * @ring: CQEs; the kernel produces, user space (or srnic_poll_cq for kernel consumers) consumes
+ * @resize: the rings of another size
  * @lock: irqsave; protects @prod, @cons, @seen, @solicited, @peak, @overrun and the ring's
  *	producer side. Innermost. Completion handlers are called without it, possibly with a socket
  *	lock held or in an interrupt, never with a queue's lock: they may post, poll and arm, but
@@ -34,6 +37,7 @@ struct srnic_cq_user {
  * @solicited: @prod after the newest completion that wakes who waits for solicited ones
  * @peak: the most entries that were in use
  * @overrun: an entry found no room; IB_EVENT_CQ_ERR was raised once
+ * @moderation: NULL: no event of the CQ has to wait. Its contents: @lock
  * @user: user space consumes; else srnic_poll_cq()
  * @users: struct srnic_cq_user, all that are attached
  * @overrun_work: calls overrun() of all @users
@@ -44,16 +48,19 @@ struct srnic_cq_user {
  * @called: bit 0: @call is on its way and has not begun to call the handler
  * @calls: how many calls are on their way or in the handler. None once all users are detached: the
  *	core frees what the handler needs before it destroys the CQ
- * @users_lock: mutex; protects @users; held while overrun() is called
+ * @users_lock: mutex; protects @users, and @moderation while it is made; held while overrun() is
+ *	called
  */
 struct srnic_cq {
 	struct ib_cq base;
 	struct srnic_ring ring;
+	struct srnic_resize resize;
 	spinlock_t lock;
 	u32 prod;
 	u32 cons;
 	u32 seen, solicited, peak;
 	bool overrun;
+	struct srnic_moderation *moderation;
 	bool user;
 	int id;
 	u32 vector;
@@ -122,9 +129,20 @@ void srnic_cq_batch_notify(const struct srnic_cq_batch *batch);
  */
 u32 srnic_cq_consumed(struct srnic_cq *cq);
 
+/*
+ * The two steps of a resize, process context; context: that of the user. 0 or -errno, as in
+ * queue/resize.h.
+ */
+int srnic_cq_prepare(struct srnic_cq *cq, u32 entries, struct ib_ucontext *context);
+int srnic_cq_switch(struct srnic_cq *cq, u32 entries);
+
 /* verbs */
 int srnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		    struct srnic_compat_cq_attrs *attrs);
+/* count completions raise an event, or a period of so many microseconds; either 0: each does. */
+int srnic_modify_cq(struct ib_cq *cq, u16 count, u16 period);
+/* Of user space: a step of struct srnic_resize_req. */
+int srnic_resize_cq(struct ib_cq *cq, srnic_compat_cqe cqe, struct ib_udata *udata);
 int srnic_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 int srnic_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc);
 /*

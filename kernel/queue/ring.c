@@ -37,6 +37,7 @@ int srnic_ring_alloc(struct srnic_ring *ring, u32 min_entries, u32 slot_size)
 	ring->hdr = __vmalloc(ring->size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!ring->hdr)
 		return -ENOMEM;
+	ring->slots = ring->hdr + 1;
 	ring->hdr->magic = SRNIC_RING_MAGIC;
 	ring->hdr->version = SRNIC_RING_VERSION;
 	ring->hdr->slot_size = slot_size;
@@ -73,6 +74,7 @@ void srnic_ring_free(struct srnic_ring *ring)
 		vfree(ring->hdr);
 	ring->entry = NULL;
 	ring->hdr = NULL;
+	ring->slots = NULL;
 }
 
 static int map_pages(struct vm_area_struct *vma, void *memory)

@@ -15,6 +15,7 @@ struct srnic_mmap_entry;
  * struct srnic_ring - the kernel's view of one ring
  * @hdr: the shared header. Only prod, cons, burst and state are read back, each with one atomic
  *	access, and none is trusted
+ * @slots: slot 0: behind @hdr, or in the ring that a resize has made (queue/resize.h)
  * @entries: the kernel's own copy; never read from @hdr
  * @slot_size: the kernel's own copy; never read from @hdr
  * @size: bytes of the whole mapping, page-aligned
@@ -22,6 +23,7 @@ struct srnic_mmap_entry;
  */
 struct srnic_ring {
 	struct srnic_ring_hdr *hdr;
+	void *slots;
 	u32 entries;
 	u32 slot_size;
 	size_t size;
@@ -30,8 +32,7 @@ struct srnic_ring {
 
 static inline void *srnic_ring_slot(const struct srnic_ring *ring, u32 index)
 {
-	return (u8 *)ring->hdr + SRNIC_RING_SLOTS_OFFSET +
-	       (size_t)(index & (ring->entries - 1)) * ring->slot_size;
+	return (u8 *)ring->slots + (size_t)(index & (ring->entries - 1)) * ring->slot_size;
 }
 
 /*

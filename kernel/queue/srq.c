@@ -66,6 +66,7 @@ static int init_srq(struct srnic_srq *srq, struct srnic_dev *dev)
 	srq->id = ida_alloc_max(&dev->srq_ids, SRNIC_MAX_SRQ - 1, GFP_KERNEL);
 	if (srq->id < 0)
 		return srq->id;
+	srnic_resize_init(&srq->resize);
 	spin_lock_init(&srq->recv.lock);
 	if (srnic_recv_ring_alloc(&srq->recv, srq->max_wr, srq->max_sge)) {
 		ida_free(&dev->srq_ids, srq->id);
@@ -90,6 +91,7 @@ static int export_srq(struct srnic_srq *srq, struct ib_udata *udata)
 
 static void release_srq(struct srnic_srq *srq)
 {
+	srnic_resize_free(&srq->resize);
 	srnic_ring_free(&srq->recv.ring);
 	ida_free(&to_srnic_dev(srq->base.device)->srq_ids, srq->id);
 }
@@ -132,26 +134,90 @@ int srnic_create_srq(struct ib_srq *base, struct ib_srq_init_attr *init, struct 
 	return 0;
 }
 
-/* The limit can be set; the size cannot. */
+/* A user's index that is impossible counts as an empty queue. */
+static struct srnic_span receives_of(struct srnic_resizing *resizing)
+{
+	struct srnic_recv_ring *recv = container_of(resizing->ring, struct srnic_recv_ring, ring);
+
+	return (struct srnic_span) {
+		.from = recv->taken,
+		.to = recv->taken + srnic_recv_ring_pending(recv),
+	};
+}
+
+static int prepare(struct srnic_srq *srq, u32 max_wr, struct ib_ucontext *context)
+{
+	return srnic_resize_prepare(&srq->resize, &srq->recv.ring, max_wr, context);
+}
+
+static int switch_ring(struct srnic_srq *srq, u32 max_wr)
+{
+	struct srnic_resizing resizing = {
+		.resize = &srq->resize,
+		.ring = &srq->recv.ring,
+		.lock = &srq->recv.lock,
+		.span = receives_of,
+	};
+	int err = srnic_resize_switch(&resizing, max_wr);
+
+	if (!err)
+		WRITE_ONCE(srq->max_wr, srq->recv.ring.entries);
+	return err;
+}
+
+/* A user does this in two steps (struct srnic_resize_req): 1 after the first. */
+static int resize_srq(struct srnic_srq *srq, u32 max_wr, struct ib_udata *udata)
+{
+	int ret;
+
+	if (udata) {
+		ret = srnic_resize_step(udata);
+		if (ret == SRNIC_RESIZE_PREPARE)
+			return prepare(srq, max_wr, srnic_resize_context(udata)) ?: 1;
+		return ret == SRNIC_RESIZE_SWITCH ? switch_ring(srq, max_wr) : ret;
+	}
+	ret = prepare(srq, max_wr, NULL);
+	return ret ?: switch_ring(srq, max_wr);
+}
+
+static void set_limit(struct srnic_srq *srq, u32 limit)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->recv.lock, flags);
+	srq->limit = limit;
+	spin_unlock_irqrestore(&srq->recv.lock, flags);
+}
+
+/* With the size and limit that the SRQ shall have then. */
+static int modify(struct srnic_srq *srq, const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		  struct ib_udata *udata)
+{
+	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->max_wr;
+	u32 limit = mask & IB_SRQ_LIMIT ? attr->srq_limit : READ_ONCE(srq->limit);
+	int ret;
+
+	lockdep_assert_held(&srq->resize.lock);
+	if (max_wr < 1 || max_wr > SRNIC_MAX_SRQ_WR || limit > max_wr)
+		return -EINVAL;
+	ret = mask & IB_SRQ_MAX_WR ? resize_srq(srq, max_wr, udata) : srnic_udata_none(udata);
+	if (!ret && mask & IB_SRQ_LIMIT)
+		set_limit(srq, limit);
+	return min(ret, 0);
+}
+
 int srnic_modify_srq(struct ib_srq *base, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		     struct ib_udata *udata)
 {
 	struct srnic_srq *srq = to_srnic_srq(base);
-	unsigned long flags;
-	int err = srnic_udata_none(udata);
+	int err;
 
-	if (err)
-		return err;
-	if (mask & ~IB_SRQ_LIMIT)
+	if (mask & ~(IB_SRQ_LIMIT | IB_SRQ_MAX_WR))
 		return -EOPNOTSUPP;
-	if (!(mask & IB_SRQ_LIMIT))
-		return 0;
-	if (attr->srq_limit > srq->max_wr)
-		return -EINVAL;
-	spin_lock_irqsave(&srq->recv.lock, flags);
-	srq->limit = attr->srq_limit;
-	spin_unlock_irqrestore(&srq->recv.lock, flags);
-	return 0;
+	mutex_lock(&srq->resize.lock);
+	err = modify(srq, attr, mask, udata);
+	mutex_unlock(&srq->resize.lock);
+	return err;
 }
 
 int srnic_query_srq(struct ib_srq *base, struct ib_srq_attr *attr)

@@ -6,12 +6,14 @@
 #define SRNIC_SRQ_H
 
 #include "queue/recv_ring.h"
+#include "queue/resize.h"
 #include "srnic.h"
 
 /**
  * struct srnic_srq - a receive queue shared by QPs
  * @base: the core's part
  * @recv: the receives. Its lock is innermost, and also protects @limit
+ * @resize: the rings of another size; its lock serializes modify_srq
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised, once, when fewer than this many are left; 0: not
  *	armed
  * @max_wr: most WQEs in the queue
@@ -23,6 +25,7 @@
 struct srnic_srq {
 	struct ib_srq base;
 	struct srnic_recv_ring recv;
+	struct srnic_resize resize;
 	u32 limit;
 	u32 max_wr;
 	u32 max_sge;

@@ -38,6 +38,44 @@ TEST(Completion, IsTranslated)
 	EXPECT_EQ(wc[1].wc_flags, 0u);
 }
 
+// Those of the last one taken; they move with it when others are forgotten.
+TEST(Completion, HasItsTimes)
+{
+	constexpr uint16_t slot = sizeof(srnic_cqe) + sizeof(srnic_cqe_times);
+	fake::Ring ring(4, slot);
+	ibv_poll_cq_attr attr{};
+	srnic_cq cq{};
+
+	srnic_ring_open(&cq.ring, ring.map(), ring.mapped(), slot);
+	srnic_cq_ex_init(&cq);
+	for (uint32_t i = 0; i < 4; i++) {
+		auto *cqe = &ring.slot<srnic_cqe>(i);
+
+		*cqe = completion(i, SRNIC_OP_RECV, 5 + i % 2);
+		*reinterpret_cast<srnic_cqe_times *>(cqe + 1) = {100 + i, 200 + i, {}};
+	}
+	ring.hdr().prod = 4;
+	srnic_cq_forget(&cq, 6);
+	ASSERT_EQ(ibv_start_poll(&cq.ex, &attr), 0);
+	EXPECT_EQ(cq.ex.wr_id, 0u);
+	EXPECT_EQ(ibv_wc_read_completion_ts(&cq.ex), 100u);
+	EXPECT_EQ(ibv_wc_read_completion_wallclock_ns(&cq.ex), 200u);
+	ASSERT_EQ(ibv_next_poll(&cq.ex), 0);
+	EXPECT_EQ(cq.ex.wr_id, 2u);
+	EXPECT_EQ(ibv_wc_read_completion_ts(&cq.ex), 102u);
+	EXPECT_EQ(ibv_wc_read_completion_wallclock_ns(&cq.ex), 202u);
+	EXPECT_EQ(ibv_next_poll(&cq.ex), ENOENT);
+	ibv_end_poll(&cq.ex);
+}
+
+TEST(Completion, HasNoTimesUnlessTheCqHasRoom)
+{
+	fake::Cq c;
+
+	EXPECT_EQ(c.cq.ex.read_completion_ts, nullptr);
+	EXPECT_EQ(c.cq.ex.read_completion_wallclock_ns, nullptr);
+}
+
 TEST(Completion, OpcodesAreTheVerbs)
 {
 	const std::pair<srnic_opcode, ibv_wc_opcode> table[] = {

@@ -45,7 +45,7 @@ declare -A DIFFERS=(
 	[device_cap_flags]="the sum of the flags below" [device_cap_flags_ex]="the sum of the flags below"
 	["flag BAD_PKEY_CNTR"]="the one partition cannot be violated" ["flag BAD_QKEY_CNTR"]="counted as rx_datagrams_qkey"
 	["flag AUTO_PATH_MIG"]="no alternate path" ["flag CHANGE_PHY_PORT"]="there is one port"
-	["flag UD_AV_PORT_ENFORCE"]="there is one port" ["flag SRQ_RESIZE"]="SRQs keep their size"
+	["flag UD_AV_PORT_ENFORCE"]="there is one port"
 	["flag FLUSH_PERSISTENT"]="no persistent memory" ["Unknown flags"]="flags that this ibv_devinfo has no name for: that"
 	["flag ODP_SUPPORT"]="no paging on demand" ["flag SUPPORT_SEND"]="of ODP" ["flag SUPPORT_RECV"]="of ODP"
 	["flag SUPPORT_WRITE"]="of ODP" ["flag SUPPORT_READ"]="of ODP" ["flag SUPPORT_ATOMIC"]="of ODP"
@@ -56,6 +56,8 @@ declare -A DIFFERS=(
 	[max_res_rd_atom]="ours" [page_size_cap]="ours" [max_pkeys]="the table has one" [gid_tbl_len]="ours"
 	[port_cap_flags]="GIDs are addresses"
 	[atomic_cap]="atomic with programs' own operations, too"
+	["completion timestamp_mask"]="rxe has no timestamps" ["completion_timestamp_mask not supported"]="we have timestamps"
+	[hca_core_clock]="rxe has no timestamps" ["core clock not supported"]="we have timestamps"
 	[num_comp_vectors]="ours" [max_msg_sz]="rxe has 8 MiB before Linux 6.2"
 )
 

@@ -5,16 +5,14 @@
 cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_mr test_cq test_cq_events test_cqex test_qp test_qpex test_srq test_fork test_atomic"
-ALL+=" test_relaxed_ordering test_addr test_odp test_rdmacm"
+ALL+=" test_relaxed_ordering test_addr test_odp test_rdmacm test_parent_domain"
 MODULES=${*:-${MODULES:-$ALL}}
 
 # Cases that may skip themselves here and not on rxe, as patterns of names, and what they need.
 WANTING=(
-	'test_cq.CQTest.test_resize_cq|CQs of another size'
 	'test_qp.QPTest.test_*_uc_qp*|UC'
 	'test_qp.QPTest.test_*_raw_qp_*|raw packets'
 	'test_odp.*|paging on demand'
-	'test_srq.SrqTestCase.test_resize_srq|SRQs of another size'
 )
 
 wants() { # CASE

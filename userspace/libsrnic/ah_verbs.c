@@ -29,6 +29,7 @@ struct ibv_ah *srnic_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 		free(ah);
 		return fail(err);
 	}
+	srnic_pd_hold(pd);
 	ah->number = resp.srnic.number;
 	return &ah->base;
 }
@@ -37,7 +38,9 @@ int srnic_destroy_ah(struct ibv_ah *ah)
 {
 	int err = ibv_cmd_destroy_ah(ah);
 
-	if (!err)
-		free(container_of(ah, struct srnic_ah, base));
-	return err;
+	if (err)
+		return err;
+	srnic_pd_drop(ah->pd);
+	free(container_of(ah, struct srnic_ah, base));
+	return 0;
 }

@@ -16,6 +16,19 @@ constexpr u8 forgotten = 0;
 
 srnic_cqe &slot(const srnic_cq &cq, u32 index) { return *slot_at<srnic_cqe>(cq.ring, index); }
 
+constexpr u32 long_slot = sizeof(srnic_cqe) + sizeof(srnic_cqe_times);
+
+// Of a CQ with timestamps: those of an entry.
+const srnic_cqe_times &times(const srnic_cq &cq, u32 index)
+{
+	return *reinterpret_cast<const srnic_cqe_times *>(&slot(cq, index) + 1);
+}
+
+void move_slot(const srnic_cq &cq, u32 to, u32 from)
+{
+	memmove(&slot(cq, to), &slot(cq, from), cq.ring.slot_size);
+}
+
 bool empty(srnic_cq &cq)
 {
 	if (cq.cons == cq.prod_seen)
@@ -250,6 +263,11 @@ uint32_t read_slid(ibv_cq_ex *) { return 0; }
 uint8_t read_sl(ibv_cq_ex *ex) { return sl_of(to_cq(ex).now); }
 uint8_t read_dlid_path_bits(ibv_cq_ex *) { return 0; }
 
+// Of the last entry taken, whose slot is not released yet.
+const srnic_cqe_times &times_now(ibv_cq_ex *ex) { return times(to_cq(ex), to_cq(ex).cons - 1); }
+uint64_t read_completion_ts(ibv_cq_ex *ex) { return times_now(ex).monotonic; }
+uint64_t read_completion_wallclock_ns(ibv_cq_ex *ex) { return times_now(ex).realtime; }
+
 } // namespace
 } // namespace srnic
 
@@ -302,7 +320,7 @@ void srnic_cq_forget(srnic_cq *cq, uint32_t qp_num)
 		const srnic_cqe &cqe = slot(*cq, --i);
 
 		if (cqe.opcode != forgotten && cqe.qp_num != qp_num)
-			slot(*cq, --kept) = cqe;
+			move_slot(*cq, --kept, i);
 	}
 	store_relaxed(cq->cons, kept);
 	cq->prod_seen = end;
@@ -329,6 +347,16 @@ bool srnic_cq_pick(srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, srnic_cqe *out
 	return false;
 }
 
+int srnic_cq_switch(srnic_cq *cq, srnic_ring *next, int cqe)
+{
+	locked hold(cq->lock);
+	const int err = srnic_cq_switch_in_kernel(cq, cqe);
+
+	if (!err)
+		use_slots(cq->ring, cq->resized, *next);
+	return err;
+}
+
 void srnic_cq_ex_init(srnic_cq *cq)
 {
 	ibv_cq_ex &ex = cq->ex;
@@ -346,4 +374,8 @@ void srnic_cq_ex_init(srnic_cq *cq)
 	ex.read_slid = read_slid;
 	ex.read_sl = read_sl;
 	ex.read_dlid_path_bits = read_dlid_path_bits;
+	if (cq->ring.slot_size >= long_slot) {
+		ex.read_completion_ts = read_completion_ts;
+		ex.read_completion_wallclock_ns = read_completion_wallclock_ns;
+	}
 }

@@ -1,36 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The verbs of protection domains, regions and memory windows. */
+/* The verbs of regions and memory windows. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "provider.h"
-
-struct ibv_pd *srnic_alloc_pd(struct ibv_context *ctx)
-{
-	struct ib_uverbs_alloc_pd_resp resp;
-	struct ibv_alloc_pd cmd;
-	struct ibv_pd *pd;
-	int err;
-
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return fail(ENOMEM);
-	err = ibv_cmd_alloc_pd(ctx, pd, &cmd, sizeof(cmd), &resp, sizeof(resp));
-	if (err) {
-		free(pd);
-		return fail(err);
-	}
-	return pd;
-}
-
-int srnic_dealloc_pd(struct ibv_pd *pd)
-{
-	int err = ibv_cmd_dealloc_pd(pd);
-
-	if (!err)
-		free(pd);
-	return err;
-}
 
 struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
 			    int access)
@@ -49,6 +22,7 @@ struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64
 		free(mr);
 		return fail(err);
 	}
+	srnic_pd_hold(pd);
 	return &mr->ibv_mr;
 }
 
@@ -57,22 +31,30 @@ int srnic_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr
 {
 	struct ib_uverbs_rereg_mr_resp resp;
 	struct ibv_rereg_mr cmd;
+	int err;
 
 	if (flags & IBV_REREG_MR_CHANGE_PD && !pd) {
 		errno = EINVAL;
 		return EINVAL;
 	}
-	return ibv_cmd_rereg_mr(mr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd,
-				sizeof(cmd), &resp, sizeof(resp));
+	err = ibv_cmd_rereg_mr(mr, flags, addr, length, (uintptr_t)addr, access, pd, &cmd,
+			       sizeof(cmd), &resp, sizeof(resp));
+	if (!err && flags & IBV_REREG_MR_CHANGE_PD) {
+		srnic_pd_hold(pd);
+		srnic_pd_drop(mr->ibv_mr.pd); /* libibverbs sets the new one afterwards */
+	}
+	return err;
 }
 
 int srnic_dereg_mr(struct verbs_mr *mr)
 {
 	int err = ibv_cmd_dereg_mr(mr);
 
-	if (!err)
-		free(mr);
-	return err;
+	if (err)
+		return err;
+	srnic_pd_drop(mr->ibv_mr.pd);
+	free(mr);
+	return 0;
 }
 
 struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
@@ -90,6 +72,7 @@ struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		free(mw);
 		return fail(err);
 	}
+	srnic_pd_hold(pd);
 	return mw;
 }
 
@@ -97,7 +80,9 @@ int srnic_dealloc_mw(struct ibv_mw *mw)
 {
 	int err = ibv_cmd_dealloc_mw(mw);
 
-	if (!err)
-		free(mw);
-	return err;
+	if (err)
+		return err;
+	srnic_pd_drop(mw->pd);
+	free(mw);
+	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "compat.h"
 #include "provider.h"
@@ -49,6 +50,24 @@ static int query_device_ex(struct ibv_context *ctx, const struct ibv_query_devic
 	return 0;
 }
 
+/* Timestamps of completions are of this clock. As other devices have it: all in tv_nsec. */
+static int query_rt_values(struct ibv_context *ctx, struct ibv_values_ex *values)
+{
+	uint32_t asked = values->comp_mask;
+	struct timespec now;
+
+	if (!(to_context(ctx)->features & SRNIC_FEATURE_TIMESTAMP))
+		return EOPNOTSUPP;
+	values->comp_mask = asked & IBV_VALUES_MASK_RAW_CLOCK;
+	if (!values->comp_mask)
+		return 0;
+	if (clock_gettime(CLOCK_MONOTONIC, &now))
+		return errno;
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = now.tv_sec * 1000000000 + now.tv_nsec;
+	return 0;
+}
+
 static int query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr)
 {
 	struct ibv_query_port cmd;
@@ -67,7 +86,9 @@ static void free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops context_ops = {
+	.alloc_parent_domain = srnic_alloc_parent_domain,
 	.alloc_pd = srnic_alloc_pd,
+	.alloc_td = srnic_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
 	.cq_event = srnic_cq_event,
 	.create_ah = srnic_create_ah,
@@ -77,6 +98,7 @@ static const struct verbs_context_ops context_ops = {
 	.create_qp_ex = srnic_create_qp_ex,
 	.create_srq = srnic_create_srq,
 	.dealloc_pd = srnic_dealloc_pd,
+	.dealloc_td = srnic_dealloc_td,
 	.dereg_mr = srnic_dereg_mr,
 	.destroy_ah = srnic_destroy_ah,
 	.detach_mcast = ibv_cmd_detach_mcast,
@@ -84,6 +106,7 @@ static const struct verbs_context_ops context_ops = {
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
 	.free_context = free_context,
+	.modify_cq = srnic_modify_cq,
 	.modify_qp = srnic_modify_qp,
 	.modify_srq = srnic_modify_srq,
 	.poll_cq = srnic_poll_cq,
@@ -93,10 +116,12 @@ static const struct verbs_context_ops context_ops = {
 	.query_device_ex = query_device_ex,
 	.query_port = query_port,
 	.query_qp = srnic_query_qp,
+	.query_rt_values = query_rt_values,
 	.query_srq = srnic_query_srq,
 	.reg_mr = srnic_reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_mr = srnic_rereg_mr,
+	.resize_cq = srnic_resize_cq,
 };
 
 /* Of modules that know windows; for others libibverbs returns EOPNOTSUPP. */

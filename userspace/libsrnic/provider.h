@@ -38,6 +38,15 @@ static inline void *fail(int err)
 	return NULL;
 }
 
+/* ---- domain.c ---- */
+
+bool srnic_pd_is_parent(struct ibv_pd *pd);
+/* A parent domain with a thread domain: objects in it take no locks. */
+bool srnic_pd_has_one_thread(struct ibv_pd *pd);
+/* Counts an object in a parent domain, which can be deallocated when it has none. */
+void srnic_pd_hold(struct ibv_pd *pd);
+void srnic_pd_drop(struct ibv_pd *pd);
+
 /* ---- ring_map.c ---- */
 
 /* A ring that was not mapped is left alone. */
@@ -50,14 +59,32 @@ int srnic_map_ring(struct ibv_context *ctx, const struct srnic_ring_map *where,
 		   uint32_t smallest_slot, struct srnic_ring *ring);
 
 /*
+ * A resize has two steps, and a queue one resize at a time: these have a lock of the process in
+ * between. The first fails with EOPNOTSUPP if the module does not know how.
+ */
+int srnic_resize_begin(struct ibv_context *ctx);
+/* Maps the ring that was prepared for a queue. 0 or an errno. */
+int srnic_map_next(struct ibv_context *ctx, const struct srnic_ring *of, uint32_t smallest_slot,
+		   struct srnic_ring *next);
+/* Unmaps the ring that is not used, of those that were mapped. */
+void srnic_resize_end(struct srnic_ring *unused);
+
+/*
  * The rest are verbs, with the arguments and results of their entries in struct
  * verbs_context_ops.
  */
 
-/* ---- memory.c ---- */
+/* ---- domain.c ---- */
 
 struct ibv_pd *srnic_alloc_pd(struct ibv_context *ctx);
 int srnic_dealloc_pd(struct ibv_pd *pd);
+struct ibv_td *srnic_alloc_td(struct ibv_context *ctx, struct ibv_td_init_attr *attr);
+int srnic_dealloc_td(struct ibv_td *td);
+struct ibv_pd *srnic_alloc_parent_domain(struct ibv_context *ctx,
+					 struct ibv_parent_domain_init_attr *attr);
+
+/* ---- memory.c ---- */
+
 struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
 			    int access);
 int srnic_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
@@ -71,6 +98,8 @@ int srnic_dealloc_mw(struct ibv_mw *mw);
 struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr);
 struct ibv_cq *srnic_create_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *channel,
 			       int comp_vector);
+int srnic_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+int srnic_resize_cq(struct ibv_cq *ibcq, int cqe);
 int srnic_destroy_cq(struct ibv_cq *ibcq);
 
 /* ---- srq_verbs.c ---- */

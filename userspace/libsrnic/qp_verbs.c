@@ -83,6 +83,9 @@ struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_at
 	if (err)
 		goto unmap_sq;
 
+	srnic_pd_hold(attr->pd);
+	qp->sq.lock.unused = srnic_pd_has_one_thread(attr->pd);
+	qp->rq.lock.unused = qp->sq.lock.unused;
 	srnic_sq_init(&qp->sq, &attr->cap);
 	srnic_rq_init(&qp->rq, attr->cap.max_recv_wr, attr->cap.max_recv_sge);
 	qp->sq_sig_all = attr->sq_sig_all;
@@ -177,6 +180,7 @@ int srnic_destroy_qp(struct ibv_qp *ibqp)
 		srnic_cq_forget(to_cq(ibqp->recv_cq), ibqp->qp_num);
 	srnic_unmap_ring(&qp->sq.ring);
 	srnic_unmap_ring(&qp->rq.ring);
+	srnic_pd_drop(ibqp->pd);
 	free(qp);
 	return 0;
 }

@@ -31,10 +31,11 @@ struct srnic_lock {
 
 /*
  * A mapped ring, with private copies of its header's fields at creation. All zero: the queue does
- * not exist.
+ * not exist. @slots: the ring that has the slots, another one after a resize.
  */
 struct srnic_ring {
 	struct srnic_ring_hdr *hdr;
+	struct srnic_ring_hdr *slots;
 	uint64_t mapped;	/* bytes */
 	uint32_t entries;
 	uint32_t slot_size;
@@ -46,6 +47,7 @@ struct srnic_ring {
  */
 struct srnic_wq {
 	struct srnic_ring ring;
+	struct srnic_ring resized; /* SRQs: the mapping of ring.slots, after a resize */
 	struct srnic_lock lock;
 	uint32_t prod;		/* published */
 	uint32_t next;		/* written up to here: from prod on not published yet */
@@ -74,6 +76,7 @@ struct srnic_cq {
 		struct ibv_cq_ex ex;
 	};
 	struct srnic_ring ring;
+	struct srnic_ring resized; /* the mapping of ring.slots, after a resize */
 	struct srnic_lock lock;
 	uint32_t cons;
 	uint32_t prod_seen;	/* the kernel's index when last read */
@@ -81,6 +84,7 @@ struct srnic_cq {
 	uint32_t announced;	/* the kernel's index when an event was taken; without the lock */
 	struct srnic_cqe now;	/* taken by start_poll or next_poll */
 	struct srnic_deferred *deferred; /* QPs to ring for before a wait; without the lock */
+	struct ibv_pd *parent;	/* the parent domain, or NULL */
 };
 
 /* The first three members are what driver.h calls struct verbs_qp. */
@@ -121,7 +125,8 @@ struct srnic_ah {
 /* The features of which this provider knows what they mean. */
 #define SRNIC_KNOWN_FEATURES                                                                       \
 	(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |                 \
-	 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_WINDOW | SRNIC_FEATURE_FLUSH)
+	 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_WINDOW | SRNIC_FEATURE_RESIZE |                    \
+	 SRNIC_FEATURE_FLUSH | SRNIC_FEATURE_TIMESTAMP)
 
 /* Does this provider speak this version of the ABI? */
 bool srnic_speaks(uint32_t abi_version);
@@ -178,6 +183,18 @@ void srnic_cq_ring(struct srnic_cq *cq);
 void srnic_cq_forget(struct srnic_cq *cq, uint32_t qp_num);
 /* Takes this QP's completion of the request with this wr_id out of turn; false: not there yet. */
 bool srnic_cq_pick(struct srnic_cq *cq, uint32_t qp_num, uint64_t wr_id, struct srnic_cqe *out);
+
+/*
+ * The second step of a resize (struct srnic_resize_req): with the queue's lock held, the kernel
+ * switches to @next, and so does the queue. *next becomes what was used before. 0 or an errno, and
+ * nothing changes.
+ */
+int srnic_cq_switch(struct srnic_cq *cq, struct srnic_ring *next, int cqe);
+int srnic_srq_switch(struct srnic_srq *srq, struct srnic_ring *next, struct ibv_srq_attr *attr,
+		     int mask);
+/* The kernel's part. In cq_verbs.c and srq_verbs.c. */
+int srnic_cq_switch_in_kernel(struct srnic_cq *cq, int cqe);
+int srnic_srq_switch_in_kernel(struct srnic_srq *srq, struct ibv_srq_attr *attr, int mask);
 
 /*
  * States of a QP of type srnic_ib. Posting fails with EINVAL, or not, as in this state.

@@ -73,7 +73,7 @@ bool srnic_ring_open(srnic_ring *ring, void *map, uint64_t mapped, uint32_t smal
 
 	if (mapped < sizeof(*hdr) || !is_ring(*hdr, mapped, smallest_slot))
 		return false;
-	ring->hdr = hdr;
+	ring->hdr = ring->slots = hdr;
 	ring->mapped = mapped;
 	ring->entries = hdr->entries;
 	ring->slot_size = hdr->slot_size;
@@ -88,4 +88,16 @@ void srnic_rq_init(srnic_wq *wq, uint32_t max_wr, uint32_t max_sge)
 
 	wq->limit = min(max_wr, wq->ring.entries);
 	wq->max_sge = min(max_sge, room / u32{sizeof(srnic_sge)});
+}
+
+int srnic_srq_switch(srnic_srq *srq, srnic_ring *next, ibv_srq_attr *attr, int mask)
+{
+	locked hold(srq->wq.lock);
+	const int err = srnic_srq_switch_in_kernel(srq, attr, mask);
+
+	if (!err) {
+		use_slots(srq->wq.ring, srq->wq.resized, *next);
+		srq->wq.limit = srq->wq.ring.entries;
+	}
+	return err;
 }

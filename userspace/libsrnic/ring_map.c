@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Maps the rings that the kernel has made for a queue. */
+/* Maps the rings that the kernel has made for a queue, at first or for another size. */
 #include <errno.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "provider.h"
@@ -34,4 +35,29 @@ int srnic_map_ring(struct ibv_context *ctx, const struct srnic_ring_map *where,
 	}
 	madvise(map, where->size, MADV_DONTFORK);
 	return 0;
+}
+
+static pthread_mutex_t resizing = PTHREAD_MUTEX_INITIALIZER;
+
+int srnic_resize_begin(struct ibv_context *ctx)
+{
+	if (!(to_context(ctx)->features & SRNIC_FEATURE_RESIZE))
+		return EOPNOTSUPP;
+	pthread_mutex_lock(&resizing);
+	return 0;
+}
+
+/* The kernel has written its place to the header of the queue's first ring. */
+int srnic_map_next(struct ibv_context *ctx, const struct srnic_ring *of, uint32_t smallest_slot,
+		   struct srnic_ring *next)
+{
+	int err = srnic_map_ring(ctx, &of->hdr->next, smallest_slot, next);
+
+	return err || next->hdr ? err : EPROTO;
+}
+
+void srnic_resize_end(struct srnic_ring *unused)
+{
+	srnic_unmap_ring(unused);
+	pthread_mutex_unlock(&resizing);
 }

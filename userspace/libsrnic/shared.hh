@@ -52,8 +52,20 @@ inline void arm(u32 &state, bool solicited_only)
 // The place of a slot. Ring is srnic_ring: uses its private copies, not the header.
 template <class Slot, class Ring> Slot *slot_at(const Ring &ring, u32 index)
 {
-	return reinterpret_cast<Slot *>(reinterpret_cast<u8 *>(ring.hdr) +
+	return reinterpret_cast<Slot *>(reinterpret_cast<u8 *>(ring.slots) +
 					slot_offset(index, ring.entries, ring.slot_size));
+}
+
+// Uses the slots of a ring that the kernel has switched to. *next becomes the ring, mapped at
+// `resized`, that was used before, if any. The queue's lock is held.
+template <class Ring> void use_slots(Ring &ring, Ring &resized, Ring &next)
+{
+	const Ring before = resized;
+
+	ring.slots = next.hdr;
+	ring.entries = next.entries;
+	resized = next;
+	next = before;
 }
 
 } // namespace srnic

@@ -42,12 +42,23 @@
 #define SRNIC_CQ_ARM_NEXT	2U
 
 /**
+ * struct srnic_ring_map - where to mmap a ring on the uverbs fd
+ * @offset: offset in the file
+ * @size: bytes to map
+ */
+struct srnic_ring_map {
+	__aligned_u64 offset;
+	__aligned_u64 size;
+};
+
+/**
  * struct srnic_ring_hdr - first bytes of every mapped ring
  * @magic: SRNIC_RING_MAGIC
  * @version: SRNIC_RING_VERSION
  * @slot_size: bytes per slot, a multiple of 32
- * @entries: number of slots, a power of two
+ * @entries: number of slots that follow, a power of two
  * @features: no bit is defined yet; a provider ignores bits that it does not know
+ * @next: where to map the ring that SRNIC_RESIZE_PREPARE has made
  * @prod: slots published so far; written by user space for work queues, by the kernel for a CQ
  * @cons: slots freed so far; written by the kernel for work queues, by user space for a CQ
  * @burst: of a send queue, written by user space before it rings: nonzero if more requests are
@@ -81,8 +92,9 @@ struct srnic_ring_hdr {
 	__u16 slot_size;
 	__u32 entries;
 	__u32 features;
+	struct srnic_ring_map next;
 	/* private: */
-	__u8 rsvd0[48];
+	__u8 rsvd0[32];
 
 	/* public: */
 	__u32 prod;
@@ -257,6 +269,19 @@ struct srnic_cqe {
 	};
 };
 
+/**
+ * struct srnic_cqe_times - when a completion was added: behind it in the slot of a CQ that was
+ * created with IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION
+ * @monotonic: nanoseconds of CLOCK_MONOTONIC, in the initial time namespace
+ * @realtime: nanoseconds of CLOCK_REALTIME
+ */
+struct srnic_cqe_times {
+	__aligned_u64 monotonic;
+	__aligned_u64 realtime;
+	/* private: */
+	__aligned_u64 rsvd[2];
+};
+
 /* Limits of the ring formats. The device's own limits may be lower. */
 #define SRNIC_MAX_SGE		16
 #define SRNIC_MAX_INLINE	256	/* bytes: the room of SRNIC_MAX_SGE entries */
@@ -286,7 +311,9 @@ struct srnic_cqe {
 #define SRNIC_FEATURE_SEND_IMM	(1U << 2)	/* SRNIC_OP_IMM with payload: not with MPA */
 #define SRNIC_FEATURE_DATAGRAM	(1U << 3)	/* QPs of type UD, and address handles */
 #define SRNIC_FEATURE_WINDOW	(1U << 4)	/* memory windows; SRNIC_OP_LOCAL_INV and BIND_MW */
+#define SRNIC_FEATURE_RESIZE	(1U << 5)	/* struct srnic_resize_req */
 #define SRNIC_FEATURE_FLUSH	(1U << 7)	/* SRNIC_OP_FLUSH, SRNIC_OP_ATOMIC_WRITE */
+#define SRNIC_FEATURE_TIMESTAMP	(1U << 8)	/* struct srnic_cqe_times */
 
 /**
  * struct srnic_alloc_ucontext_req - request for a new context
@@ -320,16 +347,6 @@ struct srnic_alloc_ucontext_resp {
 	__u32 rsvd;
 };
 
-/**
- * struct srnic_ring_map - where to mmap a ring on the uverbs fd
- * @offset: offset in the file
- * @size: bytes to map
- */
-struct srnic_ring_map {
-	__aligned_u64 offset;
-	__aligned_u64 size;
-};
-
 struct srnic_create_cq_resp {
 	struct srnic_ring_map ring;
 	__u32 cq_id;
@@ -356,6 +373,30 @@ struct srnic_create_ah_resp {
 struct srnic_create_srq_resp {
 	struct srnic_ring_map ring;
 	__u32 srq_id;
+	__u32 rsvd;
+};
+
+enum srnic_resize_step {
+	SRNIC_RESIZE_PREPARE = 1,	/* makes a ring; the queue is as before */
+	SRNIC_RESIZE_SWITCH = 2,	/* the queue uses its slots from now on */
+};
+
+/**
+ * struct srnic_resize_req - request of RESIZE_CQ, and of MODIFY_SRQ with IB_SRQ_MAX_WR
+ * @step: enum srnic_resize_step
+ * @rsvd: 0
+ *
+ * A resize takes two commands of the same size, one resize at a time. SRNIC_RESIZE_PREPARE makes a
+ * ring, and writes to next of the queue's header where to map it. The user maps it, and leaves the
+ * queue alone during SRNIC_RESIZE_SWITCH: the kernel moves what is in the queue to the slots of
+ * that ring with the same indices (index % its entries), and both sides use these slots from then
+ * on. The queue's header, with its indices and state, is that of the first ring for ever. The ring
+ * whose slots were used before is gone if it is not the first one: the user unmaps it.
+ *
+ * EINVAL: more is in the queue than fits, or the user has not left it alone. Then nothing changes.
+ */
+struct srnic_resize_req {
+	__u32 step;
 	__u32 rsvd;
 };
 

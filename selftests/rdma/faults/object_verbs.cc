@@ -173,6 +173,11 @@ std::vector<Verb> object_verbs()
 		return errno_of(ibv_modify_srq(o.srq, &attr, IBV_SRQ_LIMIT));
 	};
 
+	const Step size = [](Objects &o) {
+		ibv_srq_attr attr{5000, 0, 0};
+		return errno_of(ibv_modify_srq(o.srq, &attr, IBV_SRQ_MAX_WR));
+	};
+
 	return {
 		making("ibv_open_device", {}, open, no_open),
 		making("ibv_alloc_pd", {open}, pd, no_pd),
@@ -187,9 +192,13 @@ std::vector<Verb> object_verbs()
 		making(
 			"ibv_create_cq, 60000 entries", {open},
 			[](Objects &o) { return o.make_cq(60000); }, no_cq),
+		making(
+			"ibv_resize_cq", {open, cq},
+			[](Objects &o) { return errno_of(ibv_resize_cq(o.cq, 5000)); }, nothing),
 		making("ibv_destroy_cq", {open, cq}, no_cq, nothing),
 		making("ibv_create_srq", {open, pd}, srq, no_srq),
 		making("ibv_modify_srq", {open, pd, srq}, limit, nothing),
+		making("ibv_modify_srq of its size", {open, pd, srq}, size, nothing),
 		making("ibv_destroy_srq", {open, pd, srq}, no_srq, nothing),
 		making("ibv_create_qp", {open, pd, cq}, qp, no_qp),
 		making("ibv_create_qp with an SRQ", {open, pd, cq, srq}, qp, no_qp),

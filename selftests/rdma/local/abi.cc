@@ -64,7 +64,8 @@ void announces_itself()
 		"the provider's versions");
 	require(asked.features ==
 			(SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC | SRNIC_FEATURE_SEND_IMM |
-			 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_FLUSH),
+			 SRNIC_FEATURE_DATAGRAM | SRNIC_FEATURE_WINDOW | SRNIC_FEATURE_RESIZE |
+			 SRNIC_FEATURE_FLUSH | SRNIC_FEATURE_TIMESTAMP),
 		"the provider's features");
 }
 
@@ -107,6 +108,13 @@ void without_features()
 	ibv_qp *qp = ibv_create_qp_ex(context.verbs, &init);
 	require(qp, "a QP for Sends");
 	ibv_destroy_qp(qp);
+	require(ibv_resize_cq(cq, 32) == EOPNOTSUPP,
+		"another size, which the module does not know");
+	ibv_cq_init_attr_ex timed{};
+	timed.cqe = 16;
+	timed.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+	require(!ibv_create_cq_ex(context.verbs, &timed) && errno == EOPNOTSUPP,
+		"timestamps, which the module does not know");
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
 }

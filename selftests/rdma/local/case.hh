@@ -22,3 +22,6 @@ Cases window_cases();  // windows.cc: memory windows
 Cases right_cases();   // rights.cc: what may be registered, and for how long
 Cases race_cases();    // races.cc: things that happen at the same time
 Cases answer_cases();  // answers.cc: an id of rdma_cm answered more than once
+Cases resize_cases();  // resizes.cc: queues of another size
+Cases time_cases();    // times.cc: timestamps of completions
+Cases domain_cases();  // domains.cc: parent domains and thread domains

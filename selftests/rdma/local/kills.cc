@@ -68,6 +68,7 @@ void completion_queues()
 
 			require(cq, "ibv_create_cq");
 			ibv_req_notify_cq(cq, 0);
+			ibv_resize_cq(cq, static_cast<int>(1 + chance() % 5000));
 			ibv_destroy_cq(cq);
 			ibv_destroy_comp_channel(channel);
 		}
@@ -88,6 +89,8 @@ void shared_receive_queues()
 
 			require(srq, "ibv_create_srq");
 			ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT);
+			limit.max_wr = 2000;
+			ibv_modify_srq(srq, &limit, IBV_SRQ_MAX_WR);
 			ibv_destroy_srq(srq);
 		}
 	});
