@@ -71,6 +71,7 @@ static void init_base(struct srnic_dev *dev)
 	base->node_guid = node_guid(dev->netdev, dev->ib);
 	strscpy(base->node_desc, srnic_type(dev), sizeof(base->node_desc));
 	ib_set_device_ops(base, &srnic_common_ops);
+	base->driver_def = srnic_uapi;
 	ib_set_device_ops(base, dev->ib ? &srnic_ib_ops : &srnic_iwarp_ops);
 	if (dev->ib)
 		return;

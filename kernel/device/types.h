@@ -7,11 +7,13 @@
 #define SRNIC_TYPES_H
 
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "settings.h"
 
 /* verbs.c */
 extern const struct ib_device_ops srnic_common_ops;
+extern const struct uapi_definition srnic_uapi[];
 /* iwarp.c: type srnic */
 extern const struct ib_device_ops srnic_iwarp_ops;
 /* roce.c: type srnic_ib */

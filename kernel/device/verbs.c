@@ -5,6 +5,9 @@
  */
 #include <rdma/uverbs_ioctl.h>
 
+#define UVERBS_MODULE_NAME srnic
+#include <rdma/uverbs_named_ioctl.h>
+
 #include "compat/compat.h"
 #include "device/counter.h"
 #include "device/create.h"
@@ -150,14 +153,20 @@ static u32 features(const struct srnic_dev *dev)
 	       (dev->ib && SRNIC_COMPAT_FLUSH ? SRNIC_FEATURE_FLUSH : 0);
 }
 
-static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
+static struct srnic_alloc_ucontext_resp describe(const struct srnic_dev *dev)
 {
-	const struct srnic_dev *dev = to_srnic_dev(base->device);
-	struct srnic_alloc_ucontext_resp resp = {
+	return (struct srnic_alloc_ucontext_resp) {
+		.abi_version = SRNIC_ABI_MAX,
 		.device_id = dev->index,
+		.features = features(dev),
 		.min_abi = SRNIC_ABI_MIN,
 		.max_abi = SRNIC_ABI_MAX,
 	};
+}
+
+static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
+{
+	struct srnic_alloc_ucontext_resp resp = describe(to_srnic_dev(base->device));
 	struct srnic_alloc_ucontext_req req;
 	int ret;
 
@@ -172,9 +181,28 @@ static int alloc_ucontext(struct ib_ucontext *base, struct ib_udata *udata)
 	if (ret < 0)
 		return ret;
 	resp.abi_version = ret;
-	resp.features = features(dev) & req.features;
+	resp.features &= req.features;
 	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
+
+/* For a provider that imports the context. It asks for no feature: it is given all. */
+static int query_ucontext(struct ib_ucontext *base, struct uverbs_attr_bundle *attrs)
+{
+	struct srnic_alloc_ucontext_resp resp = describe(to_srnic_dev(base->device));
+
+	return uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_CONTEXT_RESP, &resp,
+					     sizeof(resp));
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(query_context, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(SRNIC_ATTR_QUERY_CONTEXT_RESP,
+						 UVERBS_ATTR_MIN_SIZE(sizeof(u32)),
+						 UA_MANDATORY));
+
+const struct uapi_definition srnic_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &query_context),
+	{}
+};
 
 static void dealloc_ucontext(struct ib_ucontext *base)
 {
@@ -269,6 +297,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.query_device = query_device,
 	.query_pkey = query_pkey,
 	.query_srq = srnic_query_srq,
+	.query_ucontext = query_ucontext,
 	.reg_user_mr = reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,

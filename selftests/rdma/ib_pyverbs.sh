@@ -5,7 +5,7 @@
 cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_mr test_cq test_cq_events test_cqex test_qp test_qpex test_srq test_fork test_atomic"
-ALL+=" test_relaxed_ordering test_addr test_odp test_rdmacm test_parent_domain"
+ALL+=" test_relaxed_ordering test_addr test_odp test_rdmacm test_parent_domain test_shared_pd"
 MODULES=${*:-${MODULES:-$ALL}}
 
 # Cases that may skip themselves here and not on rxe, as patterns of names, and what they need.

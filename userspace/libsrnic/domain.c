@@ -84,6 +84,23 @@ int srnic_dealloc_pd(struct ibv_pd *pd)
 	return 0;
 }
 
+/* A protection domain of the context's, by the number that another process has of it. */
+struct ibv_pd *srnic_import_pd(struct ibv_context *ctx, uint32_t handle)
+{
+	struct domain *domain = calloc(1, sizeof(*domain));
+
+	if (!domain)
+		return fail(ENOMEM);
+	domain->base.context = ctx;
+	domain->base.handle = handle;
+	return &domain->base;
+}
+
+void srnic_unimport_pd(struct ibv_pd *pd)
+{
+	free(to_domain(pd));
+}
+
 struct ibv_td *srnic_alloc_td(struct ibv_context *ctx, struct ibv_td_init_attr *attr)
 {
 	struct thread_domain *threads;

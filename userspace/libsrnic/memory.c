@@ -86,3 +86,26 @@ int srnic_dealloc_mw(struct ibv_mw *mw)
 	free(mw);
 	return 0;
 }
+
+/* The region stays, with the process that registered it. */
+struct ibv_mr *srnic_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *mr = calloc(1, sizeof(*mr));
+	int err;
+
+	if (!mr)
+		return fail(ENOMEM);
+	err = ibv_cmd_query_mr(pd, mr, handle);
+	if (err) {
+		free(mr);
+		return fail(err);
+	}
+	srnic_pd_hold(pd);
+	return &mr->ibv_mr;
+}
+
+void srnic_unimport_mr(struct ibv_mr *mr)
+{
+	srnic_pd_drop(mr->pd);
+	free(verbs_get_mr(mr));
+}

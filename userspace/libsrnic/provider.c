@@ -10,6 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "compat.h"
 #include "provider.h"
 #include "srnicdv.h"
@@ -106,6 +109,8 @@ static const struct verbs_context_ops context_ops = {
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
 	.free_context = free_context,
+	.import_mr = srnic_import_mr,
+	.import_pd = srnic_import_pd,
 	.modify_cq = srnic_modify_cq,
 	.modify_qp = srnic_modify_qp,
 	.modify_srq = srnic_modify_srq,
@@ -122,6 +127,8 @@ static const struct verbs_context_ops context_ops = {
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_mr = srnic_rereg_mr,
 	.resize_cq = srnic_resize_cq,
+	.unimport_mr = srnic_unimport_mr,
+	.unimport_pd = srnic_unimport_pd,
 };
 
 /* Of modules that know windows; for others libibverbs returns EOPNOTSUPP. */
@@ -145,6 +152,15 @@ static void explain_abi(struct ibv_device *device)
 static uint32_t driver_of(struct ibv_device *device)
 {
 	return verbs_get_device(device)->sysfs->driver_id;
+}
+
+static void set_up(struct context *ctx, const struct srnic_alloc_ucontext_resp *resp)
+{
+	ctx->ib = driver_of(ctx->base.context.device) == SRNIC_IB_DRIVER_ID;
+	ctx->features = resp->features & SRNIC_KNOWN_FEATURES;
+	verbs_set_ops(&ctx->base, &context_ops);
+	if (ctx->features & SRNIC_FEATURE_WINDOW)
+		verbs_set_ops(&ctx->base, &window_ops);
 }
 
 static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd,
@@ -173,11 +189,31 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
 		free_context(&ctx->base.context);
 		return fail(err);
 	}
-	ctx->ib = driver_of(device) == SRNIC_IB_DRIVER_ID;
-	ctx->features = resp.srnic.features & SRNIC_KNOWN_FEATURES;
-	verbs_set_ops(&ctx->base, &context_ops);
-	if (ctx->features & SRNIC_FEATURE_WINDOW)
-		verbs_set_ops(&ctx->base, &window_ops);
+	set_up(ctx, &resp.srnic);
+	return &ctx->base;
+}
+
+/* Another process opened it, and gave this one the descriptor. */
+static struct verbs_context *import_context(struct ibv_device *device, int cmd_fd)
+{
+	DECLARE_COMMAND_BUFFER_LINK(attrs, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, 1,
+				    NULL);
+	struct srnic_alloc_ucontext_resp resp = {};
+	struct context *ctx;
+	int err;
+
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, base, driver_of(device));
+	if (!ctx)
+		return NULL;
+	fill_attr_out_ptr(attrs, SRNIC_ATTR_QUERY_CONTEXT_RESP, &resp);
+	err = ibv_cmd_query_context(&ctx->base.context, attrs);
+	if (!err && !srnic_speaks(resp.abi_version))
+		err = EPROTO;
+	if (err) {
+		free_context(&ctx->base.context);
+		return fail(err);
+	}
+	set_up(ctx, &resp);
 	return &ctx->base;
 }
 
@@ -210,6 +246,7 @@ static const struct verbs_device_ops device_ops = {
 	.alloc_device = alloc_device,
 	.uninit_device = uninit_device,
 	.alloc_context = alloc_context,
+	.import_context = import_context,
 };
 
 PROVIDER_DRIVER(srnic, device_ops);

@@ -78,6 +78,8 @@ void srnic_resize_end(struct srnic_ring *unused);
 
 struct ibv_pd *srnic_alloc_pd(struct ibv_context *ctx);
 int srnic_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *srnic_import_pd(struct ibv_context *ctx, uint32_t handle);
+void srnic_unimport_pd(struct ibv_pd *pd);
 struct ibv_td *srnic_alloc_td(struct ibv_context *ctx, struct ibv_td_init_attr *attr);
 int srnic_dealloc_td(struct ibv_td *td);
 struct ibv_pd *srnic_alloc_parent_domain(struct ibv_context *ctx,
@@ -92,6 +94,8 @@ int srnic_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr
 int srnic_dereg_mr(struct verbs_mr *mr);
 struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int srnic_dealloc_mw(struct ibv_mw *mw);
+struct ibv_mr *srnic_import_mr(struct ibv_pd *pd, uint32_t handle);
+void srnic_unimport_mr(struct ibv_mr *mr);
 
 /* ---- cq_verbs.c ---- */
 

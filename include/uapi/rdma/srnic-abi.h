@@ -41,6 +41,12 @@
 #define SRNIC_CQ_ARM_SOLICITED	1U
 #define SRNIC_CQ_ARM_NEXT	2U
 
+/*
+ * UVERBS_METHOD_QUERY_CONTEXT: a struct srnic_alloc_ucontext_resp, for a process that was given the
+ * descriptor of another one's context. The driver's namespace of uverbs attributes begins at 2^12.
+ */
+#define SRNIC_ATTR_QUERY_CONTEXT_RESP	(1U << 12)
+
 /**
  * struct srnic_ring_map - where to mmap a ring on the uverbs fd
  * @offset: offset in the file

@@ -25,3 +25,4 @@ Cases answer_cases();  // answers.cc: an id of rdma_cm answered more than once
 Cases resize_cases();  // resizes.cc: queues of another size
 Cases time_cases();    // times.cc: timestamps of completions
 Cases domain_cases();  // domains.cc: parent domains and thread domains
+Cases import_cases();  // imports.cc: what another process made
