@@ -28,7 +28,7 @@ struct srnic_port {
 	const char *name;
 	struct mutex *lock;
 	struct list_head places;
-	int (*vrf)(const struct net_device *netdev);
+	int (*vrf)(struct net_device *netdev);
 	int (*join)(struct srnic_place *place);
 	void (*leave)(struct srnic_place *place);
 };

@@ -29,7 +29,7 @@ static const int families[] = { AF_INET, AF_INET6 };
 static DEFINE_MUTEX(ports_lock);
 static LIST_HEAD(sockets);
 
-static int vrf_of(const struct net_device *netdev)
+static int vrf_of(struct net_device *netdev)
 {
 	return l3mdev_master_ifindex(netdev);
 }

@@ -245,7 +245,8 @@ static void take_one(struct meddler *meddler)
 	struct srnic_recv_wqe *wqe = (struct srnic_recv_wqe *)meddler->wqe;
 
 	for (u32 n = 3; n; n--)
-		if (srnic_srq_take(meddler->c->srq->srq, wqe, sizeof(meddler->wqe)))
+		if (srnic_srq_take(meddler->c->srq->srq, wqe, sizeof(meddler->wqe), 0) ==
+		    SRNIC_TAKEN_ONE)
 			meddler->wrong += wqe->wr_id != meddler->count++;
 }
 

@@ -38,7 +38,7 @@ static const struct srnic_member_ops member_ops = {
 	.free = free_member,
 };
 
-static int vrf_of(const struct net_device *netdev)
+static int vrf_of(struct net_device *netdev)
 {
 	return srnic_listener_wildcard_l3mdev(dev_net(netdev), l3mdev_master_ifindex(netdev));
 }

@@ -20,6 +20,7 @@ void want_right_request(const Stage &stage, const Frame &is)
 
 	std::swap(want.source_gid, want.destination_gid);
 	std::swap(want.source_qpn, want.destination_qpn);
+	want.features = stage.knows();
 	want.ird = is.ird;
 	want.ord = is.ord;
 	want.source_attempt = is.source_attempt;
