@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# rdma-core's own tests, unchanged, whose QPs are connected by hand or by rdma_cm: on a device of type srnic_ib, and on rxe, which shows
-# what else they pass on. One TAP line for each case that passes on either. Arguments, or MODULES: modules.
+# rdma-core's own tests, unchanged, whose QPs are connected by hand or by rdma_cm: on a device of type srnic_ib, and on
+# rxe, which shows what else they pass on. One TAP line for each case that passes on either. Arguments, or MODULES:
+# modules.
 cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_mr test_cq test_cq_events test_cqex test_qp test_qpex test_srq test_fork test_atomic"
