@@ -197,7 +197,8 @@ void wr_bind_mw(ibv_qp_ex *ex, ibv_mw *mw, uint32_t rkey, const ibv_mw_bind_info
 // the module's to refuse.
 constexpr u64 to_flush(uint8_t type, uint8_t level) { return type | u64{level} << 8; }
 
-void wr_flush(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len, uint8_t type, uint8_t level)
+[[maybe_unused]] void wr_flush(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len,
+			       uint8_t type, uint8_t level)
 {
 	if (auto *wqe = begin_rdma(ex, SRNIC_OP_FLUSH, rkey, addr)) {
 		wqe->arg[0] = len;
@@ -205,7 +206,7 @@ void wr_flush(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len, uint8_t t
 	}
 }
 
-void wr_atomic_write(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
+[[maybe_unused]] void wr_atomic_write(ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
 {
 	if (auto *wqe = begin_rdma(ex, SRNIC_OP_ATOMIC_WRITE, rkey, addr))
 		memcpy(wqe->arg, data, sizeof(wqe->arg[0]));
