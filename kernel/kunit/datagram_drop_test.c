@@ -327,6 +327,11 @@ static void what_is_too_long_for_the_receive(struct kunit *test)
 	expect_dropped(test, e, SRNIC_RX_DATAGRAMS_TOO_LONG, 3);
 }
 
+static u64 counted_too_long(struct ud_ends *e)
+{
+	return ud_counted(e, SRNIC_RX_DATAGRAMS_TOO_LONG);
+}
+
 /* 94, of a shared receive: the next message that it can hold gets it, whichever QP that is for. */
 static void a_shared_receive_that_is_too_small_stays_shared(struct kunit *test)
 {
@@ -342,8 +347,7 @@ static void a_shared_receive_that_is_too_small_stays_shared(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ib_post_srq_recv(srq->base, &wr, NULL), 0);
 	ud_send(test, e, &e->a, &e->b, 11);
 	ud_expect(test, &e->a, IB_WC_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(
-					ud_counted(e, SRNIC_RX_DATAGRAMS_TOO_LONG) == 1));
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(counted_too_long(e) == 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&srq->limits), 0);
 	ud_send(test, e, &e->b, &e->a, 10);
 	ud_expect(test, &e->b, IB_WC_SUCCESS);
