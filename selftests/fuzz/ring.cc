@@ -67,10 +67,12 @@ void check_send(Input &input, u32 slot_size, bool kernel, u32 mulpdu)
 			       wqe->opcode <= SRNIC_OP_SWAP + (kernel ? 2 : 0);
 
 	const bool window = wqe->opcode == SRNIC_OP_LOCAL_INV || wqe->opcode == SRNIC_OP_BIND_MW;
+	const bool extended = wqe->opcode == SRNIC_OP_FLUSH || wqe->opcode == SRNIC_OP_ATOMIC_WRITE;
 
 	REQUIRE((wqe->opcode >= SRNIC_OP_WRITE && wqe->opcode <= SRNIC_OP_REG_MR) || extension ||
-		window);
-	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || extension || window);
+		window || extended);
+	REQUIRE(kernel || wqe->opcode <= SRNIC_OP_READ || extension || window || extended);
+	REQUIRE(!extended || (!length && !(wqe->flags & SRNIC_WQE_INLINE)));
 	REQUIRE(!(wqe->flags & ~15));
 	if (wqe->flags & SRNIC_WQE_INLINE) {
 		REQUIRE(wqe->opcode < SRNIC_OP_READ || wqe->opcode == SRNIC_OP_WRITE_IMM ||

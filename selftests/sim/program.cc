@@ -574,7 +574,8 @@ void Program::post_wild(unsigned side)
 		(wqe.opcode == SRNIC_OP_IMM && framing == CORE_FRAMING_MPA &&
 		 (wqe.num_sge || wqe.flags & SRNIC_WQE_INLINE)) ||
 		(extended && !may_be_sent(wqe)) ||
-		(setups[side].user && (is_local(wqe.opcode) || wqe.opcode == SRNIC_OP_READ_INV));
+		(setups[side].user &&
+		 (wqe.opcode == SRNIC_OP_REG_MR || wqe.opcode == SRNIC_OP_READ_INV));
 	submit(side, request);
 }
 
