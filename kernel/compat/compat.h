@@ -7,6 +7,7 @@
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
 
+#include <linux/dma-buf.h>
 #include <linux/hrtimer.h>
 #include <linux/if_vlan.h>
 #include <linux/kthread.h>
@@ -35,6 +36,32 @@ static inline void *srnic_compat_virt_dma(u64 addr)
 {
 	return (void *)(uintptr_t)addr;
 }
+
+/* Since 6.2 the functions that take the buffer's lock have names of their own. */
+static inline int srnic_compat_dmabuf_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return dma_buf_vmap_unlocked(dmabuf, map);
+#else
+	return dma_buf_vmap(dmabuf, map);
+#endif
+}
+
+static inline void srnic_compat_dmabuf_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	dma_buf_vunmap_unlocked(dmabuf, map);
+#else
+	dma_buf_vunmap(dmabuf, map);
+#endif
+}
+
+/* Since 6.13 a namespace of exported symbols is a string. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define SRNIC_COMPAT_NS(name) MODULE_IMPORT_NS(#name)
+#else
+#define SRNIC_COMPAT_NS(name) MODULE_IMPORT_NS(name)
+#endif
 
 /* ---- timers and workers ---- */
 
@@ -94,6 +121,13 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 #define srnic_compat_cq_attrs uverbs_attr_bundle
 #else
 #define srnic_compat_cq_attrs ib_udata
+#endif
+
+/* Likewise that of reg_user_mr_dmabuf, since 6.12. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define srnic_compat_dmabuf_attrs uverbs_attr_bundle
+#else
+#define srnic_compat_dmabuf_attrs ib_udata
 #endif
 
 /* NULL: a CQ of the kernel. */

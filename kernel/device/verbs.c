@@ -15,6 +15,7 @@
 #include "device/res.h"
 #include "device/stats.h"
 #include "device/types.h"
+#include "memory/dmabuf.h"
 #include "memory/fast_reg.h"
 #include "memory/registration.h"
 #include "memory/user_mr.h"
@@ -88,7 +89,8 @@ static int query_device(struct ib_device *base, struct ib_device_attr *attr, str
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_SRQ_RESIZE;
-	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG |
+				 IBK_SG_GAPS_REG;
 	attr->atomic_cap = srnic_atomic_cap(to_srnic_dev(base));
 	attr->masked_atomic_cap = attr->atomic_cap;
 	limits(attr);
@@ -226,8 +228,22 @@ static struct ib_mr *reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, i
 		return ERR_PTR(-EOPNOTSUPP);
 	return srnic_reg_user_mr(pd, start, length, iova, access, udata);
 }
+
+static struct ib_mr *reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				int access, struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return srnic_reg_dmabuf(pd, offset, length, iova, fd, access);
+}
 #else
 #define reg_mr	srnic_reg_user_mr
+
+static struct ib_mr *reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				int access, struct srnic_compat_dmabuf_attrs *attrs)
+{
+	return srnic_reg_dmabuf(pd, offset, length, iova, fd, access);
+}
 #endif
 
 #ifdef SRNIC_COMPAT_COUNTER_PORT
@@ -299,6 +315,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.query_srq = srnic_query_srq,
 	.query_ucontext = query_ucontext,
 	.reg_user_mr = reg_mr,
+	.reg_user_mr_dmabuf = reg_dmabuf,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
 	.srnic_compat_resize_cq = srnic_resize_cq,

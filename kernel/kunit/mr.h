@@ -25,6 +25,64 @@ static inline enum core_region_verdict invalidate(struct context *c, u32 stag, b
 	return srnic_mr_invalidate(c->dev, c->id, stag, remote ? SRNIC_TEST_QPN : 0);
 }
 
+/* ---- what a peer, or the kernel's own request, does to a region ---- */
+
+/* What was held is dropped. */
+static inline enum core_region_verdict put_bytes(struct context *c, bool kernel, u32 stag, u32 rights,
+					  u64 to, const void *src, u32 len)
+{
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = rights, .kernel = kernel,
+	};
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict verdict = srnic_region_write(&held, &access, src, len);
+
+	srnic_held_drop(&held);
+	return verdict;
+}
+
+static inline enum core_region_verdict write_bytes(struct context *c, u32 stag, u64 to, u32 len)
+{
+	return put_bytes(c, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf, len);
+}
+
+static inline enum core_region_verdict read_bytes(struct context *c, u32 stag, u64 to, u32 len)
+{
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
+	};
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict verdict = srnic_region_read(&held, &access, c->buf, len);
+
+	srnic_held_drop(&held);
+	return verdict;
+}
+
+static inline enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
+{
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
+	};
+	struct srnic_held held = { .dev = c->dev };
+	enum core_region_verdict verdict = srnic_region_verify(&held, &access, len);
+
+	srnic_held_drop(&held);
+	return verdict;
+}
+
+static inline u8 pattern(u32 i)
+{
+	return i * 7 + (i >> 8);
+}
+
+static inline void fill(struct context *c)
+{
+	u32 i;
+
+	for (i = 0; i < LENGTH; i++)
+		c->buf[i] = pattern(i);
+}
+
 static inline int init(struct kunit *test)
 {
 	struct context *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);

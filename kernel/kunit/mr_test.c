@@ -5,37 +5,6 @@
  */
 #include "mr.h"
 
-/* What was held is dropped. */
-static enum core_region_verdict put_bytes(struct context *c, bool kernel, u32 stag, u32 rights,
-					  u64 to, const void *src, u32 len)
-{
-	const struct srnic_region_access access = {
-		.to = to, .stag = stag, .requester.pd = c->id, .rights = rights, .kernel = kernel,
-	};
-	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict verdict = srnic_region_write(&held, &access, src, len);
-
-	srnic_held_drop(&held);
-	return verdict;
-}
-
-static enum core_region_verdict write_bytes(struct context *c, u32 stag, u64 to, u32 len)
-{
-	return put_bytes(c, false, stag, CORE_ACCESS_REMOTE_WRITE, to, c->buf, len);
-}
-
-static enum core_region_verdict read_bytes(struct context *c, u32 stag, u64 to, u32 len)
-{
-	const struct srnic_region_access access = {
-		.to = to, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_READ,
-	};
-	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict verdict = srnic_region_read(&held, &access, c->buf, len);
-
-	srnic_held_drop(&held);
-	return verdict;
-}
-
 static bool snapshot(struct context *c, u32 stag, struct core_region *region)
 {
 	struct srnic_held held = { .dev = c->dev };
@@ -43,31 +12,6 @@ static bool snapshot(struct context *c, u32 stag, struct core_region *region)
 
 	srnic_held_drop(&held);
 	return there;
-}
-
-static enum core_region_verdict verify(struct context *c, u32 stag, u64 to, u64 len)
-{
-	const struct srnic_region_access access = {
-		.to = to, .stag = stag, .requester.pd = c->id, .rights = CORE_ACCESS_REMOTE_WRITE,
-	};
-	struct srnic_held held = { .dev = c->dev };
-	enum core_region_verdict verdict = srnic_region_verify(&held, &access, len);
-
-	srnic_held_drop(&held);
-	return verdict;
-}
-
-static u8 pattern(u32 i)
-{
-	return i * 7 + (i >> 8);
-}
-
-static void fill(struct context *c)
-{
-	u32 i;
-
-	for (i = 0; i < LENGTH; i++)
-		c->buf[i] = pattern(i);
 }
 
 /* Byte i of the region. */
@@ -444,7 +388,7 @@ static void a_region_that_cannot_be_is_refused(struct kunit *test)
 {
 	struct context *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_SG_GAPS, 2)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_DM, 2)), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, 0)), -EINVAL);
 	KUNIT_EXPECT_EQ(test,
 			PTR_ERR(ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, SRNIC_MAX_FAST_REG + 1)),

@@ -58,6 +58,31 @@ static struct srnic_mr *hold_checked(struct srnic_held *held,
 
 /* ---- copying ---- */
 
+/* The piece with byte `at` of a region with gaps, whose bounds have been checked. */
+static u32 find_piece(const struct srnic_mr *mr, u64 at)
+{
+	u32 first = 0, last = mr->num_pieces - 1;
+
+	while (first < last) {
+		u32 middle = first + (last - first) / 2;
+
+		if (at < mr->ends[middle])
+			last = middle;
+		else
+			first = middle + 1;
+	}
+	return first;
+}
+
+static void *locate_between_gaps(const struct srnic_mr *mr, u64 at, u32 *len)
+{
+	u32 n = find_piece(mr, at);
+	u64 begin = n ? mr->ends[n - 1] : 0;
+
+	*len = min_t(u64, *len, mr->ends[n] - at);
+	return mr->pieces[n] + (at - begin);
+}
+
 /*
  * The address of TO `to`; lowers *len to the contiguous bytes there. No page is in high memory
  * (64-bit only).
@@ -69,6 +94,8 @@ static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 
 	if (mr->dma)
 		return (void *)(uintptr_t)to;
+	if (mr->ends)
+		return locate_between_gaps(mr, at, len);
 	*len = min(*len, size - offset);
 	return mr->pieces[at >> mr->piece_shift] + offset;
 }
@@ -166,8 +193,8 @@ static void *find_word(struct srnic_held *held, const struct srnic_region_access
 	if (!mr)
 		return NULL;
 	word = locate(mr, access->to, &len);
-	/* An aligned word never crosses a piece. */
-	if (IS_ALIGNED((uintptr_t)word, sizeof(u64)))
+	/* Only between gaps does an aligned word cross a piece. */
+	if (IS_ALIGNED((uintptr_t)word, sizeof(u64)) && len == sizeof(u64))
 		return word;
 	*why = CORE_REGION_ALIGNMENT;
 	return NULL;

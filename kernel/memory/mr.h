@@ -6,6 +6,7 @@
 #ifndef SRNIC_MR_H
 #define SRNIC_MR_H
 
+#include <linux/iosys-map.h>
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/srnic-abi.h>
@@ -22,6 +23,9 @@ enum srnic_mr_state {
  * @access, @qpn, @iova, @length and what describes the memory
  * @base: the core's part; lkey and rkey are equal: the STag
  * @umem: a user's pinned memory; NULL for kernel consumers
+ * @dmabuf: another driver's memory, instead of @umem
+ * @dmabuf_map: where it is mapped
+ * @release: gives back what else it has when it is freed, and may sleep; NULL: nothing
  * @index: its dense slot in srnic_dev.mrs
  * @users: holders (srnic_mr_hold) plus one for the verbs object. A holder keeps bottom halves off,
  *	so it never sleeps, no softirq of its CPU interrupts it, and it sees a new @state soon
@@ -46,12 +50,17 @@ enum srnic_mr_state {
  * @piece_shift: a piece has 1 << @piece_shift bytes
  * @num_pieces: how many of @pieces are in use
  * @max_pieces: the room of a fast-registration region
- * @pieces: addresses of the memory, in pieces of equal size
+ * @pieces: addresses of the memory, in pieces of equal size, or of those in @ends
+ * @ends: of a region with gaps (IB_MR_TYPE_SG_GAPS): how many bytes there are up to the end of each
+ *	piece, which is of any size; NULL: @piece_shift is the size of all
  * @rcu: frees it after concurrent lookups
  */
 struct srnic_mr {
 	struct ib_mr base;
 	struct ib_umem *umem;
+	struct dma_buf *dmabuf;
+	struct iosys_map dmabuf_map;
+	void (*release)(struct srnic_mr *mr);
 	u32 index;
 	u32 stag;
 	refcount_t users;
@@ -74,6 +83,7 @@ struct srnic_mr {
 	u32 num_pieces;
 	u32 max_pieces;
 	void **pieces;
+	u64 *ends;
 	struct rcu_head rcu;
 };
 

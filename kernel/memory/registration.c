@@ -75,7 +75,10 @@ void srnic_mr_free(struct srnic_mr *mr)
 
 	srnic_mr_remove_from_table(dev, mr);
 	ib_umem_release(mr->umem);
+	if (mr->release)
+		mr->release(mr);
 	kvfree(mr->pieces);
+	kvfree(mr->ends);
 	kfree_rcu(mr, rcu);
 	atomic_dec(count);
 }
@@ -94,6 +97,16 @@ int srnic_mr_access_from_ib(int ib, u32 *access)
 		return -EINVAL;
 	*access = ib & ACCESS_MASK;
 	return 0;
+}
+
+int srnic_user_access_from_ib(int ib, u32 *access)
+{
+	int err = srnic_mr_access_from_ib(ib & ~IB_ACCESS_MW_BIND, access);
+
+	BUILD_BUG_ON(IB_ACCESS_MW_BIND != CORE_ACCESS_MW_BIND);
+	if (!err)
+		*access |= ib & IB_ACCESS_MW_BIND;
+	return err;
 }
 
 /*

@@ -26,6 +26,8 @@ struct srnic_mr *srnic_window_alloc(struct ib_pd *pd, enum ib_mw_type type);
 void srnic_mr_free(struct srnic_mr *mr);
 /* Converts IB_ACCESS_* flags; -EINVAL, -EOPNOTSUPP. */
 int srnic_mr_access_from_ib(int ib, u32 *access);
+/* Likewise for a user's region, the only kind that may have windows. */
+int srnic_user_access_from_ib(int ib, u32 *access);
 
 /* verbs */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access);

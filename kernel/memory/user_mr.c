@@ -7,6 +7,7 @@
 #include <rdma/ib_umem.h>
 
 #include "compat/compat.h"
+#include "memory/dmabuf.h"
 #include "memory/registration.h"
 #include "memory/table.h"
 #include "memory/user_mr.h"
@@ -14,16 +15,6 @@
 
 /* kvmalloc() allocates at most INT_MAX bytes for the array of pieces. */
 #define MAX_PIECES	(INT_MAX / sizeof(void *))
-
-/* Only a user's region may have windows. */
-static int access_from_ib(int ib, u32 *access)
-{
-	int err = srnic_mr_access_from_ib(ib & ~IB_ACCESS_MW_BIND, access);
-
-	BUILD_BUG_ON(IB_ACCESS_MW_BIND != CORE_ACCESS_MW_BIND);
-	*access |= ib & IB_ACCESS_MW_BIND;
-	return err;
-}
 
 /* The pages of a range of user memory. An empty range has none. */
 struct backing {
@@ -92,7 +83,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 	u32 access;
 	int err;
 
-	err = srnic_udata_none(udata) ?: access_from_ib(ib_access, &access);
+	err = srnic_udata_none(udata) ?: srnic_user_access_from_ib(ib_access, &access);
 	if (err)
 		return ERR_PTR(err);
 	if (ib_access & IB_ZERO_BASED)
@@ -183,8 +174,10 @@ struct ib_mr *srnic_rereg_user_mr(struct ib_mr *base, int flags, u64 start, u64 
 	};
 	int err = srnic_udata_none(udata);
 
+	if (!err && mr->dmabuf)
+		err = srnic_dmabuf_may_rereg(mr, flags, ib_access);
 	if (!err && flags & IB_MR_REREG_ACCESS)
-		err = access_from_ib(ib_access, &new.access);
+		err = srnic_user_access_from_ib(ib_access, &new.access);
 	if (err)
 		return ERR_PTR(err);
 	if (flags & IB_MR_REREG_PD)

@@ -31,4 +31,50 @@ static inline int srnic_cmd_create_cq(struct ibv_context *ctx,
 #endif
 }
 
+/*
+ * Registers a dma-buf. The function got one more argument in 54, but the interface kept its number:
+ * its type says which of the two it is.
+ */
+typedef int (*srnic_reg_dmabuf_54)(struct ibv_pd *, uint64_t, size_t, uint64_t, int, int,
+				   struct verbs_mr *, struct ibv_command_buffer *);
+typedef int (*srnic_reg_dmabuf_34)(struct ibv_pd *, uint64_t, size_t, uint64_t, int, int,
+				   struct verbs_mr *);
+
+struct srnic_dmabuf {
+	uint64_t offset;
+	size_t length;
+	uint64_t iova;
+	int fd;
+};
+
+static inline int srnic_call_reg_dmabuf_54(void (*call)(void), struct ibv_pd *pd,
+					   const struct srnic_dmabuf *buf, int access,
+					   struct verbs_mr *mr)
+{
+	return ((srnic_reg_dmabuf_54)call)(pd, buf->offset, buf->length, buf->iova, buf->fd,
+					   access, mr, NULL);
+}
+
+static inline int srnic_call_reg_dmabuf_34(void (*call)(void), struct ibv_pd *pd,
+					   const struct srnic_dmabuf *buf, int access,
+					   struct verbs_mr *mr)
+{
+	return ((srnic_reg_dmabuf_34)call)(pd, buf->offset, buf->length, buf->iova, buf->fd,
+					   access, mr);
+}
+
+#ifndef __cplusplus
+static inline int srnic_cmd_reg_dmabuf(struct ibv_pd *pd, const struct srnic_dmabuf *buf,
+				       int access, struct verbs_mr *mr)
+{
+	void (*call)(void) = (void (*)(void))ibv_cmd_reg_dmabuf_mr;
+
+	const int has_driver = __builtin_types_compatible_p(__typeof__(ibv_cmd_reg_dmabuf_mr) *,
+							    srnic_reg_dmabuf_54);
+
+	return has_driver ? srnic_call_reg_dmabuf_54(call, pd, buf, access, mr) :
+			    srnic_call_reg_dmabuf_34(call, pd, buf, access, mr);
+}
+#endif
+
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "compat.h"
 #include "provider.h"
 
 struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
@@ -18,6 +19,25 @@ struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64
 		return fail(ENOMEM);
 	err = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, mr, &cmd, sizeof(cmd), &resp,
 			     sizeof(resp));
+	if (err) {
+		free(mr);
+		return fail(err);
+	}
+	srnic_pd_hold(pd);
+	return &mr->ibv_mr;
+}
+
+struct ibv_mr *srnic_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				   int fd, int access)
+{
+	const struct srnic_dmabuf buf = {offset, length, iova, fd};
+	struct verbs_mr *mr;
+	int err;
+
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return fail(ENOMEM);
+	err = srnic_cmd_reg_dmabuf(pd, &buf, access, mr);
 	if (err) {
 		free(mr);
 		return fail(err);

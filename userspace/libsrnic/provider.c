@@ -123,6 +123,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_qp = srnic_query_qp,
 	.query_rt_values = query_rt_values,
 	.query_srq = srnic_query_srq,
+	.reg_dmabuf_mr = srnic_reg_dmabuf_mr,
 	.reg_mr = srnic_reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_mr = srnic_rereg_mr,

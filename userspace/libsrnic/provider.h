@@ -89,6 +89,8 @@ struct ibv_pd *srnic_alloc_parent_domain(struct ibv_context *ctx,
 
 struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va,
 			    int access);
+struct ibv_mr *srnic_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				   int fd, int access);
 int srnic_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		   int access);
 int srnic_dereg_mr(struct verbs_mr *mr);

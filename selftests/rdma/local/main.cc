@@ -79,10 +79,11 @@ bool passes(const Case &which, Neighbour &neighbour, const std::string &before, 
 
 int run_all(const char *part)
 {
-	const Cases all = all_of({ring_cases(), process_cases(), kill_cases(), mapping_cases(),
-				  command_cases(), abi_cases(), limit_cases(), right_cases(),
-				  window_cases(), race_cases(), answer_cases(), resize_cases(),
-				  time_cases(), domain_cases(), import_cases()});
+	const Cases all =
+		all_of({ring_cases(), process_cases(), kill_cases(), mapping_cases(),
+			command_cases(), abi_cases(), limit_cases(), right_cases(), window_cases(),
+			race_cases(), answer_cases(), resize_cases(), time_cases(), domain_cases(),
+			import_cases(), exported_cases(), moderated_cases()});
 	Neighbour neighbour;
 	const std::string before = resources();
 	const char *given = getenv("SEED");
