@@ -22,12 +22,28 @@ struct ends {
 	u32 sent;
 };
 
+#define ORDER get_order(2 * OCTETS)
+
+static void free_octets(void *octets)
+{
+	free_pages((unsigned long)octets, ORDER);
+}
+
+/* In pages, as those of a program and of most kernel consumers. */
+static u8 *alloc_octets(struct kunit *test)
+{
+	u8 *octets = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ORDER);
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_octets, octets), 0);
+	return octets;
+}
+
 static struct ends connect_ends(struct kunit *test, bool shortcut)
 {
 	struct ends e = { .c = test->priv };
 
-	e.octets = kunit_kzalloc(test, 2 * OCTETS, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, e.octets);
+	e.octets = alloc_octets(test);
 	e.into = e.octets + OCTETS;
 	e.c->set.dev->settings.local_shortcut = shortcut;
 	srnic_test_pair(test, e.c, &e.pair);
@@ -355,6 +371,119 @@ static void a_receiver_that_has_stopped_takes_nothing(struct kunit *test)
 	srnic_test_expect_end(test, e.c, &e.pair);
 }
 
+/* ---- without CRCs ---- */
+
+static int users_of(const u8 *octets)
+{
+	return page_ref_count(virt_to_head_page(octets));
+}
+
+/* From the first on, payload goes from one region to the other. */
+static void payload_is_copied_once(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	int users = users_of(e.octets);
+	u64 copied;
+
+	send_one(test, &e);
+	copied = counted(&e, SRNIC_TX_COPIED);
+	send_one(test, &e);
+	send_one(test, &e);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_COPIED), copied);
+	KUNIT_EXPECT_EQ(test, users_of(e.octets), users);
+	disconnect(test, &e);
+}
+
+/* A request that is complete has been read: its owner may change the bytes. */
+static void what_tcp_takes_is_copied_before(struct kunit *test)
+{
+	struct ends e = connect_ends(test, true);
+	int users = users_of(e.octets), users_then;
+	bool sent;
+	u64 copied;
+
+	send_one(test, &e);
+	copied = counted(&e, SRNIC_TX_COPIED);
+	post_receive(test, &e);
+	lock_sock(receiver(&e));
+	sent = post_and_wait(&e);
+	users_then = users_of(e.octets);
+	release_sock(receiver(&e));
+	KUNIT_EXPECT_TRUE(test, sent);
+	KUNIT_EXPECT_EQ(test, counted(&e, SRNIC_TX_COPIED), copied + OCTETS);
+	KUNIT_EXPECT_EQ(test, users_then, users);
+	expect(test, 0, 1);
+	KUNIT_EXPECT_MEMEQ(test, e.into, e.octets, OCTETS);
+	disconnect(test, &e);
+}
+
+/* A list of two entries, divided at this byte. */
+static void send_divided(struct kunit *test, struct ends *e, u32 at)
+{
+	struct ib_sge sge[] = {
+		srnic_test_sge(e->c, e->octets, at),
+		srnic_test_sge(e->c, e->octets + at, OCTETS - at),
+	};
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = sge,
+		.num_sge = ARRAY_SIZE(sge),
+	};
+
+	settle(e);
+	post_receive(test, e);
+	memset(e->into, 0, OCTETS);
+	KUNIT_ASSERT_EQ(test, ib_post_send(&e->pair.qp->base, &wr, NULL), 0);
+	expect(test, 1, 1);
+	KUNIT_EXPECT_MEMEQ(test, e->into, e->octets, OCTETS);
+}
+
+static void entries_of_any_length_may_be_mixed(struct kunit *test)
+{
+	static const u32 at[] = {
+		0, 1, 100, 2047, 2048, 2049, 4095, 4096, 4097, 8192, OCTETS - 1, OCTETS,
+	};
+	struct ends e = connect_ends(test, true);
+	u32 i;
+
+	send_one(test, &e);
+	for (i = 0; i < OCTETS; i++)
+		e.octets[i] = i * 13 + (i >> 8);
+	for (i = 0; i < ARRAY_SIZE(at); i++)
+		send_divided(test, &e, at[i]);
+	disconnect(test, &e);
+}
+
+static int init_without_crcs(struct kunit *test)
+{
+	int err = srnic_test_conn_init(test);
+	struct srnic_test_conn *c = test->priv;
+
+	if (!err)
+		c->set.dev->settings.mpa_crc = false;
+	return err;
+}
+
+static struct kunit_case one_copy_cases[] = {
+	KUNIT_CASE(payload_is_copied_once),
+	KUNIT_CASE(what_tcp_takes_is_copied_before),
+	KUNIT_CASE(entries_of_any_length_may_be_mixed),
+	KUNIT_CASE(bytes_reach_a_qp_of_this_host_without_tcp),
+	KUNIT_CASE(tcp_takes_what_comes_while_the_receiver_is_busy),
+	KUNIT_CASE(tcp_takes_what_comes_behind_its_own),
+	KUNIT_CASE(the_rest_of_a_batch_may_go_the_other_way),
+	KUNIT_CASE(a_receiver_that_has_stopped_takes_nothing),
+	{ }
+};
+
+static struct kunit_suite one_copy_suite = {
+	.name = "srnic_one_copy",
+	.init = init_without_crcs,
+	.exit = srnic_test_conn_exit,
+	.test_cases = one_copy_cases,
+};
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bytes_reach_a_qp_of_this_host_without_tcp),
 	KUNIT_CASE(unless_the_device_allows_it_all_bytes_go_through_tcp),
@@ -376,4 +505,4 @@ static struct kunit_suite suite = {
 	.test_cases = cases,
 };
 
-kunit_test_suite(suite);
+kunit_test_suites(&suite, &one_copy_suite);

@@ -7,6 +7,7 @@
  * release, so a consumer that sees the CQE sees the bytes.
  */
 #include <linux/mm.h>
+#include <linux/net.h>
 
 #include "memory/access.h"
 #include "memory/copy.h"
@@ -177,6 +178,40 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 					   void *dst, u32 len)
 {
 	return copy(held, access, dst, len, FROM_REGION);
+}
+
+/* ---- bytes in their place ---- */
+
+/* The kernel address of the access, checked, for at most *len bytes; or NULL. */
+static void *find_bytes(struct srnic_held *held, const struct srnic_region_access *access,
+			u32 *len)
+{
+	enum core_region_verdict verdict;
+	struct srnic_mr *mr;
+
+	if (access->stag != SRNIC_LOCAL_DMA_LKEY) {
+		mr = hold_checked(held, access, access->to, *len, &verdict);
+		return mr ? locate(mr, access->to, len) : NULL;
+	}
+	srnic_held_pause(held);
+	return check_local_dma(access) == CORE_REGION_OK ? (void *)(uintptr_t)access->to : NULL;
+}
+
+bool srnic_region_locate(struct srnic_held *held, const struct srnic_region_access *access,
+			 u32 len, struct bio_vec *out)
+{
+	void *at;
+
+	len = min_t(u32, len, PAGE_SIZE);
+	at = find_bytes(held, access, &len);
+	if (!at || !virt_addr_valid(at) || !sendpage_ok(virt_to_page(at)))
+		return false;
+	*out = (struct bio_vec) {
+		.bv_page = virt_to_page(at),
+		.bv_offset = offset_in_page(at),
+		.bv_len = min_t(u32, len, PAGE_SIZE - offset_in_page(at)),
+	};
+	return true;
 }
 
 /* ---- other access ---- */

@@ -80,6 +80,26 @@ enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 	return CORE_REGION_OK;
 }
 
+bool srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
+		       struct bio_vec *out)
+{
+	struct srnic_region_access access = access_of(list, 0);
+
+	if (!access_at(list, at, &access, &len) ||
+	    !srnic_region_locate(list->held, &access, len, out))
+		return false;
+	at->offset += out->bv_len;
+	return true;
+}
+
+u32 srnic_sges_contiguous(const struct srnic_sge_list *list, struct srnic_sge_cursor *at)
+{
+	struct srnic_region_access access;
+	u32 n = U32_MAX;
+
+	return access_at(list, at, &access, &n) ? n : 0;
+}
+
 enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 rights)
 {
 	struct srnic_region_access access = access_of(list, rights);

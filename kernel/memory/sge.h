@@ -5,6 +5,8 @@
 #ifndef SRNIC_SGE_H
 #define SRNIC_SGE_H
 
+#include <linux/bvec.h>
+
 #include "memory/held.h"
 
 /**
@@ -37,6 +39,14 @@ enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 					   struct srnic_sge_cursor *at, void *dst, u32 len);
 enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 					    struct srnic_sge_cursor *at, const void *src, u32 len);
+/*
+ * Where the next bytes are, at most len, which is not 0, and not beyond the entry; advances the
+ * cursor by out->bv_len. False, with the cursor as it was, if they can only be copied.
+ */
+bool srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
+		       struct bio_vec *out);
+/* Bytes from the cursor to the end of its entry, or of the next one that has any. */
+u32 srnic_sges_contiguous(const struct srnic_sge_list *list, struct srnic_sge_cursor *at);
 /* Checks the whole list for these local access rights. Not with hard interrupts disabled. */
 enum core_region_verdict srnic_sges_verify(const struct srnic_sge_list *list, u32 rights);
 

@@ -17,7 +17,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
-ALL="srnic srnic-crc srnic-large srnic-rdmatcp srnic-shortcut srnic-ib siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy"
+ALL="srnic srnic-crc srnic-large srnic-rdmatcp srnic-shortcut srnic-ib srnic-ib-shortcut siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy"
 PEERS=${PEERS:-$ALL}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 CONSUMERS=${CONSUMERS-nfs nvme iser}
@@ -66,7 +66,7 @@ has() { # PEER NAME
 	[[ $2 != *-polled || $POLLED = 1 ]] || return
 	case $1:$2 in
 	*siw*:write-imm* | *siw*:fetch-add* | *-to-*:*connect | *-to-*:*QPs* | srnic-rdmatcp:fetch-add*) return 1 ;;
-	rxe:connect | rxe:*credits | rxe:*QPs* | srnic-ib:connect | srnic-ib:*credits) return 1 ;;
+	rxe:connect | rxe:*credits | rxe:*QPs* | srnic-ib*:connect | srnic-ib*:*credits) return 1 ;;
 	siw:*-16-QPs* | siw:*-256-QPs*) return 1 ;;	# 55 CQs at the most
 	tcp*:*list | tcp*:write-imm* | tcp*:*QPs* | tcp*:*-polled) return 1 ;;
 	tcp:write* | tcp:ping-pong* | tcp:connect | tcp-zerocopy:write-64K | tcp-zerocopy:write-1M) ;;
@@ -116,11 +116,11 @@ ends() { # ENVIRONMENT PEER
 	case $1:$2 in
 	veth:srnic-to-siw) echo cm sr0:10.95.0.1 sr1:10.95.0.2 && return ;;
 	veth:siw-to-srnic) echo cm sr1:10.95.0.2 sr0:10.95.0.1 && return ;;
-	*-to-* | veth:srnic-shortcut | wire:srnic-shortcut) return ;;
+	*-to-* | veth:srnic*-shortcut | wire:srnic*-shortcut) return ;;
 	esac
 	case $1:$2 in
-	lo:srnic-ib) echo hand ib2 ib2 && return ;;
-	*:srnic-ib) echo hand ib0 ib1 && return ;;
+	lo:srnic-ib*) echo hand ib2 ib2 && return ;;
+	*:srnic-ib*) echo hand ib0 ib1 && return ;;
 	esac
 	case $1:${2%%-*} in
 	lo:srnic) echo cm sr0:$HOST0 sr0:$HOST0 ;;
@@ -139,7 +139,7 @@ talk() { # PEER
 	case $1 in
 	srnic-crc) crc=1 ;;
 	srnic-large) large=1 ;;
-	srnic-shortcut) shortcut=1 ;;
+	*-shortcut) shortcut=1 ;;
 	srnic-rdmatcp) framing=rdmatcp ;;
 	esac
 	for n in 0 1 2 3; do
@@ -147,6 +147,9 @@ talk() { # PEER
 		echo $large >/sys/class/infiniband/srnic$n/mpa_large_fpdus
 		echo $shortcut >/sys/class/infiniband/srnic$n/local_shortcut
 		echo $framing >/sys/class/infiniband/srnic$n/framing
+	done
+	for n in 0 1 2; do
+		echo $shortcut >/sys/class/infiniband/ib$n/local_shortcut
 	done
 }
 

@@ -13,6 +13,7 @@
 #include <net/tcp.h>
 
 #include "compat/sock.h"
+#include "memory/copy.h"
 #include "srnic.h"
 #include "stream/transmit/batch.h"
 
@@ -147,7 +148,7 @@ static bool frag_get(struct srnic_batch *batch, struct page_frag *frag, gfp_t gf
 
 bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len)
 {
-	return batch_room(batch) >= len;
+	return batch_room(batch) >= batch->num_borrowed + len;
 }
 
 static void begin_at_start(struct page_frag *frag)
@@ -205,6 +206,88 @@ void srnic_batch_commit(struct srnic_batch *batch, u32 len)
 	batch->len += len;
 }
 
+/* ---- borrowed bytes ---- */
+
+bool srnic_batch_may_borrow(const struct srnic_batch *batch)
+{
+	return batch->num + batch->num_spare + 4 <= SRNIC_BATCH_VECS;
+}
+
+void srnic_batch_borrow(struct srnic_batch *batch, const struct bio_vec *bytes)
+{
+	BUILD_BUG_ON(SRNIC_BATCH_ROOM > BITS_PER_TYPE(batch->borrowed));
+	get_page(bytes->bv_page);
+	batch->borrowed |= BIT_ULL(batch->num);
+	batch->vec[batch->num++] = *bytes;
+	batch->len += bytes->bv_len;
+	batch->num_borrowed += bytes->bv_len;
+}
+
+static bool is_borrowed(const struct srnic_batch *batch, u32 n)
+{
+	return batch->borrowed & BIT_ULL(n);
+}
+
+/* Of piece n, so many bytes are no longer in the batch. */
+static void less_borrowed(struct srnic_batch *batch, u32 n, u32 len)
+{
+	if (is_borrowed(batch, n))
+		batch->num_borrowed -= len;
+}
+
+static void drop_piece(struct srnic_batch *batch, u32 n)
+{
+	put_page(batch->vec[n].bv_page);
+	batch->borrowed &= ~BIT_ULL(n);
+}
+
+static void add_copy(struct srnic_batch *batch, const struct bio_vec *bytes)
+{
+	const u8 *from = page_address(bytes->bv_page) + bytes->bv_offset;
+	u32 len = bytes->bv_len, n;
+
+	for (; len; from += n, len -= n) {
+		void *room;
+
+		n = len;
+		room = srnic_batch_room(batch, &n);
+		srnic_copy(room, from, n);
+		srnic_batch_commit(batch, n);
+	}
+	put_page(bytes->bv_page);
+}
+
+static void keep(struct srnic_batch *batch, const struct bio_vec *bytes)
+{
+	batch->vec[batch->num++] = *bytes;
+	batch->len += bytes->bv_len;
+}
+
+/* Only what a batch takes may be borrowed (srnic_batch_takes()). */
+u32 srnic_batch_own(struct srnic_batch *batch)
+{
+	struct bio_vec vec[SRNIC_BATCH_VECS];
+	u64 borrowed = batch->borrowed >> batch->first;
+	u32 num = batch->num - batch->first, copied = batch->num_borrowed;
+
+	if (!borrowed || WARN_ON_ONCE(num > ARRAY_SIZE(vec)))
+		return 0;
+	memcpy(vec, &batch->vec[batch->first], num * sizeof(vec[0]));
+	batch->first = 0;
+	batch->num = 0;
+	batch->len = 0;
+	batch->borrowed = 0;
+	batch->num_borrowed = 0;
+	for (u32 i = 0; i < num; i++)
+		if (borrowed & BIT_ULL(i))
+			add_copy(batch, &vec[i]);
+		else
+			keep(batch, &vec[i]);
+	return copied;
+}
+
+/* ---- what leaves it ---- */
+
 void srnic_batch_truncate(struct srnic_batch *batch, u32 keep)
 {
 	while (batch->len > keep) {
@@ -213,10 +296,9 @@ void srnic_batch_truncate(struct srnic_batch *batch, u32 keep)
 
 		last->bv_len -= cut;
 		batch->len -= cut;
-		if (!last->bv_len) {
-			put_page(last->bv_page);
-			batch->num--;
-		}
+		less_borrowed(batch, batch->num - 1, cut);
+		if (!last->bv_len)
+			drop_piece(batch, --batch->num);
 	}
 }
 
@@ -230,10 +312,9 @@ void srnic_batch_taken(struct srnic_batch *batch, u32 len)
 		vec->bv_offset += n;
 		vec->bv_len -= n;
 		len -= n;
-		if (!vec->bv_len) {
-			put_page(vec->bv_page);
-			batch->first++;
-		}
+		less_borrowed(batch, batch->first, n);
+		if (!vec->bv_len)
+			drop_piece(batch, batch->first++);
 	}
 	if (!batch->len) {
 		batch->first = 0;

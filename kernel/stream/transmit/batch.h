@@ -14,9 +14,11 @@
 struct mem_cgroup;
 struct socket;
 
-#define SRNIC_BATCH_VECS	32
+#define SRNIC_BATCH_VECS	32	/* after which a batch takes no more */
 #define SRNIC_BATCH_SPARES 20 /* single pages that hold one FPDU of the largest size, and some */
 #define SRNIC_BATCH_POOL	16		/* fragments kept for reuse */
+/* With those that come of borrowed bytes in srnic_batch_own(): they may meet the end of each page. */
+#define SRNIC_BATCH_ROOM	(SRNIC_BATCH_VECS + SRNIC_BATCH_SPARES + 4)
 /* Bytes after which a batch goes out: 64 KiB with headers. One FPDU may exceed it. */
 #define SRNIC_BATCH_MAX		(72 * 1024)
 
@@ -26,6 +28,8 @@ struct socket;
  * @first: pieces of @vec that TCP has taken
  * @num: pieces in @vec, including those that TCP has taken
  * @len: bytes not taken yet
+ * @borrowed: a bit for each of @vec: its page is a region's
+ * @num_borrowed: bytes in these. There is always room for them, too
  * @frag: the next bytes go here, from .offset on. Holds its own reference
  * @spare: fragments reserved for the FPDU being built
  * @num_spare: fragments in @spare
@@ -37,9 +41,11 @@ struct socket;
  * @payer: memory control group charged for the pages, or NULL; referenced by the QP
  */
 struct srnic_batch {
-	struct bio_vec vec[SRNIC_BATCH_VECS];
+	struct bio_vec vec[SRNIC_BATCH_ROOM];
 	u32 first, num;
 	u32 len;
+	u64 borrowed;
+	u32 num_borrowed;
 	struct page_frag frag;
 	struct page_frag spare[SRNIC_BATCH_SPARES];
 	u32 num_spare;
@@ -81,6 +87,16 @@ bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len);
 void *srnic_batch_room(struct srnic_batch *batch, u32 *len);
 /* Adds the first len bytes of that room to the stream. */
 void srnic_batch_commit(struct srnic_batch *batch, u32 len);
+/* Can the next bytes be borrowed? Else they are copied. */
+bool srnic_batch_may_borrow(const struct srnic_batch *batch);
+/*
+ * Adds bytes to the stream that stay where they are, of a page that has a user meanwhile. Takes a
+ * reference. The caller has reserved room for them, and has the batch handed over, or calls
+ * srnic_batch_own(), before it leaves the engine: whoever owns the bytes may change them then.
+ */
+void srnic_batch_borrow(struct srnic_batch *batch, const struct bio_vec *bytes);
+/* Copies what is borrowed to the batch's own pages. The number of bytes. */
+u32 srnic_batch_own(struct srnic_batch *batch);
 /* Removes all but the first keep bytes not yet taken by TCP. */
 void srnic_batch_truncate(struct srnic_batch *batch, u32 keep);
 /*

@@ -8,6 +8,7 @@
 #include "stream/transmit/batch.h"
 #include "stream/transmit/build.h"
 #include "stream/transmit/requests.h"
+#include "stream/transmit/shortcut.h"
 
 /* What is read is added to held->sum. */
 static enum core_region_verdict read_inline(struct srnic_qp *qp, u32 offset, void *dst, u32 n)
@@ -52,27 +53,90 @@ static enum core_region_verdict read_payload(struct srnic_qp *qp, bool response,
  * Reads payload once, into the batch. The CRC is that of the copy, so it is right even if the user
  * changes the payload meanwhile.
  */
-static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct core_tx_step *step)
+static enum core_region_verdict copy_payload(struct srnic_qp *qp, const struct core_tx_step *step,
+					     u32 done, u32 len)
 {
-	enum core_region_verdict verdict = CORE_REGION_OK;
 	struct srnic_tx *tx = &qp->tx;
-	u32 done = 0;
 
-	tx->held.sum = core_tx_sum(&tx->core);
-	while (done < step->payload) {
-		u32 n = step->payload - done;
+	while (len) {
+		enum core_region_verdict verdict;
+		u32 n = len;
 		void *at = srnic_batch_room(tx->batch, &n);
 
 		verdict = read_payload(qp, step->response, step->offset + done, at, n);
 		if (verdict != CORE_REGION_OK)
-			break;
+			return verdict;
 		if (!tx->held.sum)
 			core_tx_copied(&tx->core, at, n);
 		srnic_qp_count(qp, SRNIC_TX_COPIED, n);
 		srnic_batch_commit(tx->batch, n);
 		done += n;
+		len -= n;
 	}
-	tx->held.sum = NULL;
+	return CORE_REGION_OK;
+}
+
+/* ---- payload that stays in its region ---- */
+
+/* Below this a copy costs less than a piece more. */
+#define BORROW_MIN	2048U
+
+/*
+ * Only where the batch goes to the other end's region at once, and nothing is summed. Not the
+ * source of a Read, which its owner may invalidate meanwhile: then it must not be read any more.
+ */
+static bool may_borrow(const struct srnic_qp *qp, const struct core_tx_step *step)
+{
+	const struct srnic_tx *tx = &qp->tx;
+
+	return step->payload >= BORROW_MIN && !step->response && !tx->core.params.crc &&
+	       srnic_shortcut_expected(qp) && !(srnic_tx_wqe(tx)->flags & SRNIC_WQE_INLINE);
+}
+
+/* The bytes that were borrowed, of the next `len` of the list; 0: they are to be copied. */
+static u32 borrow(struct srnic_qp *qp, const struct srnic_sge_list *list, u32 len)
+{
+	struct srnic_batch *batch = qp->tx.batch;
+	struct bio_vec bytes;
+
+	if (len < BORROW_MIN || !srnic_batch_may_borrow(batch) ||
+	    !srnic_sges_locate(list, &qp->tx.cursor, len, &bytes))
+		return 0;
+	srnic_batch_borrow(batch, &bytes);
+	return bytes.bv_len;
+}
+
+/* Of each entry of the list what can be borrowed, and copies of the rest. */
+static enum core_region_verdict borrow_payload(struct srnic_qp *qp,
+					       const struct core_tx_step *step)
+{
+	const struct srnic_sge_list list = srnic_qp_list(qp, &qp->tx.held, srnic_tx_sges(&qp->tx),
+							 srnic_tx_wqe(&qp->tx)->num_sge);
+	enum core_region_verdict verdict = CORE_REGION_OK;
+	u32 done = 0;
+
+	while (done < step->payload && verdict == CORE_REGION_OK) {
+		u32 n = min(step->payload - done, srnic_sges_contiguous(&list, &qp->tx.cursor));
+		u32 borrowed = borrow(qp, &list, n);
+
+		if (!n)
+			return CORE_REGION_BOUNDS;
+		if (!borrowed)
+			verdict = copy_payload(qp, step, done, n);
+		done += borrowed ?: n;
+	}
+	return verdict;
+}
+
+static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct core_tx_step *step)
+{
+	enum core_region_verdict verdict;
+
+	if (may_borrow(qp, step))
+		return borrow_payload(qp, step);
+	qp->tx.held.sum = core_tx_sum(&qp->tx.core);
+	verdict = copy_payload(qp, step, 0, step->payload);
+	qp->tx.held.sum = NULL;
 	return verdict;
 }
 

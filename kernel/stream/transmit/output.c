@@ -56,14 +56,26 @@ static int send_by_shortcut(struct srnic_qp *qp)
 	return ret;
 }
 
+/* TCP gets only what nobody changes. */
+static void own(struct srnic_qp *qp)
+{
+	u32 copied = srnic_batch_own(qp->tx.batch);
+
+	if (unlikely(copied))
+		srnic_qp_count(qp, SRNIC_TX_COPIED, copied);
+}
+
 /* Returns the bytes taken; 0: none now; or -errno. */
 static int try_to_send(struct srnic_qp *qp, bool more)
 {
 	struct srnic_tx *tx = &qp->tx;
 	int ret = send_by_shortcut(qp);
 
-	if (ret || unlikely(resting(tx)))
+	if (ret)
 		return ret;
+	own(qp);
+	if (unlikely(resting(tx)))
+		return 0;
 	ret = srnic_batch_send(tx->batch, qp->sock, more, srnic_engine_may_wait(tx));
 	if (!ret)
 		nothing_taken(qp);

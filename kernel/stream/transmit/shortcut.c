@@ -138,6 +138,11 @@ static bool caught_up(const struct sock *sk, const struct sock *peer)
 	       tcp_sk(peer)->copied_seq == READ_ONCE(tcp_sk(sk)->write_seq);
 }
 
+bool srnic_shortcut_expected(const struct srnic_qp *qp)
+{
+	return qp->shortcut && READ_ONCE(qp->shortcut_used);
+}
+
 int srnic_shortcut_send(struct srnic_qp *qp)
 {
 	struct sock *peer = qp->shortcut ? READ_ONCE(qp->shortcut->peer) : NULL;

@@ -36,6 +36,11 @@ void srnic_shortcut_begin(struct srnic_qp *qp);
 /* Undoes that, if it was done. tx.mutex held, the receive half stopped, qp->sock still set. */
 void srnic_shortcut_end(struct srnic_qp *qp);
 /*
+ * Will the next batch go to the other end, as far as one can know? Then its payload may stay in the
+ * regions until that end copies it to its own. tx.mutex held.
+ */
+bool srnic_shortcut_expected(const struct srnic_qp *qp);
+/*
  * Hands the whole batch over, which must not be empty. Returns its length; 0: TCP has to take it.
  * tx.mutex held, no socket's lock.
  */
