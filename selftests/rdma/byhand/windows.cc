@@ -455,6 +455,29 @@ void bound_and_announced_at_once()
 	}
 }
 
+// More than the engine does in one go, by one doorbell; the Send behind them comes all the same.
+void many_at_once()
+{
+	constexpr int many = 5000;
+	Options options = bindable;
+
+	options.depth = many + 1;
+	Stage s(options);
+	std::vector<ibv_send_wr> list(many + 1, s.owner.request(IBV_WR_LOCAL_INV, binding));
+	ibv_send_wr *bad;
+
+	for (int n = 0; n < many; n++) {
+		list[n].send_flags = 0;
+		list[n].invalidate_rkey = s.two.mw->rkey;
+		list[n].next = &list[n + 1];
+	}
+	list[many] = s.owner.request(IBV_WR_SEND, using_it);
+	s.peer.receive(arriving);
+	expect(!ibv_post_send(s.owner.qp, list.data(), &bad), "ibv_post_send");
+	s.owner.sends.is(using_it);
+	s.peer.receives.is(arriving);
+}
+
 } // namespace
 
 Cases window_cases()
@@ -479,3 +502,4 @@ Cases window_cases()
 		{"windows: bound and announced at once", bound_and_announced_at_once},
 	};
 }
+		{"windows: more requests than the engine does in one go", many_at_once},
