@@ -132,7 +132,8 @@ void srnic_mr_remove_from_table(struct srnic_dev *dev, struct srnic_mr *mr)
 void srnic_region_begin_binding(struct srnic_mr *region)
 {
 	if (region->access & CORE_ACCESS_MW_BIND)
-		atomic_set(&region->bindable, 0);
+		/* release: the other fields before it; pairs with count_in() of window.c */
+		atomic_set_release(&region->bindable, 0);
 }
 
 int srnic_region_end_binding(struct srnic_mr *region)
