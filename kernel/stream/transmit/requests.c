@@ -104,9 +104,10 @@ static void begin_local(struct srnic_qp *qp)
 bool core_host_local_invalidate(void *ctx, u32 stag)
 {
 	struct srnic_qp *qp = ctx;
+	const struct core_revoker revoker = srnic_qp_revoker(qp, stag, false);
 
 	begin_local(qp);
-	return srnic_mr_invalidate(qp->dev, qp->pd, stag, 0) == CORE_REGION_OK;
+	return srnic_mr_invalidate(qp->dev, &revoker) == CORE_REGION_OK;
 }
 
 bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
