@@ -8,7 +8,8 @@
 namespace srnic {
 
 // A peer's Send with Invalidate may reach a region that the consumer has just invalidated itself.
-// That is no error while the STag is still the region's, and the region this stream's.
+// That is no error while the STag is still the region's, and the region this stream's. The consumer
+// may use any QP of the protection domain, but for a window of type 2 the one that has bound it.
 constexpr core_region_verdict may_invalidate(const core_grant &grant, const core_revoker &revoker)
 {
 	if (grant.stag != revoker.stag)
@@ -17,7 +18,7 @@ constexpr core_region_verdict may_invalidate(const core_grant &grant, const core
 		return CORE_REGION_FOREIGN;
 	if (!grant.revocable)
 		return CORE_REGION_ACCESS;
-	if (revoker.peer && grant.qpn != revoker.qpn)
+	if ((revoker.peer || grant.of_qp) && grant.qpn != revoker.qpn)
 		return CORE_REGION_FOREIGN;
 	return CORE_REGION_OK;
 }

@@ -29,6 +29,10 @@ bool may_take_requests(const core_tx &tx)
 	return may_send_requests(tx) && !(acks && acks->paused && !ib::is_again(*acks));
 }
 
+// Requests that send nothing are done as they are taken, and a program may post them as fast. So
+// many at most are taken for one message: then it is the host's turn to go on, or to pause.
+constexpr u32 most_taken = 64;
+
 core_tx_msg *local_message(core_tx &tx)
 {
 	if (!may_send_requests(tx)) [[unlikely]]
@@ -37,8 +41,9 @@ core_tx_msg *local_message(core_tx &tx)
 		start_rtr(tx);
 	if (!tx.local_active && tx.tail != CORE_MSG_NONE) [[unlikely]]
 		start_tail(tx);
-	while (!tx.local_active && may_take_requests(tx) && take_request(tx))
-		;
+	for (u32 n = 0; n < most_taken && !tx.local_active; n++)
+		if (!may_take_requests(tx) || !take_request(tx))
+			break;
 	return tx.local_active ? &tx.local : nullptr;
 }
 

@@ -2,6 +2,9 @@
 /*
  * Completion queues: arming, overrun, indices that wrap, and a user's false index.
  */
+#include <linux/hrtimer.h>
+
+#include "compat/compat.h"
 #include "fixture.h"
 
 #define ENTRIES	8U
@@ -292,6 +295,44 @@ static void no_handler_is_on_its_way_once_the_queues_are_detached(struct kunit *
 	}
 }
 
+/* A timer interrupt plays the processor on which the handler is to be called. */
+struct call {
+	struct hrtimer timer;
+	struct srnic_cq *cq;
+	bool done;
+};
+
+static enum hrtimer_restart end_call(struct hrtimer *timer)
+{
+	struct call *call = container_of(timer, struct call, timer);
+
+	WRITE_ONCE(call->done, true);
+	if (atomic_dec_and_test(&call->cq->calls))
+		wake_up_var(&call->cq->calls);
+	return HRTIMER_NORESTART;
+}
+
+/* A program may arm its CQ, which has completions, when no queue is attached any more. */
+static void a_cq_goes_after_the_handler_that_is_on_its_way(struct kunit *test)
+{
+	struct ib_cq_init_attr attr = { .cqe = 1 };
+	struct context *c = test->priv;
+	struct ib_cq *cq = ib_create_cq(&c->dev->base, NULL, NULL, NULL, &attr);
+	struct call call = { };
+	bool done;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	call.cq = to_srnic_cq(cq);
+	atomic_inc(&call.cq->calls);
+	srnic_compat_hrtimer_on_stack(&call.timer, end_call);
+	hrtimer_start(&call.timer, ms_to_ktime(20), HRTIMER_MODE_REL);
+	ib_destroy_cq(cq);
+	done = READ_ONCE(call.done);
+	hrtimer_cancel(&call.timer);
+	destroy_hrtimer_on_stack(&call.timer);
+	KUNIT_EXPECT_TRUE(test, done);
+}
+
 /* ---- moderation: with a period that does not end by itself ---- */
 
 static void moderate(struct kunit *test, struct context *c, u16 count)
@@ -354,6 +395,31 @@ static void moderation_ends_with_the_event_that_waits(struct kunit *test)
 	push_to(cq);
 	srnic_cq_detach(cq->cq, &user);
 	KUNIT_EXPECT_EQ(test, fired(&other), 1);
+}
+
+/* As a program does that arms its CQ while its last queue goes. */
+static void arm_once_more(struct ib_cq *base, void *context)
+{
+	struct srnic_test_cq *cq = context;
+
+	if (atomic_inc_return(&cq->completions) == 1)
+		push_to(cq);
+}
+
+static void an_event_that_begins_to_wait_then_is_not_lost(struct kunit *test)
+{
+	struct srnic_cq_user user = { .overrun = overrun_of_nobody };
+	struct context *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, ENTRIES);
+	struct context other = { .dev = c->dev, .cq = cq, .qp = c->qp };
+
+	srnic_cq_attach(cq->cq, &user);
+	moderate(test, &other, 100);
+	cq->base->comp_handler = arm_once_more;
+	push_to(cq);
+	cq->cq->moderation->period = ms_to_ktime(20);
+	srnic_cq_detach(cq->cq, &user);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(atomic_read(&cq->completions) == 2));
 }
 
 static int create(struct context *c, struct ib_cq_init_attr attr)
@@ -426,9 +492,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(the_kernel_does_not_read_back_its_own_index),
 	KUNIT_CASE(a_handler_runs_on_the_processor_of_its_vector),
 	KUNIT_CASE(no_handler_is_on_its_way_once_the_queues_are_detached),
+	KUNIT_CASE(a_cq_goes_after_the_handler_that_is_on_its_way),
 	KUNIT_CASE(a_moderated_event_waits_for_more_completions),
 	KUNIT_CASE(a_moderated_event_waits_no_longer_than_its_period),
 	KUNIT_CASE(moderation_ends_with_the_event_that_waits),
+	KUNIT_CASE(an_event_that_begins_to_wait_then_is_not_lost),
 	KUNIT_CASE(a_cq_that_cannot_be_is_refused),
 	{ }
 };

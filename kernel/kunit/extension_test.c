@@ -208,6 +208,7 @@ static void an_original_value_finds_its_buffer_gone(struct kunit *test)
 	struct srnic_test_conn *c = test->priv;
 	struct stream s = begin(test, c->set.pd);
 	struct srnic_test_mr *mr = region_of(test, c->set.pd, &s);
+	const struct core_revoker revoker = srnic_qp_revoker(s.qp, mr->base->rkey, false);
 	struct ib_sge sge = { .addr = mr->base->iova, .length = 8, .lkey = mr->base->lkey };
 	u32 id;
 
@@ -215,7 +216,7 @@ static void an_original_value_finds_its_buffer_gone(struct kunit *test)
 		.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD, .rkey = 0x88, .remote_addr = 0x99,
 	}, &sge);
 	id = hear_atomic(test, &s, CORE_ATOMIC_FETCH_ADD, operands);
-	KUNIT_ASSERT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0), 0);
+	KUNIT_ASSERT_EQ(test, srnic_mr_invalidate(c->set.dev, &revoker), 0);
 	say_original(test, &s, 1, id, 0x1122334455667788);
 	hear(test, &s, CORE_MSG_TERMINATE);
 	KUNIT_EXPECT_EQ(test, srnic_test_next_wc(test).status, IB_WC_LOC_PROT_ERR);

@@ -20,9 +20,19 @@ struct context {
 	u8 *buf;	/* LENGTH bytes */
 };
 
+static inline enum core_region_verdict invalidate_by(struct context *c, u32 stag, bool remote,
+						     u32 pd, u32 qpn)
+{
+	const struct core_revoker revoker = {
+		.stag = stag, .pd = pd, .qpn = qpn, .peer = remote,
+	};
+
+	return srnic_mr_invalidate(c->dev, &revoker);
+}
+
 static inline enum core_region_verdict invalidate(struct context *c, u32 stag, bool remote)
 {
-	return srnic_mr_invalidate(c->dev, c->id, stag, remote ? SRNIC_TEST_QPN : 0);
+	return invalidate_by(c, stag, remote, c->id, SRNIC_TEST_QPN);
 }
 
 /* ---- what a peer, or the kernel's own request, does to a region ---- */

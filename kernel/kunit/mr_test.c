@@ -281,7 +281,7 @@ static void a_peer_invalidates_only_what_its_own_qp_has_registered(struct kunit 
 	struct context *c = test->priv;
 	u32 stag = srnic_test_reg(test, c->mr, ALL);
 
-	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->dev, c->id, stag, SRNIC_TEST_QPN + 1),
+	KUNIT_EXPECT_EQ(test, invalidate_by(c, stag, true, c->id, SRNIC_TEST_QPN + 1),
 			CORE_REGION_FOREIGN);
 	KUNIT_EXPECT_EQ(test, write_bytes(c, stag, c->mr->base->iova, 1), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, invalidate(c, stag, true), CORE_REGION_OK);

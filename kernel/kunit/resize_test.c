@@ -141,6 +141,55 @@ static void a_users_false_index_is_refused(struct kunit *test)
 	expect_poll(test, c, 0, 2);
 }
 
+/* What a user's index says each time it is read; the last one is repeated. */
+struct script {
+	struct srnic_resizing base;
+	const struct srnic_span *spans;
+	u32 num, calls;
+};
+
+static struct srnic_span next_span(struct srnic_resizing *resizing)
+{
+	struct script *script = container_of(resizing, struct script, base);
+
+	return script->spans[min(script->calls++, script->num - 1)];
+}
+
+/* One call is before anything is moved. */
+static void indices_that_jump_end_a_move(struct kunit *test)
+{
+	static const struct srnic_span scripts[][3] = {
+		{ { 0, 200 }, { 0, 200 }, { 0, 0 } },
+		{ { 0, 200 }, { 300, 200 }, { 300, 200 } },
+		{ { 0, 257 }, { 0, 257 }, { 0, 257 } },
+		{ { 0, 200 }, { 0, 200 }, { 0xfffffff0, 0xfffffff0 } },
+		{ { 0, 64 }, { 0, 128 }, { 0, ~0U } },
+	};
+	struct srnic_ring ring = { };
+	struct srnic_resize resize = { };
+	spinlock_t lock;
+
+	spin_lock_init(&lock);
+	srnic_resize_init(&resize);
+	KUNIT_ASSERT_EQ(test, srnic_ring_alloc(&ring, 256, 32), 0);
+	for (u32 i = 0; i < ARRAY_SIZE(scripts); i++) {
+		struct script script = {
+			.base = { &resize, &ring, &lock, next_span },
+			.spans = scripts[i],
+			.num = ARRAY_SIZE(scripts[i]),
+		};
+
+		mutex_lock(&resize.lock);
+		KUNIT_EXPECT_EQ(test, srnic_resize_prepare(&resize, &ring, 512, NULL), 0);
+		KUNIT_EXPECT_EQ_MSG(test, srnic_resize_switch(&script.base, 512), -EINVAL,
+				    "script %u", i);
+		mutex_unlock(&resize.lock);
+		KUNIT_EXPECT_LT(test, script.calls, 10);
+		KUNIT_EXPECT_EQ(test, ring.entries, 256);
+	}
+	srnic_ring_free(&ring);
+}
+
 /* ---- an interrupt adds completions, or takes receives, meanwhile ---- */
 
 struct meddler {
@@ -337,6 +386,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_more_than_a_piece_moves),
 	KUNIT_CASE(a_switch_takes_what_was_prepared),
 	KUNIT_CASE(a_users_false_index_is_refused),
+	KUNIT_CASE(indices_that_jump_end_a_move),
 	KUNIT_CASE(completions_that_come_meanwhile_are_not_lost),
 	KUNIT_CASE(an_srq_keeps_its_receives),
 	KUNIT_CASE(an_srq_that_cannot_be_is_refused),

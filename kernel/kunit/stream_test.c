@@ -84,6 +84,7 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 	static const u32 msns[] = { 1, 0x80000000, 0xffffffff, 0 };
 	struct srnic_test_conn *c = test->priv;
 	struct srnic_test_mr *mr;
+	struct core_revoker revoker;
 	struct stream s;
 	const u8 *ddp;
 	u32 n;
@@ -91,13 +92,13 @@ static void a_terminate_names_the_msn_of_the_read_whose_memory_went(struct kunit
 	for (n = 0; n < ARRAY_SIZE(msns); n++) {
 		s = begin(test, c->set.pd);
 		mr = region_of(test, c->set.pd, &s);
+		revoker = srnic_qp_revoker(s.qp, mr->base->rkey, false);
 		age(&s, msns[n]);
 		mutex_lock(&s.qp->tx.mutex);
 		say_read(test, &s, mr->base->rkey, mr->base->iova);
 		KUNIT_EXPECT_TRUE(test,
 				  srnic_test_eventually(READ_ONCE(s.qp->inbound.tail) == msns[n]));
-		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, s.qp->pd, mr->base->rkey, 0),
-				CORE_REGION_OK);
+		KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(c->set.dev, &revoker), CORE_REGION_OK);
 		srnic_tx_unlock(s.qp);
 		ddp = ddp_of(hear_terminate(test, &s, CORE_LAYER_RDMAP, 1, 0));
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(ddp + 6), 1);	/* the queue */

@@ -9,6 +9,7 @@
 #include "memory/registration.h"
 #include "memory/window.h"
 #include "mr.h"
+#include "stream/transmit/output.h"
 
 #define PAGES	4
 #define BASE	0x7f0000000064ULL	/* where the region begins, in its first page */
@@ -316,20 +317,58 @@ static void only_the_peer_of_its_qp_invalidates_a_window(struct kunit *test)
 {
 	struct windows *w = test->priv;
 	struct core_bind how = request(w, 2), one = request(w, 1);
-	struct srnic_dev *dev = w->c.dev;
 
 	KUNIT_EXPECT_EQ(test, invalidate(&w->c, w->mw[2]->base.rkey, true), CORE_REGION_FOREIGN);
 	KUNIT_ASSERT_EQ(test, bind(w, &how), 0);
 	KUNIT_ASSERT_EQ(test, bind(w, &one), 0);
-	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(dev, w->c.id, how.stag, QPN + 1),
+	KUNIT_EXPECT_EQ(test, invalidate_by(&w->c, how.stag, true, w->c.id, QPN + 1),
 			CORE_REGION_FOREIGN);
-	KUNIT_EXPECT_EQ(test, srnic_mr_invalidate(dev, w->c.id + 1, how.stag, QPN),
+	KUNIT_EXPECT_EQ(test, invalidate_by(&w->c, how.stag, true, w->c.id + 1, QPN),
 			CORE_REGION_FOREIGN);
 	KUNIT_EXPECT_EQ(test, invalidate(&w->c, one.stag, true), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test, invalidate(&w->c, one.stag, false), CORE_REGION_ACCESS);
 	KUNIT_EXPECT_EQ(test, invalidate(&w->c, how.stag, true), CORE_REGION_OK);
 	KUNIT_EXPECT_EQ(test, write(w, how.stag, how.to, 1), CORE_REGION_INVALID);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w->region->bindable), 1);
+}
+
+/* One that is not bound is nobody's: there is nothing to do. */
+static void only_its_qp_invalidates_a_window_that_is_bound(struct kunit *test)
+{
+	struct windows *w = test->priv;
+	struct core_bind how = request(w, 2);
+
+	KUNIT_EXPECT_EQ(test, invalidate(&w->c, w->mw[2]->base.rkey, false), CORE_REGION_OK);
+	KUNIT_ASSERT_EQ(test, bind(w, &how), 0);
+	KUNIT_EXPECT_EQ(test, invalidate_by(&w->c, how.stag, false, w->c.id, QPN + 1),
+			CORE_REGION_FOREIGN);
+	KUNIT_EXPECT_EQ(test, write(w, how.stag, how.to, 1), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate(&w->c, how.stag, false), CORE_REGION_OK);
+	KUNIT_EXPECT_EQ(test, invalidate_by(&w->c, how.stag, false, w->c.id, QPN + 1),
+			CORE_REGION_OK);
+}
+
+/* As the engine has it done. Requests that send nothing have to end its run as well. */
+static void a_request_is_its_qps_and_counts_for_its_run(struct kunit *test)
+{
+	struct windows *w = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, w->c.dev, 8);
+	struct srnic_qp *qp = srnic_test_qp(test, w->c.pd, cq, NULL, IB_SIGNAL_REQ_WR);
+	struct srnic_qp *other = srnic_test_qp(test, w->c.pd, cq, NULL, IB_SIGNAL_REQ_WR);
+	const struct core_bind how = request(w, 2);
+	const struct srnic_send_wqe wqe = {
+		.remote_addr = how.to,
+		.rkey = how.stag,
+		.imm_inv = how.region,
+		.arg = { how.length, how.access },
+	};
+	const u32 before = qp->tx.spent;
+
+	KUNIT_EXPECT_TRUE(test, core_host_bind(qp, &wqe));
+	KUNIT_EXPECT_EQ(test, qp->tx.spent - before, SRNIC_FPDU_COST);
+	KUNIT_EXPECT_FALSE(test, core_host_local_invalidate(other, how.stag));
+	KUNIT_EXPECT_TRUE(test, core_host_local_invalidate(qp, how.stag));
+	KUNIT_EXPECT_EQ(test, qp->tx.spent - before, 2 * SRNIC_FPDU_COST);
 }
 
 static void a_region_with_windows_stays(struct kunit *test)
@@ -446,6 +485,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_bind_that_fails_changes_nothing),
 	KUNIT_CASE(type_2_is_bound_once_until_it_is_invalidated),
 	KUNIT_CASE(only_the_peer_of_its_qp_invalidates_a_window),
+	KUNIT_CASE(only_its_qp_invalidates_a_window_that_is_bound),
+	KUNIT_CASE(a_request_is_its_qps_and_counts_for_its_run),
 	KUNIT_CASE(a_region_with_windows_stays),
 	KUNIT_CASE(a_deallocated_window_gives_up_its_region),
 	KUNIT_CASE(no_more_windows_than_the_device_says),

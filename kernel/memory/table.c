@@ -132,7 +132,8 @@ void srnic_mr_remove_from_table(struct srnic_dev *dev, struct srnic_mr *mr)
 void srnic_region_begin_binding(struct srnic_mr *region)
 {
 	if (region->access & CORE_ACCESS_MW_BIND)
-		atomic_set(&region->bindable, 0);
+		/* release: the other fields before it; pairs with count_in() of window.c */
+		atomic_set_release(&region->bindable, 0);
 }
 
 int srnic_region_end_binding(struct srnic_mr *region)
@@ -164,6 +165,7 @@ static enum core_region_verdict invalidate_window(struct srnic_mr *mr,
 	grant.stag = mr->stag;
 	grant.pd = mr->pd;
 	grant.qpn = mr->qpn;
+	grant.of_qp = !!mr->bound_to;
 	verdict = core_may_invalidate(&grant, revoker);
 	if (verdict == CORE_REGION_OK)
 		srnic_window_unbind(mr);
@@ -205,15 +207,10 @@ static enum core_region_verdict invalidate_region(struct srnic_dev *dev, u32 slo
 	return verdict;
 }
 
-enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn)
+enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev,
+					     const struct core_revoker *revoker)
 {
-	const struct core_revoker revoker = {
-		.stag = stag,
-		.pd = pd,
-		.qpn = peer_qpn,
-		.peer = peer_qpn != 0,
-	};
-	u32 slot = srnic_mr_slot(dev, stag);
+	u32 slot = srnic_mr_slot(dev, revoker->stag);
 	enum core_region_verdict verdict;
 	struct srnic_mr *mr;
 
@@ -221,9 +218,9 @@ enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 
 	rcu_read_lock(); /* keeps mr allocated beyond mr_put() */
 	mr = xa_load(&dev->mrs, slot);
 	if (mr && mr->window)
-		verdict = invalidate_window(mr, &revoker);
+		verdict = invalidate_window(mr, revoker);
 	else
-		verdict = invalidate_region(dev, slot, &revoker);
+		verdict = invalidate_region(dev, slot, revoker);
 	rcu_read_unlock();
 	local_bh_enable();
 	return verdict;

@@ -60,9 +60,9 @@ void srnic_window_unbind(struct srnic_mr *window);
 /*
  * Invalidates a region of fast registration, or a window of type 2. After it has returned
  * CORE_REGION_OK no byte is placed under this STag. Not with hard interrupts disabled; spins while
- * another CPU finishes its copy.
- * peer_qpn: 0 for the consumer itself; else the QP whose peer asks. core_may_invalidate() decides.
+ * another CPU finishes its copy. core_may_invalidate() decides.
  */
-enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev, u32 pd, u32 stag, u32 peer_qpn);
+enum core_region_verdict srnic_mr_invalidate(struct srnic_dev *dev,
+					     const struct core_revoker *revoker);
 
 #endif

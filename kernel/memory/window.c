@@ -2,9 +2,10 @@
 /*
  * Memory windows: a part of a user's region under an STag of its own, which a request in a send
  * queue binds, without a system call. Type 1 is for all QPs of its protection domain. Type 2 is for
- * the QP that has bound it, and its protection domain is checked as well (type 2B). So a QP may be
- * destroyed while windows are bound to it: if another gets its number, that is one of the same
- * protection domain, or the window is foreign to it.
+ * the QP that has bound it: its peer's accesses, and either end's invalidation. Its protection
+ * domain is checked as well (type 2B). So a QP may be destroyed while windows are bound to it: if
+ * another gets its number, that is one of the same protection domain, or the window is foreign to
+ * it.
  *
  * A window is an entry of the table of regions (memory/table.c): looked up, held and revoked as a
  * region. While it is bound it describes memory of its region, whose array of pages it uses. The

@@ -150,13 +150,21 @@ static void moderation_expired(struct srnic_moderation *moderation)
 	raise_due(moderation->cq);
 }
 
-/* Ends what an event waits for: no user adds completions. @users_lock is held. */
+/*
+ * Ends what an event waits for: no user adds completions. In this order, because a program may
+ * still arm its CQ: the event that waits from then on keeps its timer. @users_lock is held.
+ */
 static void end_moderation(struct srnic_cq *cq)
 {
 	lockdep_assert_held(&cq->users_lock);
-	raise_due(cq);
 	if (cq->moderation)
 		hrtimer_cancel(&cq->moderation->timer);
+	raise_due(cq);
+}
+
+static void wait_for_calls(struct srnic_cq *cq)
+{
+	wait_var_event(&cq->calls, !atomic_read_acquire(&cq->calls));
 }
 
 void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
@@ -170,7 +178,7 @@ void srnic_cq_detach(struct srnic_cq *cq, struct srnic_cq_user *user)
 		end_moderation(cq);
 	mutex_unlock(&cq->users_lock);
 	if (last)
-		wait_var_event(&cq->calls, !atomic_read_acquire(&cq->calls));
+		wait_for_calls(cq);
 }
 
 void srnic_cq_batch_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
@@ -436,6 +444,7 @@ static void release_cq(struct srnic_cq *cq)
 {
 	cancel_work_sync(&cq->overrun_work);
 	srnic_moderation_free(cq->moderation);
+	wait_for_calls(cq); /* a program may have armed its CQ since the last user was detached */
 	free_rings(cq);
 	ida_free(&to_srnic_dev(cq->base.device)->cq_ids, cq->id);
 }
@@ -469,30 +478,32 @@ int srnic_create_cq(struct ib_cq *base, const struct ib_cq_init_attr *attr,
 }
 
 /* The first call makes it; later ones change it. */
-static int need_moderation(struct srnic_cq *cq)
+static int moderate(struct srnic_cq *cq, u16 count, u16 period)
 {
+	struct srnic_moderation *moderation = cq->moderation;
+	unsigned long flags;
+
 	lockdep_assert_held(&cq->users_lock);
-	if (cq->moderation)
-		return 0;
-	cq->moderation = srnic_moderation_new(moderation_expired, cq);
-	return cq->moderation ? 0 : -ENOMEM;
+	if (!moderation)
+		moderation = srnic_moderation_new(moderation_expired, cq);
+	if (!moderation)
+		return -ENOMEM;
+	spin_lock_irqsave(&cq->lock, flags);
+	moderation->count = period ? count : 0;
+	moderation->period = ns_to_ktime(period * NSEC_PER_USEC);
+	cq->moderation = moderation;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	raise_due(cq);
+	return 0;
 }
 
 int srnic_modify_cq(struct ib_cq *base, u16 count, u16 period)
 {
 	struct srnic_cq *cq = to_srnic_cq(base);
-	unsigned long flags;
 	int err;
 
 	mutex_lock(&cq->users_lock);
-	err = need_moderation(cq);
-	if (!err) {
-		spin_lock_irqsave(&cq->lock, flags);
-		cq->moderation->count = period ? count : 0;
-		cq->moderation->period = ns_to_ktime(period * NSEC_PER_USEC);
-		spin_unlock_irqrestore(&cq->lock, flags);
-		raise_due(cq);
-	}
+	err = moderate(cq, count, period);
 	mutex_unlock(&cq->users_lock);
 	return err;
 }

@@ -37,7 +37,7 @@ struct srnic_cq_user {
  * @solicited: @prod after the newest completion that wakes who waits for solicited ones
  * @peak: the most entries that were in use
  * @overrun: an entry found no room; IB_EVENT_CQ_ERR was raised once
- * @moderation: NULL: no event of the CQ has to wait. Its contents: @lock
+ * @moderation: NULL: no event of the CQ has to wait. It and its contents: @lock
  * @user: user space consumes; else srnic_poll_cq()
  * @users: struct srnic_cq_user, all that are attached
  * @overrun_work: calls overrun() of all @users
@@ -47,8 +47,9 @@ struct srnic_cq_user {
  * @call: calls the handler there, with interrupts off
  * @called: bit 0: @call is on its way and has not begun to call the handler
  * @calls: how many calls are on their way or in the handler. None once all users are detached: the
- *	core frees what the handler needs before it destroys the CQ
- * @users_lock: mutex; protects @users, and @moderation while it is made; held while overrun() is
+ *	core frees what the handler needs before it destroys a kernel consumer's CQ. A program may
+ *	arm its CQ later still: destroying it waits for these
+ * @users_lock: mutex; protects @users; one change of @moderation at a time; held while overrun() is
  *	called
  */
 struct srnic_cq {

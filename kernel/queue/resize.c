@@ -122,7 +122,7 @@ int srnic_resize_step(struct ib_udata *udata)
 		return -EOPNOTSUPP;
 	if (req.step != SRNIC_RESIZE_PREPARE && req.step != SRNIC_RESIZE_SWITCH)
 		return -EINVAL;
-	return req.step;
+	return srnic_udata_respond(udata, NULL, 0) ?: req.step;
 }
 
 struct ib_ucontext *srnic_resize_context(struct ib_udata *udata)

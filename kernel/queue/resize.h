@@ -58,7 +58,7 @@ int srnic_resize_prepare(struct srnic_resize *resize, struct srnic_ring *ring, u
  */
 int srnic_resize_switch(struct srnic_resizing *resizing, u32 entries);
 
-/* The step that a user wants (enum srnic_resize_step), or -errno. */
+/* The step that a user wants (enum srnic_resize_step), or -errno. Nothing is responded. */
 int srnic_resize_step(struct ib_udata *udata);
 /* The context of that user. */
 struct ib_ucontext *srnic_resize_context(struct ib_udata *udata);

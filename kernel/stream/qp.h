@@ -136,6 +136,14 @@ static inline struct core_requester srnic_qp_requester(const struct srnic_qp *qp
 	return (struct core_requester) { .pd = qp->pd, .qpn = qp->base.qp_num };
 }
 
+/* peer: the QP's peer asks to invalidate the STag; else its consumer does. */
+static inline struct core_revoker srnic_qp_revoker(const struct srnic_qp *qp, u32 stag, bool peer)
+{
+	return (struct core_revoker) {
+		.stag = stag, .pd = qp->pd, .qpn = qp->base.qp_num, .peer = peer,
+	};
+}
+
 /* A list of local memory, as this QP's work requests may name it. held: of the half that copies. */
 static inline struct srnic_sge_list srnic_qp_list(const struct srnic_qp *qp,
 						  struct srnic_held *held,

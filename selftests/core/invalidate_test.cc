@@ -3,7 +3,9 @@
 #include "api/core.h"
 
 constexpr u32 stag = 0x12345601;
-constexpr core_grant region = {.stag = stag, .pd = 3, .qpn = 7, .revocable = true};
+constexpr core_grant region = {
+	.stag = stag, .pd = 3, .qpn = 7, .revocable = true, .of_qp = false,
+};
 
 static core_region_verdict ask(core_grant grant, core_revoker revoker)
 {
@@ -49,6 +51,18 @@ TEST(Invalidate, AnotherProtectionDomainIsForeign)
 	others.pd = 4;
 	EXPECT_EQ(ask(others, peer), CORE_REGION_FOREIGN);
 	EXPECT_EQ(ask(others, consumer), CORE_REGION_FOREIGN);
+}
+
+// A window of type 2 is its QP's, for the consumer as well: but only while it is bound.
+TEST(Invalidate, ABoundWindowIsForeignToTheOtherQpsOfItsConsumer)
+{
+	core_grant window = region;
+
+	window.of_qp = true;
+	EXPECT_EQ(ask(window, consumer), CORE_REGION_FOREIGN);
+	window.qpn = consumer.qpn;
+	EXPECT_EQ(ask(window, consumer), CORE_REGION_OK);
+	EXPECT_EQ(ask(window, peer), CORE_REGION_FOREIGN);
 }
 
 // An ordinary region is released only when its owner deregisters it.

@@ -367,6 +367,28 @@ TEST(Local, ABindTakesItsTurn)
 	EXPECT_EQ(end.opcodes(), (Opcodes{op_request, op_send}));
 }
 
+// A program may post them as fast as they are done: the host gets its turn, and so does the peer.
+TEST(Local, SomeAreDoneAtATime)
+{
+	SendEnd end;
+	u32 turns = 0;
+
+	for (int n = 0; n < 1000; n++)
+		end.post(SRNIC_OP_BIND_MW);
+	end.post(SRNIC_OP_SEND, 8);
+	end.ask(8);
+	EXPECT_TRUE(end.send_one());
+	EXPECT_EQ(end.opcodes(), Opcodes{op_response});
+	EXPECT_LE(end.host.bound.size(), 64u);
+	for (bool sent = false; !sent && turns < 1000; turns++) {
+		EXPECT_TRUE(core_tx_may_take(&end.tx));
+		sent = end.send_one();
+	}
+	EXPECT_GT(turns, 10u);
+	EXPECT_EQ(end.host.bound.size(), 1000u);
+	EXPECT_EQ(end.opcodes(), (Opcodes{op_response, op_send}));
+}
+
 TEST(Refused, ABindThatFails)
 {
 	SendEnd end;

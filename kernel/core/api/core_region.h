@@ -53,9 +53,10 @@ struct core_grant {
 	u32 pd;
 	u32 qpn;	/* the stream that registered or bound it last; 0: none */
 	u8 revocable;	/* a fast-registration region, or a window of type 2 */
+	u8 of_qp;	/* a window that is bound: QP @qpn alone may, its consumer or its peer */
 };
 
-/* The source of an invalidation: the consumer, or the @peer of QP @qpn (RFC 5040 5.3). */
+/* The source of an invalidation: the consumer or, with @peer, the peer of a QP (RFC 5040 5.3). */
 struct core_revoker {
 	u32 stag;
 	u32 pd;

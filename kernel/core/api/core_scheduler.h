@@ -97,7 +97,8 @@ void core_tx_init(struct core_tx *tx, const struct core_tx_params *params);
 void core_tx_set_emss(struct core_tx *tx, u32 emss);
 /*
  * Chooses the next FPDU: begins a message if needed, and does local operations when their turn
- * comes. Returns the FPDU's octets on the wire; 0: nothing can be sent now. May be called again
+ * comes, some of them at a time. Returns the FPDU's octets on the wire; 0: nothing can be sent now,
+ * or not before the next call, if core_tx_may_take() and requests are posted. May be called again
  * before core_tx_next().
  */
 u32 core_tx_choose(struct core_tx *tx);

@@ -22,6 +22,13 @@ static void fail_receive(struct srnic_qp *qp, u8 status)
 		      core_terminate_code(core_rx_terminate(&qp->rx.core)));
 }
 
+static enum core_region_verdict invalidate(struct srnic_qp *qp, u32 stag, bool peer)
+{
+	const struct core_revoker revoker = srnic_qp_revoker(qp, stag, peer);
+
+	return srnic_mr_invalidate(qp->dev, &revoker);
+}
+
 static enum core_rx_event deliver_send(struct srnic_qp *qp)
 {
 	const struct core_rx_message *message = core_rx_delivered(&qp->rx.core);
@@ -31,8 +38,7 @@ static enum core_rx_event deliver_send(struct srnic_qp *qp)
 	if (message->rtr)
 		return CORE_RX_MORE;
 	if (message->invalidate) {
-		verdict = srnic_mr_invalidate(qp->dev, qp->pd, message->inv_stag,
-					      qp->base.qp_num);
+		verdict = invalidate(qp, message->inv_stag, true);
 		if (verdict != CORE_REGION_OK) {
 			event = core_rx_fail_invalidate(&qp->rx.core, verdict);
 			fail_receive(qp, SRNIC_WC_REM_INV_REQ_ERR);
@@ -62,8 +68,7 @@ static void deliver_read_response(struct srnic_qp *qp)
 	bool rtr = read->rtr;
 	u8 status = SRNIC_WC_SUCCESS;
 
-	if (read->invalidate &&
-	    srnic_mr_invalidate(qp->dev, qp->pd, read->inv_stag, 0) != CORE_REGION_OK)
+	if (read->invalidate && invalidate(qp, read->inv_stag, false) != CORE_REGION_OK)
 		status = SRNIC_WC_LOC_PROT_ERR;
 	srnic_reads_pop(&qp->outbound);
 	if (!rtr)

@@ -7,7 +7,7 @@
 
 #include "stream/qp.h"
 
-/* What an FPDU costs the caller of a run, as bytes. */
+/* What an FPDU, or a local operation, costs the caller of a run, as bytes. */
 #define SRNIC_FPDU_COST	384
 
 /* Charges the run with this many bytes of the batch, and with its FPDUs. */

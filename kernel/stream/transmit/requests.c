@@ -9,6 +9,7 @@
 #include "memory/table.h"
 #include "memory/window.h"
 #include "stream/state.h"
+#include "stream/transmit/output.h"
 #include "stream/transmit/requests.h"
 #include "stream/transmit/stall.h"
 
@@ -93,12 +94,20 @@ void core_host_terminate(void *ctx, const struct core_terminate *term)
 
 /* ---- local operations ---- */
 
+/* Each counts as an FPDU: a program may post them as fast as the engine does them. */
+static void begin_local(struct srnic_qp *qp)
+{
+	srnic_held_drop(&qp->tx.held);
+	qp->tx.spent += SRNIC_FPDU_COST;
+}
+
 bool core_host_local_invalidate(void *ctx, u32 stag)
 {
 	struct srnic_qp *qp = ctx;
+	const struct core_revoker revoker = srnic_qp_revoker(qp, stag, false);
 
-	srnic_held_drop(&qp->tx.held);
-	return srnic_mr_invalidate(qp->dev, qp->pd, stag, 0) == CORE_REGION_OK;
+	begin_local(qp);
+	return srnic_mr_invalidate(qp->dev, &revoker) == CORE_REGION_OK;
 }
 
 bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
@@ -106,7 +115,7 @@ bool core_host_register(void *ctx, const struct srnic_send_wqe *wqe)
 	struct srnic_mr *mr = to_srnic_mr((struct ib_mr *)(uintptr_t)wqe->arg[0]);
 	struct srnic_qp *qp = ctx;
 
-	srnic_held_drop(&qp->tx.held);
+	begin_local(qp);
 	return !srnic_mr_register(qp->dev, mr, qp->pd, qp->base.qp_num, wqe->arg[1] >> 32,
 				  (u32)wqe->arg[1]);
 }
@@ -124,7 +133,7 @@ bool core_host_bind(void *ctx, const struct srnic_send_wqe *wqe)
 		.requester = srnic_qp_requester(qp),
 	};
 
-	srnic_held_drop(&qp->tx.held);
+	begin_local(qp);
 	return !srnic_window_bind(qp->dev, &bind);
 }
 

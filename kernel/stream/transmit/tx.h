@@ -102,7 +102,7 @@ struct srnic_standby {
  * @again: there may be work that the running engine has not seen; atomic
  * @validated: the peer has sent a valid FPDU (RFC 5044 7.1.2 rule 4); set by the receive half
  * @starved: times in a row that TCP lacked memory, up to 2
- * @spent: what its caller has sent, in bytes and FPDU_COST
+ * @spent: what its caller has sent, and done locally, in bytes and FPDU_COST
  * @term_pending: @term is to be sent
  * @last_wqe: LAST_WQE_REACHED was raised for this connection
  * @built: send queue index up to which all bytes are in the batch or sent; those requests complete

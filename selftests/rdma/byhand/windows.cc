@@ -276,6 +276,23 @@ void of_another_qp()
 	peer.sends.is(culprit, IBV_WC_REM_ACCESS_ERR);
 }
 
+// One QP binds it, another of the program invalidates it.
+void invalidated_by_another_qp()
+{
+	Stage s;
+	End peer(s.ports.here), owner(s.ports.there);
+	ibv_send_wr wr = owner.request(IBV_WR_LOCAL_INV, culprit);
+
+	join(peer, owner);
+	s.bind_2(s.part(writes));
+	wr.invalidate_rkey = s.two.mw->rkey;
+	owner.post(wr, {});
+	owner.sends.is(culprit, IBV_WC_LOC_PROT_ERR);
+	s.write(s.at(s.two.mw->rkey));
+	s.holds_the_part();
+	s.invalidate(s.two.mw->rkey);
+}
+
 void as_a_key_to_local_memory()
 {
 	for (ibv_wr_opcode opcode : {IBV_WR_SEND, IBV_WR_RDMA_READ}) {
@@ -438,6 +455,29 @@ void a_bind_behind_a_refused_send()
 	s.holds_the_part();
 }
 
+// More than the engine does in one go, by one doorbell; the Send behind them comes all the same.
+void many_at_once()
+{
+	constexpr int many = 5000;
+	Options options = bindable;
+
+	options.depth = many + 1;
+	Stage s(options);
+	std::vector<ibv_send_wr> list(many + 1, s.owner.request(IBV_WR_LOCAL_INV, binding));
+	ibv_send_wr *bad;
+
+	for (int n = 0; n < many; n++) {
+		list[n].send_flags = 0;
+		list[n].invalidate_rkey = s.two.mw->rkey;
+		list[n].next = &list[n + 1];
+	}
+	list[many] = s.owner.request(IBV_WR_SEND, using_it);
+	s.peer.receive(arriving);
+	expect(!ibv_post_send(s.owner.qp, list.data(), &bad), "ibv_post_send");
+	s.owner.sends.is(using_it);
+	s.peer.receives.is(arriving);
+}
+
 // What is posted behind it finds the window bound: the peer uses the key that a Send brought.
 void bound_and_announced_at_once()
 {
@@ -468,6 +508,8 @@ Cases window_cases()
 		{"windows: not without the right", without_the_right},
 		{"windows: not with a stale key", with_a_stale_key},
 		{"windows: type 2 is for its QP", of_another_qp},
+		{"windows: another QP does not invalidate one of type 2",
+		 invalidated_by_another_qp},
 		{"windows: no key to local memory", as_a_key_to_local_memory},
 		{"windows: what cannot be bound", what_cannot_be_bound},
 		{"windows: a region may not go before them", a_region_may_not_go},
@@ -476,6 +518,7 @@ Cases window_cases()
 		{"windows: the peer may not invalidate another", the_peer_may_not_invalidate},
 		{"windows: a bind behind a refused Send is done once",
 		 a_bind_behind_a_refused_send},
+		{"windows: more requests than the engine does in one go", many_at_once},
 		{"windows: bound and announced at once", bound_and_announced_at_once},
 	};
 }

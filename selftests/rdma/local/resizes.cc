@@ -117,10 +117,13 @@ void of_an_srq()
 	require(!ibv_destroy_srq(srq), "ibv_destroy_srq");
 }
 
-// The command alone, of one step; 0 or an errno.
+// The command alone, of one step; 0 or an errno. What a longer response has room for becomes zero.
 int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0)
 {
-	ib_uverbs_resize_cq_resp response{};
+	struct {
+		ib_uverbs_resize_cq_resp core{};
+		uint64_t driver[2] = {~0ull, ~0ull};
+	} response;
 	struct { // struct ib_uverbs_resize_cq, and what follows it
 		ib_uverbs_cmd_hdr hdr;
 		uint64_t response;
@@ -135,7 +138,10 @@ int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0)
 	call.cq_handle = objects.cq->handle;
 	call.cqe = cqe;
 	call.req = {step, rsvd};
-	return write(objects.fd(), &call, sizeof(call)) == sizeof(call) ? 0 : errno;
+	if (write(objects.fd(), &call, sizeof(call)) != sizeof(call))
+		return errno;
+	require(!response.driver[0] && !response.driver[1], "the rest of the response");
+	return 0;
 }
 
 void steps_in_disorder()
