@@ -20,8 +20,8 @@ struct srnic_place;
  * @lock: held in all calls; protects @places and all in them
  * @places: of the devices that have the port, or would have it
  * @vrf: the VRF in which this interface has it now, by index; 0: none
- * @join: gives it to a device that does not have it, there. After an error the device may have a
- *	part of it
+ * @join: gives it to a device that does not have it, in net and VRF of the place. After an error
+ *	the device may have a part of it
  * @leave: takes it, or a part of it, from a device. Idempotent
  */
 struct srnic_port {
@@ -38,7 +38,8 @@ struct srnic_port {
  * @link: in srnic_port.places
  * @base: the device, in which this is; never changes
  * @netdev: its interface; never changes
- * @net: where it has joined last; only to be compared
+ * @net: where it has joined last, or joins now: its interface may move meanwhile. Not referenced:
+ *	only srnic_port.join uses it, others compare it
  * @vrf: in that
  * @joined: without an error
  */
@@ -46,7 +47,7 @@ struct srnic_place {
 	struct list_head link;
 	struct ib_device *base;
 	struct net_device *netdev;
-	const struct net *net;
+	struct net *net;
 	int vrf;
 	bool joined;
 };

@@ -75,15 +75,15 @@ static int open_beside_others(struct srnic_datagram_socket *socket)
 	return ret;
 }
 
-static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int family)
+static struct srnic_datagram_socket *open_socket(const struct srnic_place *place, int family)
 {
 	struct srnic_datagram_socket *socket = kzalloc(sizeof(*socket), GFP_KERNEL);
 	int ret;
 
 	if (!socket)
 		return ERR_PTR(-ENOMEM);
-	socket->net = dev_net(dev->netdev);
-	socket->l3mdev = vrf_of(dev->netdev);
+	socket->net = place->net;
+	socket->l3mdev = place->vrf;
 	socket->family = family;
 	socket->port = htons(ib_datagram_port);
 	ret = open_beside_others(socket);
@@ -97,9 +97,9 @@ static struct srnic_datagram_socket *open_socket(struct srnic_dev *dev, int fami
 
 static struct srnic_datagram_socket *take_socket(struct srnic_dev *dev, int family)
 {
+	const struct srnic_place *place = &dev->datagrams.place;
 	struct srnic_datagram_socket *socket =
-		find_socket(dev_net(dev->netdev), vrf_of(dev->netdev), family) ?:
-			open_socket(dev, family);
+		find_socket(place->net, place->vrf, family) ?: open_socket(place, family);
 
 	lockdep_assert_held(&ports_lock);
 	if (IS_ERR(socket))

@@ -8,6 +8,7 @@
 #include "datagram.h"
 #include "datagram/ah.h"
 #include "datagram/group.h"
+#include "datagram/port.h"
 
 #define GROUP	0xef010203	/* 239.1.2.3 */
 
@@ -220,6 +221,63 @@ static void a_group_has_a_number_of_qps(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, detach(&ends[n], &g.gid), 0);
 }
 
+/* 102: the same address elsewhere is another group. */
+static void a_group_is_of_one_interface(struct kunit *test)
+{
+	struct group_ends g = make_group(test);
+	const int lo = g.e->dev->netdev->ifindex;
+	const struct net *elsewhere = kunit_kzalloc(test, 1, GFP_KERNEL);
+	union ib_gid other = gid_of_v4(GROUP + 1);
+
+	KUNIT_ASSERT_EQ(test, attach(&g.e->a, &g.gid), 0);
+	rcu_read_lock();
+	KUNIT_EXPECT_NOT_NULL(test, srnic_group_find(&g.gid, &init_net, lo));
+	KUNIT_EXPECT_NULL(test, srnic_group_find(&g.gid, &init_net, lo + 1));
+	KUNIT_EXPECT_NULL(test, srnic_group_find(&g.gid, elsewhere, lo));
+	KUNIT_EXPECT_NULL(test, srnic_group_find(&other, &init_net, lo));
+	rcu_read_unlock();
+	KUNIT_EXPECT_EQ(test, detach(&g.e->a, &g.gid), 0);
+}
+
+static void leave_port(struct srnic_port *port, struct srnic_place *place)
+{
+	mutex_lock(port->lock);
+	port->leave(place);
+	mutex_unlock(port->lock);
+}
+
+static int join_port(struct srnic_port *port, struct srnic_place *place)
+{
+	int ret;
+
+	mutex_lock(port->lock);
+	ret = port->join(place);
+	mutex_unlock(port->lock);
+	return ret;
+}
+
+/* 99, 100: as when the namespace has ended, or a port was not free in a VRF. */
+static void a_device_without_sockets_keeps_its_groups(struct kunit *test)
+{
+	struct group_ends g = make_group(test);
+	struct srnic_place *place = &g.e->dev->datagrams.place;
+	union ib_gid other = gid_of_v4(GROUP + 1), third = gid_of_v4(GROUP + 2);
+
+	KUNIT_ASSERT_EQ(test, attach(&g.e->a, &g.gid), 0);
+	KUNIT_ASSERT_EQ(test, attach(&g.e->b, &g.gid), 0);
+	KUNIT_ASSERT_EQ(test, attach(&g.e->b, &other), 0);
+	leave_port(&srnic_udp_port, place);
+	KUNIT_EXPECT_EQ(test, attach(&g.e->a, &third), -ENETDOWN);
+	KUNIT_EXPECT_EQ(test, g.e->dev->datagrams.num_groups, 2);
+	KUNIT_EXPECT_EQ(test, detach(&g.e->b, &other), 0);
+	KUNIT_EXPECT_EQ(test, detach(&g.e->b, &g.gid), 0);
+	KUNIT_ASSERT_EQ(test, join_port(&srnic_udp_port, place), 0);
+	ud_receive(test, g.e, &g.e->a, ROOM);
+	post_to(test, &g, g.ah, IB_MULTICAST_QPN, QKEY);
+	expect_message(test, &g, &g.e->a);
+	KUNIT_EXPECT_EQ(test, detach(&g.e->a, &g.gid), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(each_qp_in_the_group_gets_a_copy),
 	KUNIT_CASE(what_is_not_for_the_group_is_dropped),
@@ -228,6 +286,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_cannot_be_joined),
 	KUNIT_CASE(a_device_has_a_number_of_groups),
 	KUNIT_CASE(a_group_has_a_number_of_qps),
+	KUNIT_CASE(a_group_is_of_one_interface),
+	KUNIT_CASE(a_device_without_sockets_keeps_its_groups),
 	{ }
 };
 

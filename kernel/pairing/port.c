@@ -56,7 +56,7 @@ static struct srnic_listener_member *alloc_member(struct srnic_dev *dev, int fam
 	srnic_set_port(&member->addr, htons(srnic_pairing_port));
 	member->rdma_port = htons(srnic_pairing_port);
 	member->v6only = family == AF_INET6;
-	member->l3mdev = vrf_of(dev->netdev);
+	member->l3mdev = dev->listening.place.vrf;
 	member->leaves_net = true;
 	member->backlog = 1;	/* module parameter max_startups is more */
 	return member;
@@ -73,7 +73,7 @@ static int join(struct srnic_dev *dev, int family, struct srnic_listener_member 
 	lockdep_assert_held(&srnic_listeners_lock);
 	if (!member)
 		return -ENOMEM;
-	ret = srnic_listener_join(member, dev_net(dev->netdev));
+	ret = srnic_listener_join(member, dev->listening.place.net);
 	if (ret)
 		srnic_listener_put_member(member);
 	else

@@ -114,3 +114,6 @@ struct IbEnd {
 
 	u32 next_ack = 1;
 };
+
+// Of the Terminate that ends the stream.
+inline u32 code(const IbEnd &end) { return core_terminate_code(&end.receive.term()); }

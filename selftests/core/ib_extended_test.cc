@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Flush and Atomic Write of streams with acknowledgements (Documentation/ib.rst, rules 110 to 116).
-#include "ib_end.hh"
+#include "ib_order.hh"
 
 using wire::Bytes, wire::Tagged, wire::Untagged, wire::be32, wire::be64, wire::payload;
 
 namespace {
 
 constexpr u32 stag = 0x500, unflushed = 0x600, foreign = 0x700, volatile_only = 0x800;
+constexpr u32 window = 0x900, of_another_qp = 0xa00;
 constexpr u64 base = 0x10000, odd_base = 0x20004;
 constexpr u32 flushes = CORE_ACCESS_FLUSH_GLOBAL | CORE_ACCESS_FLUSH_PERSISTENT;
 constexpr u32 every_right = CORE_ACCESS_REMOTE_WRITE | flushes;
@@ -20,6 +21,8 @@ struct Extended : IbEnd {
 		receive.host.grant(volatile_only, odd_base, 64, FakeHost::pd,
 				   CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_FLUSH_GLOBAL);
 		receive.host.grant(foreign, 0, 64, FakeHost::pd + 1, every_right);
+		receive.host.bind(window, 0, 64, 0, every_right);
+		receive.host.bind(of_another_qp, 0, 64, FakeHost::qpn + 1, every_right);
 		receive.host.read_room = 2;
 	}
 	const Bytes &memory() const { return receive.host.regions.at(stag).memory; }
@@ -47,8 +50,6 @@ Bytes request(u8 rdmap, const Bytes &kind, u64 to, const Bytes &tail)
 	return Bytes{0x41, rdmap} + be32(0) + be32(5) + be32(1) + be32(0) + kind + be32(0x500) +
 	       be64(to) + tail;
 }
-
-u32 code(const IbEnd &end) { return core_terminate_code(&end.receive.term()); }
 
 } // namespace
 
@@ -190,6 +191,33 @@ TEST(IbExtended, AreSentAgain)
 	}
 }
 
+// 116: so are those among Reads and atomic operations, in their order and as often as these.
+TEST(IbExtended, AreSentAgainAmongReads)
+{
+	const Opcodes all{CORE_MSG_SEND,	   CORE_MSG_READ_REQUEST, CORE_MSG_EXTENDED,
+			  CORE_MSG_ATOMIC_REQUEST, CORE_MSG_EXTENDED,	  CORE_MSG_SEND};
+	Extended end;
+	const auto post = [&] {
+		end.send.post(SRNIC_OP_SEND);
+		end.send.post(SRNIC_OP_READ, 4);
+		end.post_atomic_write("12345678");
+		end.send.post(SRNIC_OP_FETCH_ADD, 8);
+		end.post_flush(1, SRNIC_FLUSH_GLOBAL);
+		end.send.post(SRNIC_OP_SEND);
+	};
+
+	for (size_t sent = 0; sent < 3 * all.size(); sent += all.size()) {
+		post();
+		ASSERT_EQ(end.sends(), all);
+		EXPECT_EQ(msn(end.send.out[sent + 2]), 1u);
+		EXPECT_EQ(msn(end.send.out[sent + 4]), 2u);
+		EXPECT_EQ(end.ack({0, CORE_SYNDROME_NOT_READY, 1}), CORE_RX_ACK);
+		EXPECT_EQ(end.goes_back().reads, 2u);
+		core_tx_resume(&end.send.tx);
+	}
+	EXPECT_TRUE(end.completions().empty());
+}
+
 // 116: they need no receive, so they cannot lack one.
 TEST(IbExtended, AreNeverNotReady)
 {
@@ -235,6 +263,26 @@ TEST(IbExtended, AFlushComes)
 	EXPECT_EQ(end.memory(), Bytes(4096));
 	EXPECT_EQ(end.sends(), Opcodes{CORE_MSG_ACK});
 	EXPECT_EQ(delivered(end.send.out.back()), 4u);
+}
+
+// 113: the responder has no room for Reads.
+TEST(IbExtended, TakeNoRoomForReads)
+{
+	Extended end;
+
+	end.receive.host.read_room = 0;
+	EXPECT_EQ(end.comes(wire::flush(stag, base, 1)), CORE_RX_EXTENDED);
+	EXPECT_EQ(end.comes(wire::atomic_write(stag, base, Bytes(8), 2)), CORE_RX_EXTENDED);
+	EXPECT_EQ(end.acks.received, 2u);
+}
+
+// 115: a window grants writing, as to Writes.
+TEST(IbExtended, AnAtomicWriteToAWindow)
+{
+	Extended end;
+
+	EXPECT_EQ(end.comes(wire::atomic_write(window, 56, Bytes(8, 7))), CORE_RX_EXTENDED);
+	EXPECT_EQ(end.receive.host.regions.at(window).memory.back(), 7);
 }
 
 // 20, 116: nothing is done while the peer has to go back; and then each once.
@@ -321,10 +369,14 @@ static const Refused refused[] = {
 	{"BothWithoutOneRight", CORE_SYNDROME_ACCESS,
 	 wire::extended({.type = 3, .level = 1, .stag = volatile_only})},
 	{"FlushOfAnotherDomain", CORE_SYNDROME_ACCESS, wire::flush(foreign, 0, 1)},
+	{"FlushOfAWindow", CORE_SYNDROME_ACCESS, wire::flush(window, 0, 1)},
+	{"FlushOfAllOfAWindow", CORE_SYNDROME_ACCESS, wire::extended({.level = 1, .stag = window})},
 	{"AtomicWriteToNoRegion", CORE_SYNDROME_ACCESS, wire::atomic_write(1, base, Bytes(8))},
 	{"AtomicWriteBeyondItsRegion", CORE_SYNDROME_ACCESS,
 	 wire::atomic_write(stag, base + 4096, Bytes(8))},
 	{"AtomicWriteThatWraps", CORE_SYNDROME_ACCESS, wire::atomic_write(stag, ~7ull, Bytes(8))},
+	{"AtomicWriteToAWindowOfAnotherQp", CORE_SYNDROME_ACCESS,
+	 wire::atomic_write(of_another_qp, 0, Bytes(8))},
 	{"AtomicWriteToAnotherDomain", CORE_SYNDROME_ACCESS,
 	 wire::atomic_write(foreign, 0, Bytes(8))},
 };
@@ -355,13 +407,7 @@ TEST(IbExtended, NothingIsDoneBeforeTheCrcIsGood)
 
 namespace {
 
-struct Order {
-	const char *name;
-	u32 code;
-	std::vector<Bytes> ulpdus;
-};
-
-class IbExtendedOrder : public testing::TestWithParam<Order> {};
+class IbExtendedOrder : public IbOrders {};
 
 Bytes with_ddp(Untagged ulpdu, u8 ddp, u32 mo = 0)
 {
@@ -381,18 +427,7 @@ Bytes on_queue(u32 qn)
 } // namespace
 
 // 110: what breaks the format or the order of requests ends the stream.
-TEST_P(IbExtendedOrder, IsKept)
-{
-	Extended end;
-	core_rx_event event = CORE_RX_MORE;
-
-	end.receive.host.post_receive(10);
-	for (const Bytes &ulpdu : GetParam().ulpdus)
-		event = end.comes(ulpdu);
-	EXPECT_EQ(event, CORE_RX_ERROR);
-	EXPECT_EQ(code(end), GetParam().code);
-	EXPECT_EQ(end.receive.host.atomics_done, 0u);
-}
+TEST_P(IbExtendedOrder, IsKept) { end_the_stream<Extended>(); }
 
 static const Order orders[] = {
 	{"Long", 0x1205, {Bytes(wire::flush(stag, base, 1)) + Bytes{0}}},

@@ -2,7 +2,7 @@
 // Streams with acknowledgements, the receiving half (Documentation/ib.rst; numbers are its rules).
 #include <cmath>
 
-#include "ib_end.hh"
+#include "ib_order.hh"
 
 using wire::Bytes, wire::Tagged, wire::Untagged, wire::payload;
 
@@ -66,8 +66,6 @@ struct Requester : IbEnd {
 				    .data = Bytes(4)});
 	}
 };
-
-u32 code(const IbEnd &end) { return core_terminate_code(&end.receive.term()); }
 
 } // namespace
 
@@ -462,13 +460,7 @@ TEST(IbRefusal, NotOfWhatIsEmpty)
 
 namespace {
 
-struct Order {
-	const char *name;
-	u32 code;
-	std::vector<Bytes> ulpdus;
-};
-
-class IbOrder : public testing::TestWithParam<Order> {};
+class IbOrder : public IbOrders {};
 
 Bytes first_of_a_write(u8 rdmap = wire::op_write)
 {
@@ -489,17 +481,7 @@ Bytes first_of_a_send()
 } // namespace
 
 // 4, 6, 7: what breaks the order of requests ends the stream.
-TEST_P(IbOrder, IsKept)
-{
-	Responder end;
-	core_rx_event event = CORE_RX_MORE;
-
-	end.receive.host.post_receive(10);
-	for (const Bytes &ulpdu : GetParam().ulpdus)
-		event = end.comes(ulpdu);
-	EXPECT_EQ(event, CORE_RX_ERROR);
-	EXPECT_EQ(code(end), GetParam().code);
-}
+TEST_P(IbOrder, IsKept) { end_the_stream<Responder>(); }
 
 static const Order orders[] = {
 	{"SendInsideAWrite", 0x0206, {first_of_a_write(), send(1)}},

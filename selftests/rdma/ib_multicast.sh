@@ -8,6 +8,7 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 GROUP=239.1.2.3
 COUNT=${COUNT:-10}
+STRAYS=$PWD/strays/build/strays
 
 # mckey finds its device by the route to the group.
 routes_up() { ip -n sr0 route add 224.0.0.0/4 dev veth0 && ip -n sr1 route add 224.0.0.0/4 dev veth1; }
@@ -58,6 +59,21 @@ moves_into_a_vrf() {
 	within 50 users_are 1 0 && return $status
 }
 
+# A VRF, and a device outside: UDP may give its socket what comes in the VRF as well. The interface lost its IPv6 addresses.
+# The sender is a plain program, which needs the port.
+beside_a_vrf() {
+	rdma link delete srnic0 && ip -n sr1 link add dummy1 type dummy && ip -n sr1 link set dummy1 up &&
+		ns1 rdma link add srnic2 type srnic_ib netdev dummy1 && ns1 sysctl -q net.ipv4.udp_l3mdev_accept=1 &&
+		ip -n sr1 link add v1 type vrf table 10 && ip -n sr1 link set v1 up && ip -n sr1 link set veth1 master v1 &&
+		ip -n sr1 addr add "$IP61/64" dev veth1 nodad && reach sr0 "$IP1" && reach sr0 "$IP61"
+}
+
+# Each QP in a group gets each datagram, and once.
+gets_one_copy() {
+	beside_a_vrf && LIMIT=100 in_ns sr0 "'$STRAYS' --only 'ib 102: |ib 103: each' srnic1 $IP1 $IP61 $IP0 $IP60 veth0 \
+		$(ip -n sr0 -6 -br addr show dev veth0 scope link -tentative | grep -o 'fe80::[^/ ]*') 10.97.0.1"
+}
+
 # Programs that are in the group until something ends that.
 until_ended() { # COMMAND...
 	local member status=0
@@ -87,8 +103,15 @@ check "a killed program leaves the group" until_ended killed
 if modprobe -q vrf; then
 	check "the interface moves into a VRF" moves_into_a_vrf
 	all_again || { echo "Bail out! no devices"; exit 1; }
+	if [ -x "$STRAYS" ]; then
+		check "a datagram that two VRFs may have comes once" gets_one_copy
+		all_again || { echo "Bail out! no devices"; exit 1; }
+	else
+		skip_one "a datagram that two VRFs may have comes once" "strays is not built"
+	fi
 else
 	skip_one "the interface moves into a VRF" "the kernel has no VRFs"
+	skip_one "a datagram that two VRFs may have comes once" "the kernel has no VRFs"
 fi
 check "the device goes" until_ended device_goes
 check "it is made again" made_again

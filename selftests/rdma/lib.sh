@@ -151,7 +151,7 @@ resources_and_streams() {
 
 gid_index() { # DEVICE GID
 	local i gid
-	for ((i = 0; i < 128; i++)); do
+	for ((i = 0; i < 256; i++)); do
 		read -r gid <"/sys/class/infiniband/$1/ports/1/gids/$i" && [ "$gid" = "$2" ] || continue
 		echo $i
 		return

@@ -99,7 +99,7 @@ enum core_extended_code {
 enum core_flush_level { CORE_FLUSH_RANGE = 0, CORE_FLUSH_REGION = 1 };
 
 /**
- * struct core_extended - an Extended Request, valid if core_extended_check() says so
+ * struct core_extended - an Extended Request, valid if ib::is_valid() says so
  * @code: enum core_extended_code
  * @type: FLUSH: CORE_FLUSH_GLOBAL, CORE_FLUSH_PERSISTENT or both
  * @level: FLUSH: enum core_flush_level

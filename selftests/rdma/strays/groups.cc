@@ -97,6 +97,8 @@ void each_gets_a_copy(Stage &stage, bool v6, size_t payload)
 	want_drops_of(stage, Drop::arrives, 0, datagram, way);
 	one.want(datagram, way);
 	other.want(datagram, way);
+	one.want_nothing();
+	other.want_nothing();
 	stage.victim.want_nothing();
 }
 
