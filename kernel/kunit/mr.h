@@ -38,8 +38,8 @@ static inline enum core_region_verdict invalidate(struct context *c, u32 stag, b
 /* ---- what a peer, or the kernel's own request, does to a region ---- */
 
 /* What was held is dropped. */
-static inline enum core_region_verdict put_bytes(struct context *c, bool kernel, u32 stag, u32 rights,
-					  u64 to, const void *src, u32 len)
+static inline enum core_region_verdict put_bytes(struct context *c, bool kernel, u32 stag,
+						 u32 rights, u64 to, const void *src, u32 len)
 {
 	const struct srnic_region_access access = {
 		.to = to, .stag = stag, .requester.pd = c->id, .rights = rights, .kernel = kernel,

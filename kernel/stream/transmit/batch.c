@@ -215,7 +215,7 @@ bool srnic_batch_may_borrow(const struct srnic_batch *batch)
 
 void srnic_batch_borrow(struct srnic_batch *batch, const struct bio_vec *bytes)
 {
-	BUILD_BUG_ON(SRNIC_BATCH_ROOM > BITS_PER_TYPE(batch->borrowed));
+	BUILD_BUG_ON(BITS_PER_TYPE(batch->borrowed) < SRNIC_BATCH_ROOM);
 	get_page(bytes->bv_page);
 	batch->borrowed |= BIT_ULL(batch->num);
 	batch->vec[batch->num++] = *bytes;

@@ -17,7 +17,7 @@ struct socket;
 #define SRNIC_BATCH_VECS	32	/* after which a batch takes no more */
 #define SRNIC_BATCH_SPARES 20 /* single pages that hold one FPDU of the largest size, and some */
 #define SRNIC_BATCH_POOL	16		/* fragments kept for reuse */
-/* With those that come of borrowed bytes in srnic_batch_own(): they may meet the end of each page. */
+/* With what borrowed bytes become in srnic_batch_own(): they may meet the end of each page. */
 #define SRNIC_BATCH_ROOM	(SRNIC_BATCH_VECS + SRNIC_BATCH_SPARES + 4)
 /* Bytes after which a batch goes out: 64 KiB with headers. One FPDU may exceed it. */
 #define SRNIC_BATCH_MAX		(72 * 1024)
