@@ -120,10 +120,7 @@ void of_an_srq()
 // The command alone, of one step; 0 or an errno. What a longer response has room for becomes zero.
 int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0)
 {
-	struct {
-		ib_uverbs_resize_cq_resp core{};
-		uint64_t driver[2] = {~0ull, ~0ull};
-	} response;
+	uint64_t response[3] = {0, ~0ull, ~0ull}; // struct ib_uverbs_resize_cq_resp, and more
 	struct { // struct ib_uverbs_resize_cq, and what follows it
 		ib_uverbs_cmd_hdr hdr;
 		uint64_t response;
@@ -134,13 +131,13 @@ int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0)
 	call.hdr.command = IB_USER_VERBS_CMD_RESIZE_CQ;
 	call.hdr.in_words = sizeof(call) / 4;
 	call.hdr.out_words = sizeof(response) / 4;
-	call.response = reinterpret_cast<uintptr_t>(&response);
+	call.response = reinterpret_cast<uintptr_t>(response);
 	call.cq_handle = objects.cq->handle;
 	call.cqe = cqe;
 	call.req = {step, rsvd};
 	if (write(objects.fd(), &call, sizeof(call)) != sizeof(call))
 		return errno;
-	require(!response.driver[0] && !response.driver[1], "the rest of the response");
+	require(!response[1] && !response[2], "the rest of the response");
 	return 0;
 }
 
