@@ -67,7 +67,8 @@ over_rxe() {
 # librpma's own, as its script runs them, on one host.
 examples() {
 	rdma link add srnic0 type srnic_ib netdev $HOST && within 50 gid_index srnic0 "$(gid_of $HOST0)" || return
-	LD_LIBRARY_PATH=$LIBRPMA/lib bash "$LIBRPMA/run-all-examples.sh" "$LIBRPMA/examples" $HOST0 $PORT >"$LOGS/examples" 2>&1
+	LD_LIBRARY_PATH=$LIBRPMA/lib bash "$LIBRPMA/run-all-examples.sh" "$LIBRPMA/examples" $HOST0 $PORT \
+		>"$LOGS/examples" 2>&1
 	local status=$?
 	rdma link delete srnic0
 	cat "$LOGS/examples"

@@ -68,8 +68,8 @@ patient() {
 # The disk's node: of the only target.
 disk() {
 	local host
-	host=$(echo $RPORTS/port-*) && host=${host##*/port-} && DISK=$(ls -d /sys/class/scsi_device/"${host%:*}":*/device/block/* 2>/dev/null) &&
-		[ -n "$DISK" ] && DISK=/dev/${DISK##*/} && [ -b "$DISK" ]
+	host=$(echo $RPORTS/port-*) && host=${host##*/port-}
+	DISK=$(ls -d /sys/class/scsi_device/"${host%:*}":*/device/block/* 2>/dev/null) && DISK=/dev/${DISK##*/} && [ -b "$DISK" ]
 }
 
 no_target() { ! compgen -G "$RPORTS/port-*"; }
@@ -88,8 +88,8 @@ stranger_is_refused() { ! login srnic0 2 $ADDRESS && no_target; }
 
 # More than one request of the device's may carry.
 large_requests() {
-	grows srnic0 rx_octets $((MIB << 20)) timeout "$LIMIT" fio --name=large --filename="$DISK" --direct=1 --ioengine=libaio \
-		--iodepth=4 --rw=write --bs=4M --size="${MIB}M" --verify=crc32c --verify_fatal=1
+	grows srnic0 rx_octets $((MIB << 20)) timeout "$LIMIT" fio --name=large --filename="$DISK" --direct=1 \
+		--ioengine=libaio --iodepth=4 --rw=write --bs=4M --size="${MIB}M" --verify=crc32c --verify_fatal=1
 }
 
 # Buffers of blocks that lie anywhere in pages, for a request of many of them, which the initiator has to register piece by
@@ -102,7 +102,9 @@ target_away() { echo 0 >"$TPG/enable" && sleep 3 && echo 1 >"$TPG/enable"; }
 
 # ---- what does not ----
 
-device_up() { ip addr replace $ADDRESS6/64 dev srp0 nodad && rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev srp0; }
+device_up() {
+	ip addr replace $ADDRESS6/64 dev srp0 nodad && rdma link add srnic0 type "${DEVICE_TYPE:-srnic}" netdev srp0
+}
 
 # As with hardware, the target's port goes with its device.
 device_away() { rdma link delete srnic0 && sleep 1 && target_down && device_up && within 50 target_up srnic0; }
@@ -130,8 +132,9 @@ each_family() { # ADDRESS
 # ---- other drivers ----
 
 other_driver() { # TYPE ADDRESS
-	rdma link add "${1}0" type "$1" netdev srp0 && listen_on $PORT && target_up "${1}0" && logged_in "${1}0" "$2" && verified &&
-		scattered_requests && logged_out && listen_on 0 && target_down && rdma link delete "${1}0"
+	rdma link add "${1}0" type "$1" netdev srp0 && listen_on $PORT && target_up "${1}0" &&
+		logged_in "${1}0" "$2" && verified && scattered_requests && logged_out && listen_on 0 &&
+		target_down && rdma link delete "${1}0"
 }
 
 compare_with() { # TYPE MODULE ADDRESS
@@ -142,10 +145,10 @@ compare_with() { # TYPE MODULE ADDRESS
 	fi
 }
 
-modprobe -aq ib_srpt ib_srp target_core_file || skip "no SRP here: user-mode Linux is built without it, Debian's kernels have it"
+modprobe -aq ib_srpt ib_srp target_core_file || skip "this kernel has no SRP, as user-mode Linux; Debian's have it"
 type fio python3 >/dev/null 2>&1 || skip "fio or python3 is not installed"
 [ ! -e $TARGET/srpt ] || skip "this machine has SRP targets itself"
-modprobe -a ib_uverbs srnic && disk_device_up srp0 $ADDRESS $ADDRESS6 && store_up && mkdir $TARGET/srpt ||
+modprobe -a ib_uverbs srnic && disk_device_up srp0 $ADDRESS $ADDRESS6 && store_up && mkdir $TARGET/srpt && listen_on 0 ||
 	{ echo "Bail out! no device or disk"; exit 1; }
 OBJECTS=$(objects)
 check "a target" target_up srnic0
