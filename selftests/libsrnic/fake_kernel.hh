@@ -124,7 +124,7 @@ struct Qp {
 		srnic_ring_open(&qp.rq.ring, rq.map(), rq.mapped(), sizeof(srnic_recv_wqe));
 		srnic_sq_init(&qp.sq, &cap);
 		srnic_rq_init(&qp.rq, cap.max_recv_wr, cap.max_recv_sge);
-		srnic_qp_ex_init(&qp);
+		srnic_qp_ex_init(&qp, ~uint64_t{0});
 		qp.base.send_cq = &sends.cq.base;
 		qp.base.recv_cq = &receives.cq.base;
 		qp.features = SRNIC_FEATURE_IMMEDIATE | SRNIC_FEATURE_ATOMIC;

@@ -27,6 +27,20 @@ template <class Ex> void atomic_write(Ex *ex, auto... arguments)
 		ex->wr_atomic_write(ex, arguments...);
 }
 
+template <class Ex> bool has_flush(const Ex &ex)
+{
+	if constexpr (has_extended_calls<Ex>)
+		return ex.wr_flush;
+	return false;
+}
+
+template <class Ex> bool has_atomic_write(const Ex &ex)
+{
+	if constexpr (has_extended_calls<Ex>)
+		return ex.wr_atomic_write;
+	return true;
+}
+
 class Queue : public fake::Queue {
 protected:
 	srnic_send_wqe &sent(uint32_t index) { return q.sq.slot<srnic_send_wqe>(index); }
@@ -35,6 +49,22 @@ protected:
 		return {reinterpret_cast<char *>(&sent(index) + 1), sent(index).inline_len};
 	}
 };
+
+// ---- The calls ----
+
+// librpma asks for what the device has, and then looks for the pointers.
+TEST(Calls, ThoseOfOperationsThatNobodyAskedForAreNull)
+{
+	srnic_qp qp{};
+
+	srnic_qp_ex_init(&qp, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_BIND_MW | SRNIC_ATOMIC_WRITE_OP);
+	EXPECT_TRUE(qp.ex.wr_send && qp.ex.wr_bind_mw && has_atomic_write(qp.ex));
+	EXPECT_TRUE(qp.ex.wr_start && qp.ex.wr_set_sge && qp.ex.wr_complete);
+	EXPECT_FALSE(has_flush(qp.ex));
+	EXPECT_FALSE(qp.ex.wr_send_imm || qp.ex.wr_send_inv);
+	EXPECT_FALSE(qp.ex.wr_rdma_write || qp.ex.wr_rdma_write_imm || qp.ex.wr_rdma_read);
+	EXPECT_FALSE(qp.ex.wr_atomic_cmp_swp || qp.ex.wr_atomic_fetch_add || qp.ex.wr_local_inv);
+}
 
 // ---- Send queue slots ----
 

@@ -7,7 +7,8 @@ cd "$(dirname "$0")" && . ./lib.sh
 
 ALL="test_device test_pd test_mr test_cq test_cq_events test_cqex test_qp test_qpex test_srq test_fork test_atomic"
 ALL+=" test_relaxed_ordering test_addr test_odp test_rdmacm test_parent_domain test_shared_pd"
-MODULES=${*:-${MODULES:-$ALL}}
+NEWER="test_buf test_dmah"	# Debian 13 has no such modules yet
+MODULES=${*:-${MODULES:-$ALL $NEWER}}
 
 # Cases that may skip themselves here and not on rxe, as patterns of names, and what they need.
 WANTING=(
@@ -67,7 +68,7 @@ hosts_up && ib_devices_up || { echo "Bail out! no devices"; exit 1; }
 ip -n sr0 route add 224.0.0.0/4 dev veth0 # rdma_cm finds the device for a group by its route
 ! modprobe -q rdma_rxe || ns0 rdma link add rxe0 type rxe netdev veth0
 for module in $MODULES; do
-	run_module "$module"
+	[[ " $NEWER " = *" $module "* && ! -e $LOGS/tests/$module.py ]] || run_module "$module"
 done
 rdma link delete rxe0 2>/dev/null
 finish

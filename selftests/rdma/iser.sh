@@ -6,7 +6,7 @@
 #   initiator: iscsid, ib_iser ── srnic0 on iser0, 10.94.0.1, fd94::1 ── LIO: portals at port 3260 of both addresses
 #
 # MIB: of the disk, at least 16. LIMIT: seconds for each step.
-cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh && . shared/iser.sh
+cd "$(dirname "$0")" && . ./lib.sh && . shared/disk.sh && . shared/lio.sh && . shared/iser.sh
 
 ADDRESS=10.94.0.1 ADDRESS6=fd94::1
 MOUNT=$LOGS/mount

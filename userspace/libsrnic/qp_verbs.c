@@ -43,6 +43,13 @@ static uint64_t send_ops(const struct context *ctx, enum ibv_qp_type type)
 	       (ctx->features & SRNIC_FEATURE_WINDOW ? SRNIC_WINDOW_OPS : 0);
 }
 
+/* A program that does not ask for any operations has the calls of all, which may fail. */
+static uint64_t wanted_ops(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? attr->send_ops_flags :
+								   UINT64_MAX;
+}
+
 /* All QPs can begin batches, however they were created. */
 struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
@@ -93,7 +100,7 @@ struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_at
 	qp->ib = to_context(ctx)->ib;
 	qp->ud = attr->qp_type == IBV_QPT_UD;
 	qp->sq.imm_payload = qp->ud || qp->features & SRNIC_FEATURE_SEND_IMM;
-	srnic_qp_ex_init(qp);
+	srnic_qp_ex_init(qp, wanted_ops(attr));
 	vqp->comp_mask |= VERBS_QP_EX;
 	if (qp->ib)
 		srnic_qp_set_state(qp, IBV_QPS_RESET);

@@ -169,11 +169,14 @@ void srnic_cq_event(struct ibv_cq *cq);
  * IBV_QP_EX_WITH_FLUSH and IBV_QP_EX_WITH_ATOMIC_WRITE, and enum ibv_wc_opcode of their
  * completions: Debian 12's libibverbs has no names for them.
  */
-#define SRNIC_FLUSH_OPS			(1 << 11 | 1 << 12)
+#define SRNIC_FLUSH_OP			(1 << 11)
+#define SRNIC_ATOMIC_WRITE_OP		(1 << 12)
+#define SRNIC_FLUSH_OPS			(SRNIC_FLUSH_OP | SRNIC_ATOMIC_WRITE_OP)
 #define SRNIC_IBV_WC_FLUSH		8
 #define SRNIC_IBV_WC_ATOMIC_WRITE	9
 #define SRNIC_DATAGRAM_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
-void srnic_qp_ex_init(struct srnic_qp *qp);
+/* The calls of operations that are not in ops (IBV_QP_EX_WITH_*) are null: librpma looks there. */
+void srnic_qp_ex_init(struct srnic_qp *qp, uint64_t ops);
 /* The start_poll(), next_poll(), end_poll() and read_*() functions of an extended CQ. */
 void srnic_cq_ex_init(struct srnic_cq *cq);
 

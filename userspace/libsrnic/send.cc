@@ -286,12 +286,33 @@ bool all_have_receivers(const srnic_wq &sq)
 }
 
 // Debian 12's libibverbs has no such calls.
-template <class Ex> void set_flush_calls(Ex &ex)
+template <class Ex> void set_flush_calls(Ex &ex, u64 ops)
 {
 	if constexpr (requires { ex.wr_flush; })
-		ex.wr_flush = wr_flush;
+		ex.wr_flush = ops & SRNIC_FLUSH_OP ? wr_flush : nullptr;
 	if constexpr (requires { ex.wr_atomic_write; })
-		ex.wr_atomic_write = wr_atomic_write;
+		ex.wr_atomic_write = ops & SRNIC_ATOMIC_WRITE_OP ? wr_atomic_write : nullptr;
+}
+
+template <class Call> void set_call(Call &call, u64 ops, u64 op, Call implementation)
+{
+	call = ops & op ? implementation : nullptr;
+}
+
+void set_operation_calls(ibv_qp_ex &ex, u64 ops)
+{
+	set_call(ex.wr_send, ops, IBV_QP_EX_WITH_SEND, wr_send);
+	set_call(ex.wr_send_inv, ops, IBV_QP_EX_WITH_SEND_WITH_INV, wr_send_inv);
+	set_call(ex.wr_send_imm, ops, IBV_QP_EX_WITH_SEND_WITH_IMM, wr_send_imm);
+	set_call(ex.wr_rdma_write, ops, IBV_QP_EX_WITH_RDMA_WRITE, wr_rdma_write);
+	set_call(ex.wr_rdma_write_imm, ops, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, wr_rdma_write_imm);
+	set_call(ex.wr_rdma_read, ops, IBV_QP_EX_WITH_RDMA_READ, wr_rdma_read);
+	set_call(ex.wr_atomic_fetch_add, ops, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+		 wr_atomic_fetch_add);
+	set_call(ex.wr_atomic_cmp_swp, ops, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, wr_atomic_cmp_swp);
+	set_call(ex.wr_local_inv, ops, IBV_QP_EX_WITH_LOCAL_INV, wr_local_inv);
+	set_call(ex.wr_bind_mw, ops, IBV_QP_EX_WITH_BIND_MW, wr_bind_mw);
+	set_flush_calls(ex, ops);
 }
 
 int error_of_batch(const srnic_qp &qp)
@@ -352,7 +373,7 @@ void srnic_sq_init(srnic_wq *wq, const ibv_qp_cap *cap)
 	wq->max_inline = min(cap->max_inline_data, room);
 }
 
-void srnic_qp_ex_init(srnic_qp *qp)
+void srnic_qp_ex_init(srnic_qp *qp, uint64_t ops)
 {
 	ibv_qp_ex &ex = qp->ex;
 
@@ -360,17 +381,7 @@ void srnic_qp_ex_init(srnic_qp *qp)
 	ex.wr_start = wr_start;
 	ex.wr_complete = wr_complete;
 	ex.wr_abort = wr_abort;
-	ex.wr_send = wr_send;
-	ex.wr_send_inv = wr_send_inv;
-	ex.wr_rdma_write = wr_rdma_write;
-	ex.wr_rdma_read = wr_rdma_read;
-	ex.wr_rdma_write_imm = wr_rdma_write_imm;
-	ex.wr_send_imm = wr_send_imm;
-	ex.wr_atomic_fetch_add = wr_atomic_fetch_add;
-	ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
-	ex.wr_local_inv = wr_local_inv;
-	ex.wr_bind_mw = wr_bind_mw;
-	set_flush_calls(ex);
+	set_operation_calls(ex, ops);
 	ex.wr_set_ud_addr = wr_set_ud_addr;
 	ex.wr_set_sge = wr_set_sge;
 	ex.wr_set_sge_list = wr_set_sge_list;

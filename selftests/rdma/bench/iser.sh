@@ -4,7 +4,7 @@
 # on the port where it would listen for RDMA. Both ends are on one device, so data goes through lo:
 #
 #   initiator ── srnic0 on bench0, 10.94.0.1, or TCP ── LIO
-cd "$(dirname "$0")/.." && . ./lib.sh && . shared/disk.sh && . shared/iser.sh && . bench/fio.sh
+cd "$(dirname "$0")/.." && . ./lib.sh && . shared/disk.sh && . shared/lio.sh && . shared/iser.sh && . bench/fio.sh
 
 HAS="srnic srnic-crc tcp"
 ADDRESS=10.94.0.1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # iSCSI over RDMA (iSER) or TCP: the kernel's target (LIO), and sessions with it (open-iscsi). Sourced by what uses them,
-# after lib.sh and shared/disk.sh.
+# after lib.sh, shared/disk.sh and shared/lio.sh.
 #
 # LIO listens on a portal with TCP, for discovery, and then with RDMA on the same port: port_map has TCP port 13260 carry
 # the latter.
@@ -9,21 +9,14 @@
 PORT=3260 CARRIER=13260
 TRANSPORT=iser # or tcp
 IQN=iqn.2003-01.org.linux-iscsi.srnic:disk
-TARGET=/sys/kernel/config/target
 TPG=$TARGET/iscsi/$IQN/tpgt_1
 
 # ---- the target ----
 
-disk_up() {
-	modprobe -a target_core_mod target_core_file iscsi_target_mod ib_isert || return
-	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || return
-	mkdir -p $TARGET/core/fileio_0/disk &&
-		echo "fd_dev_name=$LOGS/disk,fd_dev_size=$((MIB << 20))" >$TARGET/core/fileio_0/disk/control &&
-		echo 1 >$TARGET/core/fileio_0/disk/enable
-}
+disk_up() { modprobe -a iscsi_target_mod ib_isert && store_up; }
 
 target_up() {
-	mkdir -p $TPG/lun/lun_0 && ln -s $TARGET/core/fileio_0/disk $TPG/lun/lun_0/disk || return
+	mkdir -p $TPG/lun/lun_0 && ln -s $STORE $TPG/lun/lun_0/disk || return
 	echo 0 >$TPG/attrib/authentication && echo 1 >$TPG/attrib/generate_node_acls &&
 		echo 1 >$TPG/attrib/cache_dynamic_acls && echo 0 >$TPG/attrib/demo_mode_write_protect && echo 1 >$TPG/enable
 }
@@ -37,8 +30,7 @@ portal_up() { # ADDRESS:PORT
 
 target_down() {
 	echo 0 >$TPG/enable
-	rm $TPG/lun/lun_0/disk && rmdir $TPG/np/* $TPG/lun/lun_0 $TPG ${TPG%/*} $TARGET/core/fileio_0/disk \
-		$TARGET/core/fileio_0
+	rm $TPG/lun/lun_0/disk && rmdir $TPG/np/* $TPG/lun/lun_0 $TPG ${TPG%/*} && store_down
 }
 
 # ---- the initiator ----
