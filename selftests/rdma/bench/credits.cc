@@ -1,159 +1,122 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// A sender and a receiver in two processes, as programs with credits are: the receiver returns a
-// credit for each message it has taken, many with one message of its own. Both sleep when there is
-// nothing to do.
-#include <cstdlib>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "credits.hh"
 
 namespace {
 
-constexpr unsigned receives = 128; // credits at first; half of them come back with one message
+// How many messages of credits may be on their way: both halves, the last one, and one to spare.
+constexpr unsigned credit_receives = 4;
 
-void want(const ibv_wc &wc)
-{
-	if (wc.status != IBV_WC_SUCCESS)
-		throw Broken(ibv_wc_status_str(wc.status));
-}
-
-void give(End &end, const Buffer &out)
-{
-	end.post(0, IBV_WR_SEND, {out.region.piece(0, 1)});
-	want(end.sends->next(-1));
-}
-
-// Accepts, takes what arrives, and returns credits until all messages have come; then once more.
-void serve(End &end, const Work &work)
-{
-	Buffer in(end, work.size), out(end, 1);
-	unsigned owed = 0;
-
-	for (unsigned i = 0; i < receives; i++)
-		end.receive(0, {in.region.piece(0, work.size)});
-	end.accept(reads_at_once);
-	end.established();
-	for (unsigned taken = 0; taken < work.count; taken++) {
-		want(end.receives->next(-1));
-		end.receive(0, {in.region.piece(0, work.size)});
-		if (++owed < receives / 2)
-			continue;
-		give(end, out);
-		owed = 0;
-	}
-	give(end, out);
-}
-
-// The receiver: a process that ends when all messages have come, or with the sender's.
-class Receiver {
-	pid_t pid_;
-	uint16_t port_ = 0;
-
-	[[noreturn]] static void receive(const Work &work, const Place &there, int port_to)
-	try {
-		End end;
-		rdma_cm_id *listener = end.listen(there);
-		const uint16_t port = rdma_get_src_port(listener);
-
-		need(write(port_to, &port, sizeof(port)) == sizeof(port), "write");
-		end.requested(cq_entries);
-		serve(end, work);
-		end.await(RDMA_CM_EVENT_DISCONNECTED);
-		rdma_destroy_id(listener);
-		_exit(0);
-	} catch (const std::exception &trouble) {
-		fprintf(stderr, "receiver: %s\n", trouble.what());
-		_exit(1);
-	}
-
-public:
-	Receiver(const Work &work, const Place &there)
-	{
-		int ends[2];
-
-		need(!pipe(ends), "pipe");
-		need((pid_ = fork()) >= 0, "fork");
-		if (!pid_)
-			receive(work, there, ends[1]);
-		close(ends[1]);
-		need(read(ends[0], &port_, sizeof(port_)) == sizeof(port_), "the receiver");
-		close(ends[0]);
-	}
-	Receiver(const Receiver &) = delete;
-	~Receiver() { waitpid(pid_, nullptr, 0); }
-	uint16_t port() const { return port_; }
-};
-
-class Credits : public Operation {
-	const Work &work_;
-	Receiver receiver_;
-	End end_;
-	std::unique_ptr<Buffer> out_, in_;
-	unsigned credits_ = receives, posted_ = 0, done_ = 0, given_ = 0;
-
-	bool may_post() const
-	{
-		return credits_ && posted_ < work_.count && posted_ - done_ < work_.depth;
-	}
-	void take_credit(const ibv_wc &wc)
-	{
-		want(wc);
-		credits_ += receives / 2;
-		given_++;
-		end_.receive(0, {in_->region.piece(0, 1)});
-	}
-	void take_sent(const ibv_wc &wc)
-	{
-		want(wc);
-		done_++;
-	}
-	void post()
-	{
-		end_.post(0, IBV_WR_SEND, {out_->region.piece(0, work_.size)});
-		posted_++;
-		credits_--;
-	}
-
-public:
-	Credits(const Work &work, const Place &here, const Place &there)
-		: work_(work), receiver_(work, there)
-	{
-		end_.connect(there, here, receiver_.port(), reads_at_once, cq_entries);
-		out_ = std::make_unique<Buffer>(end_, work.size);
-		in_ = std::make_unique<Buffer>(end_, 1);
-		for (int i = 0; i < 4; i++)
-			end_.receive(0, {in_->region.piece(0, 1)});
-		end_.established();
-	}
-	~Credits()
-	{
-		rdma_disconnect(end_.id);
-		out_.reset();
-		in_.reset();
-	}
-	void run() override
-	{
-		while (done_ < work_.count) {
-			if (may_post())
-				post();
-			if (const auto wc = end_.receives->there())
-				take_credit(*wc);
-			if (may_post())
-				continue;
-			if (posted_ > done_)
-				take_sent(end_.sends->next(-1));
-			else
-				take_credit(end_.receives->next(-1));
-		}
-		while (given_ <= work_.count / (receives / 2))
-			take_credit(end_.receives->next(-1));
-	}
-};
+// Of the receiver; half of them is what one message of credits stands for.
+unsigned receives(const Work &work) { return 2 * work.depth; }
 
 } // namespace
 
-std::unique_ptr<Operation> with_credits(const Work &work, const Place &here, const Place &there)
+// ---- the receiver ----
+
+Receiver::Receiver(const Work &work, const Side &side)
+	: work_(work), side_(side), in_(side, work.size), out_(side, 1)
 {
-	return std::make_unique<Credits>(work, here, there);
+	for (unsigned i = 0; i < receives(work); i++)
+		post_receive(side_, in_.piece());
+}
+
+void Receiver::give()
+{
+	ibv_sge piece = out_.piece();
+
+	post(side_, request(IBV_WR_SEND, &piece), 1);
+	want_success(first(side_.sends, work_.poll));
+}
+
+void Receiver::run()
+{
+	unsigned owed = 0;
+
+	for (unsigned taken = 0; taken < work_.count; taken++) {
+		want_success(first(side_.receives, work_.poll));
+		post_receive(side_, in_.piece());
+		if (++owed < receives(work_) / 2)
+			continue;
+		give();
+		owed = 0;
+	}
+	give();
+}
+
+// ---- the sender ----
+
+Sender::Sender(const Work &work, const Side &side, const Target &target)
+	: work_(work), side_(side), target_(target), out_(side, work.size), in_(side, 1),
+	  credits_(receives(work))
+{
+	for (unsigned i = 0; i < credit_receives; i++)
+		post_receive(side_, in_.piece());
+}
+
+ibv_send_wr Sender::message(ibv_sge *piece) const
+{
+	const bool writes = work_.name == "write-imm";
+	ibv_send_wr wr = request(writes ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND, piece);
+
+	if (writes)
+		wr.wr.rdma = {target_.addr, target_.rkey};
+	return wr;
+}
+
+bool Sender::may_post() const
+{
+	return credits_ && posted_ < work_.count && posted_ - done_ < work_.depth;
+}
+
+void Sender::take_credit(const ibv_wc &wc)
+{
+	want_success(wc);
+	credits_ += receives(work_) / 2;
+	given_++;
+	post_receive(side_, in_.piece());
+}
+
+void Sender::post_all()
+{
+	ibv_sge piece = out_.piece();
+	const unsigned now = fill_up(work_, side_, message(&piece), posted_, done_, credits_);
+
+	posted_ += now;
+	credits_ -= now;
+	if (posted_ > done_)
+		done_ += take(side_.sends, work_.poll);
+	else
+		take_credit(first(side_.receives, work_.poll));
+}
+
+void Sender::post_and_look()
+{
+	ibv_sge piece = out_.piece();
+
+	if (may_post()) {
+		post(side_, message(&piece), 1);
+		posted_++;
+		credits_--;
+	}
+	if (const auto wc = side_.receives.there())
+		take_credit(*wc);
+	if (may_post())
+		return;
+	if (posted_ > done_) {
+		want_success(first(side_.sends, work_.poll));
+		done_++;
+	} else {
+		take_credit(first(side_.receives, work_.poll));
+	}
+}
+
+void Sender::run()
+{
+	while (done_ < work_.count)
+		if (work_.name == "send-credits")
+			post_and_look();
+		else
+			post_all();
+	while (given_ <= work_.count / (receives(work_) / 2))
+		take_credit(first(side_.receives, work_.poll));
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// How long an operation takes, with any driver and with TCP: prints nanoseconds for each. Both ends
-// are in this process, but for send-credits.
+// How long an operation takes, with any driver and with TCP: prints nanoseconds for each. With two
+// processes it also prints how often the machine's processors switched between threads meanwhile:
+// thousandths of a switch for each operation.
 //	rate cm|tcp NAMESPACE:ADDRESS NAMESPACE:ADDRESS OPERATION [OPTION...]
 //	rate hand DEVICE DEVICE OPERATION [OPTION...]
 // OPERATION: write, send, read, write-imm, fetch-add; ping-pong (half a round trip of Sends);
-// connect (a connection begins and ends); send-credits (cm only: Sends that alternate with polls
-// for credits; the receiver is a process of its own). TCP has write, ping-pong and connect.
+// connect (a connection begins and ends); send-credits (Sends that alternate with polls for
+// credits, always of two processes). TCP has write, ping-pong and connect.
 // OPTION: count=N of all operations together; size=OCTETS; depth=N requests outstanding; list=N
 // requests posted with one call, 0: as many as have completed; pairs=N connections, each in a
 // thread of its own; regions=N: at each end they share so many, else each has its own; together=1:
 // Sends of all connections in one thread, with CQs in common; poll=1: does not sleep
 // until a completion comes; zerocopy=1: TCP's Writes are MSG_ZEROCOPY; apart=1: all is on the first
-// processor, but the end that responds, or reads from TCP, on the second.
+// processor, but the end that responds, or reads from TCP, on the second; processes=2: the end that
+// responds is a process of its own, and returns credits for Sends and Writes with Immediate Data
+// (credits.hh). Not for fetch-add, connect, and more than one connection.
 //
 // Measured is what the operations take: neither connections (but for connect) nor the memory.
 #include <chrono>
@@ -21,18 +24,18 @@
 #include <map>
 
 #include "../shared/processor.hh"
-#include "credits.hh"
 #include "marks.hh"
+#include "processes.hh"
 #include "tcp.hh"
 #include "verbs.hh"
 
 Work::Work(const char *operation, char **options) : name(operation)
 {
 	const std::map<std::string, unsigned *> known = {
-		{"count", &count}, {"size", &size},	    {"depth", &depth},
-		{"list", &list},   {"pairs", &pairs},	    {"regions", &regions},
-		{"poll", &poll},   {"together", &together}, {"zerocopy", &zerocopy},
-		{"apart", &apart},
+		{"count", &count}, {"size", &size},	      {"depth", &depth},
+		{"list", &list},   {"pairs", &pairs},	      {"regions", &regions},
+		{"poll", &poll},   {"together", &together},   {"zerocopy", &zerocopy},
+		{"apart", &apart}, {"processes", &processes},
 	};
 
 	for (; *options; options++) {
@@ -48,6 +51,10 @@ Work::Work(const char *operation, char **options) : name(operation)
 		throw Broken("nothing to do");
 	if (together && name != "send")
 		throw Broken("together is for send");
+	if (name == "send-credits")
+		processes = 2;
+	if (processes < 1 || processes > 2 || (processes == 2 && pairs > 1))
+		throw Broken("one connection of two processes");
 	count = count / pairs * pairs;
 }
 
@@ -85,10 +92,10 @@ std::unique_ptr<Operation> ready(const std::string &way, const char *here, const
 
 	if (way == "tcp")
 		return over_tcp(work, place_of(here), place_of(there));
+	if (work.processes == 2)
+		return over_processes(work, way, here, there);
 	if (work.name == "connect")
 		return std::make_unique<Connect>(work, way, here, there);
-	if (work.name == "send-credits")
-		return with_credits(work, place_of(here), place_of(there));
 	if (work.together)
 		pairs = connected_together(way, here, there, work.pairs, 2 * work.depth);
 	else
@@ -97,15 +104,34 @@ std::unique_ptr<Operation> ready(const std::string &way, const char *here, const
 	return over_verbs(work, std::move(pairs));
 }
 
-std::chrono::nanoseconds took(Operation &operation)
+// Of all processors, since the machine began.
+uint64_t switches()
+{
+	std::ifstream stat("/proc/stat");
+	std::string word;
+	uint64_t count;
+
+	while (stat >> word)
+		if (word == "ctxt" && stat >> count)
+			return count;
+	throw Broken("/proc/stat has no ctxt");
+}
+
+struct Cost {
+	std::chrono::nanoseconds time;
+	uint64_t switches;
+};
+
+Cost cost_of(Operation &operation)
 {
 	keep_map();
+	const uint64_t before = switches();
 	begin_mark();
 	const auto began = Clock::now();
 	operation.run();
 	const auto time = Clock::now() - began;
 	end_mark();
-	return time;
+	return {time, switches() - before};
 }
 
 } // namespace
@@ -117,9 +143,12 @@ try {
 	const Work work(argv[4], argv + 5);
 	if (work.apart)
 		need(stay_on(0), "sched_setaffinity");
-	const std::chrono::nanoseconds time = took(*ready(argv[1], argv[2], argv[3], work));
+	const Cost cost = cost_of(*ready(argv[1], argv[2], argv[3], work));
 
-	printf("%ld\n", static_cast<long>(time.count() / work.count));
+	printf("%ld", static_cast<long>(cost.time.count() / work.count));
+	if (work.processes == 2)
+		printf(" %lu", static_cast<unsigned long>(cost.switches * 1000 / work.count));
+	printf("\n");
 	return 0;
 } catch (const std::exception &trouble) {
 	fprintf(stderr, "%s\n", trouble.what());

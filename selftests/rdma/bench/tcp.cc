@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../shared/processor.hh"
+#include "process.hh"
 #include "tcp.hh"
 
 namespace {
@@ -137,16 +138,50 @@ private:
 	}
 };
 
+// What the other end does: in a thread from begin() on, or in a process that is there before.
+class Other {
+	const Work &work_;
+	const std::function<void()> part_;
+	std::unique_ptr<Process> process_;
+	std::thread thread_;
+
+public:
+	Other(const Work &work, std::function<void()> part) : work_(work), part_(std::move(part))
+	{
+		if (work_.processes == 2)
+			process_ = std::make_unique<Process>(work_.apart, [&](const Talk &talk) {
+				part_();
+				talk.say('.');
+				talk.until_over();
+			});
+	}
+	void begin()
+	{
+		if (!process_)
+			thread_ = std::thread([&] {
+				if (work_.apart)
+					need(stay_on(1), "sched_setaffinity");
+				part_();
+			});
+	}
+	void await() // its end
+	{
+		if (process_)
+			process_->talk().hear<char>();
+		else
+			thread_.join();
+	}
+};
+
 class Write : public Operation {
 	const Work &work_;
 	const Wire wire_;
 	const std::vector<uint8_t> data_;
 	std::vector<uint8_t> read_;
+	Other reader_{work_, [this] { read_all(); }};
 
 	void read_all()
 	{
-		if (work_.apart)
-			need(stay_on(1), "sched_setaffinity");
 		for (unsigned i = 0; i < work_.count; i++)
 			wire_.to.read(read_);
 	}
@@ -171,13 +206,12 @@ public:
 	}
 	void run() override
 	{
-		std::thread reader([&] { read_all(); });
-
+		reader_.begin();
 		if (work_.zerocopy)
 			lend_all();
 		else
 			write_all();
-		reader.join();
+		reader_.await();
 	}
 };
 
@@ -185,11 +219,10 @@ class PingPong : public Operation {
 	const Work &work_;
 	const Wire wire_;
 	std::vector<uint8_t> ours_, theirs_;
+	Other other_{work_, [this] { echo(); }};
 
 	void echo()
 	{
-		if (work_.apart)
-			need(stay_on(1), "sched_setaffinity");
 		for (unsigned i = 0; i < work_.count / 2; i++) {
 			wire_.to.read(theirs_);
 			wire_.to.write(theirs_);
@@ -203,13 +236,12 @@ public:
 	}
 	void run() override
 	{
-		std::thread other([&] { echo(); });
-
+		other_.begin();
 		for (unsigned i = 0; i < work_.count / 2; i++) {
 			wire_.from.write(ours_);
 			wire_.from.read(ours_);
 		}
-		other.join();
+		other_.await();
 	}
 };
 

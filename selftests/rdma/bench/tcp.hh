@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// What is measured over plain TCP, for comparison. Both ends sleep in their own thread.
+// What is measured over plain TCP, for comparison. Both ends sleep, each in a thread or process.
 #pragma once
 #include <memory>
 

@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Operations over verbs. RDMA Writes are over when a Read behind them is, Sends and Writes with
-// Immediate Data when the receiver has its completion.
-#include <algorithm>
+// Operations over verbs, both ends in this process. Sends and Writes with Immediate Data are over
+// when the receiver has its completion.
 #include <cstring>
 #include <future>
 #include <map>
 #include <set>
 
 #include "../shared/processor.hh"
+#include "player.hh"
 #include "verbs.hh"
 
 namespace {
-
-struct Memory {
-	std::vector<uint8_t> octets;
-	ibv_mr *mr;
-
-	Memory(const Side &side, uint32_t size) : octets(size)
-	{
-		mr = ibv_reg_mr(side.qp->pd, octets.data(), size, rights);
-		need(mr, "ibv_reg_mr");
-	}
-	~Memory() { ibv_dereg_mr(mr); }
-	Memory(const Memory &) = delete;
-	ibv_sge piece() const
-	{
-		return {reinterpret_cast<uintptr_t>(octets.data()),
-			static_cast<uint32_t>(octets.size()), mr->lkey};
-	}
-};
 
 // What is sent from, and where it arrives.
 struct Both {
@@ -36,91 +18,6 @@ struct Both {
 
 	Both(Pair &pair, uint32_t size) : ours(pair.client(), size), theirs(pair.server(), size) {}
 };
-
-ibv_send_wr request(ibv_wr_opcode opcode, ibv_sge *sge)
-{
-	ibv_send_wr wr{};
-
-	wr.opcode = opcode;
-	wr.sg_list = sge;
-	wr.num_sge = 1;
-	wr.send_flags = IBV_SEND_SIGNALED;
-	return wr;
-}
-
-// Posts it so many times, with one call.
-void post(const Side &side, const ibv_send_wr &wr, unsigned times)
-{
-	std::vector<ibv_send_wr> list(times, wr);
-	ibv_send_wr *bad;
-
-	if (list.empty())
-		return;
-	for (size_t i = 1; i < list.size(); i++)
-		list[i - 1].next = &list[i];
-	need(!(errno = ibv_post_send(side.qp, list.data(), &bad)), "ibv_post_send");
-}
-
-void post_receive(const Side &side, ibv_sge sge)
-{
-	ibv_recv_wr *bad, wr{};
-
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	need(!(errno = ibv_post_recv(side.qp, &wr, &bad)), "ibv_post_recv");
-}
-
-void want_success(const ibv_wc &wc)
-{
-	if (wc.status != IBV_WC_SUCCESS)
-		throw Broken(ibv_wc_status_str(wc.status));
-}
-
-// Waits until a completion comes.
-ibv_wc first(Completions &completions, bool poll)
-{
-	std::optional<ibv_wc> wc = completions.there();
-
-	while (!wc)
-		wc = poll ? completions.there() : completions.next(-1);
-	return *wc;
-}
-
-// Waits until a completion comes; takes all that there are. Returns how many.
-unsigned take(Completions &completions, bool poll)
-{
-	std::optional<ibv_wc> wc = first(completions, poll);
-	unsigned n = 0;
-
-	for (; wc; wc = completions.there(), n++)
-		want_success(*wc);
-	return n;
-}
-
-// Posts what may be outstanding besides. Returns how many.
-unsigned fill_up(const Work &work, const Side &client, const ibv_send_wr &wr, unsigned posted,
-		 unsigned done)
-{
-	const unsigned left = work.count - posted,
-		       room = std::min(work.depth - (posted - done), left),
-		       list = work.list ? std::min(work.list, left) : room;
-	unsigned now = 0;
-
-	for (; list && now + list <= room; now += list)
-		post(client, wr, list);
-	return now;
-}
-
-// Requests that the receiver does not hear of.
-void one_sided(const Work &work, const Side &client, const ibv_send_wr &wr)
-{
-	unsigned posted = 0, done = 0;
-
-	while (done < work.count) {
-		posted += fill_up(work, client, wr, posted, done);
-		done += take(client.sends, work.poll);
-	}
-}
 
 // Each completes a receive.
 void two_sided(const Work &work, const Side &client, const Side &server, const ibv_send_wr &wr,
@@ -178,47 +75,18 @@ public:
 	void run() override
 	{
 		const auto &[ours, theirs] = *memory_;
-		ibv_sge sge = ours.piece(), last = {sge.addr, 1, sge.lkey};
-		ibv_send_wr wr = request(opcode_, &sge), read = request(IBV_WR_RDMA_READ, &last);
+		ibv_sge sge = ours.piece();
+		ibv_send_wr wr = request(opcode_, &sge);
 
 		if (opcode_ != IBV_WR_SEND)
-			wr.wr.rdma = read.wr.rdma = {theirs.piece().addr, theirs.mr->rkey};
+			wr.wr.rdma = {theirs.target().addr, theirs.target().rkey};
 		if (opcode_ == IBV_WR_SEND || opcode_ == IBV_WR_RDMA_WRITE_WITH_IMM)
 			return two_sided(work_, client_, server_, wr, theirs.piece());
 		one_sided(work_, client_, wr);
-		if (opcode_ == IBV_WR_RDMA_WRITE) {
-			post(client_, read, 1);
-			take(client_.sends, work_.poll);
-		}
 	}
 };
 
 class PingPong : public Operation {
-	struct Player {
-		const Side side;
-		Memory out, in;
-
-		Player(const Side &of, uint32_t size) : side(of), out(side, size), in(side, size)
-		{
-			post_receive(side, in.piece());
-		}
-		void play(const Work &work, bool serves)
-		{
-			ibv_sge sge = out.piece();
-			const ibv_send_wr wr = request(IBV_WR_SEND, &sge);
-
-			for (unsigned i = 0; i < work.count / 2; i++) {
-				if (serves)
-					post(side, wr, 1);
-				take(side.receives, work.poll);
-				post_receive(side, in.piece());
-				if (!serves)
-					post(side, wr, 1);
-				take(side.sends, work.poll);
-			}
-		}
-	};
-
 	const Work &work_;
 	Player ours_, theirs_;
 
@@ -241,22 +109,14 @@ public:
 
 std::unique_ptr<Operation> of_pair(const Work &work, Pair &pair, std::shared_ptr<Both> shared)
 {
-	const std::map<std::string, ibv_wr_opcode> moves = {
-		{"write", IBV_WR_RDMA_WRITE},
-		{"read", IBV_WR_RDMA_READ},
-		{"send", IBV_WR_SEND},
-		{"write-imm", IBV_WR_RDMA_WRITE_WITH_IMM},
-	};
-
 	if (work.name == "fetch-add")
 		return std::make_unique<FetchAdd>(work, pair);
 	if (work.name == "ping-pong")
 		return std::make_unique<PingPong>(work, pair);
-	if (!moves.count(work.name))
-		throw Broken("no operation " + work.name);
+	const ibv_wr_opcode opcode = opcode_of(work.name);
 	if (!shared)
 		shared = std::make_shared<Both>(pair, work.size);
-	return std::make_unique<Move>(work, pair, moves.at(work.name), std::move(shared));
+	return std::make_unique<Move>(work, pair, opcode, std::move(shared));
 }
 
 // Each pair in a thread of its own, with its share of the work; a single one in the caller's.
