@@ -456,6 +456,25 @@ static void an_unsignaled_send_is_acknowledged(struct kunit *test)
 	expect(test, &e->b, IB_WC_SUCCESS);
 }
 
+/*
+ * A stream that begins reads what has come already, with tx.mutex held and BHs on. An Ack that is
+ * due then is for the engine that the unlock calls; a kernel with lockdep says who looks for an
+ * asker.
+ */
+static void what_came_before_the_stream_began_is_acknowledged(struct kunit *test)
+{
+	struct ends *e = connect(test);
+	struct srnic_qp *qp = e->b.qp;
+
+	exchange(test, e, &e->a, &e->b);
+	mutex_lock(&qp->tx.mutex);
+	srnic_tx_soon(qp);
+	KUNIT_EXPECT_TRUE(test, test_bit(0, &qp->tx.again));
+	srnic_tx_unlock(qp);
+	KUNIT_EXPECT_TRUE(test, srnic_test_eventually(!test_bit(0, &qp->tx.again)));
+	exchange(test, e, &e->a, &e->b);
+}
+
 /* 10, 57 */
 static void an_idle_qp_goes_on_with_another_stream(struct kunit *test)
 {
@@ -556,6 +575,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_needs_the_flag_of_the_qp),
 	KUNIT_CASE(an_own_error_comes_after_what_was_sent),
 	KUNIT_CASE(an_unsignaled_send_is_acknowledged),
+	KUNIT_CASE(what_came_before_the_stream_began_is_acknowledged),
 	KUNIT_CASE(an_idle_qp_goes_on_with_another_stream),
 	KUNIT_CASE(what_is_posted_without_a_stream_goes_out_on_the_next),
 	KUNIT_CASE(what_a_muted_responder_has_taken_goes_out_on_the_next),

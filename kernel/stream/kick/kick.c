@@ -67,7 +67,8 @@ static enum srnic_runner call_runner(struct srnic_qp *qp)
 	enum srnic_runner runner = next_runner(qp);
 	const struct sock *sk = qp->sock->sk;
 
-	if (only_acknowledges(qp) && srnic_asker_takes(qp, sk))
+	/* With BHs on the caller holds tx.mutex, and is no asker. */
+	if (only_acknowledges(qp) && in_softirq() && srnic_asker_takes(qp, sk))
 		return SRNIC_RUNNER_ASKER;
 	if (srnic_standby_takes(qp))
 		return SRNIC_RUNNER_THREAD;
