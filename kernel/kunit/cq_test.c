@@ -376,15 +376,24 @@ static void a_moderated_event_waits_no_longer_than_its_period(struct kunit *test
 	KUNIT_EXPECT_EQ(test, fired(c), 0);
 }
 
+/* A CQ with this one user, whose events wait for 100 completions. */
+static struct context another_moderated(struct kunit *test, struct srnic_cq_user *user)
+{
+	struct context *c = test->priv;
+	struct context other = *c;
+
+	other.cq = srnic_test_cq(test, c->dev, ENTRIES);
+	srnic_cq_attach(other.cq->cq, user);
+	moderate(test, &other, 100);
+	return other;
+}
+
 static void moderation_ends_with_the_event_that_waits(struct kunit *test)
 {
 	struct srnic_cq_user user = { .overrun = overrun_of_nobody };
-	struct context *c = test->priv;
-	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, ENTRIES);
-	struct context other = { .dev = c->dev, .cq = cq, .qp = c->qp };
+	struct context other = another_moderated(test, &user);
+	struct srnic_test_cq *cq = other.cq;
 
-	srnic_cq_attach(cq->cq, &user);
-	moderate(test, &other, 100);
 	push_to(cq);
 	KUNIT_EXPECT_EQ(test, fired(&other), 0);
 	KUNIT_EXPECT_EQ(test, rdma_set_cq_moderation(cq->base, 0, 0), 0);
@@ -409,12 +418,9 @@ static void arm_once_more(struct ib_cq *base, void *context)
 static void an_event_that_begins_to_wait_then_is_not_lost(struct kunit *test)
 {
 	struct srnic_cq_user user = { .overrun = overrun_of_nobody };
-	struct context *c = test->priv;
-	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, ENTRIES);
-	struct context other = { .dev = c->dev, .cq = cq, .qp = c->qp };
+	struct context other = another_moderated(test, &user);
+	struct srnic_test_cq *cq = other.cq;
 
-	srnic_cq_attach(cq->cq, &user);
-	moderate(test, &other, 100);
 	cq->base->comp_handler = arm_once_more;
 	push_to(cq);
 	cq->cq->moderation->period = ms_to_ktime(20);

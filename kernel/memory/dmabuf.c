@@ -16,10 +16,6 @@
 #include "memory/registration.h"
 #include "memory/table.h"
 
-/* kvmalloc() allocates at most INT_MAX bytes for the array of pieces. */
-#define MAX_PIECES	(INT_MAX / sizeof(void *) - 1)
-#define MAX_LENGTH	min_t(u64, SRNIC_MAX_MR_SIZE, (u64)MAX_PIECES << PAGE_SHIFT)
-
 static bool may_write(const struct dma_buf *dmabuf)
 {
 	return dmabuf->file->f_mode & FMODE_WRITE;
@@ -33,7 +29,7 @@ static enum dma_data_direction direction(const struct dma_buf *dmabuf)
 static int check(const struct dma_buf *dmabuf, u64 offset, u64 length, int access)
 {
 	if (srnic_range_wraps(offset, length) || offset + length > dmabuf->size ||
-	    length > MAX_LENGTH)
+	    !srnic_user_region_fits(length))
 		return -EINVAL;
 	if (!dmabuf->ops->vmap)
 		return -EOPNOTSUPP;
@@ -122,11 +118,7 @@ struct ib_mr *srnic_dmabuf_region(struct ib_pd *pd, struct dma_buf *dmabuf, u64 
 		srnic_mr_free(mr);
 		return ERR_PTR(err);
 	}
-	mr->iova = iova;
-	mr->length = length;
-	mr->access = access;
-	srnic_mr_enable(mr);
-	srnic_region_begin_binding(mr);
+	srnic_user_region_begin(mr, iova, length, access);
 	return &mr->base;
 }
 

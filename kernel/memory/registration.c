@@ -109,6 +109,15 @@ int srnic_user_access_from_ib(int ib, u32 *access)
 	return err;
 }
 
+void srnic_user_region_begin(struct srnic_mr *mr, u64 iova, u64 length, u32 access)
+{
+	mr->iova = iova;
+	mr->length = length;
+	mr->access = access;
+	srnic_mr_enable(mr);
+	srnic_region_begin_binding(mr);
+}
+
 /*
  * A kernel consumer's region over all memory, by kernel virtual address. Never for a peer, whose
  * TOs could be any kernel address, mapped or not.

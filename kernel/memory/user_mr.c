@@ -13,9 +13,6 @@
 #include "memory/user_mr.h"
 #include "udata.h"
 
-/* kvmalloc() allocates at most INT_MAX bytes for the array of pieces. */
-#define MAX_PIECES	(INT_MAX / sizeof(void *))
-
 /* The pages of a range of user memory. An empty range has none. */
 struct backing {
 	struct ib_umem *umem;
@@ -55,7 +52,7 @@ static int get_backing(struct ib_device *dev, u64 start, u64 length, int ib_acce
 	*out = (struct backing){ .offset = offset_in_page(start) };
 	if (!length)
 		return 0;
-	if (length > SRNIC_MAX_MR_SIZE || length > (u64)(MAX_PIECES - 1) << PAGE_SHIFT)
+	if (!srnic_user_region_fits(length))
 		return -EINVAL;
 	out->umem = srnic_compat_umem(dev, start, length, ib_access);
 	if (IS_ERR(out->umem))
@@ -100,11 +97,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iov
 	}
 	swap_backing(mr, &backing);
 	mr->zero_based = ib_access & IB_ZERO_BASED;
-	mr->iova = iova;
-	mr->length = length;
-	mr->access = access;
-	srnic_mr_enable(mr);
-	srnic_region_begin_binding(mr);
+	srnic_user_region_begin(mr, iova, length, access);
 	return &mr->base;
 }
 

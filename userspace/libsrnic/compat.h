@@ -47,34 +47,18 @@ struct srnic_dmabuf {
 	int fd;
 };
 
-static inline int srnic_call_reg_dmabuf_54(void (*call)(void), struct ibv_pd *pd,
-					   const struct srnic_dmabuf *buf, int access,
-					   struct verbs_mr *mr)
-{
-	return ((srnic_reg_dmabuf_54)call)(pd, buf->offset, buf->length, buf->iova, buf->fd,
-					   access, mr, NULL);
-}
-
-static inline int srnic_call_reg_dmabuf_34(void (*call)(void), struct ibv_pd *pd,
-					   const struct srnic_dmabuf *buf, int access,
-					   struct verbs_mr *mr)
-{
-	return ((srnic_reg_dmabuf_34)call)(pd, buf->offset, buf->length, buf->iova, buf->fd,
-					   access, mr);
-}
-
-#ifndef __cplusplus
 static inline int srnic_cmd_reg_dmabuf(struct ibv_pd *pd, const struct srnic_dmabuf *buf,
 				       int access, struct verbs_mr *mr)
 {
-	void (*call)(void) = (void (*)(void))ibv_cmd_reg_dmabuf_mr;
-
 	const int has_driver = __builtin_types_compatible_p(__typeof__(ibv_cmd_reg_dmabuf_mr) *,
 							    srnic_reg_dmabuf_54);
+	void (*call)(void) = (void (*)(void))ibv_cmd_reg_dmabuf_mr;
 
-	return has_driver ? srnic_call_reg_dmabuf_54(call, pd, buf, access, mr) :
-			    srnic_call_reg_dmabuf_34(call, pd, buf, access, mr);
+	if (has_driver)
+		return ((srnic_reg_dmabuf_54)call)(pd, buf->offset, buf->length, buf->iova,
+						   buf->fd, access, mr, NULL);
+	return ((srnic_reg_dmabuf_34)call)(pd, buf->offset, buf->length, buf->iova, buf->fd,
+					   access, mr);
 }
-#endif
 
 #endif

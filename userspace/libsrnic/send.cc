@@ -285,18 +285,18 @@ bool all_have_receivers(const srnic_wq &sq)
 	return true;
 }
 
+template <class Call> void set_call(Call &call, u64 ops, u64 op, Call implementation)
+{
+	call = ops & op ? implementation : nullptr;
+}
+
 // Debian 12's libibverbs has no such calls.
 template <class Ex> void set_flush_calls(Ex &ex, u64 ops)
 {
 	if constexpr (requires { ex.wr_flush; })
-		ex.wr_flush = ops & SRNIC_FLUSH_OP ? wr_flush : nullptr;
+		set_call(ex.wr_flush, ops, SRNIC_FLUSH_OP, wr_flush);
 	if constexpr (requires { ex.wr_atomic_write; })
-		ex.wr_atomic_write = ops & SRNIC_ATOMIC_WRITE_OP ? wr_atomic_write : nullptr;
-}
-
-template <class Call> void set_call(Call &call, u64 ops, u64 op, Call implementation)
-{
-	call = ops & op ? implementation : nullptr;
+		set_call(ex.wr_atomic_write, ops, SRNIC_ATOMIC_WRITE_OP, wr_atomic_write);
 }
 
 void set_operation_calls(ibv_qp_ex &ex, u64 ops)
