@@ -14,10 +14,12 @@
 # but on the interfaces of vm/run --wire, with a processor for each end. The kernel's consumers follow, each an environment
 # of its own: bench/nfs.sh, nvme.sh, iser.sh.
 #
-# ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names; " NAME " is a whole one. SCALE: one of so
+# ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names (bench/wanted.sh). SCALE: one of so
 # many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
+# COUNTS: the file in which vm/run --count counts instructions. It gets another name after each run, which a line says:
+# environment, case, peer, name, how many operations there were.
 export NO_TAP=1
-cd "$(dirname "$0")" && . ./lib.sh
+cd "$(dirname "$0")" && . ./lib.sh && . bench/wanted.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
@@ -25,9 +27,9 @@ ALL="srnic srnic-crc srnic-large srnic-rdmatcp srnic-shortcut srnic-ib srnic-ib-
 PEERS=${PEERS:-$ALL}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 CONSUMERS=${CONSUMERS-nfs nvme iser}
-ONLY=${ONLY:-}
 SCALE=${SCALE:-1}
 POLLED=${POLLED:-0}
+COUNTS=${COUNTS:-} COUNTED=0
 
 # NAME OPERATION COUNT OPTION... of rate.
 cases() {
@@ -180,12 +182,18 @@ one_run() { # ENVIRONMENT CASE PEER OPERATION COUNT OPTION...
 	said=$(timeout 300 "$RATE" $where "$4" count=$count "${@:6}") || said=failed
 	echo "$1 $2 $3 ${said% *}"
 	[[ $said != *' '* ]] || echo "$1 $2-switches $3 ${said#* }"
+	[[ -z $COUNTS || $said = failed ]] || counted "$1" "$2" "$3" "$count"
+}
+
+counted() { # ENVIRONMENT CASE PEER OPERATIONS
+	COUNTED=$((COUNTED + 1))
+	mv "$COUNTS" "$COUNTS.$COUNTED" && echo "$1 $2 $3 ${COUNTS##*/}.$COUNTED $4"
 }
 
 round() {
 	local environment name operation peer
 	while read -r name operation; do
-		[[ " $name " = *"$ONLY"* ]] || continue
+		wanted "$name" || continue
 		for environment in $ENVIRONMENTS; do
 			for peer in $PEERS; do
 				has "$peer" "$name" || continue

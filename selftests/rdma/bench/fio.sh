@@ -6,16 +6,16 @@
 # ONLY, SCALE: as of bench.sh.
 # shellcheck shell=bash
 
+. bench/wanted.sh
 ROUNDS=${ROUNDS:-5}
 PEERS=${PEERS:-srnic srnic-crc siw tcp}
-ONLY=${ONLY:-}
 SCALE=${SCALE:-1}
 
 # NAME FIO'S-RW BLOCK-SIZE COUNT, of those that are wanted.
 patterns() {
 	local name rest
 	while read -r name rest; do
-		[[ " $name " != *"$ONLY"* ]] || echo "$name $rest"
+		! wanted "$name" || echo "$name $rest"
 	done <<-'END'
 		fio-write-1M write 1048576 400
 		fio-read-1M read 1048576 400
