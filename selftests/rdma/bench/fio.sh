@@ -2,13 +2,13 @@
 # How fast fio writes and reads what a kernel consumer offers: the last part of each consumer's bench. Sourced after
 # shared/disk.sh. A line for each run, as bench.sh prints them.
 #
-# PEERS: which, of srnic (without CRCs), srnic-crc, siw, tcp; a bench says by HAS which of them it can have. ROUNDS,
-# ONLY, SCALE: as of bench.sh.
+# PEERS: which, of srnic (without CRCs), srnic-crc, srnic-shortcut, srnic-ib (type srnic_ib), srnic-ib-shortcut, siw, tcp;
+# a bench says by HAS which of them it can have. ROUNDS, ONLY, SCALE: as of bench.sh.
 # shellcheck shell=bash
 
 . bench/wanted.sh
 ROUNDS=${ROUNDS:-5}
-PEERS=${PEERS:-srnic srnic-crc siw tcp}
+PEERS=${PEERS:-$HAS}
 SCALE=${SCALE:-1}
 
 # NAME FIO'S-RW BLOCK-SIZE COUNT, of those that are wanted.
@@ -55,13 +55,13 @@ each_pattern() { # CONSUMER PEER FILE
 	done < <(patterns)
 }
 
-# For each round and peer, consumer_up and consumer_down of the bench; $DISK is a file or device then.
+# For each round and peer, consumer_up and consumer_down of the bench; $DISK is a file or device then. consumer_up calls
+# talk when the device is there.
 each_peer() { # CONSUMER
 	local run peer
 	for ((run = 0; run < ROUNDS; run++)); do
 		for peer in $PEERS; do
 			[[ " $HAS " = *" $peer "* ]] || continue
-			crc_for "$peer"
 			up_or_exit consumer_up "$peer"
 			each_pattern "$1" "$peer" "$DISK"
 			up_or_exit consumer_down "$peer"
@@ -69,8 +69,21 @@ each_peer() { # CONSUMER
 	done
 }
 
-crc_for() { # PEER
-	local file crc=0
-	[ "$1" != srnic-crc ] || crc=1
-	for file in /sys/class/infiniband/srnic*/mpa_crc; do echo $crc >"$file"; done
+# How srnic's devices are to talk.
+talk() { # PEER
+	local device crc=0 shortcut=0
+	case $1 in
+	*-crc) crc=1 ;;
+	*-shortcut) shortcut=1 ;;
+	esac
+	for device in /sys/class/infiniband/{srnic,ib}0; do
+		[ -e "$device" ] || continue
+		echo $crc >"$device/mpa_crc" && echo $shortcut >"$device/local_shortcut" || return
+	done
+}
+
+# Of type srnic_ib, in the first network namespace.
+ib_device_up() { # NETDEV ADDRESS
+	ip link add "$1" type dummy && ip addr add "$2/24" dev "$1" && ip link set "$1" up &&
+		rdma link add ib0 type srnic_ib netdev "$1"
 }

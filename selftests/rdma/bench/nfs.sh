@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# A file on NFS 4.2, over srnic, siw or TCP; the server has it in memory. Both ends are on one device, so data goes
-# through lo, and in the first network namespace, because siw's connections of the kernel's are always there:
+# A file on NFS 4.2, over srnic, srnic_ib, siw or TCP; the server has it in memory. Both ends are on one device, so data
+# goes through lo, and in the first network namespace, because siw's connections of the kernel's are always there:
 #
-#   client ── srnic0 or siw0 on bench0, 10.99.0.2; or TCP ── server
+#   client ── srnic0, ib0 or siw0 on bench0, 10.99.0.2; or TCP ── server
 #
-# The server listens on all addresses, for which srnic and siw each want the port: only one of them is there.
+# The server listens on all addresses, for which srnic and siw each want the port: only one of the devices is there.
 cd "$(dirname "$0")/.." && . ./lib.sh && . shared/nfs.sh && . shared/disk.sh && . bench/fio.sh
 
-HAS="srnic srnic-crc siw tcp"
+HAS="srnic srnic-crc srnic-shortcut srnic-ib srnic-ib-shortcut siw tcp"
 TCP_PORT=2049
 DISK=$MOUNT/file
 
@@ -30,23 +30,27 @@ server_up() {
 }
 
 instead() { # OLD-DEVICE NEW-DEVICE TYPE
-	threads_down && rdma link delete "$1" && modprobe "$3" && rdma link add "$2" type "$3" netdev bench0 && threads_up &&
-		tcp_up
+	threads_down && rdma link delete "$1" && rdma link add "$2" type "$3" netdev bench0 && threads_up && tcp_up
 }
 
 consumer_up() { # PEER
 	local transport=rdma port=$PORT
 	case $1 in
-	siw) instead srnic0 siw0 siw || return ;;
+	siw) modprobe siw && instead srnic0 siw0 siw || return ;;
+	srnic-ib*) instead srnic0 ib0 srnic_ib || return ;;
 	tcp) transport=tcp port=$TCP_PORT ;;
 	esac
+	talk "$1" || return
 	timeout 60 mount -t nfs -o "vers=4.2,proto=$transport,port=$port" "$IP1:/" "$MOUNT" &&
 		grep "$MOUNT nfs.*proto=$transport" /proc/mounts
 }
 
 consumer_down() { # PEER
 	umount "$MOUNT" || return
-	[ "$1" != siw ] || instead siw0 srnic0 srnic
+	case $1 in
+	siw) instead siw0 srnic0 srnic ;;
+	srnic-ib*) instead ib0 srnic0 srnic ;;
+	esac
 }
 
 some_or_exit

@@ -1,29 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# A file as an NVMe namespace, over srnic, siw or TCP; the target has it in memory. Both ends are on one device, so data
+# A file as an NVMe namespace, over srnic, srnic_ib, siw or TCP; the target has it in memory. Both ends are on one device, so data
 # goes through lo:
 #
-#   host ── srnic0 on bench0, 10.93.0.1; siw0 on bench1, 10.92.0.1; TCP on bench0 ── nvmet
+#   host ── srnic0 on bench0, 10.93.0.1; siw0 on bench1, 10.92.0.1; ib0 on bench2, 10.90.0.1; TCP on bench0 ── nvmet
 BLOCK=4096
 cd "$(dirname "$0")/.." && . ./lib.sh && . shared/disk.sh && . shared/nvme.sh && . bench/fio.sh
 
-HAS="srnic srnic-crc siw tcp"
-ADDRESS=10.93.0.1 SIW=10.92.0.1
+HAS="srnic srnic-crc srnic-shortcut srnic-ib srnic-ib-shortcut siw tcp"
+ADDRESS=10.93.0.1 SIW=10.92.0.1 IB=10.90.0.1
 
 devices_up() {
-	modprobe -a ib_uverbs srnic && disk_device_up bench0 $ADDRESS fd93::1 || return
+	modprobe -a ib_uverbs srnic && disk_device_up bench0 $ADDRESS fd93::1 && ib_device_up bench2 $IB || return
 	! wants siw || { modprobe siw && ip link add bench1 type dummy && ip addr add $SIW/24 dev bench1 &&
 		ip link set bench1 up && rdma link add siw0 type siw netdev bench1; }
 }
 
 devices_down() {
-	rdma link delete srnic0 && ip link del bench0 || return
+	rdma link delete srnic0 && ip link del bench0 && rdma link delete ib0 && ip link del bench2 || return
 	! wants siw || { rdma link delete siw0 && ip link del bench1; }
 }
 
 consumer_up() { # PEER
 	TRANSPORT=rdma PORT=4420
+	talk "$1" || return
 	case $1 in
+	srnic-ib*) connected $IB ;;
 	srnic*) connected $ADDRESS ;;
 	siw) connected $SIW ;;
 	tcp) TRANSPORT=tcp PORT=4421 connected $ADDRESS ;;
@@ -34,10 +36,10 @@ consumer_down() { disconnected; }
 
 # One for each peer.
 ports_up() {
-	PORTS=(1)
-	port_up 1 ipv4 $ADDRESS || return
-	! wants siw || { PORTS+=(2) && port_up 2 ipv4 $SIW || return; }
-	! wants tcp || { PORTS+=(3) && TRANSPORT=tcp PORT=4421 port_up 3 ipv4 $ADDRESS; }
+	PORTS=(1 2)
+	port_up 1 ipv4 $ADDRESS && port_up 2 ipv4 $IB || return
+	! wants siw || { PORTS+=(3) && port_up 3 ipv4 $SIW || return; }
+	! wants tcp || { PORTS+=(4) && TRANSPORT=tcp PORT=4421 port_up 4 ipv4 $ADDRESS; }
 }
 
 some_or_exit
