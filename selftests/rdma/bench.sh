@@ -12,7 +12,7 @@
 # where it is connected by hand over link-local addresses, and bypasses IP there; it always has a CRC, siw by default
 # none. srnic-ib is type srnic_ib, on srnic's interfaces and connected by hand. wire, by itself: srnic and TCP as on veth,
 # but on the interfaces of vm/run --wire, with a processor for each end. The kernel's consumers follow, each an environment
-# of its own: bench/nfs.sh, nvme.sh, iser.sh.
+# of its own: bench/nfs.sh, nvme.sh, iser.sh; and programs of others: bench/programs.sh.
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names (bench/wanted.sh). SCALE: one of so
 # many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
@@ -26,7 +26,7 @@ ROUNDS=${ROUNDS:-5}
 ALL="srnic srnic-crc srnic-large srnic-rdmatcp srnic-shortcut srnic-ib srnic-ib-shortcut siw srnic-to-siw siw-to-srnic rxe tcp tcp-zerocopy"
 PEERS=${PEERS:-$ALL}
 ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
-CONSUMERS=${CONSUMERS-nfs nvme iser}
+CONSUMERS=${CONSUMERS-nfs nvme iser programs}
 SCALE=${SCALE:-1}
 POLLED=${POLLED:-0}
 COUNTS=${COUNTS:-} COUNTED=0
