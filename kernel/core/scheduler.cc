@@ -234,15 +234,18 @@ u32 core_tx_choose(struct core_tx *tx)
 
 struct core_tx_step core_tx_next(struct core_tx *tx)
 {
+	const bool begin = !tx->building;
 	core_tx_step step;
 
-	if (!tx->building) {
+	if (begin) {
 		tx->building = 1;
 		tx->before = tx->turn->sent;
 		builder::begin(*tx, *tx->turn);
 	}
 	step = builder::next(*tx);
 	step.response = tx->turn == &tx->answer;
+	if (acks_of(*tx)) [[unlikely]]
+		ib::note_octets(*acks_of(*tx), step.len + step.payload, begin);
 	if (step.last)
 		end_turn(*tx);
 	return step;
@@ -261,6 +264,8 @@ void core_tx_fail(struct core_tx *tx, enum core_region_verdict verdict)
 	tx->building = 0;
 	tx->turn->sent = tx->before;
 	tx->turn->done = 0;
+	if (acks_of(*tx)) [[unlikely]]
+		ib::forget_octets(*acks_of(*tx));
 	if (tx->turn == &tx->answer)
 		source_gone(*tx, verdict);
 	else

@@ -182,36 +182,48 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 
 /* ---- bytes in their place ---- */
 
-/* The kernel address of the access, checked, for at most *len bytes; or NULL. */
-static void *find_bytes(struct srnic_held *held, const struct srnic_region_access *access,
-			u32 *len)
+/* *n bytes at this address, or so many of them as are in its page. */
+static bool find_page(void *at, u32 *n, struct bio_vec *out)
 {
-	enum core_region_verdict verdict;
-	struct srnic_mr *mr;
-
-	if (access->stag != SRNIC_LOCAL_DMA_LKEY) {
-		mr = hold_checked(held, access, access->to, *len, &verdict);
-		return mr ? locate(mr, access->to, len) : NULL;
-	}
-	srnic_held_pause(held);
-	return check_local_dma(access) == CORE_REGION_OK ? (void *)(uintptr_t)access->to : NULL;
-}
-
-bool srnic_region_locate(struct srnic_held *held, const struct srnic_region_access *access,
-			 u32 len, struct bio_vec *out)
-{
-	void *at;
-
-	len = min_t(u32, len, PAGE_SIZE);
-	at = find_bytes(held, access, &len);
-	if (!at || !virt_addr_valid(at) || !sendpage_ok(virt_to_page(at)))
+	if (!virt_addr_valid(at) || !sendpage_ok(virt_to_page(at)))
 		return false;
+	*n = min_t(u32, *n, PAGE_SIZE - offset_in_page(at));
 	*out = (struct bio_vec) {
 		.bv_page = virt_to_page(at),
 		.bv_offset = offset_in_page(at),
-		.bv_len = min_t(u32, len, PAGE_SIZE - offset_in_page(at)),
+		.bv_len = *n,
 	};
 	return true;
+}
+
+/* mr: NULL for the key to all memory. The access has been checked. */
+static u32 find_pages(const struct srnic_mr *mr, u64 to, u32 len, struct bio_vec *out, u32 most)
+{
+	u32 num = 0, n;
+
+	for (; len && num < most; to += n, len -= n) {
+		n = len;
+		if (!find_page(mr ? locate(mr, to, &n) : (void *)(uintptr_t)to, &n, &out[num]))
+			break;
+		num++;
+	}
+	return num;
+}
+
+u32 srnic_region_locate(struct srnic_held *held, const struct srnic_region_access *access, u32 len,
+			struct bio_vec *out, u32 most)
+{
+	enum core_region_verdict verdict;
+	struct srnic_mr *mr = NULL;
+
+	len = min_t(u32, len, SRNIC_HELD_MAX);
+	if (access->stag == SRNIC_LOCAL_DMA_LKEY) {
+		srnic_held_pause(held);
+		verdict = check_local_dma(access);
+	} else {
+		mr = hold_checked(held, access, access->to, len, &verdict);
+	}
+	return verdict == CORE_REGION_OK ? find_pages(mr, access->to, len, out, most) : 0;
 }
 
 /* ---- other access ---- */

@@ -40,12 +40,13 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 					   const struct srnic_region_access *access,
 					   void *dst, u32 len);
 /*
- * Where up to @len bytes at the access are, checked as for a read: in one page, which the caller
- * refers to before it drops the region. False if nobody may read them, which a copy then reports,
- * or if they are in no page that one can refer to. len is not 0. Not with hard interrupts disabled.
+ * Where the first of @len bytes at the access are, checked as for a read: in at most @most pages,
+ * which the caller refers to before it drops the region. The number of pages; 0 if nobody may read
+ * them, which a copy then reports, or if the first is in no page that one can refer to. len is not
+ * 0. Not with hard interrupts disabled.
  */
-bool srnic_region_locate(struct srnic_held *held, const struct srnic_region_access *access,
-			 u32 len, struct bio_vec *out);
+u32 srnic_region_locate(struct srnic_held *held, const struct srnic_region_access *access, u32 len,
+			struct bio_vec *out, u32 most);
 /*
  * An atomic operation of a peer on the eight bytes at @to; rights: CORE_ACCESS_REMOTE_ATOMIC.
  * CORE_REGION_ALIGNMENT if they are not aligned in memory. Not with hard interrupts disabled.

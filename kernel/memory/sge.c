@@ -80,16 +80,18 @@ enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 	return CORE_REGION_OK;
 }
 
-bool srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
-		       struct bio_vec *out)
+u32 srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
+		      struct bio_vec *out, u32 most)
 {
 	struct srnic_region_access access = access_of(list, 0);
+	u32 num;
 
-	if (!access_at(list, at, &access, &len) ||
-	    !srnic_region_locate(list->held, &access, len, out))
-		return false;
-	at->offset += out->bv_len;
-	return true;
+	if (!access_at(list, at, &access, &len))
+		return 0;
+	num = srnic_region_locate(list->held, &access, len, out, most);
+	for (u32 i = 0; i < num; i++)
+		at->offset += out[i].bv_len;
+	return num;
 }
 
 u32 srnic_sges_contiguous(const struct srnic_sge_list *list, struct srnic_sge_cursor *at)

@@ -40,11 +40,12 @@ enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 					    struct srnic_sge_cursor *at, const void *src, u32 len);
 /*
- * Where the next bytes are, at most len, which is not 0, and not beyond the entry; advances the
- * cursor by out->bv_len. False, with the cursor as it was, if they can only be copied.
+ * Where the next bytes are: the first of len, which is not 0, not beyond the entry, and in at most
+ * @most pages. Advances the cursor by the bytes in these. The number of pages; 0 if the bytes can
+ * only be copied.
  */
-bool srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
-		       struct bio_vec *out);
+u32 srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
+		      struct bio_vec *out, u32 most);
 /* Bytes from the cursor to the end of its entry, or of the next one that has any. */
 u32 srnic_sges_contiguous(const struct srnic_sge_list *list, struct srnic_sge_cursor *at);
 /* Checks the whole list for these local access rights. Not with hard interrupts disabled. */

@@ -163,6 +163,17 @@ static struct srnic_sq_track *find_undone_write(struct srnic_sq *sq, u32 from, u
 	return NULL;
 }
 
+void srnic_sq_blame(struct srnic_sq *sq, u32 index, u8 status)
+{
+	struct srnic_sq_track *track = track_at(sq, index);
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->done_lock, flags);
+	if ((s32)(index - sq->done) >= 0 && !track->done)
+		track->status = status;
+	spin_unlock_irqrestore(&sq->done_lock, flags);
+}
+
 void srnic_sq_blame_write(struct srnic_sq *sq, u8 status, u32 vendor_err)
 {
 	struct srnic_sq_track *track = NULL;

@@ -91,6 +91,11 @@ void srnic_sq_complete_sent(struct srnic_sq *sq, u32 from, u32 to);
  */
 void srnic_sq_fail_oldest(struct srnic_sq *sq, u8 status);
 /*
+ * Sets the status with which the next flush completes the request at this index, unless it is done.
+ * Any context.
+ */
+void srnic_sq_blame(struct srnic_sq *sq, u32 index, u8 status);
+/*
  * Sets the status with which the next flush completes the oldest undone Write, with or without
  * Immediate Data, if there is one. For the engine, right before srnic_sq_flush().
  */

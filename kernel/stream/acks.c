@@ -260,7 +260,7 @@ static void deliver_acked(struct srnic_qp *qp)
 	complete_before(qp, acked->end);
 	if (acked->kind == CORE_ACKED_REFUSED) {
 		core_rx_stop(&qp->rx.core);
-		srnic_sq_complete(&qp->sq, acked->end, acked->status, 0);
+		srnic_sq_blame(&qp->sq, acked->end, acked->status);	/* flushed: kept.h */
 		leave_stream(qp);
 	} else if (acked->kind == CORE_ACKED_AGAIN || is_awaited(qp->acks)) {
 		srnic_tx_kick(qp);

@@ -43,6 +43,19 @@ static inline void srnic_note_progress(struct srnic_overdue *overdue)
 }
 
 /**
+ * struct srnic_kept - the kept payload of a stream (transmit/kept.h); zeros: none is kept
+ * @wanted: payload of this stream is kept. Set before the stream begins
+ * @base: bytes that TCP had delivered, or was to deliver, when the stream began. Set with @wanted
+ * @given: TCP may have kept payload. The engine's
+ * @ended: none is kept any more. The engine's
+ */
+struct srnic_kept {
+	bool wanted;
+	u64 base;
+	bool given, ended;
+};
+
+/**
  * struct srnic_acks - the acknowledgements of a QP
  * @core: the numbers; struct core_acks says which half may change what. The lock of receive is the
  *	socket's lock, the engine has tx.mutex
@@ -56,6 +69,7 @@ static inline void srnic_note_progress(struct srnic_overdue *overdue)
  * @draining: SQ_DRAINED is to be raised. Under tx.mutex; the receive half kicks the engine for it
  * @keepalive: TCP's is on, because a responder must not send before it has heard of its peer. Under
  *	tx.mutex
+ * @kept: payload of the stream that stays in its regions
  * @pairing: how the QP gets its streams (pairing/pairing.h), or NULL
  * @end: requests before this index of the send queue are acknowledged. The receive half's
  * @asked: core.asked when the engine was kicked last for that. The receive half's
@@ -69,6 +83,7 @@ struct srnic_acks {
 	struct hrtimer delay, late;
 	struct srnic_overdue overdue;
 	bool had_stream, communicates, draining, keepalive;
+	struct srnic_kept kept;
 	struct srnic_pairing *pairing;
 	u32 end;
 	u32 asked, probes;

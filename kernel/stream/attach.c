@@ -14,6 +14,7 @@
 #include "stream/receive/receive.h"
 #include "stream/start.h"
 #include "stream/state.h"
+#include "stream/transmit/kept.h"
 #include "stream/transmit/own_batch.h"
 #include "stream/transmit/rest.h"
 #include "stream/transmit/shortcut.h"
@@ -86,6 +87,7 @@ int srnic_qp_start_locked(struct srnic_qp *qp, const struct srnic_qp_start *star
 		return ret;
 	srnic_qp_watch_peer(qp);
 	lock_sock(sk);
+	srnic_kept_start(qp, sk, start->agreed.crc);
 	srnic_callbacks_install(qp, sk);
 	srnic_rx_run(qp, sk);
 	srnic_callbacks_report_end(qp, sk);
@@ -131,6 +133,7 @@ void srnic_qp_leave_socket(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->tx.mutex);
 	stop_receiving(qp, qp->sock->sk);
 	srnic_shortcut_end(qp);
+	srnic_kept_end(qp);
 	leave_rest(qp);
 	qp->sock = NULL;
 	srnic_acks_stop(qp);

@@ -12,6 +12,7 @@
 #include "stream/overdue.h"
 #include "stream/owner.h"
 #include "stream/state.h"
+#include "stream/transmit/kept.h"
 
 /* How often to look: often enough to be late by no more than a tenth. */
 #define LOOKS		16
@@ -134,7 +135,7 @@ static void ask(struct srnic_qp *qp)
 		core_tx_probe(&qp->tx.core);
 }
 
-/* The socket's lock keeps acknowledgements of the peer out. */
+/* Once its receive half has stopped, the peer acknowledges nothing more. */
 static void fail(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->sock ? qp->sock->sk : NULL;
@@ -142,15 +143,15 @@ static void fail(struct srnic_qp *qp)
 	if (sk) {
 		lock_sock(sk);
 		core_rx_stop(&qp->rx.core);
+		release_sock(sk);
 	}
+	srnic_kept_end(qp);
 	srnic_sq_fail_oldest(&qp->sq, SRNIC_WC_RETRY_EXC_ERR);
 	srnic_qp_count(qp, SRNIC_TX_OVERDUE, 1);
 	srnic_qp_note_end(qp, SRNIC_END_TCP, ETIMEDOUT);
 	srnic_qp_fail(qp);
-	if (sk) {
-		release_sock(sk);
+	if (sk)
 		srnic_qp_over(qp, CORE_CONN_TERMINATED);
-	}
 }
 
 static bool is_over(struct srnic_qp *qp)

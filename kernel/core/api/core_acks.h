@@ -33,6 +33,7 @@ struct core_ack {
 
 /**
  * struct core_sent - a request that was sent and may have to be sent again
+ * @end: octets of the stream up to the end of its last FPDU
  * @index: free-running index in the send queue
  * @send_msn: core_tx.send_msn before it
  * @read_msn: core_tx.read_msn before it
@@ -42,11 +43,15 @@ struct core_ack {
  * @tail: CORE_MSG_IMMEDIATE* that follows its Write; CORE_MSG_NONE
  */
 struct core_sent {
+	u64 end;
 	u32 index;
 	u32 send_msn, read_msn, extended_msn;
 	u8 immediate[CORE_IMMEDIATE_LEN];
 	u8 handler, tail;
 };
+
+/* struct core_acks.gone: not known, and of no interest. */
+#define CORE_GONE_ALL	(~0ULL)
 
 /* RNR retry count: for ever. */
 #define CORE_RNR_FOR_EVER 7
@@ -79,6 +84,8 @@ enum core_over {
  * @was_done: requests before this index have been taken before: their local operations are done
  * @begun: the last request of which an FPDU is built
  * @whole: the last request all of whose FPDUs are built: @begun, or the one before
+ * @octets: octets of the stream that are built
+ * @fpdu_octets: of them, those of the FPDU that is being built
  * @unasked: requests since the last one that asked for an Ack
  * @said: the last number that an Ack or response said to the peer
  * @probes_answered: of @probes
@@ -111,6 +118,10 @@ enum core_over {
  * @tries: how often the request after @acked was refused
  * @refusing: enum core_syndrome of the request after @received, until it comes again
  *
+ * Set by the host, under the lock of receive:
+ * @gone: octets of the stream that TCP has delivered. The peer can have done no request that ends
+ *	behind them (rule 117). At first CORE_GONE_ALL
+ *
  * Both halves', under the lock of receive:
  * @rewinding: the peer was not ready for the request after @acked: the engine has to go back to it
  *
@@ -127,6 +138,8 @@ struct core_acks {
 
 	u32 index, was_done;
 	u32 begun, whole;
+	u64 octets;
+	u32 fpdu_octets;
 	u32 unasked;
 	u32 said;
 	u32 probes_answered, refusals_said;
@@ -143,6 +156,7 @@ struct core_acks {
 	u32 delay;
 	u8 tries, refusing;
 
+	u64 gone;
 	u8 rewinding, awaited;
 };
 

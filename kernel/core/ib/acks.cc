@@ -134,7 +134,8 @@ bool is_request_for_response(u8 opcode)
 
 bool may_be_answered(const core_acks &acks, u32 number)
 {
-	return within(number, acks.acked, last_whole(acks));
+	return within(number, acks.acked, last_whole(acks)) &&
+	       record(acks, number).end <= acks.gone;
 }
 
 bool may_be_delivered(const core_acks &acks, u32 delivered)
@@ -217,9 +218,9 @@ void note_request(core_acks &acks, const core_tx &tx, const core_operation &op,
 	acks.unbegun = 1;
 	acks.index++;
 	acks.was_done = acks.again ? acks.was_done : acks.index;
-	record(acks, acks.whole + 1) = {acks.index - 1,	 tx.send_msn, tx.read_msn,
-					tx.extended_msn, {},	      op.handler,
-					CORE_MSG_NONE};
+	record(acks, acks.whole + 1) = {0,		 acks.index - 1,  tx.send_msn,
+					tx.read_msn,	 tx.extended_msn, {},
+					op.handler,	 CORE_MSG_NONE};
 }
 
 // A response acknowledges what came before it, so its request need not ask.
@@ -323,6 +324,7 @@ void core_acks_init(struct core_acks *acks)
 	const core_acks set = *acks;
 
 	*acks = {};
+	acks->gone = CORE_GONE_ALL;
 	acks->rnr_retry = set.rnr_retry;
 	acks->min_rnr_timer = set.min_rnr_timer;
 	acks->access = set.access;

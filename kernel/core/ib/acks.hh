@@ -100,7 +100,24 @@ inline void note_fpdu(core_acks &acks)
 	acks.half_done = acks.unbegun = 0;
 	publish(acks.begun, acks.whole + 1);
 }
-inline void end_request(core_acks &acks) { publish(acks.whole, acks.whole + 1); }
+// Octets of an FPDU are built; they begin it, or they do not; or it cannot be built after all.
+inline void note_octets(core_acks &acks, u32 octets, bool begin)
+{
+	acks.fpdu_octets = octets + (begin ? 0 : acks.fpdu_octets);
+	acks.octets += octets;
+}
+inline void forget_octets(core_acks &acks)
+{
+	acks.octets -= acks.fpdu_octets;
+	acks.fpdu_octets = 0;
+}
+
+// All FPDUs of the request are built.
+inline void end_request(core_acks &acks)
+{
+	record(acks, acks.whole + 1).end = acks.octets;
+	publish(acks.whole, acks.whole + 1);
+}
 inline void end_answer(core_acks &acks, u32 number) { publish(acks.said, number); }
 
 // The engine has gone back to the request after the last one acknowledged. With receive's lock.

@@ -16,6 +16,7 @@
 #include "stream/receive/receive.h"
 #include "stream/start.h"
 #include "stream/state.h"
+#include "stream/transmit/kept.h"
 
 /* Consumes a contiguous piece of the stream; drops it after the stream's end. */
 static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
@@ -133,6 +134,8 @@ static void forget_urgent(struct sock *sk)
 static u64 begin_run(struct srnic_qp *qp, const struct sock *sk)
 {
 	lockdep_assert(lockdep_sock_is_held(sk));
+	if (qp->acks)
+		srnic_kept_look(qp, sk);
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		core_rx_stop(&qp->rx.core);
 	return core_rx_fpdus(&qp->rx.core);

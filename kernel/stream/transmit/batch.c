@@ -110,7 +110,7 @@ bool srnic_batch_trim(struct srnic_batch *batch)
 	bool used = batch->used;
 
 	batch->used = false;
-	if (used)
+	if (used || batch->num_borrowed)	/* these may need the room */
 		return false;
 	drop_room(batch);
 	empty_pool(batch);
@@ -208,9 +208,11 @@ void srnic_batch_commit(struct srnic_batch *batch, u32 len)
 
 /* ---- borrowed bytes ---- */
 
-bool srnic_batch_may_borrow(const struct srnic_batch *batch)
+u32 srnic_batch_may_borrow(const struct srnic_batch *batch)
 {
-	return batch->num + batch->num_spare + 4 <= SRNIC_BATCH_VECS;
+	u32 taken = batch->num + batch->num_spare + 3;
+
+	return taken < SRNIC_BATCH_VECS ? SRNIC_BATCH_VECS - taken : 0;
 }
 
 void srnic_batch_borrow(struct srnic_batch *batch, const struct bio_vec *bytes)

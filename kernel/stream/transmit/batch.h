@@ -87,12 +87,13 @@ bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len);
 void *srnic_batch_room(struct srnic_batch *batch, u32 *len);
 /* Adds the first len bytes of that room to the stream. */
 void srnic_batch_commit(struct srnic_batch *batch, u32 len);
-/* Can the next bytes be borrowed? Else they are copied. */
-bool srnic_batch_may_borrow(const struct srnic_batch *batch);
+/* In so many pieces the next bytes may be borrowed. */
+u32 srnic_batch_may_borrow(const struct srnic_batch *batch);
 /*
  * Adds bytes to the stream that stay where they are, of a page that has a user meanwhile. Takes a
  * reference. The caller has reserved room for them, and has the batch handed over, or calls
- * srnic_batch_own(), before it leaves the engine: whoever owns the bytes may change them then.
+ * srnic_batch_own(), before whoever owns the bytes may change them: before it leaves the engine,
+ * or, of what is kept, in srnic_kept_end().
  */
 void srnic_batch_borrow(struct srnic_batch *batch, const struct bio_vec *bytes);
 /* Copies what is borrowed to the batch's own pages. The number of bytes. */

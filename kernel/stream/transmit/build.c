@@ -7,6 +7,7 @@
 #include "stream/acks.h"
 #include "stream/transmit/batch.h"
 #include "stream/transmit/build.h"
+#include "stream/transmit/kept.h"
 #include "stream/transmit/requests.h"
 #include "stream/transmit/shortcut.h"
 
@@ -82,28 +83,36 @@ static enum core_region_verdict copy_payload(struct srnic_qp *qp, const struct c
 #define BORROW_MIN	2048U
 
 /*
- * Only where the batch goes to the other end's region at once, and nothing is summed. Not the
- * source of a Read, which its owner may invalidate meanwhile: then it must not be read any more.
+ * Only where the batch goes to the other end's region at once, or the payload is kept, and nothing
+ * is summed. Not the source of a Read, which its owner may invalidate meanwhile: then it must not
+ * be read any more.
  */
 static bool may_borrow(const struct srnic_qp *qp, const struct core_tx_step *step)
 {
 	const struct srnic_tx *tx = &qp->tx;
 
 	return step->payload >= BORROW_MIN && !step->response && !tx->core.params.crc &&
-	       srnic_shortcut_expected(qp) && !(srnic_tx_wqe(tx)->flags & SRNIC_WQE_INLINE);
+	       !(srnic_tx_wqe(tx)->flags & SRNIC_WQE_INLINE) &&
+	       (srnic_kept_wanted(qp) || srnic_shortcut_expected(qp));
 }
+
+#define PAGES_AT_ONCE	17U	/* of 64 KiB, wherever they begin */
 
 /* The bytes that were borrowed, of the next `len` of the list; 0: they are to be copied. */
 static u32 borrow(struct srnic_qp *qp, const struct srnic_sge_list *list, u32 len)
 {
-	struct srnic_batch *batch = qp->tx.batch;
-	struct bio_vec bytes;
+	u32 most = min(srnic_batch_may_borrow(qp->tx.batch), PAGES_AT_ONCE);
+	struct bio_vec pages[PAGES_AT_ONCE];
+	u32 num, borrowed = 0;
 
-	if (len < BORROW_MIN || !srnic_batch_may_borrow(batch) ||
-	    !srnic_sges_locate(list, &qp->tx.cursor, len, &bytes))
+	if (len < BORROW_MIN || !most)
 		return 0;
-	srnic_batch_borrow(batch, &bytes);
-	return bytes.bv_len;
+	num = srnic_sges_locate(list, &qp->tx.cursor, len, pages, most);
+	for (u32 i = 0; i < num; i++) {
+		srnic_batch_borrow(qp->tx.batch, &pages[i]);
+		borrowed += pages[i].bv_len;
+	}
+	return borrowed;
 }
 
 /* Of each entry of the list what can be borrowed, and copies of the rest. */

@@ -7,6 +7,7 @@
 #include "stream/datagrams.h"
 #include "stream/receive/receive.h"
 #include "stream/state.h"
+#include "stream/transmit/kept.h"
 #include "stream/transmit/transmit.h"
 
 static bool flush_receive_of_datagram(struct srnic_qp *qp, enum srnic_flush how)
@@ -53,6 +54,7 @@ bool srnic_tx_flush(struct srnic_qp *qp, enum srnic_flush how)
 	/* state before prod; pairs with the user's barrier between prod and state (srnic-abi.h) */
 	smp_mb();
 	received = flush_receive(qp, how);
+	srnic_kept_end(qp);
 	srnic_rx_blame_write(qp);
 	all = srnic_sq_flush(&qp->sq, how);
 	qp->tx.built = qp->sq.taken;

@@ -9,6 +9,7 @@
 #include "stream/kick/asker.h"
 #include "stream/owner.h"
 #include "stream/state.h"
+#include "stream/transmit/kept.h"
 #include "stream/transmit/output.h"
 #include "stream/transmit/own_batch.h"
 #include "stream/transmit/shortcut.h"
@@ -56,11 +57,16 @@ static int send_by_shortcut(struct srnic_qp *qp)
 	return ret;
 }
 
-/* TCP gets only what nobody changes. */
+/* TCP gets only what nobody changes, and what is kept. */
 static void own(struct srnic_qp *qp)
 {
-	u32 copied = srnic_batch_own(qp->tx.batch);
+	u32 copied;
 
+	if (srnic_kept_wanted(qp)) {
+		srnic_kept_give(qp, qp->tx.batch->num_borrowed);
+		return;
+	}
+	copied = srnic_batch_own(qp->tx.batch);
 	if (unlikely(copied))
 		srnic_qp_count(qp, SRNIC_TX_COPIED, copied);
 }

@@ -9,6 +9,7 @@
 #include "memory/table.h"
 #include "memory/window.h"
 #include "stream/state.h"
+#include "stream/transmit/kept.h"
 #include "stream/transmit/output.h"
 #include "stream/transmit/requests.h"
 #include "stream/transmit/stall.h"
@@ -81,6 +82,8 @@ void core_host_complete(void *ctx, u8 status)
 	struct srnic_qp *qp = ctx;
 
 	srnic_held_drop(&qp->tx.held);
+	if (status != SRNIC_WC_SUCCESS)	/* some of it may be sent */
+		srnic_kept_end(qp);
 	srnic_sq_complete(&qp->sq, qp->sq.taken - 1, status, 0);
 }
 

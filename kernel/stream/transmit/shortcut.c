@@ -105,7 +105,8 @@ void srnic_shortcut_begin(struct srnic_qp *qp)
 	if (!end)
 		return;
 	end->sk = qp->sock->sk;
-	qp->shortcut = end;
+	/* release: what it is before; pairs with srnic_shortcut_exists() */
+	smp_store_release(&qp->shortcut, end);
 	add_to_table(end);
 }
 

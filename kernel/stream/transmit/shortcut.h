@@ -9,24 +9,7 @@
 #ifndef SRNIC_SHORTCUT_H
 #define SRNIC_SHORTCUT_H
 
-#include <linux/types.h>
-
-struct sock;
-struct srnic_qp;
-
-/**
- * struct srnic_shortcut - an end of a connection whose other end may be in this namespace, too
- * @node: in the table of ends
- * @sk: this end's socket, which lives as long as this
- * @peer: the other end's socket, referenced, or NULL. Set once, under the table's lock, by the end
- *	that begins last; read by the engine. Which QP has it, if any, is known only with that
- *	socket's spinlock held
- */
-struct srnic_shortcut {
-	struct hlist_node node;
-	struct sock *sk;
-	struct sock *peer;
-};
+#include "stream/transmit/shortcut_end.h"
 
 /*
  * Allows the QP's connection a shortcut, if its device does; without memory there is none. tx.mutex

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Kept payload: of which streams, and how it ends (Documentation/ib.rst rule 117).
+ */
+#include <linux/if_vlan.h>
+#include <linux/netdevice.h>
+#include <net/tcp.h>
+
+#include "compat/sock.h"
+#include "stream/acks.h"
+#include "stream/transmit/batch.h"
+#include "stream/transmit/kept.h"
+#include "stream/transmit/shortcut_end.h"
+
+/* ---- of which streams ---- */
+
+static bool is_hardware(const struct net_device *dev)
+{
+	return dev->dev.parent;
+}
+
+static int find_software(struct net_device *lower, struct netdev_nested_priv *priv)
+{
+	return !is_hardware(lower) && !netif_is_lag_master(lower) && !is_vlan_dev(lower);
+}
+
+/* Does what is sent here leave for hardware, also by way of VLANs and bonds? */
+static bool leads_to_hardware(struct net_device *dev)
+{
+	struct netdev_nested_priv priv = { };
+
+	if (is_hardware(dev))
+		return true;
+	if (!is_vlan_dev(dev) && !netif_is_lag_master(dev))
+		return false;
+	return !netdev_walk_all_lower_dev_rcu(dev, find_software, &priv);
+}
+
+/*
+ * What stays in this host arrives in the pages of the sender, and whoever has the other end's
+ * socket may read them when he likes: also later, when a program has other things there.
+ */
+static bool leaves_host(const struct sock *sk)
+{
+	const struct dst_entry *dst;
+	bool leaves;
+
+	rcu_read_lock();
+	dst = rcu_dereference(sk->sk_dst_cache);
+	leaves = dst && leads_to_hardware(dst->dev);
+	rcu_read_unlock();
+	return leaves;
+}
+
+/*
+ * Kernel consumers have pages that return to the allocator, which does not pass them on while TCP
+ * refers to them, as those that NVMe over TCP and NFS give to TCP. Programs use theirs again.
+ */
+static bool is_wanted(const struct srnic_qp *qp, const struct sock *sk, bool crc)
+{
+	return SRNIC_COMPAT_SPLICE && !crc && (!qp->user || leaves_host(sk));
+}
+
+void srnic_kept_start(struct srnic_qp *qp, const struct sock *sk, bool crc)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	lockdep_assert(lockdep_sock_is_held(sk));
+	if (!qp->acks)
+		return;
+	qp->acks->kept = (struct srnic_kept) {
+		.wanted = is_wanted(qp, sk, crc),
+		.base = tp->bytes_acked + (tp->write_seq - tp->snd_una),
+	};
+}
+
+bool srnic_kept_wanted(const struct srnic_qp *qp)
+{
+	return qp->acks && qp->acks->kept.wanted && !qp->acks->kept.ended;
+}
+
+/* ---- while it is kept ---- */
+
+void srnic_kept_give(struct srnic_qp *qp, u32 bytes)
+{
+	lockdep_assert_held(&qp->tx.mutex);
+	if (bytes)
+		qp->acks->kept.given = true;
+}
+
+/* Not counting what came before the stream. */
+static u64 delivered(const struct srnic_kept *kept, const struct sock *sk)
+{
+	u64 acked = tcp_sk(sk)->bytes_acked;
+
+	return acked > kept->base ? acked - kept->base : 0;
+}
+
+void srnic_kept_look(struct srnic_qp *qp, const struct sock *sk)
+{
+	struct srnic_acks *acks = qp->acks;
+
+	lockdep_assert(lockdep_sock_is_held(sk));
+	if (!acks->kept.wanted)
+		return;
+	/* Acks of a QP of this host, which are true, may come before TCP's acknowledgements. */
+	acks->core.gone = srnic_shortcut_exists(qp) ? CORE_GONE_ALL : delivered(&acks->kept, sk);
+}
+
+/* ---- its end ---- */
+
+/* TCP's sum of what the buffer takes is as it was. */
+static bool copy_buffer(struct sk_buff *skb)
+{
+	u32 truesize = skb->truesize;
+	bool copied = !skb_copy_ubufs(skb, GFP_NOIO | __GFP_NOWARN);
+
+	skb->truesize = truesize;
+	return copied;
+}
+
+/* What is not sent yet, and what may have to be sent again. */
+static bool copy_buffers(struct sock *sk)
+{
+	struct sk_buff *skb;
+
+	lockdep_assert(lockdep_sock_is_held(sk));
+	skb_queue_walk(&sk->sk_write_queue, skb)
+		if (!copy_buffer(skb))
+			return false;
+	skb_rbtree_walk(skb, &sk->tcp_rtx_queue)
+		if (!copy_buffer(skb))
+			return false;
+	return true;
+}
+
+void srnic_kept_end(struct srnic_qp *qp)
+{
+	struct sock *sk = qp->sock ? qp->sock->sk : NULL;
+	bool copied;
+
+	lockdep_assert_held(&qp->tx.mutex);
+	srnic_batch_own(qp->tx.batch);
+	if (!sk || !srnic_kept_wanted(qp))
+		return;
+	qp->acks->kept.ended = true;
+	if (!qp->acks->kept.given)
+		return;
+	lock_sock(sk);
+	copied = copy_buffers(sk);
+	release_sock(sk);
+	if (!copied)
+		tcp_abort(sk, ENOMEM);
+}
