@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""How many instructions an emulated guest executes for an operation: all of them, and those of srnic's own code.
+"""How many instructions an emulated guest executes for an operation: all of them, without copies, and srnic's own.
 
-The emulator counts while a run measures (vm/instructions.cc), and bench.sh keeps what it has counted after each run, in a
-file of its own. A count is of all runs so far.
+The emulator counts while a run measures (vm/instructions.cc), and bench.sh keeps what it has counted after each run in
+a file of its own. A count is of all runs so far.
 """
 
 import importlib.machinery
@@ -15,6 +15,8 @@ NAME = "instructions_by_stage"
 LOADER = importlib.machinery.SourceFileLoader(NAME, str(pathlib.Path(__file__).resolve().parent / "profile"))
 profile = importlib.util.module_from_spec(importlib.util.spec_from_loader(NAME, LOADER))
 LOADER.exec_module(profile)
+
+ALL, UNCOPIED, OWN = "-instructions", "-instructions-but-copies", "-own-instructions"
 
 # The module's, without copying and CRCs.
 OWN_STAGES = {"receive half", "transmit engine", "queues", "the rest of srnic"}
@@ -33,16 +35,17 @@ class Counts:
     def __init__(self, share):
         self.share = pathlib.Path(share)
         self.symbols = None
-        self.all = self.own = 0
+        self.before = {}
 
     def take(self, name, operations):
-        """Of the latest run, for an operation: all, and those of srnic's own."""
+        """Of the latest run, for an operation: {what a case's name gets behind it: instructions}."""
         self.symbols = self.symbols or profile.Symbols(self.share / "kallsyms")
         file = self.share / name
         counted, *_ = profile.count_blocks(file.read_text(), self.symbols, NoPrograms())
         file.unlink()
-        every = sum(counted.values())
-        own = sum(count for stage, count in profile.stages_of(counted) if stage in OWN_STAGES)
-        taken = round((every - self.all) / operations), round((own - self.own) / operations)
-        self.all, self.own = every, own
+        stages = dict(profile.stages_of(counted))
+        now = {ALL: sum(stages.values()), UNCOPIED: sum(stages.values()) - stages.get("copying", 0),
+               OWN: sum(stages.get(stage, 0) for stage in OWN_STAGES)}
+        taken = {end: round((now[end] - self.before.get(end, 0)) / operations) for end in now}
+        self.before = now
         return taken

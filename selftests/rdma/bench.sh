@@ -46,7 +46,9 @@ cases() {
 		send-64 send 40000 depth=64 size=64
 		send-64-list send 100000 depth=64 size=64 list=16
 		send-64-credits send-credits 40000 depth=64 size=64
+		send-64-credits-batch send-credits 40000 depth=64 size=64 batch=1
 		send-64K-credits send-credits 1500 depth=16 size=65536
+		send-64-1-QP send 102400 depth=16 size=64
 		send-64-4-QPs send 102400 pairs=4 depth=64 size=64
 		send-64-16-QPs send 102400 pairs=16 depth=16 size=64
 		send-64-256-QPs send 102400 pairs=256 depth=16 size=64

@@ -7,7 +7,7 @@
 struct Work {
 	std::string name;
 	unsigned count = 1, size = 0, depth = 1, list = 1, pairs = 1, regions = 0, together = 0,
-		 poll = 0, zerocopy = 0, apart = 0, processes = 1;
+		 poll = 0, zerocopy = 0, apart = 0, batch = 0, processes = 1;
 
 	// Throws Broken.
 	Work(const char *operation, char **options);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <sched.h>
+
 #include "credits.hh"
 #include "half.hh"
 #include "player.hh"
@@ -7,11 +9,20 @@
 
 namespace {
 
+void be_batch()
+{
+	const sched_param none{};
+
+	need(!sched_setscheduler(0, SCHED_BATCH, &none), "SCHED_BATCH");
+}
+
 bool is_one_sided(const Work &work) { return work.name == "write" || work.name == "read"; }
 
 // Of the process that responds. It has its end until the other has done with it.
 void respond(const Work &work, const Side &side, const Talk &talk)
 {
+	if (work.batch)
+		be_batch();
 	if (is_one_sided(work)) {
 		const Memory memory(side, work.size);
 

@@ -14,7 +14,8 @@
 // until a completion comes; zerocopy=1: TCP's Writes are MSG_ZEROCOPY; apart=1: all is on the first
 // processor, but the end that responds, or reads from TCP, on the second; processes=2: the end that
 // responds is a process of its own, and returns credits for Sends and Writes with Immediate Data
-// (credits.hh). Not for fetch-add, connect, and more than one connection.
+// (credits.hh), not for fetch-add, connect, and more than one connection; batch=1: that process has
+// the policy SCHED_BATCH, so it interrupts nobody.
 //
 // Measured is what the operations take: neither connections (but for connect) nor the memory.
 #include <chrono>
@@ -35,7 +36,7 @@ Work::Work(const char *operation, char **options) : name(operation)
 		{"count", &count}, {"size", &size},	      {"depth", &depth},
 		{"list", &list},   {"pairs", &pairs},	      {"regions", &regions},
 		{"poll", &poll},   {"together", &together},   {"zerocopy", &zerocopy},
-		{"apart", &apart}, {"processes", &processes},
+		{"apart", &apart}, {"batch", &batch},	      {"processes", &processes},
 	};
 
 	for (; *options; options++) {
@@ -55,6 +56,8 @@ Work::Work(const char *operation, char **options) : name(operation)
 		processes = 2;
 	if (processes < 1 || processes > 2 || (processes == 2 && pairs > 1))
 		throw Broken("one connection of two processes");
+	if (batch && processes != 2)
+		throw Broken("batch is for two processes");
 	count = count / pairs * pairs;
 }
 
