@@ -16,6 +16,7 @@
 #define ORDER		get_order(LENGTH)
 #define REQUESTS	7
 #define WINDOW		32768	/* octets of the peer's receive buffer */
+#define SEND_BUFFER	(2 * LENGTH)
 #define AS_SENT		0xa5
 #define LATER		0x5a
 
@@ -48,6 +49,13 @@ static int users_of(const struct kept *k)
 	return page_ref_count(virt_to_head_page(k->octets));
 }
 
+/* Some requests fill it: the engine's batch keeps what it does not take. */
+static void bound_send_buffer(struct sock *sk)
+{
+	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	WRITE_ONCE(sk->sk_sndbuf, SEND_BUFFER);
+}
+
 static struct kept *begin_with(struct kunit *test, bool crc, bool user)
 {
 	struct kept *k = kunit_kzalloc(test, sizeof(*k), GFP_KERNEL);
@@ -62,6 +70,7 @@ static struct kept *begin_with(struct kunit *test, bool crc, bool user)
 	k->e = make_owned_ends_with(test, WINDOW);
 	k->peer = k->e->b.owner->sock;
 	k->peer->sk->sk_rcvtimeo = HZ;
+	bound_send_buffer(k->e->a.owner->sock->sk);
 	k->e->a.qp->user = user;
 	start_with(test, &k->e->a, true, crc);
 	return k;
@@ -96,7 +105,8 @@ static void post_all(struct kunit *test, struct kept *k)
 {
 	for (int n = 0; n < REQUESTS; n++)
 		post(test, k, 0);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(is_built(k, 1)));
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(
+					READ_ONCE(qp_of(k)->tx.batch->num_borrowed)));
 }
 
 /* ---- the peer ---- */
@@ -156,7 +166,7 @@ static void expect_the_rest_as_sent(struct kunit *test, struct kept *k)
 	skip(test, k, unread(k));
 	while (hear(k, LENGTH, &as_sent, &later))
 		;
-	KUNIT_EXPECT_GT(test, as_sent, LENGTH / 2);
+	KUNIT_EXPECT_GT(test, as_sent, LENGTH / 8);
 	KUNIT_EXPECT_LT(test, later, 64);
 }
 
@@ -236,6 +246,7 @@ static void end_by(struct kunit *test, enum ib_wc_status first,
 	post_all(test, k);
 	end(test, k);
 	expect(test, &k->e->a, first);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(qp_of(k)->acks->kept.ended));
 	expect(test, &k->e->a, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, qp_of(k)->tx.batch->num_borrowed, 0);
 	expect_the_rest_as_sent(test, k);
@@ -288,7 +299,10 @@ static void an_ack_before_tcp_has_delivered_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_end_detail(qp_of(k)->end), 0x0210);
 }
 
-/* A buffer that somebody else has cannot be copied: as without memory, the connection is reset. */
+/*
+ * A buffer that somebody else has cannot be copied: as without memory, the connection is reset. TCP
+ * frees its buffers whoever else has them.
+ */
 static void what_cannot_be_copied_is_not_sent(struct kunit *test)
 {
 	struct kept *k = begin(test);
@@ -306,7 +320,6 @@ static void what_cannot_be_copied_is_not_sent(struct kunit *test)
 	expect(test, &k->e->a, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(sk->sk_state), TCP_CLOSE);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(sk->sk_wmem_queued), 0);
-	kfree_skb(shared);
 }
 
 static void expect_nothing_kept(struct kunit *test, bool crc, bool user)
