@@ -77,6 +77,8 @@ public:
 
 	// May this segment's payload be placed? place() says where.
 	Verdict begin_write(const Segment &segment);
+	// Without the region's check: the host does that when it places the payload.
+	void begin_write_unchecked(const Segment &segment);
 	// may_end_later: a segment without payload may follow the last octet.
 	Verdict begin_read_response(const Segment &segment, bool may_end_later = false);
 	// first: the first segment of this stream.
@@ -160,14 +162,19 @@ inline void MessageRules::note_write(const Segment &segment)
 	write_end = segment.to + segment.length;
 }
 
+inline void MessageRules::begin_write_unchecked(const Segment &segment)
+{
+	where = {CORE_PLACE_REGION, segment.stag, segment.to};
+	note_write(segment);
+}
+
 // RFC 5040 5.1. Each segment is checked by itself: its place does not depend on the message that it
 // continues. RFC 5041 5.2: no check without payload.
 inline Verdict MessageRules::begin_write(const Segment &segment)
 {
 	core_region region;
 
-	where = {CORE_PLACE_REGION, segment.stag, segment.to};
-	note_write(segment);
+	begin_write_unchecked(segment);
 	if (!segment.length)
 		return Verdict::good;
 	if (!core_host_region(ctx, segment.stag, &region)) [[unlikely]]

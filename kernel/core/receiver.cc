@@ -81,6 +81,11 @@ void core_rx_init(struct core_rx *rx, const struct core_rx_params *params)
 	by_framing(rx, [&](auto &receiver) { receiver.start(*params); });
 }
 
+struct core_rx_taken core_rx_whole(struct core_rx *rx, const u8 *data, u32 n)
+{
+	return by_framing(rx, [&](auto &receiver) { return receiver.take_whole(data, n); });
+}
+
 struct core_rx_step core_rx_next(struct core_rx *rx)
 {
 	return by_framing(rx, [](auto &receiver) { return receiver.next(); });

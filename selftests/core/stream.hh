@@ -74,6 +74,14 @@ struct Stream {
 		size_t done = 0;
 
 		while (done < piece.size()) {
+			const core_rx_taken whole = core_rx_whole(
+				&rx, piece.data() + done, static_cast<u32>(piece.size() - done));
+
+			if (whole.n) {
+				done += whole.n;
+				record(whole.event);
+				continue;
+			}
 			core_rx_step step = core_rx_next(&rx);
 
 			if (step.kind == CORE_RX_STOP)

@@ -202,6 +202,26 @@ core_rx_event Host::take(core_rx &rx, const core_rx_step &step, const u8 *from, 
 	return core_rx_placed(&rx, from, n);
 }
 
+// A whole FPDU at once, if the parser takes one; the octets of it. The next placement may be
+// refused.
+u32 Host::take_whole(core_rx &rx, const u8 *from, size_t n)
+{
+	const unsigned before = placed_whole;
+
+	if (refuse_after && refuse_verdict == CORE_REGION_OK) // not of a whole one
+		return 0;
+	whole_verdict = refuse_after == 1 ? refuse_verdict : CORE_REGION_OK;
+	const core_rx_taken taken = core_rx_whole(&rx, from, static_cast<u32>(n));
+	const bool placed = placed_whole != before;
+
+	REQUIRE(taken.n <= n && !(placed && !taken.n));
+	REQUIRE(!(placed && refuse_after == 1) || taken.event == CORE_RX_ERROR);
+	refuse_after -= placed && refuse_after;
+	if (taken.n)
+		record(rx, taken.event);
+	return taken.n;
+}
+
 // In pieces chosen by `cut`, to a parser in a block of its exact size, for the sanitizer.
 void Host::run(core_rx_params params, const Bytes &stream, u32 cut)
 {
@@ -213,6 +233,10 @@ void Host::run(core_rx_params params, const Bytes &stream, u32 cut)
 	for (size_t done = 0, end = 0; done < stream.size();) {
 		if (done == end)
 			end = std::min(stream.size(), done + next_piece(cut, stream));
+		if (const u32 whole = take_whole(*rx, stream.data() + done, end - done)) {
+			done += whole;
+			continue;
+		}
 		core_rx_step step = core_rx_next(rx.get());
 		u32 n = static_cast<u32>(std::min<size_t>(step.want, end - done));
 

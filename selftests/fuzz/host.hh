@@ -79,6 +79,7 @@ private:
 	void record(core_rx &rx, core_rx_event event);
 	void finish(core_rx &rx);
 	core_rx_event take(core_rx &rx, const core_rx_step &step, const u8 *from, u32 n);
+	u32 take_whole(core_rx &rx, const u8 *from, size_t n);
 	void run(core_rx_params params, const Bytes &stream, u32 cut);
 	void require_same(const Host &other) const;
 };

@@ -18,6 +18,7 @@ IbEnd::IbEnd(const IbChoices &choices) : crc(choices.crc)
 	places.grant(stag, base, region_len, FakeHost::pd, every_right);
 	places.read_room = ord;
 	sends.validated = false;
+	places.before_placing = [this](const core_place &at, u32 n) { placing_whole(at, n); };
 }
 
 // 10: numbers go on.
@@ -168,8 +169,8 @@ bool IbEnd::fill(Bytes &out, const core_tx_step &step)
 
 	if (!step.payload)
 		return true;
-	if (fail_payloads) {
-		fail_payloads--;
+	if (fail_payloads || (!sends.list_usable && !step.response)) {
+		fail_payloads -= fail_payloads > 0;
 		answer_failed |= step.response;
 		core_tx_fail(&tx, CORE_REGION_INVALID);
 		return false;

@@ -78,6 +78,8 @@ private:
 	bool may_place(const core_place &at) const;
 	core_rx_event place(const core_place &at, const u8 *from, u32 n);
 	core_rx_event take(const core_rx_step &step, const u8 *from, u32 n);
+	void placing_whole(const core_place &at, u32 n);
+	u32 take_whole(const Bytes &octets);
 	void on_fpdu(core_rx_event event);
 	void on_event(const ledger::Segment *segment, core_rx_event event);
 	void on_more(const ledger::Segment &segment);

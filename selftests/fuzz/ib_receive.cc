@@ -74,10 +74,42 @@ core_rx_event IbEnd::take(const core_rx_step &step, const u8 *from, u32 n)
 	return event;
 }
 
+void IbEnd::placing_whole(const core_place &at, u32 n)
+{
+	REQUIRE(at.kind == CORE_PLACE_READ || !drops()); // 20
+	if (at.kind == CORE_PLACE_READ)
+		sends.reads.front().sink.placed += n;
+}
+
+// The octets of an FPDU that is taken at once; 0: it comes in steps. A region that is revoked
+// denies it.
+u32 IbEnd::take_whole(const Bytes &octets)
+{
+	const unsigned effects = places.atomics_done + places.receives_taken;
+	core_rx_taken taken;
+
+	if (fail_placements || !fpdu.empty())
+		return 0;
+	fpdu = octets;
+	fpdu.resize(std::min<size_t>(octets.size(), fpdu_len()));
+	taken = core_rx_whole(&rx, octets.data(), static_cast<u32>(octets.size()));
+	REQUIRE(!taken.n || taken.n == fpdu.size());
+	REQUIRE(!drops() || places.atomics_done + places.receives_taken == effects);
+	if (taken.n)
+		on_fpdu(taken.event);
+	else
+		fpdu.clear();
+	return taken.n;
+}
+
 void IbEnd::feed(const Bytes &octets)
 {
 	mirror_reads();
 	for (size_t done = 0; done < octets.size() && !over;) {
+		if (const u32 whole = take_whole(octets.slice(done, octets.size()))) {
+			done += whole;
+			continue;
+		}
 		const core_rx_step step = core_rx_next(&rx);
 		const u32 n = static_cast<u32>(std::min<size_t>(step.want, octets.size() - done));
 

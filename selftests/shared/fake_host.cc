@@ -21,6 +21,16 @@ bool core_host_region(void *ctx, u32 stag, struct core_region *out)
 	return true;
 }
 
+enum core_region_verdict core_host_place(void *ctx, const struct core_place *at, const u8 *data,
+					 u32 n, u32 *sum)
+{
+	const core_region_verdict verdict = FakeHost::of(ctx).place_checked(*at, data, n);
+
+	if (verdict == CORE_REGION_OK && sum)
+		*sum = core_host_crc32c(*sum, data, n);
+	return verdict;
+}
+
 enum core_take core_host_receive(void *ctx, u32 *room)
 {
 	return FakeHost::of(ctx).take_receive(*room);
@@ -139,6 +149,26 @@ void FakeHost::place(const core_place &at, const u8 *from, u32 n)
 	REQUIRE(granted);
 	if (granted)
 		memcpy(granted, from, n);
+}
+
+core_region_verdict FakeHost::place_checked(const core_place &at, const u8 *from, u32 n)
+{
+	core_region grant;
+	core_region_verdict verdict = whole_verdict;
+
+	REQUIRE(n);
+	placed_whole++;
+	if (at.kind == CORE_PLACE_REGION && verdict == CORE_REGION_OK) {
+		if (!core_host_region(this, at.stag, &grant))
+			return CORE_REGION_INVALID;
+		verdict = core_region_check(&grant, {pd, qpn}, CORE_ACCESS_REMOTE_WRITE, at.to, n);
+	}
+	if (verdict != CORE_REGION_OK)
+		return verdict;
+	if (before_placing)
+		before_placing(at, n);
+	place(at, from, n);
+	return verdict;
 }
 
 // ---- atomic operations ----

@@ -40,8 +40,12 @@ struct FakeHost {
 
 	// What happens after the core has looked for one in vain.
 	std::function<void()> after_read_sink;
+	// What happens before the payload of a whole segment is placed.
+	std::function<void(const core_place &at, u32 n)> before_placing;
 	// The calls it got.
-	unsigned atomics_done = 0, receives_taken = 0, regions_asked = 0;
+	unsigned atomics_done = 0, receives_taken = 0, regions_asked = 0, placed_whole = 0;
+	// What the next placement of a whole segment meets: its memory is gone.
+	core_region_verdict whole_verdict = CORE_REGION_OK;
 
 	static FakeHost &of(void *ctx) { return *static_cast<FakeHost *>(ctx); }
 
@@ -69,6 +73,8 @@ struct FakeHost {
 	core_region_verdict execute(const core_atomic_request &request, u64 &original);
 	core_region_verdict execute(const core_extended &request);
 	void place(const core_place &at, const u8 *from, u32 n);
+	// Only if the region, if any, allows it.
+	core_region_verdict place_checked(const core_place &at, const u8 *from, u32 n);
 	// Takes what an event brings: the bytes of a Send, a Read or an atomic operation.
 	wire::Bytes deliver(core_rx &rx, core_rx_event event);
 

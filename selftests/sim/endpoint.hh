@@ -93,6 +93,7 @@ public:
 	bool next_read(core_asked &asked) const;
 	core_region_verdict atomic(const core_atomic_request &request, u64 &original);
 	core_region_verdict atomic_write(const core_extended &request);
+	core_region_verdict place(const core_place &at, const u8 *data, u32 n);
 	void answered() { inbound.pop_front(); }
 	void local_terminate(const core_terminate &why);
 
@@ -167,7 +168,10 @@ private:
 	void flush();
 
 	// rx.cc
-	core_rx_event place(const core_place &at, const u8 *data, u32 n);
+	core_region_verdict place_receive(const u8 *data, u32 n);
+	core_region_verdict place_response(const u8 *data, u32 n);
+	core_rx_event place_step(const core_place &at, const u8 *data, u32 n);
+	core_rx_taken take_step(const u8 *data, u32 len);
 	core_rx_event deliver_send();
 	void deliver_read_response();
 	core_region_verdict find_word(u32 stag, u64 to, u32 access, u64 *&word);

@@ -10,6 +10,15 @@ bool core_host_region(void *ctx, u32 stag, struct core_region *out)
 {
 	return endpoint(ctx).find_region(stag, *out);
 }
+enum core_region_verdict core_host_place(void *ctx, const struct core_place *at, const u8 *data,
+					 u32 n, u32 *sum)
+{
+	const core_region_verdict verdict = endpoint(ctx).place(*at, data, n);
+
+	if (verdict == CORE_REGION_OK && sum)
+		*sum = core_crc32c_table(*sum, data, n);
+	return verdict;
+}
 enum core_take core_host_receive(void *ctx, u32 *room) { return endpoint(ctx).take_receive(*room); }
 bool core_host_read_room(void *ctx) { return endpoint(ctx).read_room(); }
 u32 core_host_crc32c(u32 crc, const void *data, u64 len)
@@ -46,33 +55,65 @@ const core_read_sink *Endpoint::oldest_read() const
 
 // ---- placement ----
 
-core_rx_event Endpoint::place(const core_place &at, const u8 *data, u32 n)
+core_region_verdict Endpoint::place_receive(const u8 *data, u32 n)
+{
+	const auto *head = reinterpret_cast<const srnic_recv_wqe *>(receive.octets);
+	const core_region_verdict verdict = scatter(reinterpret_cast<const srnic_sge *>(head + 1),
+						    head->num_sge, receive_cursor, data, n);
+
+	if (verdict != CORE_REGION_OK)
+		complete_recv(nullptr, SRNIC_WC_LOC_PROT_ERR);
+	return verdict;
+}
+
+core_region_verdict Endpoint::place_response(const u8 *data, u32 n)
+{
+	OutboundRead &read = outbound.front();
+	core_region_verdict verdict;
+
+	read.sink.placed += n;
+	verdict = scatter(read.sges.data(), static_cast<u32>(read.sges.size()), read.cursor, data,
+			  n);
+	if (verdict != CORE_REGION_OK)
+		complete(read.index, SRNIC_WC_LOC_PROT_ERR, 0);
+	return verdict;
+}
+
+core_region_verdict Endpoint::place(const core_place &at, const u8 *data, u32 n)
 {
 	core_region_verdict verdict = CORE_REGION_OK;
 
 	placing = static_cast<core_place_kind>(at.kind);
-	if (at.kind == CORE_PLACE_REGION) {
-		if (!copy(at.stag, CORE_ACCESS_REMOTE_WRITE, at.to, nullptr, data, n, verdict))
-			return core_rx_fail(&rx, verdict);
-	} else if (at.kind == CORE_PLACE_RECEIVE) {
-		const auto *head = reinterpret_cast<const srnic_recv_wqe *>(receive.octets);
+	if (at.kind == CORE_PLACE_RECEIVE)
+		return place_receive(data, n);
+	if (at.kind == CORE_PLACE_READ)
+		return place_response(data, n);
+	copy(at.stag, CORE_ACCESS_REMOTE_WRITE, at.to, nullptr, data, n, verdict);
+	return verdict;
+}
 
-		if (scatter(reinterpret_cast<const srnic_sge *>(head + 1), head->num_sge,
-			    receive_cursor, data, n) != CORE_REGION_OK) {
-			complete_recv(nullptr, SRNIC_WC_LOC_PROT_ERR);
-			return core_rx_fail(&rx, CORE_REGION_OK);
-		}
-	} else {
-		OutboundRead &read = outbound.front();
+core_rx_event Endpoint::place_step(const core_place &at, const u8 *data, u32 n)
+{
+	const core_region_verdict verdict = place(at, data, n);
 
-		read.sink.placed += n;
-		if (scatter(read.sges.data(), static_cast<u32>(read.sges.size()), read.cursor, data,
-			    n) != CORE_REGION_OK) {
-			complete(read.index, SRNIC_WC_LOC_PROT_ERR, 0);
-			return core_rx_fail(&rx, CORE_REGION_OK);
-		}
-	}
-	return core_rx_placed(&rx, data, n);
+	if (verdict == CORE_REGION_OK)
+		return core_rx_placed(&rx, data, n);
+	return core_rx_fail(&rx, at.kind == CORE_PLACE_REGION ? verdict : CORE_REGION_OK);
+}
+
+core_rx_taken Endpoint::take_step(const u8 *data, u32 len)
+{
+	const core_rx_step step = core_rx_next(&rx);
+	const u32 n = std::min(len, step.want);
+
+	if (step.kind == CORE_RX_STOP)
+		return {0, CORE_RX_MORE};
+	if (!n)
+		broken("side %u: the core wants nothing", side);
+	if (step.kind == CORE_RX_PLACE)
+		return {n, place_step(*step.place, data, n)};
+	memcpy(step.into, data, n);
+	return {n, core_rx_took(&rx, n)};
 }
 
 // ---- delivery ----
@@ -249,24 +290,16 @@ void Endpoint::feed(const u8 *data, u32 len)
 	if (now != State::rts)
 		core_rx_stop(&rx);
 	while (len) {
-		core_rx_step step = core_rx_next(&rx);
-		u32 n = std::min(len, step.want);
-		core_rx_event event;
+		core_rx_taken taken = core_rx_whole(&rx, data, len);
 
-		if (step.kind == CORE_RX_STOP)
+		if (!taken.n)
+			taken = take_step(data, len);
+		if (!taken.n)
 			break;
-		if (!n)
-			broken("side %u: the core wants nothing", side);
-		if (step.kind == CORE_RX_PLACE) {
-			event = place(*step.place, data, n);
-		} else {
-			memcpy(step.into, data, n);
-			event = core_rx_took(&rx, n);
-		}
-		if (event != CORE_RX_MORE)
-			deliver(event);
-		data += n;
-		len -= n;
+		if (taken.event != CORE_RX_MORE)
+			deliver(taken.event);
+		data += taken.n;
+		len -= taken.n;
 	}
 	unmute_responder();
 	if (acknowledges())

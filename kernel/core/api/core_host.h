@@ -20,6 +20,14 @@ struct core_read_sink {
 /* Snapshot of the region of this STag; false: no such STag, or not valid. */
 bool core_host_region(void *ctx, u32 stag, struct core_region *out);
 /*
+ * Places all payload of a segment, and adds it to the CRC32C *sum, unless that is NULL. A region is
+ * checked first, as core_region_check() does for CORE_ACCESS_REMOTE_WRITE: if the verdict is not
+ * CORE_REGION_OK, nothing is placed, or added. If this end's own memory cannot be written, what is
+ * to be placed there is over.
+ */
+enum core_region_verdict core_host_place(void *ctx, const struct core_place *at, const u8 *data,
+					 u32 n, u32 *sum);
+/*
  * Takes the next receive work request; *room: bytes it can hold. CORE_TAKE_BROKEN: its list is
  * invalid.
  */

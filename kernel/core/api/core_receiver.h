@@ -110,6 +110,17 @@ struct core_rx {
 };
 
 void core_rx_init(struct core_rx *rx, const struct core_rx_params *params);
+/* What was taken at once: so many octets, and what came of them. */
+struct core_rx_taken {
+	u32 n;
+	enum core_rx_event event;
+};
+
+/*
+ * Takes the next FPDU of the stream at once, if it begins in the first of these octets and ends in
+ * them. Its payload is placed by core_host_place(). Else n is 0: take the next octets in steps.
+ */
+struct core_rx_taken core_rx_whole(struct core_rx *rx, const u8 *data, u32 n);
 /* The next step of the stream. */
 struct core_rx_step core_rx_next(struct core_rx *rx);
 /* CORE_RX_BYTES: n octets (1..want of the last step) were copied. */

@@ -123,7 +123,7 @@ Verdict Receiver::check_response() const
 									      : Verdict::wrong_ack;
 }
 
-Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
+Verdict Receiver::begin_message(const Segment &segment, u8 control, Grant grant, Rest &rest)
 {
 	Verdict verdict = Verdict::good;
 
@@ -141,7 +141,7 @@ Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 	if (!is_tagged(segment.type))
 		return begin_untagged_message(segment, false, rest);
 	rest = Rest::placed;
-	return begin_tagged_message(segment);
+	return begin_tagged_message(segment, grant);
 }
 
 // ---- refusing ----
@@ -158,6 +158,11 @@ Verdict Receiver::begin_message(const Segment &segment, u8 control, Rest &rest)
 		return refuse(ulpdu, len, segment.message, verdict);
 	too_long = verdict == Verdict::too_long;
 	return Rest::skipped;
+}
+
+[[gnu::cold]] void Receiver::deny(const u8 *ulpdu, u32 len, core_region_verdict verdict)
+{
+	turn_down(ulpdu, len, segment_in(ulpdu, len), verdict_of(verdict));
 }
 
 // Nothing is taken any more after a refusal for good: the QP goes to the error state once the peer
@@ -203,7 +208,7 @@ u8 Receiver::receive_status() const
 
 // ---- segments ----
 
-Rest Receiver::begin(const u8 *ulpdu, u32 len, bool)
+Rest Receiver::begin(const u8 *ulpdu, u32 len, bool, Grant grant)
 {
 	const Error wrong = header_error(ulpdu, extended);
 	Rest rest = Rest::skipped;
@@ -216,7 +221,7 @@ Rest Receiver::begin(const u8 *ulpdu, u32 len, bool)
 	dropping = dropped(segment);
 	if (dropping) [[unlikely]]
 		return Rest::skipped;
-	verdict = begin_message(segment, control_of(ulpdu), rest);
+	verdict = begin_message(segment, control_of(ulpdu), grant, rest);
 	if (verdict != Verdict::good) [[unlikely]]
 		return turn_down(ulpdu, len, segment, verdict);
 	if (segment.message == Message::write) {

@@ -15,7 +15,8 @@ namespace srnic::ib {
 class Receiver : public RdmapReceiver {
 public:
 	void start(const core_rx_params &params);
-	Rest begin(const u8 *ulpdu, u32 len, bool first);
+	Rest begin(const u8 *ulpdu, u32 len, bool first, Grant grant);
+	void deny(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	core_rx_event end(const u8 *ulpdu, u32 len);
 	core_rx_event fail(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	core_rx_event fail_invalidate(const u8 *ulpdu, u32 len, core_region_verdict verdict);
@@ -33,7 +34,7 @@ private:
 	Verdict check_rights_of(Message message) const;
 	Verdict check_response() const;
 	Verdict check_request(const Segment &segment, u8 control);
-	Verdict begin_message(const Segment &segment, u8 control, Rest &rest);
+	Verdict begin_message(const Segment &segment, u8 control, Grant grant, Rest &rest);
 	Rest turn_down(const u8 *ulpdu, u32 len, const Segment &segment, Verdict verdict);
 	core_rx_event refuse_now(core_syndrome syndrome);
 	core_rx_event deliver_ack(const u8 *ulpdu, u32 len);

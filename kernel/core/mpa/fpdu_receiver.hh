@@ -5,7 +5,8 @@
 //
 // It takes every FPDU in steps: the length and the shortest header above, which the smallest ULPDU
 // fills; the rest of a longer header; payload, placed by the host (or gathered, or skipped); pad
-// and CRC. Markers split these steps, and are removed.
+// and CRC. Markers split these steps, and are removed. But an FPDU without markers that lies in one
+// piece of the stream is taken at once.
 //
 // An error in a ULPDU is reported only when its CRC was good: RFC 5044 4.4, "the receiver MUST
 // first". Only then has a responder received and validated an FPDU, and may send (7.1.2, 4).
@@ -22,6 +23,9 @@ public:
 	Upper upper;
 
 	void start(bool crcs, bool with_markers);
+	// The FPDU that begins in the first of these octets, if all of it is there and no other has
+	// begun. Else none are taken.
+	core_rx_taken take_whole(const u8 *data, u32 n);
 	// The next step of the stream.
 	core_rx_step next();
 	// n octets (1..want of the last step) were taken.
@@ -61,6 +65,13 @@ private:
 	core_rx_event took_payload(u32 n);
 	core_rx_event took_skipped(u32 n);
 	core_rx_event took_octets(u32 n);
+
+	bool is_whole(const u8 *data, u32 n);
+	core_rx_event gather_all(const u8 *data, u32 n);
+	core_rx_event place_all(const u8 *data, u32 n);
+	core_rx_event skip_all(const u8 *data, u32 n);
+	core_rx_event take_rest(Rest rest, const u8 *data, u32 n);
+	core_rx_event end_whole(const u8 *trailer);
 
 	core_rx_event refuse_marker();
 	core_rx_event on_marker();
@@ -214,7 +225,7 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::on_header()
 	if (have < fpdu_header_len + wanted)
 		return want(Part::header, fpdu_header_len + wanted);
 	if (!lost) [[likely]]
-		rest = upper.begin(ulpdu(), len, whole == 0);
+		rest = upper.begin(ulpdu(), len, whole == 0, Grant::at_header);
 	if (rest == Rest::placed) [[likely]]
 		return want_payload();
 	if (rest == Rest::gathered)
@@ -270,6 +281,97 @@ template <class Upper> core_rx_step FpduReceiver<Upper>::next_octets()
 	if (part == Part::skipped) [[unlikely]]
 		return take_step(min(left, u32{sizeof(buf)}), buf);
 	return take_step(u32{need} - have, buf + have);
+}
+
+// ---- Whole FPDUs ----
+
+// The octets may change meanwhile: what decides is read once, and then from buf.
+template <class Upper> bool FpduReceiver<Upper>::is_whole(const u8 *data, u32 n)
+{
+	constexpr u32 longest_header = fpdu_header_len + Upper::max_header;
+
+	static_assert(longest_header <= fpdu_len(Upper::first_header));
+	if (part != Part::header || have || n < longest_header || markers.on || upper.over())
+		return false;
+	__builtin_memcpy(buf, data, longest_header);
+	len = static_cast<u16>(announced());
+	return fpdu_len(len) <= n && len >= Upper::header_len(ulpdu(), Upper::first_header);
+}
+
+// begin() takes no more than max_gathered.
+template <class Upper> core_rx_event FpduReceiver<Upper>::gather_all(const u8 *data, u32 n)
+{
+	u8 *into = buf + (fpdu_header_len + len - n);
+
+	__builtin_memcpy(into, data, n);
+	sum(into, n);
+	return CORE_RX_MORE;
+}
+
+template <class Upper>
+[[gnu::cold, gnu::noinline]] core_rx_event FpduReceiver<Upper>::skip_all(const u8 *data, u32 n)
+{
+	sum(data, n);
+	return CORE_RX_MORE;
+}
+
+template <class Upper> core_rx_event FpduReceiver<Upper>::place_all(const u8 *data, u32 n)
+{
+	const core_place &place = upper.place();
+	core_region_verdict verdict;
+
+	if (!n)
+		return CORE_RX_MORE;
+	verdict = core_host_place(upper.host(), &place, data, n, payload_sum());
+	if (verdict == CORE_REGION_OK) [[likely]]
+		return CORE_RX_MORE;
+	if (place.kind != CORE_PLACE_REGION)
+		return upper.fail(ulpdu(), len, CORE_REGION_OK);
+	upper.deny(ulpdu(), len, verdict);
+	return skip_all(data, n);
+}
+
+// n octets after the header, but for the trailer.
+template <class Upper>
+core_rx_event FpduReceiver<Upper>::take_rest(Rest rest, const u8 *data, u32 n)
+{
+	if (rest == Rest::placed) [[likely]]
+		return place_all(data, n);
+	if (rest == Rest::gathered)
+		return gather_all(data, n);
+	return rest == Rest::skipped ? skip_all(data, n) : CORE_RX_ERROR;
+}
+
+template <class Upper> core_rx_event FpduReceiver<Upper>::end_whole(const u8 *trailer)
+{
+	const u32 pad = fpdu_pad(len);
+
+	if (pad)
+		sum(trailer, pad);
+	if (check && crc != crc_from_field(trailer + pad)) [[unlikely]]
+		return upper.fault(FramingFault::crc);
+	crc = CORE_CRC_SEED;
+	whole++;
+	return upper.end(ulpdu(), len);
+}
+
+// The state stays that between two FPDUs.
+template <class Upper>
+core_rx_taken FpduReceiver<Upper>::take_whole(const u8 *data, u32 n)
+{
+	core_rx_event event;
+	u32 header;
+	Rest rest;
+
+	if (!is_whole(data, n))
+		return {0, CORE_RX_MORE};
+	header = fpdu_header_len + Upper::header_len(ulpdu(), Upper::first_header);
+	sum(buf, header);
+	rest = upper.begin(ulpdu(), len, whole == 0, Grant::when_placed);
+	event = take_rest(rest, data + header, fpdu_header_len + len - header);
+	if (event == CORE_RX_MORE) [[likely]]
+		event = end_whole(data + fpdu_header_len + len);
+	return {fpdu_len(len), event};
 }
 
 // ---- Markers (RFC 5044 4.3) ----

@@ -9,11 +9,17 @@
 //	max_gathered	octets that it may want gathered after it
 //	header_len(ulpdu, have)
 //			least octets of the header, from a ULPDU's first `have` octets
-//	begin(ulpdu, len, first)
+//	begin(ulpdu, len, first, grant)
 //			a ULPDU of len octets begins: its header is there. first: of the stream.
 //			Returns what to do with the octets after the header
 //	place(), placed(n)
 //			where the next octets of payload go; n of them were placed
+//	deny(ulpdu, len, verdict)
+//			the region in which all payload is to be placed was checked just now, and
+//			does not allow that
+//	fail(ulpdu, len, verdict)
+//			the host cannot place
+//	host()		the context of its functions
 //	end(ulpdu, len)	the ULPDU is whole, with a good CRC: header and gathered octets
 //	fault(why)	MPA found an error: the stream is over
 //	over(), stop()	is the stream over; end it
@@ -31,6 +37,12 @@ enum class Rest : u8 {
 	gathered, // kept after the header
 	skipped,  // dropped; end() is still called when the ULPDU is whole
 	over,	  // the stream ended with this header
+};
+
+// When a region is checked that payload goes into.
+enum class Grant : u8 {
+	at_header,    // before its first octet
+	when_placed, // by the host, with all of it
 };
 
 enum class FramingFault : u8 {

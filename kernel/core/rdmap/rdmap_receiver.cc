@@ -58,6 +58,12 @@ void RdmapReceiver::start(const core_rx_params &params)
 	return Rest::over;
 }
 
+// Of an RDMA Write: only its region is checked when payload is placed.
+[[gnu::cold]] void RdmapReceiver::deny(const u8 *ulpdu, u32 len, core_region_verdict verdict)
+{
+	refuse(ulpdu, len, Message::write, verdict_of(verdict));
+}
+
 // LLP errors, which include no header.
 [[gnu::cold]] core_rx_event RdmapReceiver::fault(FramingFault why)
 {

@@ -91,7 +91,8 @@ public:
 	MessageRules rules;
 
 	void start(const core_rx_params &params);
-	Rest begin(const u8 *ulpdu, u32 len, bool first);
+	Rest begin(const u8 *ulpdu, u32 len, bool first, Grant grant);
+	void *host() const { return rules.host(); }
 	const core_place &place() const { return rules.place(); }
 	void placed(u32 n) { rules.placed(n); }
 	core_rx_event end(const u8 *ulpdu, u32 len);
@@ -100,6 +101,7 @@ public:
 	void stop() { stopped = true; }
 	bool between() const { return !rules.inside_send(); }
 
+	void deny(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	// The host failed on the segment in this ULPDU.
 	core_rx_event fail(const u8 *ulpdu, u32 len, core_region_verdict verdict);
 	core_rx_event fail_invalidate(const u8 *ulpdu, u32 len, core_region_verdict verdict);
@@ -108,9 +110,9 @@ public:
 
 protected:
 	// What the rules say of a segment whose headers are valid.
-	Verdict begin_tagged_message(const Segment &segment);
+	Verdict begin_tagged_message(const Segment &segment, Grant grant);
 	Verdict begin_untagged_message(const Segment &segment, bool first, Rest &rest);
-	Rest begin_tagged(const u8 *ulpdu, u32 len);
+	Rest begin_tagged(const u8 *ulpdu, u32 len, Grant grant);
 	Rest begin_untagged(const u8 *ulpdu, u32 len, bool first);
 	Rest refuse(const u8 *ulpdu, u32 len, Error why);
 	Rest refuse(const u8 *ulpdu, u32 len, Message message, Verdict verdict);
@@ -139,11 +141,15 @@ inline u32 RdmapReceiver::header_len(const u8 *ulpdu, u32 have)
 	return ddp_header_len(!have || DdpControl{ulpdu[0]}.tagged());
 }
 
-[[gnu::always_inline]] inline Verdict RdmapReceiver::begin_tagged_message(const Segment &segment)
+[[gnu::always_inline]] inline Verdict RdmapReceiver::begin_tagged_message(const Segment &segment,
+									  Grant grant)
 {
-	if (segment.message == Message::write)
+	if (segment.message != Message::write)
+		return rules.begin_read_response(segment);
+	if (grant == Grant::at_header)
 		return rules.begin_write(segment);
-	return rules.begin_read_response(segment);
+	rules.begin_write_unchecked(segment);
+	return Verdict::good;
 }
 
 // RFC 5040 5.4: a single Terminate, the first and last message of queue 2.
@@ -166,7 +172,8 @@ RdmapReceiver::begin_untagged_message(const Segment &segment, bool first, Rest &
 	return check_whole(segment, first_msn, sizeof(TerminateHeader), CORE_TERM_MAX);
 }
 
-[[gnu::always_inline]] inline Rest RdmapReceiver::begin_tagged(const u8 *ulpdu, u32 len)
+[[gnu::always_inline]] inline Rest RdmapReceiver::begin_tagged(const u8 *ulpdu, u32 len,
+							       Grant grant)
 {
 	const auto header = load<TaggedHeader>(ulpdu);
 	const Error wrong = check_header<RdmapDialect>(header);
@@ -175,7 +182,7 @@ RdmapReceiver::begin_untagged_message(const Segment &segment, bool first, Rest &
 	if (wrong.found()) [[unlikely]]
 		return refuse(ulpdu, len, wrong);
 	const Segment segment = segment_of(header, len - sizeof(header));
-	verdict = begin_tagged_message(segment);
+	verdict = begin_tagged_message(segment, grant);
 	if (verdict != Verdict::good) [[unlikely]]
 		return refuse(ulpdu, len, segment.message, verdict);
 	return Rest::placed;
@@ -198,9 +205,10 @@ RdmapReceiver::begin_untagged_message(const Segment &segment, bool first, Rest &
 	return rest;
 }
 
-[[gnu::always_inline]] inline Rest RdmapReceiver::begin(const u8 *ulpdu, u32 len, bool first)
+[[gnu::always_inline]] inline Rest RdmapReceiver::begin(const u8 *ulpdu, u32 len, bool first,
+							Grant grant)
 {
-	return DdpControl{ulpdu[0]}.tagged() ? begin_tagged(ulpdu, len)
+	return DdpControl{ulpdu[0]}.tagged() ? begin_tagged(ulpdu, len, grant)
 					     : begin_untagged(ulpdu, len, first);
 }
 

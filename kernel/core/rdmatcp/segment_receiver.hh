@@ -17,6 +17,8 @@ class SegmentReceiver {
 public:
 	void start(const core_rx_params &params);
 	core_rx_step next();
+	// Always in steps.
+	core_rx_taken take_whole(const u8 *, u32) { return {0, CORE_RX_MORE}; }
 	// n octets (1..want of the last step) were taken, or were placed.
 	core_rx_event took(u32 n);
 	core_rx_event placed(const u8 *data, u32 n);

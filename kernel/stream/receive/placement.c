@@ -126,33 +126,42 @@ static enum core_region_verdict copy_to(struct srnic_qp *qp, const struct core_p
 	return CORE_REGION_INVALID;
 }
 
-/*
- * If a peer's tagged access fails, that is the peer's fault; if local memory fails, it is a local
- * error (RFC 5040 figure 9).
- */
-static enum core_rx_event place_failed(struct srnic_qp *qp, const struct core_place *at,
-				       enum core_region_verdict verdict)
+/* Local memory cannot be written. */
+static void own_memory_failed(struct srnic_qp *qp, u8 kind)
 {
-	if (at->kind == CORE_PLACE_REGION)
-		return core_rx_fail(&qp->rx.core, verdict);
 	srnic_held_drop(&qp->rx.held);
-	if (at->kind == CORE_PLACE_RECEIVE)
+	if (kind == CORE_PLACE_RECEIVE)
 		srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_LOC_PROT_ERR, 0);
 	else
 		srnic_fail_oldest_read(qp);
-	return core_rx_fail(&qp->rx.core, CORE_REGION_OK);
 }
 
-enum core_rx_event srnic_place_payload(struct srnic_qp *qp, const struct core_place *at,
-				       const u8 *data, u32 n)
+enum core_region_verdict core_host_place(void *ctx, const struct core_place *at, const u8 *data,
+					 u32 n, u32 *sum)
 {
-	u32 *sum = core_rx_sum(&qp->rx.core);
+	struct srnic_qp *qp = ctx;
 	enum core_region_verdict verdict;
 
 	qp->rx.held.sum = sum;
 	verdict = copy_to(qp, at, data, n);
 	qp->rx.held.sum = NULL;
+	if (unlikely(verdict != CORE_REGION_OK && at->kind != CORE_PLACE_REGION))
+		own_memory_failed(qp, at->kind);
+	return verdict;
+}
+
+/*
+ * If a peer's tagged access fails, that is the peer's fault; if local memory fails, it is a local
+ * error (RFC 5040 figure 9).
+ */
+enum core_rx_event srnic_place_payload(struct srnic_qp *qp, const struct core_place *at,
+				       const u8 *data, u32 n)
+{
+	u32 *sum = core_rx_sum(&qp->rx.core);
+	enum core_region_verdict verdict = core_host_place(qp, at, data, n, sum);
+
 	if (unlikely(verdict != CORE_REGION_OK))
-		return place_failed(qp, at, verdict);
+		return core_rx_fail(&qp->rx.core, at->kind == CORE_PLACE_REGION ? verdict :
+										  CORE_REGION_OK);
 	return core_rx_placed(&qp->rx.core, sum ? NULL : data, n);
 }

@@ -18,29 +18,37 @@
 #include "stream/state.h"
 #include "stream/transmit/kept.h"
 
+/* The next bytes of an FPDU that is not taken at once. None: the stream is over. */
+static struct core_rx_taken take_step(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	struct core_rx *core = &qp->rx.core;
+	struct core_rx_step step = core_rx_next(core);
+	struct core_rx_taken taken = { .n = min(len, step.want) };
+
+	if (step.kind == CORE_RX_PLACE) {
+		taken.event = srnic_place_payload(qp, step.place, data, taken.n);
+	} else if (step.kind == CORE_RX_BYTES) {
+		memcpy(step.into, data, taken.n);
+		taken.event = core_rx_took(core, taken.n);
+	}
+	return taken;
+}
+
 /* Consumes a contiguous piece of the stream; drops it after the stream's end. */
 static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 {
-	struct core_rx *core = &qp->rx.core;
-
 	while (len) {
-		struct core_rx_step step = core_rx_next(core);
-		u32 n = min(len, step.want);
-		enum core_rx_event event;
+		struct core_rx_taken taken = core_rx_whole(&qp->rx.core, data, len);
 
-		if (step.kind == CORE_RX_STOP)
+		if (!taken.n)
+			taken = take_step(qp, data, len);
+		if (!taken.n)
 			return;
-		if (step.kind == CORE_RX_PLACE) {
-			event = srnic_place_payload(qp, step.place, data, n);
-		} else {
-			memcpy(step.into, data, n);
-			event = core_rx_took(core, n);
-			srnic_held_pause(&qp->rx.held);
-		}
-		if (event != CORE_RX_MORE)
-			srnic_deliver(qp, event);
-		data += n;
-		len -= n;
+		srnic_held_pause(&qp->rx.held);
+		if (taken.event != CORE_RX_MORE)
+			srnic_deliver(qp, taken.event);
+		data += taken.n;
+		len -= taken.n;
 	}
 	srnic_unmute_responder(qp);
 }
