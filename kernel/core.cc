@@ -9,7 +9,6 @@
 #include "core/invalidate.cc"
 #include "core/operations.cc"
 #include "core/message_rules.cc"
-#include "core/region.cc"
 #include "core/ring.cc"
 #include "core/receiver.cc"
 #include "core/scheduler.cc"

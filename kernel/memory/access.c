@@ -145,25 +145,35 @@ static enum core_region_verdict copy_local_dma(struct srnic_held *held,
 	return verdict;
 }
 
+/* At most SRNIC_HELD_MAX bytes, and not none. */
+static enum core_region_verdict copy_under_one_hold(struct srnic_held *held,
+						    const struct srnic_region_access *access,
+						    u64 to, u8 *bytes, u32 len,
+						    enum direction direction)
+{
+	enum core_region_verdict verdict;
+	struct srnic_mr *mr = hold_checked(held, access, to, len, &verdict);
+
+	if (likely(mr))
+		copy_pieces(mr, to, bytes, len, direction, held->sum);
+	return verdict;
+}
+
 static enum core_region_verdict copy(struct srnic_held *held,
 				     const struct srnic_region_access *access, u8 *bytes, u32 len,
 				     enum direction direction)
 {
 	enum core_region_verdict verdict = CORE_REGION_OK;
 	u64 to = access->to;
-	struct srnic_mr *mr;
 	u32 n;
 
-	if (access->stag == SRNIC_LOCAL_DMA_LKEY)
+	if (unlikely(access->stag == SRNIC_LOCAL_DMA_LKEY))
 		return copy_local_dma(held, access, bytes, len, direction);
-	for (; len; to += n, bytes += n, len -= n) {
+	for (; len && verdict == CORE_REGION_OK; to += n, bytes += n, len -= n) {
 		n = min_t(u32, len, SRNIC_HELD_MAX);
-		mr = hold_checked(held, access, to, n, &verdict);
-		if (!mr)
-			return verdict;
-		copy_pieces(mr, to, bytes, n, direction, held->sum);
+		verdict = copy_under_one_hold(held, access, to, bytes, n, direction);
 	}
-	return CORE_REGION_OK;
+	return verdict;
 }
 
 enum core_region_verdict srnic_region_write(struct srnic_held *held,

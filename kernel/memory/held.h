@@ -33,14 +33,54 @@ struct srnic_held {
 	u32 *sum;
 };
 
+/* Each use counts as so many bytes more than it copies: it takes time, too. */
+#define SRNIC_HELD_USE	256U
+
+/* What the inline functions below do seldom. */
+void srnic_held_exchange(struct srnic_held *held, u32 stag);
+void srnic_held_give_back(struct srnic_held *held);
+
+/*
+ * A region that is being invalidated is given up at once, though it could be used until it is
+ * dropped.
+ */
+static inline bool srnic_held_lasts(const struct srnic_held *held, u32 len)
+{
+	return held->left && held->left >= len && READ_ONCE(held->mr->state) == SRNIC_MR_VALID;
+}
+
+static inline void srnic_held_use(struct srnic_held *held, u32 len)
+{
+	held->left -= min(held->left, len + SRNIC_HELD_USE);
+}
+
 /*
  * The region of this STag, held, for len bytes more, at most SRNIC_HELD_MAX; NULL if no VALID
  * region has it. Not with hard interrupts disabled.
  */
-struct srnic_mr *srnic_held_region(struct srnic_held *held, u32 stag, u32 len);
+static inline struct srnic_mr *srnic_held_region(struct srnic_held *held, u32 stag, u32 len)
+{
+	if (unlikely(!held->mr || held->stag != stag || !srnic_held_lasts(held, len)))
+		srnic_held_exchange(held, stag);
+	srnic_held_use(held, len);
+	return held->mr;
+}
+
 /* Drops the region, if one is held. */
-void srnic_held_drop(struct srnic_held *held);
+static inline void srnic_held_drop(struct srnic_held *held)
+{
+	if (held->mr)
+		srnic_held_give_back(held);
+}
+
 /* Before other work that takes a while: drops the region if it was held for long, or must go. */
-void srnic_held_pause(struct srnic_held *held);
+static inline void srnic_held_pause(struct srnic_held *held)
+{
+	if (!held->mr)
+		return;
+	srnic_held_use(held, 0);
+	if (unlikely(!srnic_held_lasts(held, 0)))
+		srnic_held_give_back(held);
+}
 
 #endif

@@ -42,10 +42,40 @@ enum core_region_verdict {
 	CORE_REGION_ALIGNMENT,		/* of an atomic operation (RFC 7306 8.2) */
 };
 
-/* May it access [to, to + len) with these rights? Checks for overflow. */
+/* Those of a peer. */
+#define CORE_REMOTE_RIGHTS                                                                         \
+	(CORE_ACCESS_REMOTE_WRITE | CORE_ACCESS_REMOTE_READ | CORE_ACCESS_REMOTE_ATOMIC)
+
+/*
+ * May it access [to, to + len) with these rights? RFC 5041 7.1, tagged checks 1 to 5 (RFC 5040 7.2
+ * demands them for the source of an RDMA Read), and 8.2: an STag is for the streams of a protection
+ * domain, or for one stream. Bounds come last: a peer learns them only of a region that it may use.
+ * A zero-length segment is never checked (5.2), so callers ask only if there is payload.
+ *
+ * Inline, because each copy asks.
+ */
+#ifdef __cplusplus
+constexpr
+#else
+static inline
+#endif
 enum core_region_verdict core_region_check(const struct core_region *region,
 					   struct core_requester requester, u32 access, u64 to,
-					   u64 len);
+					   u64 len)
+{
+	u64 end = 0;
+
+	if (region->pd != requester.pd || (region->qpn && region->qpn != requester.qpn))
+		return CORE_REGION_FOREIGN;
+	if ((region->access & access) != access ||
+	    (region->window && !(access & CORE_REMOTE_RIGHTS)))
+		return CORE_REGION_ACCESS;
+	if (__builtin_add_overflow(to, len, &end))
+		return CORE_REGION_WRAP;
+	if (to < region->base || len > region->length || to - region->base > region->length - len)
+		return CORE_REGION_BOUNDS;
+	return CORE_REGION_OK;
+}
 
 /* A region to be invalidated, valid or not. */
 struct core_grant {

@@ -50,7 +50,6 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 		data += taken.n;
 		len -= taken.n;
 	}
-	srnic_unmute_responder(qp);
 }
 
 /* An skb with memory of a device, which the CPU cannot read: the stream is lost. */
@@ -70,7 +69,8 @@ static void feed_span(struct srnic_qp *qp, struct span *span, const u8 *data, u3
 {
 	u32 pass = min(span->before, size), n = min(span->left, size - pass);
 
-	feed(qp, data + pass, n);
+	if (n)
+		feed(qp, data + pass, n);
 	span->before -= pass;
 	span->left -= n;
 }
@@ -151,6 +151,7 @@ static u64 begin_run(struct srnic_qp *qp, const struct sock *sk)
 
 static void end_run(struct srnic_qp *qp, u64 fpdus, u32 bytes)
 {
+	srnic_unmute_responder(qp);
 	WRITE_ONCE(qp->rx.bytes, qp->rx.bytes + bytes);
 	fpdus = core_rx_fpdus(&qp->rx.core) - fpdus;
 	trace_srnic_rx_batch(qp, bytes, fpdus);
