@@ -330,11 +330,25 @@ inline bool has_form(const core_tx &tx, const core_operation &op, const srnic_se
 	return op.handler != CORE_HANDLE_ATOMIC || traits(tx).atomics;
 }
 
+// Of a message of one segment nothing is sent before all of its list is read, and so checked.
+static_assert(rdmatcp::max_control <= CORE_ULPDU_HEAD);
+inline bool is_one_segment(const core_tx &tx, u32 length)
+{
+	return tx.mulpdu > CORE_ULPDU_HEAD && length <= tx.mulpdu - CORE_ULPDU_HEAD;
+}
+
+// May its list be used? A sink is written when the response comes.
+inline bool list_is_good(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
+			 u32 length)
+{
+	if (!wqe.num_sge || (!is_read(op) && is_one_segment(tx, length)))
+		return true;
+	return core_host_verify_list(host(tx), is_read(op) ? CORE_ACCESS_LOCAL_WRITE : 0);
+}
+
 inline u8 check_request(const core_tx &tx, const core_operation &op, const srnic_send_wqe &wqe,
 			u32 &length)
 {
-	u32 access = is_read(op) ? CORE_ACCESS_LOCAL_WRITE : 0;
-
 	if (core_send_wqe_check(&wqe, tx.params.slot_size, tx.params.kernel, &length) !=
 	    CORE_WQE_OK)
 		return SRNIC_WC_LOC_QP_OP_ERR;
@@ -342,7 +356,7 @@ inline u8 check_request(const core_tx &tx, const core_operation &op, const srnic
 		return SRNIC_WC_LOC_QP_OP_ERR;
 	if (op.handler == CORE_HANDLE_ATOMIC && length < sizeof(u64)) [[unlikely]]
 		return SRNIC_WC_LOC_LEN_ERR;
-	if (wqe.num_sge && !core_host_verify_list(host(tx), access))
+	if (!list_is_good(tx, op, wqe, length))
 		return SRNIC_WC_LOC_PROT_ERR;
 	return is_read(op) && !tx.params.ord ? SRNIC_WC_LOC_QP_OP_ERR : SRNIC_WC_SUCCESS;
 }

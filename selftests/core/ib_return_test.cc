@@ -362,7 +362,7 @@ TEST(IbReturn, NotWithARequestThatHasFailed)
 	IbEnd end;
 
 	fails_second(end);
-	end.send.post(SRNIC_OP_SEND);
+	end.send.post(SRNIC_OP_SEND, one_segment);
 	EXPECT_EQ(end.ack({1}), CORE_RX_ACK);
 	end.sends();
 	EXPECT_EQ(core_tx_over(&end.send.tx), CORE_OVER_FAILED);

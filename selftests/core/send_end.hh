@@ -110,6 +110,10 @@ private:
 
 		do {
 			step = core_tx_next(&tx);
+			if (step.payload && !step.response && !host.list_usable) {
+				core_tx_fail(&tx, CORE_REGION_INVALID);
+				return send_one(); // as the module does
+			}
 			if (step.payload && step.offset + step.payload > unreadable_from) {
 				core_tx_fail(&tx, CORE_REGION_INVALID);
 				return false;
