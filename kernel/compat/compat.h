@@ -20,6 +20,16 @@
 
 /* ---- memory ---- */
 
+/*
+ * Of a variable on the stack of a hot path: kernels that clear all variables
+ * (CONFIG_INIT_STACK_ALL_ZERO) leave it alone. Compilers have it since gcc 12 and clang 8.
+ */
+#if __has_attribute(__uninitialized__)
+#define SRNIC_COMPAT_UNINITIALIZED __attribute__((__uninitialized__))
+#else
+#define SRNIC_COMPAT_UNINITIALIZED
+#endif
+
 /* Since 6.3 vm_flags is read-only: its functions take the locks that changes need. */
 static inline void srnic_compat_vm_flags(struct vm_area_struct *vma, unsigned long set,
 					 unsigned long clear)

@@ -471,6 +471,65 @@ static void what_is_flushed_waits_for_room_in_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
 }
 
+/* Takes the next receive, and completes it. */
+static void receive_one(struct kunit *test, struct srnic_qp *qp, bool solicited)
+{
+	const struct core_rx_message message = { .solicited = solicited };
+	u32 room;
+
+	KUNIT_ASSERT_EQ(test, srnic_rq_take(&qp->rq, &qp->rx.receive, &room), CORE_TAKE_OK);
+	srnic_rq_complete(&qp->rq, &qp->rx.receive, &message);
+}
+
+static void receives_complete_together(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_test_cq *cq = srnic_test_cq(test, c->dev, 4 * SRNIC_RQ_TOGETHER);
+	struct srnic_qp *qp = long_qp(test, c, cq, 4 * SRNIC_RQ_TOGETHER);
+	struct srnic_rq_together together;
+	u32 i, n;
+
+	for (n = 1; n <= 2 * SRNIC_RQ_TOGETHER + 1; n++) {
+		u32 at_once = n / SRNIC_RQ_TOGETHER;
+
+		atomic_set(&cq->completions, 0);
+		for (i = 0; i < n; i++)
+			KUNIT_ASSERT_EQ(test, post_recv_to(qp, i), 0);
+		srnic_rq_begin_together(&qp->rq, &together);
+		ib_req_notify_cq(cq->base, IB_CQ_SOLICITED);
+		for (i = 0; i < n; i++)
+			receive_one(test, qp, i == n - 1);
+		for (i = 0; i < at_once * SRNIC_RQ_TOGETHER; i++)
+			KUNIT_EXPECT_EQ(test, srnic_test_poll(test, cq).wr_id, i);
+		KUNIT_EXPECT_TRUE(test, srnic_test_empty(cq));
+		srnic_rq_end_together(&qp->rq);
+		for (; i < n; i++)
+			KUNIT_EXPECT_EQ(test, srnic_test_poll(test, cq).wr_id, i);
+		KUNIT_EXPECT_TRUE(test, srnic_test_empty(cq));
+		KUNIT_EXPECT_EQ(test, atomic_read(&cq->completions), 1);
+	}
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(&qp->base), 0);
+}
+
+static void a_receive_that_fails_comes_after_those_before(struct kunit *test)
+{
+	struct srnic_test_set *c = test->priv;
+	struct srnic_qp *qp = c->qp;
+	struct srnic_rq_together together;
+	u32 room;
+
+	KUNIT_ASSERT_EQ(test, post_recv_to(qp, 1), 0);
+	KUNIT_ASSERT_EQ(test, post_recv_to(qp, 2), 0);
+	srnic_rq_begin_together(&qp->rq, &together);
+	receive_one(test, qp, false);
+	KUNIT_ASSERT_EQ(test, srnic_rq_take(&qp->rq, &qp->rx.receive, &room), CORE_TAKE_OK);
+	srnic_rq_fail(&qp->rq, &qp->rx.receive, SRNIC_WC_LOC_PROT_ERR, 0);
+	expect_wc(test, c, 1, IB_WC_SUCCESS);
+	expect_wc(test, c, 2, IB_WC_LOC_PROT_ERR);
+	srnic_rq_end_together(&qp->rq);
+	expect_no_wc(test, c);
+}
+
 /* The receive of an unfinished Send waits for room, too, before all other receives. */
 static void a_receive_in_progress_waits_for_room_in_the_cq(struct kunit *test)
 {
@@ -733,6 +792,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(handlers_are_called_with_interrupts_on),
 	KUNIT_CASE(a_long_queue_is_flushed_in_order),
 	KUNIT_CASE(what_is_flushed_waits_for_room_in_the_cq),
+	KUNIT_CASE(receives_complete_together),
+	KUNIT_CASE(a_receive_that_fails_comes_after_those_before),
 	KUNIT_CASE(a_receive_in_progress_waits_for_room_in_the_cq),
 	KUNIT_CASE(entries_of_qps_that_are_gone_are_passed_over),
 	KUNIT_CASE(a_cq_that_overruns_ends_its_qps),

@@ -186,6 +186,7 @@ void srnic_cq_batch_begin(struct srnic_cq_batch *batch, struct srnic_cq *cq)
 	lockdep_assert_irqs_disabled();
 	*batch = (struct srnic_cq_batch) { .cq = cq };
 	spin_lock(&cq->lock);
+	cq->seen = consumed(cq);
 }
 
 /* Exceeds the ring's entries if user space has moved its index beyond the kernel's. */
@@ -212,6 +213,8 @@ bool srnic_cq_batch_room(struct srnic_cq_batch *batch)
 {
 	struct srnic_cq *cq = batch->cq;
 
+	if (likely(entries_in_use(cq) < cq->ring.entries))
+		return true;
 	cq->seen = consumed(cq);
 	return entries_in_use(cq) < cq->ring.entries;
 }
@@ -223,7 +226,6 @@ void srnic_cq_batch_add(struct srnic_cq_batch *batch, const struct srnic_cqe *cq
 		return;
 	}
 	publish(batch->cq, cqe);
-	WRITE_ONCE(batch->cq->peak, max(batch->cq->peak, entries_in_use(batch->cq)));
 	batch->added = true;
 	if (solicited || cqe->status != SRNIC_WC_SUCCESS) {
 		batch->solicited = true;
@@ -242,6 +244,7 @@ void srnic_cq_batch_end(struct srnic_cq_batch *batch)
 	struct srnic_cq *cq = batch->cq;
 
 	lockdep_assert_held(&batch->cq->lock);
+	WRITE_ONCE(cq->peak, max(cq->peak, min(entries_in_use(cq), cq->ring.entries)));
 	batch->notify = batch->added && disarm(cq, batch->solicited);
 	batch->first_lost = batch->lost && !cq->overrun;
 	cq->overrun |= batch->lost;
@@ -283,6 +286,20 @@ static bool add_one(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solic
 void srnic_cq_add(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited)
 {
 	add_one(cq, cqe, solicited, SRNIC_FLUSH_LOSE);
+}
+
+void srnic_cq_add_all(struct srnic_cq *cq, const struct srnic_cqe *cqe, u32 num, u32 solicited)
+{
+	struct srnic_cq_batch batch;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	srnic_cq_batch_begin(&batch, cq);
+	for (u32 i = 0; i < num; i++)
+		srnic_cq_batch_add(&batch, &cqe[i], solicited & BIT(i));
+	srnic_cq_batch_end(&batch);
+	local_irq_restore(flags);
+	srnic_cq_batch_notify(&batch);
 }
 
 bool srnic_cq_flush(struct srnic_cq *cq, const struct srnic_cqe *cqe, enum srnic_flush how)

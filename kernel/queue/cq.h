@@ -33,7 +33,7 @@ struct srnic_cq_user {
  *	not sleep
  * @prod: the kernel's own producer index
  * @cons: kernel consumers' index
- * @seen: the consumer's index as of the newest completion
+ * @seen: the consumer's index as of the newest completions that were added together
  * @solicited: @prod after the newest completion that wakes who waits for solicited ones
  * @peak: the most entries that were in use
  * @overrun: an entry found no room; IB_EVENT_CQ_ERR was raised once
@@ -95,6 +95,8 @@ enum srnic_flush {
  * calls all users' overrun().
  */
 void srnic_cq_add(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited);
+/* srnic_cq_add() of several: entry i is solicited if bit i of solicited is set. */
+void srnic_cq_add_all(struct srnic_cq *cq, const struct srnic_cqe *cqe, u32 num, u32 solicited);
 /*
  * Adds the completion of a flushed request. how: what to do if there is no room. False if it has to
  * wait for room. Any context.

@@ -98,6 +98,26 @@ enum core_take srnic_rq_take_for(struct srnic_rq *rq, struct srnic_receive *rece
 	return taken == SRNIC_TAKEN_ONE ? begin(rq, receive, &room) : CORE_TAKE_EMPTY;
 }
 
+void srnic_rq_push(struct srnic_rq *rq)
+{
+	struct srnic_rq_together *together = rq->together;
+	u32 num = together->num;
+
+	together->num = 0;	/* the handler may do anything */
+	srnic_cq_add_all(rq->cq, together->cqe, num, together->solicited);
+	together->solicited = 0;
+}
+
+static void add_together(struct srnic_rq *rq, const struct srnic_cqe *cqe, bool solicited)
+{
+	struct srnic_rq_together *together = rq->together;
+
+	together->solicited |= (u32)solicited << together->num;
+	together->cqe[together->num++] = *cqe;
+	if (together->num == SRNIC_RQ_TOGETHER)
+		srnic_rq_push(rq);
+}
+
 void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		       const struct core_rx_message *message)
 {
@@ -117,7 +137,10 @@ void srnic_rq_complete(struct srnic_rq *rq, struct srnic_receive *receive,
 		memcpy(&cqe.imm_inv, message->immediate, sizeof(message->immediate));
 	}
 	receive->active = false;
-	srnic_cq_add(rq->cq, &cqe, message->solicited);
+	if (rq->together)
+		add_together(rq, &cqe, message->solicited);
+	else
+		srnic_cq_add(rq->cq, &cqe, message->solicited);
 }
 
 void srnic_rq_complete_datagram(struct srnic_rq *rq, struct srnic_receive *receive,
@@ -161,6 +184,7 @@ void srnic_rq_fail(struct srnic_rq *rq, struct srnic_receive *receive, u8 status
 	struct srnic_cqe cqe =
 		failed(rq, srnic_receive_wqe(receive)->wr_id, status, vendor_err);
 
+	srnic_rq_push_together(rq);
 	receive->active = false;
 	srnic_cq_add(rq->cq, &cqe, false);
 }

@@ -10,18 +10,35 @@
 
 struct srnic_srq;
 
+#define SRNIC_RQ_TOGETHER	8U
+
+/**
+ * struct srnic_rq_together - receives that are complete, whose entries go into the CQ together
+ * @num: how many
+ * @solicited: bit i: entry i is
+ * @cqe: the entries
+ */
+struct srnic_rq_together {
+	u32 num;
+	u32 solicited;
+	struct srnic_cqe cqe[SRNIC_RQ_TOGETHER];
+};
+
 /**
  * struct srnic_rq - a receive queue
  * @recv: its own receives. No ring with @srq
  * @srq: the shared queue that receives come from, or NULL
  * @cq: where receives complete
  * @qp_num: the QP's number in CQEs
+ * @together: while its stream's bytes are consumed: what is complete and not in the CQ yet. NULL:
+ *	each receive completes at once
  */
 struct srnic_rq {
 	struct srnic_recv_ring recv;
 	struct srnic_srq *srq;
 	struct srnic_cq *cq;
 	u32 qp_num;
+	struct srnic_rq_together *together;
 };
 
 /*
@@ -72,6 +89,31 @@ enum core_take srnic_rq_take_for(struct srnic_rq *rq, struct srnic_receive *rece
 static inline void srnic_rq_put_back(struct srnic_receive *receive)
 {
 	receive->again = receive->active;
+}
+
+/*
+ * From now on receives complete together: when there are SRNIC_RQ_TOGETHER, before one that fails
+ * or is flushed, or when the caller says. The socket's lock held, until srnic_rq_end_together().
+ */
+static inline void srnic_rq_begin_together(struct srnic_rq *rq, struct srnic_rq_together *together)
+{
+	together->num = 0;
+	together->solicited = 0;
+	rq->together = together;
+}
+
+void srnic_rq_push(struct srnic_rq *rq);
+/* Adds the entries of all that are complete to the CQ. */
+static inline void srnic_rq_push_together(struct srnic_rq *rq)
+{
+	if (rq->together && rq->together->num)
+		srnic_rq_push(rq);
+}
+
+static inline void srnic_rq_end_together(struct srnic_rq *rq)
+{
+	srnic_rq_push_together(rq);
+	rq->together = NULL;
 }
 
 /* Completes it with this message. Any context. */

@@ -101,7 +101,7 @@ struct core_rx_params {
 	u8 extended;
 };
 
-#define CORE_RX_STATE 392
+#define CORE_RX_STATE 384
 
 /* Allocated by the host; private to the core. One caller at a time. */
 struct core_rx {

@@ -356,8 +356,7 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::end_whole(const u8 *tr
 }
 
 // The state stays that between two FPDUs.
-template <class Upper>
-core_rx_taken FpduReceiver<Upper>::take_whole(const u8 *data, u32 n)
+template <class Upper> core_rx_taken FpduReceiver<Upper>::take_whole(const u8 *data, u32 n)
 {
 	core_rx_event event;
 	u32 header;

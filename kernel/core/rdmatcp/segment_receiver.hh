@@ -101,7 +101,7 @@ private:
 	Open open;
 	Control control;			     // of this segment
 	u8 head[sizeof(BufferHeader) + max_control]; // stays until the segment is delivered
-	u8 rest[64];				     // control data that are ignored; pad and CRC
+	u8 rest[56];				     // control data that are ignored; pad and CRC
 };
 
 inline core_rx_step SegmentReceiver::next()

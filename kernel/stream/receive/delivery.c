@@ -160,9 +160,9 @@ static void deliver_terminate(struct srnic_qp *qp)
 
 /* ---- the first valid FPDU ---- */
 
-void srnic_unmute_responder(struct srnic_qp *qp)
+void srnic_look_whether_unmuted(struct srnic_qp *qp)
 {
-	if (likely(READ_ONCE(qp->tx.validated)) || !core_rx_fpdus(&qp->rx.core))
+	if (!core_rx_fpdus(&qp->rx.core))
 		return;
 	WRITE_ONCE(qp->tx.validated, true);
 	srnic_tx_kick(qp);
@@ -226,6 +226,8 @@ void srnic_deliver(struct srnic_qp *qp, enum core_rx_event event)
 
 	if (!may_stay_held(qp, event))
 		srnic_held_drop(&qp->rx.held);
+	if (event != CORE_RX_SEND)
+		srnic_rq_push_together(&qp->rq);
 	trace_srnic_rx_message(qp, event);
 	if (qp->acks && is_response(event))
 		srnic_acks_responded(qp);

@@ -36,6 +36,11 @@ void srnic_deliver(struct srnic_qp *qp, enum core_rx_event event);
 /*
  * RFC 5044 7.1.2 rule 4: lets a responder send once it has received and validated one FPDU.
  */
-void srnic_unmute_responder(struct srnic_qp *qp);
+void srnic_look_whether_unmuted(struct srnic_qp *qp);
+static inline void srnic_unmute_responder(struct srnic_qp *qp)
+{
+	if (unlikely(!READ_ONCE(qp->tx.validated)))
+		srnic_look_whether_unmuted(qp);
+}
 
 #endif

@@ -108,18 +108,36 @@ static bool feed_skb(struct srnic_qp *qp, struct sk_buff *skb, struct span *span
 	return true;
 }
 
+/*
+ * A user's receives in one piece of the stream complete together, at its end. Those of a kernel
+ * consumer do not: its handler may do much with each.
+ */
+static void begin_piece(struct srnic_qp *qp, struct srnic_rq_together *together)
+{
+	if (qp->user)
+		srnic_rq_begin_together(&qp->rq, together);
+}
+
+static void end_piece(struct srnic_qp *qp)
+{
+	srnic_held_drop(&qp->rx.held);
+	srnic_rq_end_together(&qp->rq);
+}
+
 static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)
 {
 	struct srnic_qp *qp = desc->arg.data;
 	struct span span = { .before = offset, .left = len };
+	struct srnic_rq_together together SRNIC_COMPAT_UNINITIALIZED;
 	struct sk_buff *part;
 	bool readable;
 
 	trace_srnic_rx_segment(qp, len);
+	begin_piece(qp, &together);
 	readable = feed_skb(qp, skb, &span);
 	skb_walk_frags(skb, part)
 		readable = readable && feed_skb(qp, part, &span);
-	srnic_held_drop(&qp->rx.held);
+	end_piece(qp);
 	if (unlikely(!readable || span.left))
 		unreadable(qp);
 	return len;
@@ -179,13 +197,15 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk)
 void srnic_rx_take(struct srnic_qp *qp, struct sock *sk, const struct bio_vec *vec, u32 num)
 {
 	u64 fpdus = begin_run(qp, sk);
+	struct srnic_rq_together together SRNIC_COMPAT_UNINITIALIZED;
 	u32 bytes = 0;
 
+	begin_piece(qp, &together);
 	for (u32 i = 0; i < num; i++) {
 		feed(qp, page_address(vec[i].bv_page) + vec[i].bv_offset, vec[i].bv_len);
 		bytes += vec[i].bv_len;
 	}
-	srnic_held_drop(&qp->rx.held);
+	end_piece(qp);
 	end_run(qp, fpdus, bytes);
 }
 
