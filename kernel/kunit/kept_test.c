@@ -103,10 +103,11 @@ static bool is_built(struct kept *k, u32 requests)
 /* More than TCP takes: some of it stays in the engine's batch. */
 static void post_all(struct kunit *test, struct kept *k)
 {
+	struct srnic_tx *tx = &qp_of(k)->tx;
+
 	for (int n = 0; n < REQUESTS; n++)
 		post(test, k, 0);
-	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(
-					READ_ONCE(qp_of(k)->tx.batch->num_borrowed)));
+	KUNIT_ASSERT_TRUE(test, srnic_test_eventually(READ_ONCE(tx->batch->num_borrowed)));
 }
 
 /* ---- the peer ---- */

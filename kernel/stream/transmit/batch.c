@@ -265,15 +265,18 @@ static void keep(struct srnic_batch *batch, const struct bio_vec *bytes)
 	batch->len += bytes->bv_len;
 }
 
-/* Only what a batch takes may be borrowed (srnic_batch_takes()). */
-u32 srnic_batch_own(struct srnic_batch *batch)
+/*
+ * Only what a batch takes may be borrowed (srnic_batch_takes()). Not inline, because some kernels
+ * clear what is on the stack.
+ */
+static noinline void copy_borrowed(struct srnic_batch *batch)
 {
 	struct bio_vec vec[SRNIC_BATCH_VECS];
 	u64 borrowed = batch->borrowed >> batch->first;
-	u32 num = batch->num - batch->first, copied = batch->num_borrowed;
+	u32 num = batch->num - batch->first;
 
-	if (!borrowed || WARN_ON_ONCE(num > ARRAY_SIZE(vec)))
-		return 0;
+	if (WARN_ON_ONCE(num > ARRAY_SIZE(vec)))
+		return;
 	memcpy(vec, &batch->vec[batch->first], num * sizeof(vec[0]));
 	batch->first = 0;
 	batch->num = 0;
@@ -285,6 +288,14 @@ u32 srnic_batch_own(struct srnic_batch *batch)
 			add_copy(batch, &vec[i]);
 		else
 			keep(batch, &vec[i]);
+}
+
+u32 srnic_batch_own(struct srnic_batch *batch)
+{
+	u32 copied = batch->num_borrowed;
+
+	if (unlikely(copied))
+		copy_borrowed(batch);
 	return copied;
 }
 
