@@ -330,8 +330,10 @@ inline bool has_form(const core_tx &tx, const core_operation &op, const srnic_se
 	return op.handler != CORE_HANDLE_ATOMIC || traits(tx).atomics;
 }
 
-// Of a message of one segment nothing is sent before all of its list is read, and so checked.
-static_assert(rdmatcp::max_control <= CORE_ULPDU_HEAD);
+// Of a message of one segment nothing is sent before all of its list is read, and so checked. If
+// the path's MTU shrinks before it is built, its first segments may be sent, as those of a longer
+// one whose region vanishes.
+static_assert(sizeof(rdmatcp::BufferHeader) + rdmatcp::max_control <= CORE_ULPDU_HEAD);
 inline bool is_one_segment(const core_tx &tx, u32 length)
 {
 	return tx.mulpdu > CORE_ULPDU_HEAD && length <= tx.mulpdu - CORE_ULPDU_HEAD;

@@ -327,7 +327,7 @@ bool core_tx_must_rewind(const struct core_tx *tx, struct core_rewind *how)
 {
 	const core_acks *acks = acks_of(*tx);
 
-	if (!acks || !ib::must_rewind(*acks))
+	if (!acks || acks->over || !ib::must_rewind(*acks))
 		return false;
 	const core_sent &sent = ib::record(*acks, acks->acked + 1);
 

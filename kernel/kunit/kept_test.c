@@ -340,8 +340,8 @@ static void with_crcs_nothing_is_kept(struct kunit *test)
 	expect_nothing_kept(test, true, false);
 }
 
-/* 117: somebody may read it on this host, when he likes. */
-static void nothing_of_a_program_is_kept_on_one_host(struct kunit *test)
+/* 117: a peer might get what it puts there later. */
+static void nothing_of_a_program_is_kept(struct kunit *test)
 {
 	expect_nothing_kept(test, false, true);
 }
@@ -358,7 +358,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(an_ack_before_tcp_has_delivered_is_refused),
 	KUNIT_CASE(what_cannot_be_copied_is_not_sent),
 	KUNIT_CASE(with_crcs_nothing_is_kept),
-	KUNIT_CASE(nothing_of_a_program_is_kept_on_one_host),
+	KUNIT_CASE(nothing_of_a_program_is_kept),
 	{ }
 };
 

@@ -244,7 +244,8 @@ void srnic_cq_batch_end(struct srnic_cq_batch *batch)
 	struct srnic_cq *cq = batch->cq;
 
 	lockdep_assert_held(&batch->cq->lock);
-	WRITE_ONCE(cq->peak, max(cq->peak, min(entries_in_use(cq), cq->ring.entries)));
+	if (batch->added)
+		WRITE_ONCE(cq->peak, max(cq->peak, entries_in_use(cq)));
 	batch->notify = batch->added && disarm(cq, batch->solicited);
 	batch->first_lost = batch->lost && !cq->overrun;
 	cq->overrun |= batch->lost;

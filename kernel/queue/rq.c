@@ -101,11 +101,11 @@ enum core_take srnic_rq_take_for(struct srnic_rq *rq, struct srnic_receive *rece
 void srnic_rq_push(struct srnic_rq *rq)
 {
 	struct srnic_rq_together *together = rq->together;
-	u32 num = together->num;
+	u32 num = together->num, solicited = together->solicited;
 
-	together->num = 0;	/* the handler may do anything */
-	srnic_cq_add_all(rq->cq, together->cqe, num, together->solicited);
+	together->num = 0;
 	together->solicited = 0;
+	srnic_cq_add_all(rq->cq, together->cqe, num, solicited);
 }
 
 static void add_together(struct srnic_rq *rq, const struct srnic_cqe *cqe, bool solicited)
@@ -195,6 +195,7 @@ bool srnic_rq_flush_taken(struct srnic_rq *rq, struct srnic_receive *receive,
 	struct srnic_cqe cqe =
 		failed(rq, srnic_receive_wqe(receive)->wr_id, SRNIC_WC_FLUSH_ERR, 0);
 
+	WARN_ON_ONCE(rq->together);	/* the receive half consumes nothing now */
 	if (receive->active)
 		receive->active = !srnic_cq_flush(rq->cq, &cqe, how);
 	receive->again = false;

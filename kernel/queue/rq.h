@@ -92,8 +92,9 @@ static inline void srnic_rq_put_back(struct srnic_receive *receive)
 }
 
 /*
- * From now on receives complete together: when there are SRNIC_RQ_TOGETHER, before one that fails
- * or is flushed, or when the caller says. The socket's lock held, until srnic_rq_end_together().
+ * From now on receives complete together: when there are SRNIC_RQ_TOGETHER, before one that fails,
+ * or when the caller says. None is flushed meanwhile. The socket's lock held, until
+ * srnic_rq_end_together(). The CQ's handlers only wake programs: they complete no receives.
  */
 static inline void srnic_rq_begin_together(struct srnic_rq *rq, struct srnic_rq_together *together)
 {

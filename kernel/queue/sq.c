@@ -48,6 +48,8 @@ void srnic_sq_track(struct srnic_sq *sq, u32 index, const struct srnic_send_wqe 
 /* Only the engine has marked what comes behind a request that is not done. */
 void srnic_sq_go_back(struct srnic_sq *sq, u32 index)
 {
+	if (WARN_ON_ONCE((s32)(index - READ_ONCE(sq->done)) < 0))
+		return;
 	while (sq->taken != index)
 		track_at(sq, --sq->taken)->done = false;
 }

@@ -582,6 +582,24 @@ TEST(IbErrors, AFailedRequestIsTriedAgainAfterGoingBack)
 	EXPECT_EQ(end.send.host.registered.size(), 2u);
 }
 
+// 29, 22: the peer is not ready for a request that has failed meanwhile: it does not come again.
+TEST(IbErrors, AFailedRequestDoesNotComeAgain)
+{
+	IbEnd end;
+	core_rewind how{};
+
+	end.send.unreadable_from = 2000;
+	end.send.post(SRNIC_OP_SEND, three_segments);
+	end.send.host.on_completion = [&] {
+		EXPECT_EQ(end.ack({0, CORE_SYNDROME_NOT_READY, 1}), CORE_RX_ACK);
+	};
+	EXPECT_EQ(end.sends(), Opcodes{CORE_MSG_SEND});
+	EXPECT_EQ(end.sends(), Opcodes{});
+	ASSERT_EQ(end.send.host.completions.size(), 1u);
+	EXPECT_EQ(core_tx_over(&end.send.tx), CORE_OVER_FAILED);
+	EXPECT_FALSE(core_tx_must_rewind(&end.send.tx, &how));
+}
+
 // 30: a broken rule is answered with a Terminate.
 TEST(IbErrors, ABrokenRuleHasATerminate)
 {

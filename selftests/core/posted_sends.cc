@@ -30,6 +30,8 @@ void core_host_complete(void *ctx, u8 status)
 
 	REQUIRE(host.taken);
 	host.completions.push_back({host.taken - 1, status});
+	if (host.on_completion)
+		host.on_completion();
 }
 
 bool core_host_local_invalidate(void *ctx, u32 stag)

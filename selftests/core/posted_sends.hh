@@ -2,6 +2,8 @@
 // A host for the core's scheduler whose send requests the test posts, with answers that it chooses.
 #pragma once
 
+#include <functional>
+
 #include <rdma/srnic-abi.h>
 
 #include "../shared/send_host.hh"
@@ -18,6 +20,7 @@ struct PostedSends : SendHost {
 
 	// Its answers.
 	bool list_usable = true, local_works = true;
+	std::function<void()> on_completion;
 	std::deque<Slot> posted;
 
 	// The calls it got.

@@ -136,11 +136,14 @@ Bytes IbEnd::build(const std::function<void()> &meanwhile)
 	return len ? build_chosen(len, may) : Bytes{};
 }
 
+// 2, 25: a responder whose first FPDU names what its own memory fails at has not validated it, and
+// may not say so.
 void IbEnd::check_over()
 {
 	const core_over why = core_tx_over(&tx);
+	const bool muted = !sends.validated && !tx.params.initiator;
 
-	REQUIRE((why == CORE_OVER_REFUSED) == refusal_said);
+	REQUIRE((why == CORE_OVER_REFUSED) == (refusal_said || (muted && received.over)));
 	REQUIRE(why != CORE_OVER_FAILED || sends.failed);
 	over |= why != CORE_OVER_NOT;
 	ended |= why != CORE_OVER_NOT;

@@ -7,21 +7,11 @@
 # REUSE: rounds of each way on each link. REUSE_OCTETS: bytes of each; siw registers 256 pages at most. RACES: tries of
 # each race. TYPE: another driver, first part only; siw fails some of it, which shows that the test can fail. (siw listens
 # in the caller's namespace, so it has no connections between namespaces.)
-cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . semantics/links.sh
+cd "$(dirname "$0")" && . ./lib.sh && . shared/kernel_consumer.sh && . faults/carry.sh && . semantics/links.sh
 
-MODULE=$PWD/consumer/srnic_consumer.ko
-DEVICE=/dev/srnic_consumer
 REUSE=${REUSE:-20}
 REUSE_OCTETS=${REUSE_OCTETS:-1044480}
 RACES=${RACES:-20}
-
-# Writes one line to the module and reads its answer. Descriptor 8 is the peer's namespace.
-# shellcheck disable=SC2016 # expanded by the inner shell
-run_case='exec 8<"$1" 9<>'$DEVICE' && shift && echo "$* 8" >&9; status=$?; cat <&9; exit $status'
-
-consume() { # CASE ROUNDS OCTETS NS ADDRESS PEER-NS PEER-ADDRESS
-	timeout "${LIMIT:-300}" nsenter --net="/run/netns/$4" bash -c "$run_case" run "/run/netns/$6" "$1" "$2" "$3" "$5" "$7"
-}
 
 gives_back() { # WAY NS ADDRESS PEER-NS PEER-ADDRESS
 	consume "$1" "$REUSE" "$REUSE_OCTETS" "${@:2}" || return
@@ -67,9 +57,7 @@ contexts() {
 	done
 }
 
-if [ ! -e "$MODULE" ]; then
-	skip "$MODULE is not built: make guest-tests"
-fi
+consumer_or_skip
 hosts_up && typed_devices_up && modprobe rdma_cm && insmod "$MODULE" ${FRAMING:+resets=1} || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 on_each_link buffers_come_back "a kernel's buffer"

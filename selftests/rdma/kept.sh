@@ -1,38 +1,39 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Payload of a program on srnic_ib that TCP sends from where it is (Documentation/ib.rst rule 117): on the way to
-# interfaces with DMA (CABLE=wire, vm/run --wire), and on no other way. rping's server writes, and its client compares.
+# Kept payload on srnic_ib (Documentation/ib.rst rule 117): TCP sends that of kernel consumers from where it is, without
+# CRCs, and a copy of that of programs. A kernel consumer (consumer/) uses a buffer again as soon as its request is
+# complete, and compares what has arrived; so does rping.
 export DEVICE_TYPE=srnic_ib
-cd "$(dirname "$0")" && . ./lib.sh
+cd "$(dirname "$0")" && . ./lib.sh && . shared/kernel_consumer.sh
 
 COUNT=200 SIZE=60000
-KEPT="tx_octets > $COUNT * $SIZE and 10 * tx_copied < tx_octets"
-COPIED="tx_copied >= $COUNT * $SIZE"
-if [ "${CABLE:-veth}" != wire ]; then
-	WAY="a pair of virtual interfaces" EXPECTED=$COPIED
-elif before_linux 6.5; then
-	WAY="hardware, before Linux 6.5" EXPECTED=$COPIED
-else
-	WAY="hardware" EXPECTED=$KEPT
+ROUNDS=20 OCTETS=1044480
+COPIED="tx_copied >= $ROUNDS * $OCTETS"
+KEPT="tx_octets > $ROUNDS * $OCTETS and 10 * tx_copied < tx_octets"
+if before_linux 6.5; then
+	KEPT=$COPIED
 fi
 
-written() { grown srnic1 "$1" rping_between sr1 sr0 "$IP1" "$COUNT" "$SIZE"; } # EXPRESSION
+# The module in sr0 sends to sr1.
+kept_as() { # EXPRESSION CASE
+	grown srnic0 "$1" consume "$2" $ROUNDS $OCTETS sr0 "$IP0" sr1 "$IP1"
+}
 
-with_crcs() { set_devices mpa_crc 1 1 && written "$COPIED" && set_devices mpa_crc 0 0; }
+of_a_program() { # its server writes
+	grown srnic1 "tx_copied >= $COUNT * $SIZE" rping_between sr1 sr0 "$IP1" "$COUNT" "$SIZE"
+}
 
-# Its addresses are GIDs of the devices below.
-on_a_vlan() {
-	local n
-	for n in 0 1; do
-		ip -n sr$n link add link veth$n name vlan$n type vlan id 5 && ip -n sr$n link set vlan$n up &&
-			ip -n sr$n addr add "10.95.0.$((n + 1))/24" dev vlan$n || return
-	done
-	reach sr0 10.95.0.2 && grown srnic1 "$EXPECTED" rping_between sr1 sr0 10.95.0.2 "$COUNT" "$SIZE"
+with_crcs() {
+	set_devices mpa_crc 1 1 && kept_as "$COPIED" write && set_devices mpa_crc 0 0
 }
 
 needs rping
-hosts_up && devices_up || { echo "Bail out! no devices"; exit 1; }
-check "what a program writes arrives, and is kept as it should be, to $WAY" written "$EXPECTED"
-check "with CRCs it is copied" with_crcs
-check "the same on a VLAN" on_a_vlan
+consumer_or_skip
+hosts_up && devices_up && modprobe rdma_cm && insmod "$MODULE" || { echo "Bail out! no devices"; exit 1; }
+for way in write send write-then-send send-then-send; do
+	check "a kernel consumer's buffers are kept, and used again: $way" kept_as "$KEPT" $way
+done
+check "with CRCs they are copied" with_crcs
+check "a program's are copied" of_a_program
+check "the consumer is unloaded" rmmod srnic_consumer
 finish

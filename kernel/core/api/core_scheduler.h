@@ -138,9 +138,9 @@ bool core_tx_may_take(struct core_tx *tx);
 /* ---- Where requests are acknowledged (core_acks.h) ---- */
 
 /*
- * Does the engine have to go back, because the peer was not ready for a request? Between two FPDUs,
- * when core_tx_choose() returns 0. Then the host, with the lock of receive, goes back as *how says
- * and calls core_tx_rewind().
+ * Does the engine have to go back, because the peer was not ready for a request? Not if that has
+ * failed meanwhile (core_tx_over()). Between two FPDUs, when core_tx_choose() returns 0. Then the
+ * host, with the lock of receive, goes back as *how says and calls core_tx_rewind().
  */
 bool core_tx_must_rewind(const struct core_tx *tx, struct core_rewind *how);
 void core_tx_rewind(struct core_tx *tx);

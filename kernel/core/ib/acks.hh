@@ -4,7 +4,8 @@
 //
 // struct core_acks says which half of a stream may change which field. A field that the other half
 // reads is published with a release, and read with an acquire: whoever sees a number also sees what
-// was done before it.
+// was done before it; but the entry of a receive may come into its CQ a moment later, as with
+// InfiniBand.
 #pragma once
 
 #include "message_rules.hh"

@@ -285,7 +285,14 @@ template <class Upper> core_rx_step FpduReceiver<Upper>::next_octets()
 
 // ---- Whole FPDUs ----
 
-// The octets may change meanwhile: what decides is read once, and then from buf.
+// The octets may be pages of a program that changes them meanwhile: what decides is read once, and
+// then from buf. The compiler must not read it again.
+inline void copy_once(u8 *to, const u8 *from, u32 n)
+{
+	__builtin_memcpy(to, from, n);
+	__asm__ volatile("" : : "r"(to) : "memory");
+}
+
 template <class Upper> bool FpduReceiver<Upper>::is_whole(const u8 *data, u32 n)
 {
 	constexpr u32 longest_header = fpdu_header_len + Upper::max_header;
@@ -293,7 +300,7 @@ template <class Upper> bool FpduReceiver<Upper>::is_whole(const u8 *data, u32 n)
 	static_assert(longest_header <= fpdu_len(Upper::first_header));
 	if (part != Part::header || have || n < longest_header || markers.on || upper.over())
 		return false;
-	__builtin_memcpy(buf, data, longest_header);
+	copy_once(buf, data, longest_header);
 	len = static_cast<u16>(announced());
 	return fpdu_len(len) <= n && len >= Upper::header_len(ulpdu(), Upper::first_header);
 }
@@ -303,7 +310,7 @@ template <class Upper> core_rx_event FpduReceiver<Upper>::gather_all(const u8 *d
 {
 	u8 *into = buf + (fpdu_header_len + len - n);
 
-	__builtin_memcpy(into, data, n);
+	copy_once(into, data, n);
 	sum(into, n);
 	return CORE_RX_MORE;
 }

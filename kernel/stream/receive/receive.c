@@ -47,6 +47,8 @@ static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
 		srnic_held_pause(&qp->rx.held);
 		if (taken.event != CORE_RX_MORE)
 			srnic_deliver(qp, taken.event);
+		else	/* what is complete does not wait for a long message */
+			srnic_rq_push_together(&qp->rq);
 		data += taken.n;
 		len -= taken.n;
 	}

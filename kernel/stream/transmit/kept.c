@@ -2,8 +2,6 @@
 /*
  * Kept payload: of which streams, and how it ends (Documentation/ib.rst rule 117).
  */
-#include <linux/if_vlan.h>
-#include <linux/netdevice.h>
 #include <net/tcp.h>
 
 #include "compat/sock.h"
@@ -14,51 +12,15 @@
 
 /* ---- of which streams ---- */
 
-static bool is_hardware(const struct net_device *dev)
-{
-	return dev->dev.parent;
-}
-
-static int find_software(struct net_device *lower, struct netdev_nested_priv *priv)
-{
-	return !is_hardware(lower) && !netif_is_lag_master(lower) && !is_vlan_dev(lower);
-}
-
-/* Does what is sent here leave for hardware, also by way of VLANs and bonds? */
-static bool leads_to_hardware(struct net_device *dev)
-{
-	struct netdev_nested_priv priv = { };
-
-	if (is_hardware(dev))
-		return true;
-	if (!is_vlan_dev(dev) && !netif_is_lag_master(dev))
-		return false;
-	return !netdev_walk_all_lower_dev_rcu(dev, find_software, &priv);
-}
-
 /*
- * What stays in this host arrives in the pages of the sender, and whoever has the other end's
- * socket may read them when he likes: also later, when a program has other things there.
+ * Not of programs, which use their pages again. TCP counts as delivered what the peer acknowledges,
+ * and that may still wait in a queue of an interface, or of a neighbour that does not answer: a
+ * hostile peer could acknowledge first and get what is there later. And what stays in this host is
+ * in the sender's pages until the other end's socket is read.
  */
-static bool leaves_host(const struct sock *sk)
+static bool is_wanted(const struct srnic_qp *qp, bool crc)
 {
-	const struct dst_entry *dst;
-	bool leaves;
-
-	rcu_read_lock();
-	dst = rcu_dereference(sk->sk_dst_cache);
-	leaves = dst && leads_to_hardware(dst->dev);
-	rcu_read_unlock();
-	return leaves;
-}
-
-/*
- * Kernel consumers have pages that return to the allocator, which does not pass them on while TCP
- * refers to them, as those that NVMe over TCP and NFS give to TCP. Programs use theirs again.
- */
-static bool is_wanted(const struct srnic_qp *qp, const struct sock *sk, bool crc)
-{
-	return SRNIC_COMPAT_SPLICE && !crc && (!qp->user || leaves_host(sk));
+	return SRNIC_COMPAT_SPLICE && !crc && !qp->user;
 }
 
 void srnic_kept_start(struct srnic_qp *qp, const struct sock *sk, bool crc)
@@ -69,7 +31,7 @@ void srnic_kept_start(struct srnic_qp *qp, const struct sock *sk, bool crc)
 	if (!qp->acks)
 		return;
 	qp->acks->kept = (struct srnic_kept) {
-		.wanted = is_wanted(qp, sk, crc),
+		.wanted = is_wanted(qp, crc),
 		.base = tp->bytes_acked + (tp->write_seq - tp->snd_una),
 	};
 }
@@ -109,11 +71,11 @@ void srnic_kept_look(struct srnic_qp *qp, const struct sock *sk)
 
 /* ---- its end ---- */
 
-/* TCP's sum of what the buffer takes is as it was. */
+/* Storage may wait for this, so rather not at all. TCP's sum of what buffers take is as it was. */
 static bool copy_buffer(struct sk_buff *skb)
 {
 	u32 truesize = skb->truesize;
-	bool copied = !skb_copy_ubufs(skb, GFP_NOIO | __GFP_NOWARN);
+	bool copied = !skb_copy_ubufs(skb, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 
 	skb->truesize = truesize;
 	return copied;

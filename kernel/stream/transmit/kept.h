@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Kept payload: it stays in the region until the peer acknowledges its request, and TCP sends it
- * from there (Documentation/ib.rst rule 117).
+ * from there (Documentation/ib.rst rule 117). That is for kernel consumers.
  *
  * A request completes by an Ack, which says that the peer has consumed the bytes, so TCP needs them
  * no more. TCP's buffers refer to the pages: a region that goes away earlier leaves them where they

@@ -11,12 +11,22 @@
 #include "stream/kick/standby.h"
 #include "stream/state.h"
 #include "stream/transmit/engine.h"
+#include "stream/transmit/kept.h"
 #include "stream/transmit/own_batch.h"
 #include "stream/transmit/transmit.h"
 
 #define MAX_ROUNDS	8	/* passes in one caller before the workqueue takes over */
 #define RETRY_DELAY	msecs_to_jiffies(10)	/* after a lack of memory or room in a CQ */
 #define WAIT_DELAY	msecs_to_jiffies(500)
+
+/* There may be much to flush, or to copy (kept.h): too much for who also serves others. */
+static bool must_leave(struct srnic_qp *qp, enum srnic_runner runner)
+{
+	if (READ_ONCE(qp->state) == SRNIC_QP_RTS)
+		return false;
+	return runner == SRNIC_RUNNER_ASKER ||
+	       (runner == SRNIC_RUNNER_THREAD && srnic_kept_wanted(qp));
+}
 
 /* A caller that must not sleep hands a pass that ran out of memory to a worker. */
 static enum engine_result run_once(struct srnic_qp *qp, enum srnic_runner runner, int round)
@@ -25,8 +35,8 @@ static enum engine_result run_once(struct srnic_qp *qp, enum srnic_runner runner
 	enum engine_result result;
 
 	lockdep_assert_held(&tx->mutex);
-	if (runner == SRNIC_RUNNER_ASKER && READ_ONCE(qp->state) != SRNIC_QP_RTS)
-		return ENGINE_MORE;	/* there may be much to flush */
+	if (must_leave(qp, runner))
+		return ENGINE_MORE;
 	tx->runner = runner;
 	if (!round)
 		tx->spent = 0;
