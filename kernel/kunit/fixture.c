@@ -130,6 +130,20 @@ void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev)
 
 /* ---- PD, CQ, SRQ, QP ---- */
 
+static void put_pages(void *octets)
+{
+	put_page(virt_to_head_page(octets));
+}
+
+u8 *srnic_test_pages(struct kunit *test, u32 len)
+{
+	u8 *octets = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, get_order(len));
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_pages, octets), 0);
+	return octets;
+}
+
 static void dealloc_pd(void *pd)
 {
 	ib_dealloc_pd(pd);

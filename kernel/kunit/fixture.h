@@ -54,6 +54,11 @@ int srnic_test_link_add(const char *name, const char *type, const char *netdev);
 /* Removes a device before the case ends. */
 void srnic_test_remove_device(struct kunit *test, struct srnic_dev *dev);
 
+/*
+ * Zeros in one block of pages that one can refer to, as those of a program and of most kernel
+ * consumers.
+ */
+u8 *srnic_test_pages(struct kunit *test, u32 len);
 struct ib_pd *srnic_test_pd(struct kunit *test, struct srnic_dev *dev);
 
 /* A CQ that counts how often its handlers are called. */

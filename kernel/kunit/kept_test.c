@@ -13,7 +13,6 @@
 #include "stream/transmit/kept.h"
 
 #define LENGTH		65536U	/* of a request's payload */
-#define ORDER		get_order(LENGTH)
 #define REQUESTS	7
 #define WINDOW		32768	/* octets of the peer's receive buffer */
 #define SEND_BUFFER	(2 * LENGTH)
@@ -29,20 +28,6 @@ struct kept {
 };
 
 /* ---- the stream ---- */
-
-static void free_octets(void *octets)
-{
-	free_pages((unsigned long)octets, ORDER);
-}
-
-static u8 *alloc_octets(struct kunit *test)
-{
-	u8 *octets = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ORDER);
-
-	KUNIT_ASSERT_NOT_NULL(test, octets);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_octets, octets), 0);
-	return octets;
-}
 
 static int users_of(const struct kept *k)
 {
@@ -63,8 +48,8 @@ static struct kept *begin_with(struct kunit *test, bool crc, bool user)
 	KUNIT_ASSERT_NOT_NULL(test, k);
 	if (!SRNIC_COMPAT_SPLICE)
 		kunit_skip(test, "before Linux 6.5 TCP copies all that it gets");
-	k->octets = alloc_octets(test);
-	k->into = alloc_octets(test);
+	k->octets = srnic_test_pages(test, LENGTH);
+	k->into = srnic_test_pages(test, LENGTH);
 	k->users = users_of(k);
 	memset(k->octets, AS_SENT, LENGTH);
 	k->e = make_owned_ends_with(test, WINDOW);

@@ -22,28 +22,11 @@ struct ends {
 	u32 sent;
 };
 
-#define ORDER get_order(2 * OCTETS)
-
-static void free_octets(void *octets)
-{
-	free_pages((unsigned long)octets, ORDER);
-}
-
-/* In pages, as those of a program and of most kernel consumers. */
-static u8 *alloc_octets(struct kunit *test)
-{
-	u8 *octets = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, ORDER);
-
-	KUNIT_ASSERT_NOT_NULL(test, octets);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_octets, octets), 0);
-	return octets;
-}
-
 static struct ends connect_ends(struct kunit *test, bool shortcut)
 {
 	struct ends e = { .c = test->priv };
 
-	e.octets = alloc_octets(test);
+	e.octets = srnic_test_pages(test, 2 * OCTETS);
 	e.into = e.octets + OCTETS;
 	e.c->set.dev->settings.local_shortcut = shortcut;
 	srnic_test_pair(test, e.c, &e.pair);
