@@ -426,6 +426,15 @@ static void what_was_sent_on_a_lost_stream_fails_in_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(e->a.qp->state), SRNIC_QP_ERROR);
 }
 
+/* 28: TCP sends again without backing off, for some time. */
+static void tcp_sends_a_thin_stream_again_without_backing_off(struct kunit *test)
+{
+	struct ends *e = connect(test);
+
+	KUNIT_EXPECT_TRUE(test, tcp_sk(e->a.qp->sock->sk)->thin_lto);
+	KUNIT_EXPECT_TRUE(test, tcp_sk(e->b.qp->sock->sk)->thin_lto);
+}
+
 /* 28: the stream is there, and the other end is silent. */
 static void a_silent_peer_counts_as_gone_in_time(struct kunit *test)
 {
@@ -457,6 +466,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_a_muted_responder_has_taken_goes_out_on_the_next),
 	KUNIT_CASE(a_qp_that_fails_leaves_a_last_ack),
 	KUNIT_CASE(what_was_sent_on_a_lost_stream_fails_in_time),
+	KUNIT_CASE(tcp_sends_a_thin_stream_again_without_backing_off),
 	KUNIT_CASE(a_silent_peer_counts_as_gone_in_time),
 	{ }
 };

@@ -86,6 +86,7 @@ int srnic_qp_start_locked(struct srnic_qp *qp, const struct srnic_qp_start *star
 	if (ret)
 		return ret;
 	srnic_qp_watch_peer(qp);
+	srnic_overdue_begin(qp);
 	lock_sock(sk);
 	srnic_kept_start(qp, sk, start->agreed.crc);
 	srnic_callbacks_install(qp, sk);

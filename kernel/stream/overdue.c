@@ -58,6 +58,16 @@ void srnic_overdue_init(struct srnic_qp *qp)
 	srnic_compat_hrtimer(&qp->acks->overdue.timer, look);
 }
 
+/* Only QPs with requests that become overdue need it: iWARP's sockets stay as TCP has them. */
+void srnic_overdue_begin(struct srnic_qp *qp)
+{
+	int on = 1;
+
+	if (qp->acks)
+		sock_common_setsockopt(qp->sock, SOL_TCP, TCP_THIN_LINEAR_TIMEOUTS,
+				       KERNEL_SOCKPTR(&on), sizeof(on));
+}
+
 void srnic_overdue_stop(struct srnic_qp *qp)
 {
 	hrtimer_cancel(&qp->acks->overdue.timer);
@@ -128,11 +138,19 @@ void srnic_overdue_watch(struct srnic_qp *qp)
 	look_again(qp);
 }
 
-/* Without an answer nothing of this end shows that the peer is gone, once TCP has delivered all. */
+/*
+ * Without an answer nothing of this end shows that the peer is gone, once TCP has delivered all. What
+ * TCP could not send for want of a route or link it sends late after their return (its probe backs
+ * off), or now: setting the option again pushes.
+ */
 static void ask(struct srnic_qp *qp)
 {
-	if (qp->sock && qp->acks->overdue.delivered)
+	if (!qp->sock)
+		return;
+	if (qp->acks->overdue.delivered)
 		core_tx_probe(&qp->tx.core);
+	else
+		tcp_sock_set_nodelay(qp->sock->sk);
 }
 
 /* Once its receive half has stopped, the peer acknowledges nothing more. */

@@ -10,6 +10,12 @@
 
 /* The QP has got its acknowledgements. */
 void srnic_overdue_init(struct srnic_qp *qp);
+/*
+ * A stream begins. While few packets are under way, TCP sends them again at each timeout, six times
+ * before it backs off: after an outage they arrive before their requests are overdue. Any QP;
+ * process context, the socket not locked.
+ */
+void srnic_overdue_begin(struct srnic_qp *qp);
 /* The QP is freed, or in ERROR. Process context. */
 void srnic_overdue_stop(struct srnic_qp *qp);
 

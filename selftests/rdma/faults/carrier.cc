@@ -126,6 +126,7 @@ void carry(rdma_event_channel *events, rdma_cm_id *id, uint64_t first, Clock::ti
 	require(rdma_connect(id, &param), "rdma_connect");
 	await(events, RDMA_CM_EVENT_ESTABLISHED);
 	connected++;
+	link.connection_events = events;
 	for (uint64_t round = first;
 	     (round - first < 2 || !over(until)) && round - first < options.rounds; round++)
 		one_round(link, round, server);

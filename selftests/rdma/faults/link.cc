@@ -30,13 +30,14 @@ int left_ms(Clock::time_point until)
 	return left > 0 ? static_cast<int>(left) : 0;
 }
 
-bool readable(int fd, Clock::time_point until)
+// Waits until one of both is readable; the second may be -1.
+bool readable(int fd, int other, Clock::time_point until)
 {
-	pollfd wanted = {fd, POLLIN, 0};
+	pollfd wanted[] = {{fd, POLLIN, 0}, {other, POLLIN, 0}};
 	int ret;
 
 	do {
-		ret = poll(&wanted, 1, left_ms(until));
+		ret = poll(wanted, 2, left_ms(until));
 	} while (ret < 0 && errno == EINTR);
 	return ret > 0;
 }
@@ -158,13 +159,28 @@ void Link::read(uint32_t len, const Target &from)
 	post(IBV_WR_RDMA_READ, {reinterpret_cast<uintptr_t>(in.data()), len, in_mr->lkey}, from);
 }
 
-// A completion event is there.
+// A completion event is there. Throws Broken if the connection is over and none is there.
 bool Link::event_by(Clock::time_point until)
 {
-	return readable(channel->fd,
-			events_may_be_lost
-				? std::min(until, Clock::now() + std::chrono::milliseconds(200))
-				: until);
+	const int other = connection_events ? connection_events->fd : -1;
+
+	if (!readable(channel->fd, other,
+		      events_may_be_lost
+			      ? std::min(until, Clock::now() + std::chrono::milliseconds(200))
+			      : until))
+		return false;
+	if (readable(channel->fd, -1, Clock::now()))
+		return true;
+	hear_of_the_end();
+	return false;
+}
+
+void Link::hear_of_the_end()
+{
+	const CmEvent event = next_event(connection_events, 0);
+
+	if (event.type != RDMA_CM_EVENT_TIMEWAIT_EXIT)
+		throw Broken(rdma_event_str(event.type));
 }
 
 // Takes one completion.
@@ -231,7 +247,7 @@ CmEvent next_event(rdma_event_channel *channel, int patience_ms)
 {
 	rdma_cm_event *event;
 
-	if (!readable(channel->fd, Clock::now() + std::chrono::milliseconds(patience_ms)))
+	if (!readable(channel->fd, -1, Clock::now() + std::chrono::milliseconds(patience_ms)))
 		throw Stalled("no connection event");
 	if (rdma_get_cm_event(channel, &event))
 		broken("rdma_get_cm_event");

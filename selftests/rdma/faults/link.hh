@@ -66,6 +66,9 @@ public:
 	// Waits until everything posted is complete.
 	void settle(int patience_ms);
 
+	// If set: whoever waits hears from it that the peer has disconnected. A QP of InfiniBand that only
+	// waits for messages hears of that nowhere else.
+	rdma_event_channel *connection_events = nullptr;
 	// Polls the CQ now and then, in case an event was lost.
 	static inline bool events_may_be_lost = false;
 	rdma_cm_id *const id;
@@ -76,6 +79,7 @@ private:
 	void post(ibv_wr_opcode opcode, ibv_sge list, const Target &remote);
 	void post_receive(int slot);
 	bool event_by(Clock::time_point until);
+	void hear_of_the_end();
 	void next(Clock::time_point until);
 	void release();
 
