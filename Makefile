@@ -43,7 +43,8 @@ userspace:
 
 # The module with its KUnit suites is built from a copy of the sources, so that the installed one stays without them.
 KUNIT = build/kunit
-sources = find . '(' -name '*.[ch]' -o -name '*.def' -o -name '*.cc' -o -name '*.hh' -o -name Kbuild ')' ! -name '*.mod.c'
+sources = find . '(' -name '*.[ch]' -o -name '*.def' -o -name '*.cc' -o -name '*.hh' -o -name Kbuild -o -name probe ')' \
+	! -name '*.mod.c' ! -name found.h
 
 kunit:
 	mkdir -p $(KUNIT)/kernel $(KUNIT)/include

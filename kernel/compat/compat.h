@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Differences between the kernels that srnic builds for: 6.1 and later. The rest of the driver is
- * written for the newest of them; only this folder checks kernel versions. Names begin with
- * srnic_compat, because stable kernels get functions of later ones.
+ * written for the newest of them. Signatures are chosen by what the kernel's headers have
+ * (SRNIC_HAS_*, made by the script probe), because distributions take interfaces of later kernels
+ * into older ones: releases named here are those of kernel.org. What a kernel does, which no header
+ * shows, is in behaviour.h. Names begin with srnic_compat, because stable kernels get functions of
+ * later ones.
  */
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
@@ -12,11 +15,13 @@
 #include <linux/if_vlan.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
-#include <linux/version.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
+
+#include "compat/behaviour.h"
+#include "compat/found.h"
 
 /* ---- memory ---- */
 
@@ -34,7 +39,7 @@
 static inline void srnic_compat_vm_flags(struct vm_area_struct *vma, unsigned long set,
 					 unsigned long clear)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#ifdef SRNIC_HAS_VM_FLAGS_MOD
 	vm_flags_mod(vma, set, clear);
 #else
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
@@ -50,7 +55,7 @@ static inline void *srnic_compat_virt_dma(u64 addr)
 /* Since 6.2 the functions that take the buffer's lock have names of their own. */
 static inline int srnic_compat_dmabuf_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#ifdef SRNIC_HAS_DMABUF_UNLOCKED
 	return dma_buf_vmap_unlocked(dmabuf, map);
 #else
 	return dma_buf_vmap(dmabuf, map);
@@ -59,7 +64,7 @@ static inline int srnic_compat_dmabuf_vmap(struct dma_buf *dmabuf, struct iosys_
 
 static inline void srnic_compat_dmabuf_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#ifdef SRNIC_HAS_DMABUF_UNLOCKED
 	dma_buf_vunmap_unlocked(dmabuf, map);
 #else
 	dma_buf_vunmap(dmabuf, map);
@@ -67,7 +72,7 @@ static inline void srnic_compat_dmabuf_vunmap(struct dma_buf *dmabuf, struct ios
 }
 
 /* Since 6.13 a namespace of exported symbols is a string. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef SRNIC_HAS_STRING_NS
 #define SRNIC_COMPAT_NS(name) MODULE_IMPORT_NS(#name)
 #else
 #define SRNIC_COMPAT_NS(name) MODULE_IMPORT_NS(name)
@@ -79,7 +84,7 @@ static inline void srnic_compat_dmabuf_vunmap(struct dma_buf *dmabuf, struct ios
 static inline void srnic_compat_hrtimer(struct hrtimer *timer,
 					enum hrtimer_restart (*function)(struct hrtimer *))
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef SRNIC_HAS_HRTIMER_SETUP
 	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #else
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
@@ -91,7 +96,7 @@ static inline void srnic_compat_hrtimer(struct hrtimer *timer,
 static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 						 enum hrtimer_restart (*function)(struct hrtimer *))
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef SRNIC_HAS_HRTIMER_SETUP
 	hrtimer_setup_on_stack(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #else
 	hrtimer_init_on_stack(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
@@ -100,14 +105,14 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 }
 
 /* Since 6.17 alloc_workqueue() has a flag for the kind that is its default; 7.2 warns without. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#ifdef SRNIC_HAS_WQ_PERCPU
 #define SRNIC_COMPAT_PERCPU WQ_PERCPU
 #else
 #define SRNIC_COMPAT_PERCPU 0
 #endif
 
 /* In 6.14 a worker that is created does not run yet, and another function also starts it. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#ifdef SRNIC_HAS_RUN_WORKER
 #define srnic_compat_run_worker(...) kthread_run_worker(0, __VA_ARGS__)
 #else
 #define srnic_compat_run_worker(...) kthread_create_worker(0, __VA_ARGS__)
@@ -115,26 +120,15 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 
 /* ---- verbs ---- */
 
-/*
- * Since 6.17 reg_user_mr has a DMA handle: hints for a bus. Since 6.15 counter_bind_qp and
- * counter_unbind_qp have the port, and a driver may extend a counter, and then initializes it.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
-#define SRNIC_COMPAT_DMA_HANDLE
-#endif
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-#define SRNIC_COMPAT_COUNTER_PORT
-#endif
-
 /* The last argument of create_cq is the provider's data alone before 6.11, then all attributes. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#ifdef SRNIC_HAS_CQ_ATTRS
 #define srnic_compat_cq_attrs uverbs_attr_bundle
 #else
 #define srnic_compat_cq_attrs ib_udata
 #endif
 
 /* Likewise that of reg_user_mr_dmabuf, since 6.12. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef SRNIC_HAS_DMABUF_ATTRS
 #define srnic_compat_dmabuf_attrs uverbs_attr_bundle
 #else
 #define srnic_compat_dmabuf_attrs ib_udata
@@ -143,7 +137,7 @@ static inline void srnic_compat_hrtimer_on_stack(struct hrtimer *timer,
 /* NULL: a CQ of the kernel. */
 static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attrs *attrs)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#ifdef SRNIC_HAS_CQ_ATTRS
 	return attrs ? &attrs->driver_udata : NULL;
 #else
 	return attrs;
@@ -151,23 +145,26 @@ static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attr
 }
 
 /* 7.2 renames the verb that resizes a user's CQ, and has its argument unsigned. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
-#define srnic_compat_cqe unsigned int
+#ifdef SRNIC_HAS_RESIZE_USER_CQ
 #define srnic_compat_resize_cq resize_user_cq
 #else
-#define srnic_compat_cqe int
 #define srnic_compat_resize_cq resize_cq
+#endif
+#ifdef SRNIC_HAS_RESIZE_UNSIGNED
+#define srnic_compat_cqe unsigned int
+#else
+#define srnic_compat_cqe int
 #endif
 
 /* An initializer of struct ib_device_ops. A driver can add details of SRQs since 6.7. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#ifdef SRNIC_HAS_FILL_RES_SRQ
 #define SRNIC_COMPAT_FILL_RES_SRQ(...) .fill_res_srq_entry = __VA_ARGS__,
 #else
 #define SRNIC_COMPAT_FILL_RES_SRQ(...)
 #endif
 
 /* Since 6.2 the RDMA core knows Flush and Atomic Write: rights and capabilities for them. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#ifdef SRNIC_HAS_FLUSH
 #define SRNIC_COMPAT_FLUSH		true
 #define SRNIC_COMPAT_ACCESS_FLUSH	IB_ACCESS_FLUSH_GLOBAL
 #define SRNIC_COMPAT_CAN_FLUSH		(IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE)
@@ -181,7 +178,7 @@ static inline struct ib_udata *srnic_compat_cq_udata(struct srnic_compat_cq_attr
 static inline struct ib_umem *srnic_compat_umem(struct ib_device *base, unsigned long start,
 						size_t length, int access)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#ifdef SRNIC_HAS_UMEM_VA
 	return ib_umem_get_va(base, start, length, access);
 #else
 	return ib_umem_get(base, start, length, access);
@@ -198,7 +195,7 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 				    union ib_gid *gid)
 {
 	memset(gid, 0, sizeof(*gid));
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef SRNIC_COMPAT_CMA_BY_INTERFACE
 	gid->global.interface_id = base->node_guid;
 #else
 	memcpy(gid->raw, netdev->dev_addr, min_t(size_t, netdev->addr_len, sizeof(gid->raw)));
@@ -208,7 +205,7 @@ static inline void srnic_compat_gid(const struct ib_device *base, const struct n
 /* Does rdma_cm find a device on netdev? Before 6.6 not if its hardware address is missing or 0. */
 static inline bool srnic_compat_found(const struct net_device *netdev)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef SRNIC_COMPAT_CMA_BY_INTERFACE
 	return true;
 #else
 	return memchr_inv(netdev->dev_addr, 0, netdev->addr_len);
@@ -223,7 +220,7 @@ static inline bool srnic_compat_found(const struct net_device *netdev)
 static inline bool srnic_compat_serves(const struct net_device *netdev,
 				       const struct net_device *owner)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef SRNIC_COMPAT_CMA_BY_INTERFACE
 	return (is_vlan_dev(owner) && vlan_dev_real_dev(owner) == netdev) ||
 	       (is_vlan_dev(netdev) && vlan_dev_real_dev(netdev) == owner);
 #else
@@ -235,7 +232,7 @@ static inline bool srnic_compat_serves(const struct net_device *netdev,
 /* The interface has another hardware address: the RDMA core is to ask for GID 0 again. */
 static inline void srnic_compat_gid_changed(struct ib_device *base)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#ifndef SRNIC_COMPAT_CMA_BY_INTERFACE
 	struct ib_event event = {
 		.device = base,
 		.event = IB_EVENT_GID_CHANGE,
@@ -252,7 +249,7 @@ static inline void srnic_compat_gid_changed(struct ib_device *base)
  */
 static inline void srnic_compat_forget_gids(struct ib_device *base, struct net_device *netdev)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef SRNIC_HAS_DEL_NETDEV_GIDS
 	roce_del_all_netdev_gids(base, 1, netdev);
 #endif
 }
@@ -264,7 +261,7 @@ static inline void srnic_compat_forget_gids(struct ib_device *base, struct net_d
 static inline void srnic_compat_port_event(struct ib_device *base, struct net_device *netdev,
 					   enum ib_event_type type)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#ifdef SRNIC_HAS_PORT_STATE_EVENT
 	ib_dispatch_port_state_event(base, netdev);
 #else
 	ib_dispatch_event(&(struct ib_event){

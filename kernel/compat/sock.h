@@ -7,18 +7,10 @@
 
 #include <linux/in.h>
 #include <linux/socket.h>
-#include <linux/version.h>
 #include <net/sock.h>
 
-/*
- * A flag of sendmsg: the iterator's pages go into the stream without another copy. TCP does that
- * since 6.5; before, it copies. (Stable kernels define MSG_SPLICE_PAGES, but TCP ignores it.)
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-#define SRNIC_COMPAT_SPLICE MSG_SPLICE_PAGES
-#else
-#define SRNIC_COMPAT_SPLICE 0
-#endif
+#include "compat/behaviour.h"
+#include "compat/found.h"
 
 /* A socket's own range of ports for connect(). TCP refuses this option before 6.3. */
 #ifndef IP_LOCAL_PORT_RANGE
@@ -44,7 +36,7 @@ static inline bool srnic_compat_accepts_all(const struct net *net)
  */
 static inline void srnic_compat_own_frag(struct sock *sk)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#ifdef SRNIC_HAS_TASK_FRAG
 	sk->sk_use_task_frag = false;
 #endif
 	sk->sk_allocation = GFP_NOIO;

@@ -5,9 +5,9 @@
 #ifndef SRNIC_COMPAT_UNALIGNED_H
 #define SRNIC_COMPAT_UNALIGNED_H
 
-#include <linux/version.h>
+#include "compat/found.h"
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef SRNIC_HAS_UNALIGNED
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>

@@ -220,7 +220,7 @@ static void disassociate_ucontext(struct ib_ucontext *base)
 
 /* ---- verbs with more arguments in newer kernels ---- */
 
-#ifdef SRNIC_COMPAT_DMA_HANDLE
+#ifdef SRNIC_HAS_DMA_HANDLE
 static struct ib_mr *reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 			    struct ib_dmah *dmah, struct ib_udata *udata)
 {
@@ -230,7 +230,8 @@ static struct ib_mr *reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, i
 }
 
 static struct ib_mr *reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
-				int access, struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
+				int access, struct ib_dmah *dmah,
+				struct srnic_compat_dmabuf_attrs *attrs)
 {
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -246,7 +247,7 @@ static struct ib_mr *reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 io
 }
 #endif
 
-#ifdef SRNIC_COMPAT_COUNTER_PORT
+#ifdef SRNIC_HAS_COUNTER_PORT
 static int bind_counter(struct rdma_counter *counter, struct ib_qp *qp, u32 port)
 {
 	return srnic_counter_bind_qp(counter, qp);
@@ -256,7 +257,12 @@ static int unbind_counter(struct ib_qp *qp, u32 port)
 {
 	return srnic_counter_unbind_qp(qp);
 }
+#else
+#define bind_counter	srnic_counter_bind_qp
+#define unbind_counter	srnic_counter_unbind_qp
+#endif
 
+#ifdef SRNIC_HAS_COUNTER_INIT
 /* The RDMA core wants both, though we extend no counter. */
 struct extended_counter {
 	struct rdma_counter base;
@@ -265,9 +271,6 @@ struct extended_counter {
 static void init_counter(struct rdma_counter *counter)
 {
 }
-#else
-#define bind_counter	srnic_counter_bind_qp
-#define unbind_counter	srnic_counter_unbind_qp
 #endif
 
 const struct ib_device_ops srnic_common_ops = {
@@ -320,7 +323,7 @@ const struct ib_device_ops srnic_common_ops = {
 	.rereg_user_mr = srnic_rereg_user_mr,
 	.srnic_compat_resize_cq = srnic_resize_cq,
 
-#ifdef SRNIC_COMPAT_COUNTER_PORT
+#ifdef SRNIC_HAS_COUNTER_INIT
 	.counter_init = init_counter,
 	INIT_RDMA_OBJ_SIZE(rdma_counter, extended_counter, base),
 #endif
