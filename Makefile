@@ -11,8 +11,9 @@
 #   make bench               how fast srnic is beside siw, rxe and TCP; BENCH="--only send --compare FILE" and others
 #   make profile CASE=write-64K   where the time of one of its cases goes
 #   make kunit               the module with its KUnit suites, for selftests/rdma/kunit.sh
-#   make guest-tests         programs and a kernel module for tests in the guest; part of all if librdmacm-dev is
-#                            installed; guest-programs and guest-modules are its halves
+#   make dist                build/srnic-VERSION.tar.gz: the sources of the last commit, the same bytes each time
+#   make guest-tests         programs and a kernel module for tests in the guest (librdmacm-dev); guest-programs and
+#                            guest-modules are its halves
 #
 # KDIR: kernel build tree. RDMA_CORE_SRC: prepared rdma-core source. DESTDIR: as usual. TESTS: directories of selftests/rdma
 # whose programs guest-programs makes.
@@ -26,9 +27,9 @@ TESTS ?= *
 INCDIR = $(DESTDIR)/usr/include/rdma
 
 .PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace \
-	uninstall deb quick check soak demo bench profile clean
+	uninstall deb dist quick check soak demo bench profile clean
 
-all: module userspace $(if $(wildcard /usr/include/rdma/rdma_cma.h),guest-tests)
+all: module userspace
 
 module:
 	@test -e $(KDIR)/Makefile || { echo "srnic: no kernel headers at $(KDIR): install your kernel's header" \
@@ -88,6 +89,9 @@ uninstall:
 deb:
 	@packaging/make-deb
 
+dist:
+	@packaging/make-dist
+
 quick check soak:
 	@selftests/check $@
 
@@ -104,6 +108,6 @@ clean:
 	-$(MAKE) -C $(KDIR) M=$(CURDIR)/kernel clean
 	$(MAKE) -C userspace clean
 	$(MAKE) -C userspace/examples clean
-	$(foreach dir,core provider ctl sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
+	$(foreach dir,core libsrnic srnicctl sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) clean &&) true
-	rm -rf $(KUNIT) build/deb selftests/build selftests/rdma/examples selftests/rdma/srnic-kunit.ko
+	rm -rf $(KUNIT) build/deb build/srnic-*.tar.gz selftests/build selftests/rdma/examples selftests/rdma/srnic-kunit.ko
