@@ -178,6 +178,15 @@ struct Plain {
 		cmd.pd_handle = objects.pd->handle;
 		return {IB_USER_VERBS_CMD_REG_MR, octets_of(cmd), sizeof(ib_uverbs_reg_mr_resp), 0};
 	}
+	Command alloc_mw() const
+	{
+		ib_uverbs_alloc_mw cmd{};
+
+		cmd.pd_handle = objects.pd->handle;
+		cmd.mw_type = IBV_MW_TYPE_1;
+		return {IB_USER_VERBS_CMD_ALLOC_MW, octets_of(cmd), sizeof(ib_uverbs_alloc_mw_resp),
+			0};
+	}
 	Command rereg_mr() const
 	{
 		ib_uverbs_rereg_mr cmd{};
@@ -202,7 +211,7 @@ struct Plain {
 	}
 	std::vector<Command> commands() const
 	{
-		return {alloc_pd(), reg_mr(), rereg_mr(), modify_qp(),
+		return {alloc_pd(), reg_mr(), alloc_mw(), rereg_mr(), modify_qp(),
 			{IB_USER_VERBS_EX_CMD_QUERY_DEVICE, octets_of(ib_uverbs_ex_query_device{}),
 			 sizeof(ib_uverbs_ex_query_device_resp), 0, 0, true}};
 	}

@@ -117,8 +117,10 @@ void of_an_srq()
 	require(!ibv_destroy_srq(srq), "ibv_destroy_srq");
 }
 
-// The command alone, of one step; 0 or an errno. What a longer response has room for becomes zero.
-int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0)
+// The command alone, of one step, from a provider whose struct has one more member; 0 or an errno.
+// What a longer response has room for becomes zero.
+int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0,
+	 uint64_t unknown = 0)
 {
 	uint64_t response[3] = {0, ~0ull, ~0ull}; // struct ib_uverbs_resize_cq_resp, and more
 	struct { // struct ib_uverbs_resize_cq, and what follows it
@@ -126,6 +128,7 @@ int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0)
 		uint64_t response;
 		uint32_t cq_handle, cqe;
 		srnic_resize_req req;
+		uint64_t unknown;
 	} call{};
 
 	call.hdr.command = IB_USER_VERBS_CMD_RESIZE_CQ;
@@ -135,6 +138,7 @@ int step(const Objects &objects, uint32_t cqe, uint32_t step, uint32_t rsvd = 0)
 	call.cq_handle = objects.cq->handle;
 	call.cqe = cqe;
 	call.req = {step, rsvd};
+	call.unknown = unknown;
 	if (write(objects.fd(), &call, sizeof(call)) != sizeof(call))
 		return errno;
 	require(!response[1] && !response[2], "the rest of the response");
@@ -148,6 +152,8 @@ void steps_in_disorder()
 	for (uint32_t unknown : {0u, 3u, ~0u})
 		require(step(objects, 64, unknown) == EINVAL, "an unknown step is not refused");
 	require(step(objects, 64, SRNIC_RESIZE_PREPARE, 1) == EOPNOTSUPP, "rsvd is not refused");
+	require(step(objects, 64, SRNIC_RESIZE_PREPARE, 0, 1) == EOPNOTSUPP,
+		"a member that this module does not know is not refused");
 	require(step(objects, 64, SRNIC_RESIZE_SWITCH) == EINVAL, "a switch to nothing");
 	for (uint32_t size : {0u, 0x80000000u, ~0u})
 		require(step(objects, size, SRNIC_RESIZE_PREPARE) == EINVAL, "a CQ of any size");
