@@ -139,9 +139,9 @@ void srnic_overdue_watch(struct srnic_qp *qp)
 }
 
 /*
- * Without an answer nothing of this end shows that the peer is gone, once TCP has delivered all. What
- * TCP could not send for want of a route or link it sends late after their return (its probe backs
- * off), or now: setting the option again pushes.
+ * Without an answer nothing of this end shows that the peer is gone, once TCP has delivered all.
+ * What TCP could not send for want of a route or link it sends late after their return (its probe
+ * backs off), or now: setting the option again pushes.
  */
 static void ask(struct srnic_qp *qp)
 {

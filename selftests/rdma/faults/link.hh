@@ -66,8 +66,8 @@ public:
 	// Waits until everything posted is complete.
 	void settle(int patience_ms);
 
-	// If set: whoever waits hears from it that the peer has disconnected. A QP of InfiniBand that only
-	// waits for messages hears of that nowhere else.
+	// If set: whoever waits hears from it that the peer has disconnected. A QP of InfiniBand
+	// that only waits for messages hears of that nowhere else.
 	rdma_event_channel *connection_events = nullptr;
 	// Polls the CQ now and then, in case an event was lost.
 	static inline bool events_may_be_lost = false;
