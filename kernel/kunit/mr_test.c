@@ -124,6 +124,62 @@ static void bounds_are_exact_at_both_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, untouched_but(c, LENGTH - 1, LENGTH));
 }
 
+/* buf's first len octets, in runs of 1000. */
+static enum core_region_verdict write_in_runs(struct context *c, u32 stag, u32 rights, u64 to,
+					      u32 len)
+{
+	const struct srnic_region_access access = {
+		.to = to, .stag = stag, .requester.pd = c->id, .rights = rights,
+	};
+	struct srnic_held held = { .dev = c->dev };
+	static struct kvec run[DIV_ROUND_UP(LENGTH, 1000) + 1];
+	enum core_region_verdict verdict;
+	u32 num = 0;
+
+	for (u32 at = 0; at < len; at += 1000)
+		run[num++] = (struct kvec) { c->buf + at, min(1000U, len - at) };
+	verdict = srnic_region_write_runs(&held, &access, run, num, len);
+	srnic_held_drop(&held);
+	return verdict;
+}
+
+static void runs_are_checked_together(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, WRITES), most = SRNIC_HELD_MAX;
+	u64 base = c->mr->base->iova, last = base + LENGTH - most;
+	u32 rights = CORE_ACCESS_REMOTE_WRITE;
+
+	fill(c);
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, stag, rights, last + 1, most), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, stag, rights, base - 1, most), CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, stag + 1, rights, base, most), CORE_REGION_INVALID);
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, stag, CORE_ACCESS_REMOTE_READ, base, most),
+			CORE_REGION_ACCESS);
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, SRNIC_LOCAL_DMA_LKEY, rights, base, most),
+			CORE_REGION_INVALID);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, 0, 0));
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, stag, rights, last, most), CORE_REGION_OK);
+	KUNIT_EXPECT_TRUE(test, untouched_but(c, LENGTH - most, LENGTH));
+	for (u32 i = 0; i < most; i++)
+		KUNIT_ASSERT_EQ(test, *byte_at(c, LENGTH - most + i), pattern(i));
+}
+
+/* More than one hold copies. */
+static void more_runs_than_one_hold_copies_are_checked_one_by_one(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, WRITES), rights = CORE_ACCESS_REMOTE_WRITE;
+	u64 base = c->mr->base->iova;
+
+	fill(c);
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, stag, rights, base + 1, LENGTH),
+			CORE_REGION_BOUNDS);
+	KUNIT_EXPECT_EQ(test, write_in_runs(c, stag, rights, base, LENGTH), CORE_REGION_OK);
+	for (u32 i = 0; i < LENGTH; i++)
+		KUNIT_ASSERT_EQ(test, *byte_at(c, i), pattern(i));
+}
+
 static void lengths_up_to_the_largest_never_wrap_into_the_region(struct kunit *test)
 {
 	struct context *c = test->priv;
@@ -454,6 +510,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(another_protection_domain_gets_nothing),
 	KUNIT_CASE(a_right_that_was_not_granted_is_refused),
 	KUNIT_CASE(bounds_are_exact_at_both_ends),
+	KUNIT_CASE(runs_are_checked_together),
+	KUNIT_CASE(more_runs_than_one_hold_copies_are_checked_one_by_one),
 	KUNIT_CASE(lengths_up_to_the_largest_never_wrap_into_the_region),
 	KUNIT_CASE(no_octets_are_never_checked),
 	KUNIT_CASE(a_region_of_one_octet_has_one_octet),

@@ -47,9 +47,10 @@ static enum core_region_verdict check_local_dma(const struct srnic_region_access
 }
 
 /* The region, held, if the access to these bytes is allowed; else NULL, and why. */
-static struct srnic_mr *hold_checked(struct srnic_held *held,
-				     const struct srnic_region_access *access, u64 to, u32 len,
-				     enum core_region_verdict *why)
+static __always_inline struct srnic_mr *hold_checked(struct srnic_held *held,
+						     const struct srnic_region_access *access,
+						     u64 to, u32 len,
+						     enum core_region_verdict *why)
 {
 	struct srnic_mr *mr = srnic_held_region(held, access->stag, len);
 
@@ -119,8 +120,8 @@ static void copy_and_sum(void *region, void *bytes, u32 len, enum direction dire
 		*sum = core_host_crc32c(*sum, bytes, len);
 }
 
-static void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *bytes, u32 len,
-			enum direction direction, u32 *sum)
+static __always_inline void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *bytes, u32 len,
+					enum direction direction, u32 *sum)
 {
 	u32 n;
 
@@ -188,6 +189,38 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 					   void *dst, u32 len)
 {
 	return copy(held, access, dst, len, FROM_REGION);
+}
+
+static void copy_runs(const struct srnic_mr *mr, u64 to, const struct kvec *run, u32 num, u32 *sum)
+{
+	for (u32 i = 0; i < num; to += run[i++].iov_len)
+		copy_pieces(mr, to, run[i].iov_base, run[i].iov_len, INTO_REGION, sum);
+}
+
+static enum core_region_verdict write_each(struct srnic_held *held,
+					   struct srnic_region_access access,
+					   const struct kvec *run, u32 num)
+{
+	enum core_region_verdict verdict = CORE_REGION_OK;
+
+	for (u32 i = 0; i < num && verdict == CORE_REGION_OK; access.to += run[i++].iov_len)
+		verdict = srnic_region_write(held, &access, run[i].iov_base, run[i].iov_len);
+	return verdict;
+}
+
+enum core_region_verdict srnic_region_write_runs(struct srnic_held *held,
+						 const struct srnic_region_access *access,
+						 const struct kvec *run, u32 num, u32 len)
+{
+	enum core_region_verdict verdict;
+	struct srnic_mr *mr;
+
+	if (access->stag == SRNIC_LOCAL_DMA_LKEY || len > SRNIC_HELD_MAX)
+		return write_each(held, *access, run, num);
+	mr = hold_checked(held, access, access->to, len, &verdict);
+	if (likely(mr))
+		copy_runs(mr, access->to, run, num, held->sum);
+	return verdict;
 }
 
 /* ---- bytes in their place ---- */

@@ -7,6 +7,7 @@
 #define SRNIC_ACCESS_H
 
 #include <linux/bvec.h>
+#include <linux/uio.h>
 
 #include "memory/held.h"
 
@@ -39,6 +40,13 @@ enum core_region_verdict srnic_region_write(struct srnic_held *held,
 enum core_region_verdict srnic_region_read(struct srnic_held *held,
 					   const struct srnic_region_access *access,
 					   void *dst, u32 len);
+/*
+ * srnic_region_write() of bytes that lie in several runs of memory, @len together: with one check
+ * if they are at most 64 KiB.
+ */
+enum core_region_verdict srnic_region_write_runs(struct srnic_held *held,
+						 const struct srnic_region_access *access,
+						 const struct kvec *run, u32 num, u32 len);
 /*
  * Where the first of @len bytes at the access are, checked as for a read: in at most @most pages,
  * which the caller refers to before it drops the region. The number of pages; 0 if nobody may read

@@ -80,6 +80,30 @@ enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 	return CORE_REGION_OK;
 }
 
+static enum core_region_verdict scatter_each(const struct srnic_sge_list *list,
+					     struct srnic_sge_cursor *at, const struct kvec *run,
+					     u32 num)
+{
+	enum core_region_verdict verdict = CORE_REGION_OK;
+
+	for (u32 i = 0; i < num && verdict == CORE_REGION_OK; i++)
+		verdict = srnic_sges_scatter(list, at, run[i].iov_base, run[i].iov_len);
+	return verdict;
+}
+
+enum core_region_verdict srnic_sges_scatter_runs(const struct srnic_sge_list *list,
+						 struct srnic_sge_cursor *at,
+						 const struct kvec *run, u32 num, u32 len)
+{
+	struct srnic_region_access access = access_of(list, CORE_ACCESS_LOCAL_WRITE);
+	u32 n = len;
+
+	if (!access_at(list, at, &access, &n) || n < len)
+		return scatter_each(list, at, run, num);
+	at->offset += len;
+	return srnic_region_write_runs(list->held, &access, run, num, len);
+}
+
 u32 srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
 		      struct bio_vec *out, u32 most)
 {

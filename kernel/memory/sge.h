@@ -6,6 +6,7 @@
 #define SRNIC_SGE_H
 
 #include <linux/bvec.h>
+#include <linux/uio.h>
 
 #include "memory/held.h"
 
@@ -39,6 +40,10 @@ enum core_region_verdict srnic_sges_gather(const struct srnic_sge_list *list,
 					   struct srnic_sge_cursor *at, void *dst, u32 len);
 enum core_region_verdict srnic_sges_scatter(const struct srnic_sge_list *list,
 					    struct srnic_sge_cursor *at, const void *src, u32 len);
+/* srnic_sges_scatter() of bytes that lie in several runs of memory, len together, and not none. */
+enum core_region_verdict srnic_sges_scatter_runs(const struct srnic_sge_list *list,
+						 struct srnic_sge_cursor *at,
+						 const struct kvec *run, u32 num, u32 len);
 /*
  * Where the next bytes are: the first of len, which is not 0, not beyond the entry, and in at most
  * @most pages. Advances the cursor by the bytes in these. The number of pages; 0 if the bytes can

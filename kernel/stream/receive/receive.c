@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Receive half of a QP: pulls bytes out of the TCP socket, or takes them from the other end's
- * engine (transmit/shortcut.c), and does with them what the core says: placement.c and delivery.c.
+ * engine (transmit/shortcut.c), for feed.c to consume.
  *
  * Runs from sk_data_ready, in softirq or from release_sock, possibly inside this QP's own sendmsg;
  * or in the other engine, with BHs off. So it takes no lock that is held across sendmsg, never
@@ -18,42 +18,6 @@
 #include "stream/state.h"
 #include "stream/transmit/kept.h"
 
-/* The next bytes of an FPDU that is not taken at once. None: the stream is over. */
-static struct core_rx_taken take_step(struct srnic_qp *qp, const u8 *data, u32 len)
-{
-	struct core_rx *core = &qp->rx.core;
-	struct core_rx_step step = core_rx_next(core);
-	struct core_rx_taken taken = { .n = min(len, step.want) };
-
-	if (step.kind == CORE_RX_PLACE) {
-		taken.event = srnic_place_payload(qp, step.place, data, taken.n);
-	} else if (step.kind == CORE_RX_BYTES) {
-		memcpy(step.into, data, taken.n);
-		taken.event = core_rx_took(core, taken.n);
-	}
-	return taken;
-}
-
-/* Consumes a contiguous piece of the stream; drops it after the stream's end. */
-static void feed(struct srnic_qp *qp, const u8 *data, u32 len)
-{
-	while (len) {
-		struct core_rx_taken taken = core_rx_whole(&qp->rx.core, data, len);
-
-		if (!taken.n)
-			taken = take_step(qp, data, len);
-		if (!taken.n)
-			return;
-		srnic_held_pause(&qp->rx.held);
-		if (taken.event != CORE_RX_MORE)
-			srnic_deliver(qp, taken.event);
-		else	/* what is complete does not wait for a long message */
-			srnic_rq_push_together(&qp->rq);
-		data += taken.n;
-		len -= taken.n;
-	}
-}
-
 /* An skb with memory of a device, which the CPU cannot read: the stream is lost. */
 static void unreadable(struct srnic_qp *qp)
 {
@@ -67,12 +31,12 @@ struct span {
 };
 
 /* The next size bytes of the skb are these. */
-static void feed_span(struct srnic_qp *qp, struct span *span, const u8 *data, u32 size)
+static void feed_span(struct srnic_feed *feed, struct span *span, const u8 *data, u32 size)
 {
 	u32 pass = min(span->before, size), n = min(span->left, size - pass);
 
 	if (n)
-		feed(qp, data + pass, n);
+		srnic_feed(feed, data + pass, n);
 	span->before -= pass;
 	span->left -= n;
 }
@@ -94,18 +58,18 @@ static const u8 *next_run(const struct skb_shared_info *shared, u32 *i, u32 *siz
 }
 
 /* False if the CPU cannot read some of it. Skbs in an skb's list have no such list. */
-static bool feed_skb(struct srnic_qp *qp, struct sk_buff *skb, struct span *span)
+static bool feed_skb(struct srnic_feed *feed, struct sk_buff *skb, struct span *span)
 {
 	const struct skb_shared_info *shared = skb_shinfo(skb);
 	u32 i = 0, size;
 
-	feed_span(qp, span, skb->data, skb_headlen(skb));
+	feed_span(feed, span, skb->data, skb_headlen(skb));
 	while (i < shared->nr_frags && span->left) {
 		const u8 *at = next_run(shared, &i, &size);
 
 		if (!at)
 			return false;
-		feed_span(qp, span, at, size);
+		feed_span(feed, span, at, size);
 	}
 	return true;
 }
@@ -114,14 +78,20 @@ static bool feed_skb(struct srnic_qp *qp, struct sk_buff *skb, struct span *span
  * A user's receives in one piece of the stream complete together, at its end. Those of a kernel
  * consumer do not: its handler may do much with each.
  */
-static void begin_piece(struct srnic_qp *qp, struct srnic_rq_together *together)
+static void begin_piece(struct srnic_qp *qp, struct srnic_feed *feed,
+			struct srnic_rq_together *together)
 {
+	feed->qp = qp;
+	feed->wanted = 0;
+	feed->num = 0;
+	feed->len = 0;
 	if (qp->user)
 		srnic_rq_begin_together(&qp->rq, together);
 }
 
-static void end_piece(struct srnic_qp *qp)
+static void end_piece(struct srnic_qp *qp, struct srnic_feed *feed)
 {
+	srnic_feed_end(feed);
 	srnic_held_drop(&qp->rx.held);
 	srnic_rq_end_together(&qp->rq);
 }
@@ -131,15 +101,16 @@ static int rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int o
 	struct srnic_qp *qp = desc->arg.data;
 	struct span span = { .before = offset, .left = len };
 	struct srnic_rq_together together SRNIC_COMPAT_UNINITIALIZED;
+	struct srnic_feed feed SRNIC_COMPAT_UNINITIALIZED;
 	struct sk_buff *part;
 	bool readable;
 
 	trace_srnic_rx_segment(qp, len);
-	begin_piece(qp, &together);
-	readable = feed_skb(qp, skb, &span);
+	begin_piece(qp, &feed, &together);
+	readable = feed_skb(&feed, skb, &span);
 	skb_walk_frags(skb, part)
-		readable = readable && feed_skb(qp, part, &span);
-	end_piece(qp);
+		readable = readable && feed_skb(&feed, part, &span);
+	end_piece(qp, &feed);
 	if (unlikely(!readable || span.left))
 		unreadable(qp);
 	return len;
@@ -200,14 +171,15 @@ void srnic_rx_take(struct srnic_qp *qp, struct sock *sk, const struct bio_vec *v
 {
 	u64 fpdus = begin_run(qp, sk);
 	struct srnic_rq_together together SRNIC_COMPAT_UNINITIALIZED;
+	struct srnic_feed feed SRNIC_COMPAT_UNINITIALIZED;
 	u32 bytes = 0;
 
-	begin_piece(qp, &together);
+	begin_piece(qp, &feed, &together);
 	for (u32 i = 0; i < num; i++) {
-		feed(qp, page_address(vec[i].bv_page) + vec[i].bv_offset, vec[i].bv_len);
+		srnic_feed(&feed, page_address(vec[i].bv_page) + vec[i].bv_offset, vec[i].bv_len);
 		bytes += vec[i].bv_len;
 	}
-	end_piece(qp);
+	end_piece(qp, &feed);
 	end_run(qp, fpdus, bytes);
 }
 
