@@ -86,6 +86,8 @@ static void an_ack_goes_by_itself_in_time(struct kunit *test)
 	talk(test, e, SRNIC_RIDE_STREAK);
 	ask(test, e);
 	expect(test, &e->a, IB_WC_SUCCESS);
+	/* the peer did not have to ask again (16) */
+	KUNIT_EXPECT_EQ(test, READ_ONCE(e->b.qp->acks->core.probes), 0);
 }
 
 /* A second question before the answer to the first. */
@@ -96,18 +98,20 @@ static void two_questions_have_an_ack_at_once(struct kunit *test)
 	talk(test, e, SRNIC_RIDE_STREAK);
 	ask_and_see(test, e, true);
 	ask(test, e);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(ride_of(e)->waits));
 	for (int n = 0; n < 2; n++)
 		expect(test, &e->a, IB_WC_SUCCESS);
 }
 
-/* A peer that waits for the Acks themselves is found out. */
-static void questions_that_nobody_answers_have_acks_at_once(struct kunit *test)
+static void where_some_questions_have_no_answer_acks_go_at_once(struct kunit *test)
 {
 	struct ends *e = connect(test, EVER);
 
-	talk(test, e, SRNIC_RIDE_STREAK - 1);
-	for (u32 n = 0; n < 2 * SRNIC_RIDE_STREAK; n++)
+	for (u32 n = 0; n < 3; n++) {
+		KUNIT_EXPECT_EQ(test, talk(test, e, SRNIC_RIDE_STREAK - 1), 0);
 		ask_and_see(test, e, false);
+		ask_and_see(test, e, false);
+	}
 }
 
 static void now_and_then_an_ack_does_not_wait(struct kunit *test)
@@ -176,6 +180,7 @@ static void a_qp_that_fails_says_what_waits(struct kunit *test)
 	ask_and_see(test, e, true);
 	srnic_qp_fail(e->b.qp);
 	srnic_qp_stop(e->b.qp, &e->b.owner->base);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&ride_of(e)->timer));
 	KUNIT_EXPECT_EQ(test, e->b.owner->rest.len, CORE_ACK_FPDU);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(e->b.qp->acks->core.ack.delivered), SRNIC_RIDE_STREAK + 1);
 }
@@ -194,7 +199,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(an_ack_waits_for_the_answer),
 	KUNIT_CASE(an_ack_goes_by_itself_in_time),
 	KUNIT_CASE(two_questions_have_an_ack_at_once),
-	KUNIT_CASE(questions_that_nobody_answers_have_acks_at_once),
+	KUNIT_CASE(where_some_questions_have_no_answer_acks_go_at_once),
 	KUNIT_CASE(now_and_then_an_ack_does_not_wait),
 	KUNIT_CASE(each_late_answer_doubles_what_is_needed),
 	KUNIT_CASE(answers_in_time_halve_what_is_needed),
