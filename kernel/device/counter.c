@@ -17,6 +17,20 @@ struct rdma_hw_stats *srnic_counter_alloc_stats(struct rdma_counter *counter)
 	return srnic_alloc_hw_port_stats(counter->device, counter->port);
 }
 
+/*
+ * Entries of srnic_dev.counters. By way of a number: gcc may have an address space of its own for
+ * what is per CPU, and warns of casts to another.
+ */
+static void *to_entry(struct srnic_stats __percpu *stats)
+{
+	return (void *)(__force uintptr_t)stats;
+}
+
+static struct srnic_stats __percpu *of_entry(void *entry)
+{
+	return (__force struct srnic_stats __percpu *)(uintptr_t)entry;
+}
+
 /* The RDMA core has no place for what is ours but an id, which it expects to find set. */
 static int alloc_counts(struct srnic_dev *dev, u32 *id)
 {
@@ -25,7 +39,7 @@ static int alloc_counts(struct srnic_dev *dev, u32 *id)
 
 	if (!stats)
 		return -ENOMEM;
-	ret = xa_alloc(&dev->counters, id, (void __force *)stats, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	ret = xa_alloc(&dev->counters, id, to_entry(stats), XA_LIMIT(1, INT_MAX), GFP_KERNEL);
 	if (ret)
 		free_percpu(stats);
 	return ret;
@@ -34,8 +48,7 @@ static int alloc_counts(struct srnic_dev *dev, u32 *id)
 /* NULL: it is gone, or had no QP yet. */
 static struct srnic_stats __percpu *counts_of(const struct rdma_counter *counter)
 {
-	return (struct srnic_stats __percpu __force *)
-		xa_load(&to_srnic_dev(counter->device)->counters, READ_ONCE(counter->id));
+	return of_entry(xa_load(&to_srnic_dev(counter->device)->counters, READ_ONCE(counter->id)));
 }
 
 /*
@@ -112,7 +125,7 @@ u64 srnic_counted_in_all(struct srnic_dev *dev, enum srnic_counter counter)
 	mutex_lock(&dev->counters_lock);
 	sum = srnic_counted(dev, counter) + dev->former->count[counter];
 	xa_for_each(&dev->counters, id, entry) {
-		sum += srnic_stats_sum((struct srnic_stats __percpu __force *)entry, counter);
+		sum += srnic_stats_sum(of_entry(entry), counter);
 		cond_resched();
 	}
 	mutex_unlock(&dev->counters_lock);

@@ -128,7 +128,7 @@ void srnic_overdue_watch(struct srnic_qp *qp)
 		srnic_note_progress(overdue);
 	if (hrtimer_is_queued(&overdue->timer) || test_bit(0, &overdue->due))
 		return;
-	if (hrtimer_callback_running(&overdue->timer)) {	/* it may queue itself */
+	if (hrtimer_active(&overdue->timer)) {	/* it looks, and may queue itself */
 		srnic_tx_kick(qp);
 		return;
 	}
