@@ -3,7 +3,7 @@
 # the programs, which all kernels share, and one for each kernel's modules. The tree itself is never written to, and a
 # second build compiles only what changed. TESTS: directories of selftests/rdma whose programs are wanted, if not all.
 # Run as a script it builds, shows the compiler's messages and exits with make's status:
-#	build.sh [stock | bookworm | sid | uml | uml-debug | uml-newest | debug]
+#	build.sh [stock | bookworm | backports | sid | uml | uml-debug | uml-newest | debug]
 # Sourced, project_ready is the entry.
 
 # shellcheck source=deps.sh
@@ -48,7 +48,7 @@ copy_tree() {
 # make's variables for it.
 kernel_vars() {
 	case $1 in
-	stock | bookworm | sid)
+	stock | bookworm | backports | sid)
 		KVER=$RELEASE_KERNEL
 		KERNEL_SOURCE=/usr/src/linux-headers-$KVER
 		MAKE_VARS=(KDIR="/lib/modules/$KVER/build")
@@ -64,7 +64,7 @@ kernel_vars() {
 		MAKE_VARS=(KDIR=/run/linux)
 		KERNEL_BINDS=(--bind "$KERNEL_SOURCE" /run/linux)
 		;;
-	*) die "there is no kernel called $1; those there are: stock, bookworm, sid, uml, uml-debug, uml-newest, debug" ;;
+	*) die "there is no kernel called $1; those there are: stock, bookworm, backports, sid, uml, uml-debug, uml-newest, debug" ;;
 	esac
 	MAKE_VARS+=(RDMA_CORE_SRC="$RDMA_CORE")
 }

@@ -24,6 +24,7 @@ die() {
 set_release() {
 	case $1 in
 	bookworm | sid) RELEASE=$1 LINUX='' ;;	# siw is not built for these
+	backports) RELEASE=trixie-backports LINUX='' ;;
 	uml-newest) RELEASE=trixie LINUX=$NEWEST_LINUX ;;
 	*) RELEASE=trixie LINUX=6.12 ;;
 	esac

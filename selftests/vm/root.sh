@@ -11,11 +11,20 @@ PREPARE=$VM/../../userspace/prepare-rdma-core
 
 package_list() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$VM/packages${1:-}"; }
 
+# The function that makes the root of the release.
+bootstrap_of() {
+	case $RELEASE in
+	trixie) echo bootstrap ;;
+	*-backports) echo bootstrap_backports ;;
+	*) echo bootstrap_release ;;
+	esac
+}
+
 root_key() {
 	if [ "$RELEASE" = trixie ]; then
 		{ package_list; echo "$RELEASE"; declare -f bootstrap rdma_core_source; } | key
 	else
-		{ package_list -release; echo "$RELEASE"; declare -f bootstrap_release; } | key
+		{ package_list -release; echo "$RELEASE"; declare -f "$(bootstrap_of)"; } | key
 	fi
 }
 
@@ -49,6 +58,18 @@ bootstrap_release() {
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' "$RELEASE" "$dir" "deb $from" "deb-src $from"
+}
+
+# Such a root of a release with what its backports have in the place of its own: the kernel.
+bootstrap_backports() {
+	local dir=$1 suite=${RELEASE%-backports} uri from
+	uri=$(mirror)
+	from="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri"
+	mmdebstrap --variant=minbase --include="$(package_list -release | paste -sd,)" \
+		--aptopt="APT::Default-Release \"$RELEASE\"" \
+		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' "$suite" "$dir" \
+		"deb $from $suite main" "deb-src $from $suite main" "deb $from $RELEASE main" "deb-src $from $RELEASE main"
 }
 
 # Sets IN_ROOT, a command that runs "$@" in a root with /proc, /sys, /dev, a private /tmp and this machine's resolver,
@@ -137,12 +158,11 @@ rdma_core_ready() { # ROOT
 }
 
 make_root() {
-	local dir=$1 new=$1.new bootstrap=bootstrap
-	[ "$RELEASE" = trixie ] || bootstrap=bootstrap_release
+	local dir=$1 new=$1.new
 	mirror >/dev/null || exit
 	forget_old
 	rm -rf "$new"
-	step "making a Debian $RELEASE root" $bootstrap "$new"
+	step "making a Debian $RELEASE root" "$(bootstrap_of)" "$new"
 	: >"$new/etc/resolv.conf"
 	[ "$RELEASE" != trixie ] || step "fetching and configuring rdma-core's source" rdma_core_source "$new"
 	mv "$new" "$dir"
