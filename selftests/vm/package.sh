@@ -43,3 +43,14 @@ package_root_ready() {
 	[ -d "$GUEST_ROOT" ] || step "installing $*" make_package_root "$GUEST_ROOT" "$@"
 	touch "$GUEST_ROOT"
 }
+
+# A throw-away layer over that root, in the directory $WORK/NAME.
+layer_up() { # [NAME]
+	local name=${1:-layer}
+	mkdir "$WORK/$name" "$WORK/$name.upper" "$WORK/$name.work"
+	mount -t overlay -o "lowerdir=$GUEST_ROOT,upperdir=$WORK/$name.upper,workdir=$WORK/$name.work" overlay "$WORK/$name"
+	# shellcheck disable=SC2016 # expanded at the end
+	at_exit 'umount "$WORK/'"$name"'"'
+}
+
+in_layer() { in_root --writable "$WORK/layer" "$@"; }
