@@ -4,6 +4,7 @@
 #   make                     module for the running kernel, and the provider
 #   sudo make install        both, and the UAPI header; then modprobe srnic
 #   make deb                 Debian packages, in build/deb
+#   make rpm RDMA_CORE=FILE  RPM packages, in build/rpm; FILE: rdma-core's source, a tarball or directory
 #   make demo                a demonstration in a virtual machine
 #   make quick               tests of up to three minutes
 #   make check               all tests
@@ -27,7 +28,7 @@ TESTS ?= *
 INCDIR = $(DESTDIR)/usr/include/rdma
 
 .PHONY: all module userspace kunit guest-tests guest-programs guest-modules install install-module install-userspace \
-	uninstall deb dist quick check soak demo bench profile clean
+	uninstall deb rpm dist quick check soak demo bench profile clean
 
 all: module userspace
 
@@ -89,6 +90,9 @@ uninstall:
 deb:
 	@packaging/make-deb
 
+rpm:
+	@packaging/make-rpm --source "$(RDMA_CORE)"
+
 dist:
 	@packaging/make-dist
 
@@ -110,4 +114,4 @@ clean:
 	$(MAKE) -C userspace/examples clean
 	$(foreach dir,core libsrnic srnicctl sim fuzz,$(MAKE) -C selftests/$(dir) clean &&) true
 	$(foreach dir,$(wildcard selftests/rdma/*/Makefile),$(MAKE) -C $(dir $(dir)) clean &&) true
-	rm -rf $(KUNIT) build/deb build/srnic-*.tar.gz selftests/build selftests/rdma/examples selftests/rdma/srnic-kunit.ko
+	rm -rf $(KUNIT) build/deb build/rpm build/srnic-*.tar.gz selftests/build selftests/rdma/examples selftests/rdma/srnic-kunit.ko
