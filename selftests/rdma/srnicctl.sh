@@ -18,7 +18,7 @@ nobody_ctl() { # NUMBER ARGUMENT...
 of() { # NUMBER EXPRESSION
 	ctl "$1" -j show srnic"$1" | python3 -c "if True:
 		import json, sys
-		d = json.load(sys.stdin)[0]
+		d = json.load(sys.stdin)['devices'][0]
 		c = ([c for c in d['connections'] if c['state'] == 'RTS'] + [None])[0]
 		print($2)"
 }
@@ -76,6 +76,7 @@ both_json() { # what is in one line is in several
 
 set_and_read() { # SETTING VALUE EXPRESSION
 	ctl 0 set srnic0 "$1" "$2" && [ "$(cat "/sys/class/infiniband/srnic0/$1")" = "$2" ] &&
+		[ "$(ctl 0 get srnic0 "$1")" = "$2" ] &&
 		[ "$(of 0 "d['settings']['$1']")" = "$3" ]
 }
 
@@ -91,8 +92,20 @@ too_many_pairs() {
 	exits 6 ctl 0 set srnic0 port_map "$pairs" && ctl 0 set srnic0 port_map "${pairs% *}"
 }
 
+# What get prints is what set takes.
+gets_all() {
+	local name value
+	ctl 0 set srnic0 peer_timeout 77 port_map "1:2 3:4" && ctl 0 get srnic0 >"$LOGS/all" &&
+		ctl 0 set srnic0 peer_timeout 60 port_map "" || return
+	while IFS='=' read -r name value; do
+		ctl 0 set srnic0 "${name% }" "${value# }" || return
+	done <"$LOGS/all"
+	[ "$(ctl 0 get srnic0 port_map)" = "1:2 3:4" ] && [ "$(ctl 0 get srnic0 peer_timeout)" = 77 ] &&
+		ctl 0 set srnic0 peer_timeout 60 port_map ""
+}
+
 help_and_version() {
-	says "usage: srnicctl" ctl 0 --help && [ "$(ctl 0 --version)" = "srnicctl $(cat /sys/module/srnic/version)" ]
+	says "usage: srnicctl" ctl 0 --help && [ "$(ctl 0 help)" = "$(ctl 0 --help)" ] && [ "$(ctl 0 --version)" = "srnicctl $(cat /sys/module/srnic/version)" ]
 }
 
 # ---- a connection ----
@@ -129,8 +142,8 @@ depths() { [ "$(of 0 "c['ird'], c['ord']")" = "$(of 1 "c['ord'], c['ird']")" ] &
 queues() {
 	local n
 	for n in 0 1; do
-		is_true $n "c['sq']['entries'] >= 16 and c['sq']['posted'] <= c['sq']['entries']" &&
-			is_true $n "c['rq']['entries'] >= 2 and c['rq']['posted'] <= c['rq']['entries']" || return
+		is_true $n "c['sq']['entries'] >= 16 and c['sq']['outstanding'] <= c['sq']['entries']" &&
+			is_true $n "c['rq']['entries'] >= 2 and c['rq']['available'] <= c['rq']['entries']" || return
 	done
 	is_true 0 "c['rq']['taken'] > 0"
 }
@@ -153,6 +166,24 @@ rdma_reads_them_too() {
 		grep -q "_produced [1-9][0-9]* drv_consumed [0-9]* drv_peak [1-9]" "$LOGS/dd"
 }
 
+# The QP that each filter leaves, of the connection's.
+filters() {
+	local qp pid filter
+	qp=$(of 0 "c['lqpn']") && pid=$(of 0 "c['pid']") || return
+	for filter in "--qp=$qp" "--pid=$pid" "--peer=$IP1" "--peer=$IP1:$PORT" "--peer=$IP1 --pid=$pid --qp=$qp"; do
+		# shellcheck disable=SC2086 # options
+		says "  QP $qp: RTS" ctl 0 show srnic0 $filter || return
+	done
+	for filter in "--qp=$((qp + 1000))" --pid=1 "--peer=$IP1:1" "--peer=$IP0"; do
+		says "nothing matches" ctl 0 show srnic0 "$filter" || return
+	done
+}
+
+short_lines() {
+	ctl 0 show -s srnic0 | tee "$LOGS/short" | grep -E "^srnic0 +[0-9]+ +RTS +$IP1:$PORT +rping \([0-9]+\) +[0-9]+/[0-9]+ " &&
+		[ "$(wc -l <"$LOGS/short")" = 3 ]
+}
+
 completion_queues() {
 	says " at most, rping (" ctl 0 show srnic0 && is_true 0 "len(d['cqs']) == 1 and d['cqs'][0]['produced'] > 2" &&
 		is_true 0 "d['cqs'][0]['waiting'] <= d['cqs'][0]['peak'] <= d['cqs'][0]['entries']"
@@ -161,7 +192,7 @@ completion_queues() {
 rates() {
 	ctl 0 -j -n 1 -d 0.5 top srnic0 | python3 -c "if True:
 		import json, sys
-		device, qp = json.load(sys.stdin)
+		device, qp = json.load(sys.stdin)['rates']
 		assert device['ifname'] == 'srnic0', device
 		assert device['tx_octets'] > 1000 and device['tx_fpdus'] > 10, device
 		assert qp['tx_octets'] > 1000 and qp['sends'] > 1 and qp['dst-addr'] == '$IP1:$PORT', qp"
@@ -202,7 +233,7 @@ listens() {
 at_rest() {
 	python3 -c "if True:
 		import json, sys
-		devices = json.load(sys.stdin)
+		devices = json.load(sys.stdin)['devices']
 		for connection in devices[0]['connections']:
 			for moves in 'sq', 'rq', 'tx_octets', 'rx_octets':
 				connection.pop(moves, None)
@@ -237,7 +268,7 @@ unprivileged_learns() (
 doctor_in_json() {
 	ctl 0 -j doctor srnic0 | python3 -c "if True:
 		import json, sys
-		findings = json.load(sys.stdin)
+		findings = json.load(sys.stdin)['checks']
 		assert len(findings) > 9 and {f['level'] for f in findings} == {'ok'}, findings"
 }
 
@@ -316,6 +347,7 @@ check "exit code 6: a port that changes places with itself" exits 6 ctl 0 set sr
 check "exit code 6: a port in two pairs" exits 6 ctl 0 set srnic0 port_map "1:2 2:3"
 check "exit code 6: 17 pairs, but 16 are taken" too_many_pairs
 check "set: an empty port_map again" set_and_read port_map "" ""
+check "get: all settings, as set takes them" gets_all
 check "help and version" help_and_version
 
 check "rping connects" connect_ends
@@ -328,6 +360,8 @@ check "show: the queues" queues
 check "show: the program" ends_say "c['comm']" rping rping
 check "show: bytes both ways" is_true 0 "c['tx_octets'] > 1000 and c['rx_octets'] > 1000"
 check "show: the same as text" texts
+check "show: a line each" short_lines
+check "show: by QP, process and peer" filters
 check "rdma resource shows these attributes" rdma_reads_them_too
 check "srnicctl show says how full completion queues are" completion_queues
 check "top: rates of the device and the connection" rates

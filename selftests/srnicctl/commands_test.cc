@@ -42,6 +42,25 @@ TEST_F(Commands, Help)
 	EXPECT_EQ(machine.out.str().substr(0, 15), "usage: srnicctl");
 }
 
+// Each way to ask for it.
+TEST_F(Commands, HelpOfACommand)
+{
+	const std::string of_get = "usage: srnicctl [OPTION...] get DEVICE [SETTING]\n";
+
+	for (std::vector<std::string> words : {std::vector<std::string>{"help", "get"},
+					       {"get", "--help"},
+					       {"-h", "get", "srnic0"}}) {
+		machine.out.str("");
+		EXPECT_EQ(machine.run(words), 0);
+		EXPECT_TRUE(machine.out.str().starts_with(of_get)) << machine.out.str();
+		EXPECT_EQ(machine.out.str().find("--iterations"), std::string::npos);
+	}
+	machine.out.str("");
+	EXPECT_EQ(machine.run({"help"}), 0);
+	for (const char *word : {"  show [", "  top [", "  get ", "  set ", "  doctor [", "--qp="})
+		EXPECT_NE(machine.out.str().find(word), std::string::npos) << word;
+}
+
 TEST_F(Commands, Version)
 {
 	EXPECT_EQ(machine.run({"-V"}), 0);
@@ -52,8 +71,8 @@ TEST_F(Commands, Version)
 
 TEST_F(Commands, WhichOne)
 {
-	EXPECT_EQ(wrong({}, 2),
-		  "srnicctl: which command: show, top, set or doctor? (srnicctl --help)\n");
+	EXPECT_EQ(wrong({}, 2), "srnicctl: which command: show, top, get, set, doctor or help? "
+				"(srnicctl --help)\n");
 	EXPECT_EQ(wrong({"sh\now"}, 2), "srnicctl: there is no command sh?ow (srnicctl --help)\n");
 }
 
@@ -65,6 +84,44 @@ TEST_F(Commands, WrongOptions)
 	EXPECT_EQ(wrong({"top", "-n"}, 2), "srnicctl: option -n needs a value (srnicctl --help)\n");
 	EXPECT_EQ(wrong({"top", "--delay"}, 2),
 		  "srnicctl: option -d needs a value (srnicctl --help)\n");
+}
+
+TEST_F(Commands, WrongFilters)
+{
+	for (const char *n : {"-1", "", "1x", "4294967296"}) {
+		EXPECT_EQ(wrong({"show", "--pid", n}, 2), "srnicctl: --pid takes a number, not " +
+								  std::string(n) +
+								  " (srnicctl --help)\n");
+		EXPECT_EQ(wrong({"show", "--qp", n}, 2), "srnicctl: --qp takes a number, not " +
+								 std::string(n) +
+								 " (srnicctl --help)\n");
+	}
+	for (const char *peer : {"", "host", "10.0.0", "10.0.0.2:", "10.0.0.2:0", "10.0.0.2:65536",
+				 "10.0.0.2:x", "[fd00::2", "[fd00::2]7174", "fd00::2]:7174"})
+		EXPECT_EQ(wrong({"show", "--peer", peer}, 2),
+			  "srnicctl: --peer takes an address, as 10.0.0.2, 10.0.0.2:7174 or "
+			  "[fd00::2]:7174, not " +
+				  std::string(peer) + " (srnicctl --help)\n");
+	EXPECT_EQ(wrong({"show", "--peer"}, 2),
+		  "srnicctl: option --peer needs a value (srnicctl --help)\n");
+}
+
+TEST_F(Commands, OptionsOfShow)
+{
+	for (std::vector<std::string> words :
+	     {std::vector<std::string>{"top", "--qp=5"}, {"doctor", "-s"}, {"get", "x", "--pid=1"}})
+		EXPECT_EQ(wrong(words, 2), "srnicctl: --short, --peer, --pid and --qp are options "
+					   "of show (srnicctl --help)\n");
+	EXPECT_EQ(wrong({"show", "-sj"}, 2),
+		  "srnicctl: --short is text, not JSON (srnicctl --help)\n");
+}
+
+TEST_F(Commands, HelpOfNoCommand)
+{
+	EXPECT_EQ(wrong({"help", "sh\now"}, 2),
+		  "srnicctl: there is no command sh?ow (srnicctl --help)\n");
+	EXPECT_EQ(wrong({"help", "show", "top"}, 2),
+		  "srnicctl: help takes one command at most (srnicctl --help)\n");
 }
 
 TEST_F(Commands, WrongIterations)

@@ -95,9 +95,9 @@ TEST_F(Doctor, Json)
 	network.mtu = 1000;
 	std::string text = says(7, {"-j", "doctor"});
 
-	EXPECT_TRUE(text.starts_with(
-		"[{\"check\":\"module\",\"level\":\"ok\",\"text\":\"srnic " SRNIC_VERSION
-		" is loaded\"},{\"check\""))
+	EXPECT_TRUE(
+		text.starts_with("{\"format\":1,\"checks\":[{\"check\":\"module\",\"level\":\"ok\","
+				 "\"text\":\"srnic " SRNIC_VERSION " is loaded\"},{\"check\""))
 		<< text;
 	EXPECT_NE(
 		text.find("{\"check\":\"MTU\",\"ifname\":\"srnic0\",\"level\":\"warn\",\"text\":\""

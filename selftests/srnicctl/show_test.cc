@@ -323,17 +323,113 @@ TEST_F(Show, NamesCannotSteerTheTerminal)
 	EXPECT_NE(shown().find("on ?[2J"), std::string::npos);
 }
 
+// ---- one line each ----
+
+TEST_F(Show, Short)
+{
+	fake::Qp shared = fake::connected_qp(6, 0), fresh = {7, 0};
+
+	shared.kernel = "nvmet_rdma";
+	shared.figures["srq"] = 1ul;
+	device().qps = {fake::connected_qp(5, 77), shared, fresh};
+	device().cm_ids = {{5, 5, "10.0.0.1:40000", "10.0.0.2:7174", 77}};
+	EXPECT_EQ(shown({"show", "-s"}),
+		  "DEVICE  QP   STATE   PEER           PROGRAM       SENDS   RECVS   TX B  RX B\n"
+		  "srnic0  all  ACTIVE  eth0           3 QPs\n"
+		  "srnic0  5    RTS     10.0.0.2:7174  rping (77)     3/64     5/8  1.23M    89\n"
+		  "srnic0  6    RTS                    [nvmet_rdma]   3/64  shared  1.23M    89\n"
+		  "srnic0  7    RESET                                  0/0     0/0      0     0\n");
+}
+
+// ---- some of it ----
+
+class ShowSome : public Show {
+protected:
+	ShowSome()
+	{
+		machine.devices.push_back(Device{.index = 4, .name = "idle"});
+		device().qps = {fake::connected_qp(5, 77), fake::connected_qp(6, 77),
+				fake::connected_qp(7, 78)};
+		device().cm_ids = {{5, 5, "10.0.0.1:40000", "10.0.0.2:7174", 77},
+				   {5, 6, "[fd00::1]:40000", "[fd00::2]:7175", 77},
+				   {8, 0, "[::]:7174", "", 77},
+				   {8, 0, "[::]:7175", "", 78}};
+		device().cqs = {{.number = 2, .pid = 77, .figures = {{"consumed", 0ul}}},
+				{.number = 3, .pid = 78, .figures = {{"consumed", 0ul}}}};
+	}
+	// The objects that are shown: "QP 5", "CQ 2", "listening".
+	std::vector<std::string> objects(std::vector<std::string> words)
+	{
+		std::vector<std::string> found;
+		std::string line;
+
+		machine.out.str("");
+		words.insert(words.begin(), "show");
+		std::istringstream lines(shown(words));
+		while (std::getline(lines, line))
+			if (line.starts_with("  QP") || line.starts_with("  CQ") ||
+			    line.starts_with("  listening"))
+				found.push_back(line.substr(2, line.find_first_of(":[") - 2));
+		return found;
+	}
+	using Objects = std::vector<std::string>;
+};
+
+TEST_F(ShowSome, ByQp)
+{
+	EXPECT_EQ(objects({"--qp=6"}), Objects{"QP 6"});
+	EXPECT_EQ(machine.out.str().find("idle"), std::string::npos);
+}
+
+TEST_F(ShowSome, ByPid)
+{
+	EXPECT_EQ(objects({"--pid", "78"}), (Objects{"listening on ", "QP 7", "CQ 3"}));
+}
+
+TEST_F(ShowSome, ByPeer)
+{
+	EXPECT_EQ(objects({"--peer=10.0.0.2"}), Objects{"QP 5"});
+	EXPECT_EQ(objects({"--peer=10.0.0.2:7174"}), Objects{"QP 5"});
+	EXPECT_EQ(objects({"--peer=[FD00:0::2]:7175"}), Objects{"QP 6"});
+	EXPECT_EQ(objects({"--peer=[fd00::2]"}), Objects{"QP 6"});
+	EXPECT_EQ(objects({"--peer=fd00::2"}), Objects{"QP 6"});
+}
+
+TEST_F(ShowSome, AllMustApply)
+{
+	EXPECT_EQ(objects({"--pid=77", "--peer=fd00::2"}), Objects{"QP 6"});
+	EXPECT_EQ(objects({"--pid=77", "--qp=5"}), Objects{"QP 5"});
+	EXPECT_EQ(objects({"--pid=77", "--qp=7"}), Objects{});
+}
+
+TEST_F(ShowSome, NothingMatches)
+{
+	EXPECT_EQ(objects({"--peer=10.0.0.2:7175"}), Objects{});
+	EXPECT_EQ(machine.out.str(), "");
+	EXPECT_EQ(machine.err.str(), "srnicctl: nothing matches\n");
+	EXPECT_EQ(shown({"show", "-j", "--pid=1"}), "{\"format\":1,\"devices\":[]}\n");
+}
+
+TEST_F(ShowSome, InJson)
+{
+	std::string json = shown({"show", "-j", "--qp=7"});
+
+	EXPECT_NE(json.find("\"lqpn\":7"), std::string::npos);
+	EXPECT_EQ(json.find("\"lqpn\":5"), std::string::npos);
+}
+
 // ---- JSON ----
 
 TEST_F(Show, JsonOfNothing)
 {
 	machine.devices.clear();
-	EXPECT_EQ(shown({"-j", "show"}), "[]\n");
+	EXPECT_EQ(shown({"-j", "show"}), "{\"format\":1,\"devices\":[]}\n");
 	EXPECT_EQ(machine.err.str(), "");
 }
 
 const std::string json_head =
-	"[{\"ifindex\":3,\"ifname\":\"srnic0\",\"type\":\"srnic\",\"state\":\"ACTIVE\",\"physical_"
+	"{\"format\":1,\"devices\":[{\"ifindex\":3,\"ifname\":\"srnic0\",\"type\":\"srnic\","
+	"\"state\":\"ACTIVE\",\"physical_"
 	"state\":\"LINK_UP\","
 	"\"netdev\":\"eth0\",\"netdev_index\":2,\"settings\":{\"framing\":\"mpa\",\"mpa_crc\":true,"
 	"\"mpa_markers\":false,\"mpa_large_fpdus\":false,\"rdmap_swap\":false,"
@@ -352,9 +448,10 @@ TEST_F(Show, JsonOfAConnection)
 			      "\"mpa\",\"crc\":true,\"tx_markers\":false,\"rx_markers\":false,"
 			      "\"large_fpdus\":false,\"shortcut\":false,\"mulpdu\":1454,"
 			      "\"ird\":2,\"ord\":1,\"tx_octets\":1234567,\"rx_octets\":89,"
-			      "\"sq\":{\"entries\":64,\"posted\":3,\"completed\":4},\"srq\":false,"
+			      "\"sq\":{\"entries\":64,\"outstanding\":3,"
+			      "\"completed\":4},\"srq\":false,"
 			      "\"rq\":{\"entries\":8,"
-			      "\"posted\":5,\"taken\":4}}],\"cqs\":[],\"srqs\":[]}]\n");
+			      "\"available\":5,\"taken\":4}}],\"cqs\":[],\"srqs\":[]}]}\n");
 }
 
 TEST_F(Show, JsonOfEnds)
@@ -375,13 +472,14 @@ TEST_F(Show, JsonOfEnds)
 			"\"initiator\",\"framing\":\"rdmatcp\",\"crc\":true,\"tx_markers\":false,"
 			"\"rx_markers\":false,\"large_fpdus\":false,\"shortcut\":false,"
 			"\"mulpdu\":1454,\"ird\":2,\"ord\":1,\"tx_octets\":1234567,"
-			"\"rx_octets\":89,\"sq\":{\"entries\":64,\"posted\":3,\"completed\":4},"
+			"\"rx_octets\":89,\"sq\":{\"entries\":64,\"outstanding\":3,"
+			"\"completed\":4},"
 			"\"srq\":true,\"end\":{\"reason\":\"check\","
 			"\"check\":\"crc\",\"text\":\"error found here: a segment of the "
 			"peer failed the check crc\"}},{\"lqpn\":6,\"state\":"
 			"\"RESET\",\"sq\":{\"entries\":64,"
-			"\"posted\":3,\"completed\":4},\"srq\":false,\"rq\":{\"entries\":8,"
-			"\"posted\":5,\"taken\":4}}],\"cqs\":[],\"srqs\":[]}]\n");
+			"\"outstanding\":3,\"completed\":4},\"srq\":false,\"rq\":{\"entries\":8,"
+			"\"available\":5,\"taken\":4}}],\"cqs\":[],\"srqs\":[]}]}\n");
 }
 
 TEST_F(Show, JsonOfQueues)
@@ -392,13 +490,16 @@ TEST_F(Show, JsonOfQueues)
 		  json_head + "\"listening\":[],\"connections\":[],\"cqs\":[{\"cqn\":2,\"pid\":77,"
 			      "\"comm\":\"rping\",\"entries\":256,\"waiting\":3,\"peak\":17,"
 			      "\"produced\":2,\"overrun\":false}],\"srqs\":[{\"srqn\":9,\"comm\":"
-			      "\"nvmet_rdma\",\"entries\":8,\"posted\":5,\"taken\":100,"
-			      "\"limit\":2}]}]\n");
+			      "\"nvmet_rdma\",\"entries\":8,\"available\":5,\"taken\":100,"
+			      "\"limit\":2}]}]}\n");
 }
 
 TEST_F(Show, JsonWithLineBreaks)
 {
-	EXPECT_EQ(shown({"-p", "show"}).substr(0, 30), "[\n    {\n        \"ifindex\": 3,\n");
+	EXPECT_TRUE(shown({"-p", "show"})
+			    .starts_with("{\n    \"format\": 1,\n    "
+					 "\"devices\": [\n        {\n"))
+		<< machine.out.str();
 }
 
 // ---- errors ----
@@ -414,7 +515,7 @@ TEST_F(Show, ADeviceThatGoesMeanwhileIsLeftOut)
 		machine.kernel.rdma[command] = [](const nlmsghdr *, fake::Answer &a) {
 			a.fail(EINVAL);
 		};
-		EXPECT_EQ(shown({"show", "-j"}), "[]\n") << command;
+		EXPECT_EQ(shown({"show", "-j"}), "{\"format\":1,\"devices\":[]}\n") << command;
 		machine.out.str("");
 		EXPECT_EQ(machine.run({"show", "-j", "srnic0"}), 3) << command;
 		EXPECT_EQ(machine.out.str(), "") << command;

@@ -93,11 +93,12 @@ TEST_F(Top, Json)
 {
 	meanwhile([this] { add(qp(0), "rx_octets", 8); });
 	EXPECT_EQ(shown({"-j", "-n", "1"}),
-		  "[{\"ifindex\":3,\"ifname\":\"srnic0\",\"tx_octets\":0.000,\"rx_octets\":0.000,"
+		  "{\"format\":1,\"rates\":[{\"ifindex\":3,\"ifname\":\"srnic0\","
+		  "\"tx_octets\":0.000,\"rx_octets\":0.000,"
 		  "\"tx_fpdus\":0.000,\"rx_fpdus\":0.000},{\"ifindex\":3,\"ifname\":\"srnic0\","
 		  "\"lqpn\":5,\"pid\":77,\"comm\":\"rping\",\"src-addr\":\"10.0.0.1:40000\","
 		  "\"dst-addr\":\"10.0.0.2:7174\",\"tx_octets\":0.000,\"rx_octets\":8.000,"
-		  "\"sends\":0.000,\"receives\":0.000}]\n");
+		  "\"sends\":0.000,\"receives\":0.000}]}\n");
 }
 
 // The queue counts them, not the QP.
@@ -107,7 +108,8 @@ TEST_F(Top, ReceivesOfASharedQueueAreUnknown)
 	meanwhile([this] { add(qp(0), "sq_done", 2); });
 	EXPECT_TRUE(shown({"-b", "-n", "1"}).ends_with("        2\n\n")) << machine.out.str();
 	machine.out.str("");
-	EXPECT_TRUE(shown({"-j", "-n", "1"}).ends_with("\"sends\":2.000}]\n")) << machine.out.str();
+	EXPECT_TRUE(shown({"-j", "-n", "1"}).ends_with("\"sends\":2.000}]}\n"))
+		<< machine.out.str();
 }
 
 // Requests are counted in 32 bits.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Text of socket addresses, and a lookup in a map.
+// Socket addresses and their text, and a lookup in a map.
 #include "address.hh"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <charconv>
 #include <cstring>
 #include <sstream>
 
@@ -18,6 +19,51 @@ Address make(int family, const void *host, uint16_t port)
 	return {inet_ntop(family, host, text, sizeof(text)), ntohs(port)};
 }
 
+// As inet_ntop() writes it; nothing if the text is no address.
+std::optional<std::string> host_of(const std::string &text)
+{
+	char octets[sizeof(in6_addr)], host[INET6_ADDRSTRLEN];
+	int family = text.find(':') == text.npos ? AF_INET : AF_INET6;
+
+	if (inet_pton(family, text.c_str(), octets) != 1)
+		return std::nullopt;
+	return inet_ntop(family, octets, host, sizeof(host));
+}
+
+std::optional<uint16_t> port_of(const std::string &text)
+{
+	const char *end = text.data() + text.size();
+	uint16_t port = 0;
+	auto [stop, error] = std::from_chars(text.data(), end, port);
+
+	if (error != std::errc() || stop != end || !port)
+		return std::nullopt;
+	return port;
+}
+
+// A host without brackets, and digits of a port or nothing.
+struct Split {
+	std::string host, port;
+};
+
+std::optional<Split> split(const std::string &text)
+{
+	bool brackets = text.starts_with('[');
+	size_t host = brackets ? 1 : 0, end = text.find(brackets ? ']' : ':');
+
+	if (!brackets && (end == text.npos || text.find(':', end + 1) != text.npos))
+		return Split{text, ""};
+	if (end == text.npos)
+		return std::nullopt;
+	std::string rest = text.substr(end + brackets);
+
+	if (rest.empty())
+		return Split{text.substr(host, end - host), ""};
+	if (rest.size() < 2 || rest[0] != ':')
+		return std::nullopt;
+	return Split{text.substr(host, end - host), rest.substr(1)};
+}
+
 } // namespace
 
 std::string Address::text() const
@@ -25,6 +71,19 @@ std::string Address::text() const
 	bool brackets = host.find(':') != std::string::npos;
 
 	return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::optional<Address> parse_address(const std::string &text)
+{
+	auto parts = split(text);
+	auto host = parts ? host_of(parts->host) : std::nullopt;
+	std::optional<uint16_t> port = 0;
+
+	if (parts && !parts->port.empty())
+		port = port_of(parts->port);
+	if (!host || !port)
+		return std::nullopt;
+	return Address{*host, *port};
 }
 
 std::optional<Address> address_of(std::span<const char> sockaddr)

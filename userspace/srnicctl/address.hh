@@ -17,6 +17,8 @@ struct Address {
 	std::string text() const;
 };
 
+// From its text; the port may be missing, and with it the brackets. Nothing if it is none.
+std::optional<Address> parse_address(const std::string &text);
 // From the octets of a sockaddr; nothing if it is of another family, or too short.
 std::optional<Address> address_of(std::span<const char> sockaddr);
 

@@ -4,13 +4,13 @@
 
 #include "doctor.hh"
 #include "exit.hh"
+#include "filter.hh"
+#include "get_set.hh"
 #include "options.hh"
 #include "show.hh"
 #include "text.hh"
 #include "top.hh"
-
-#include <cerrno>
-#include <cstring>
+#include "usage.hh"
 
 #include "version.h"
 
@@ -33,18 +33,28 @@ std::string device_of(const Options &options)
 
 // ---- show ----
 
-Exit show(System &system, const Options &options)
+void print(System &system, const Options &options, const std::vector<Device> &devices)
 {
-	auto devices = take_snapshot(system, device_of(options));
 	Json json(system.out, options.pretty);
 
 	if (options.json)
 		show_json(json, devices);
+	else if (devices.empty() && options.filter.any())
+		system.err << "srnicctl: nothing matches\n";
 	else if (devices.empty())
 		system.err << "srnicctl: there is no srnic device: rdma link add NAME type srnic "
 			      "netdev INTERFACE\n";
 	else
-		system.out << show_text(devices);
+		system.out << (options.brief ? short_text(devices) : show_text(devices));
+}
+
+Exit show(System &system, const Options &options)
+{
+	auto devices = take_snapshot(system, device_of(options));
+
+	if (options.filter.any())
+		keep(devices, options.filter);
+	print(system, options, devices);
 	return Exit::good;
 }
 
@@ -84,83 +94,6 @@ Exit top(System &system, const Options &options)
 	return Exit::good;
 }
 
-// ---- set ----
-
-const Setting &setting_of(const std::string &name)
-{
-	const Setting *setting = find_setting(name);
-	std::vector<std::string> names;
-
-	if (setting)
-		return *setting;
-	for (const Setting &known : known_settings())
-		names.push_back(known.name);
-	wrong("there is no setting " + clean(name) + ", but " + joined(names, ", "));
-}
-
-[[noreturn]] void not_set(const std::string &device, const Setting &setting,
-			  const std::string &value, int error)
-{
-	std::string what = clean(device) + ": " + setting.name;
-
-	if (refuses_value(error))
-		throw Failure(Exit::refused,
-			      what + " takes " + setting.values + ", not \"" + clean(value) + "\"");
-	switch (error) {
-	case EPERM:
-	case EACCES:
-	case EROFS:
-		throw Failure(Exit::denied,
-			      what +
-				      ": only root with CAP_NET_ADMIN may set it, where /sys is "
-				      "writable (" +
-				      strerror(error) + ")");
-	case ENOENT:
-		throw Failure(Exit::error, what + ": not in /sys: the module is too old for it, or "
-						  "/sys is of another network namespace");
-	default:
-		throw Failure(Exit::error, what + ": " + strerror(error));
-	}
-}
-
-// Only some settings mean anything to devices of type srnic_ib: those in /sys, if it shows any.
-void check_type(const System &system, const RdmaDevice &device, const std::string &name)
-{
-	std::vector<std::string> names;
-
-	if (!device.ib)
-		return;
-	for (const auto &[setting, value] : read_settings(system, device.name)) {
-		if (setting->name == name)
-			return;
-		names.push_back(setting->name);
-	}
-	if (!names.empty())
-		wrong(clean(device.name) + " is of type srnic_ib, which has no " + name + ", but " +
-		      joined(names, ", "));
-}
-
-Exit set(System &system, const Options &options)
-{
-	const auto &arguments = options.arguments;
-
-	if (arguments.size() < 3 || arguments.size() % 2 == 0 || arguments[0].empty())
-		wrong("set takes a device, and settings with a value each");
-	for (size_t i = 1; i < arguments.size(); i += 2)
-		setting_of(arguments[i]);
-	const RdmaDevice device = find_devices(system, arguments[0]).front();
-	for (size_t i = 1; i < arguments.size(); i += 2)
-		check_type(system, device, arguments[i]);
-	for (size_t i = 1; i < arguments.size(); i += 2) {
-		const Setting &setting = setting_of(arguments[i]);
-		int error = write_setting(system, arguments[0], setting, arguments[i + 1]);
-
-		if (error)
-			not_set(arguments[0], setting, arguments[i + 1], error);
-	}
-	return Exit::good;
-}
-
 // ---- doctor ----
 
 Exit doctor(System &system, const Options &options)
@@ -175,6 +108,16 @@ Exit doctor(System &system, const Options &options)
 	return verdict(findings);
 }
 
+// ---- help ----
+
+Exit help(System &system, const Options &options)
+{
+	if (options.arguments.size() > 1)
+		wrong("help takes one command at most");
+	system.out << usage(options.arguments.empty() ? "" : options.arguments[0]);
+	return Exit::good;
+}
+
 // ---- all ----
 
 struct Command {
@@ -182,16 +125,28 @@ struct Command {
 	Exit (*run)(System &system, const Options &options);
 };
 
-constexpr Command commands[] = {{"show", show}, {"top", top}, {"set", set}, {"doctor", doctor}};
+constexpr Command commands[] = {{"show", show}, {"top", top},	    {"get", get},
+				{"set", set},	{"doctor", doctor}, {"help", help}};
+
+// Silence would let an output be taken for less than it is.
+void check_options(const Options &options)
+{
+	if (options.command != "show" && (options.brief || options.filter.any()))
+		wrong("--short, --peer, --pid and --qp are options of show");
+	if (options.brief && options.json)
+		wrong("--short is text, not JSON");
+}
 
 Exit dispatch(System &system, const Options &options)
 {
 	if (options.help || options.version) {
-		system.out << (options.help ? usage : "srnicctl " SRNIC_VERSION "\n");
+		system.out << (options.help ? usage(options.command)
+					    : "srnicctl " SRNIC_VERSION "\n");
 		return Exit::good;
 	}
 	if (options.command.empty())
-		wrong("which command: show, top, set or doctor?");
+		wrong("which command: " + command_names() + "?");
+	check_options(options);
 	for (const Command &command : commands)
 		if (options.command == command.name)
 			return command.run(system, options);

@@ -163,7 +163,7 @@ std::string doctor_text(const std::vector<Finding> &findings)
 
 void doctor_json(Json &json, const std::vector<Finding> &findings)
 {
-	json.open_array();
+	json.open_document("checks");
 	for (const Finding &finding : findings) {
 		json.open_object();
 		json.text("check", finding.check);
@@ -175,7 +175,7 @@ void doctor_json(Json &json, const std::vector<Finding> &findings)
 			json.text("do", finding.todo);
 		json.close();
 	}
-	json.close();
+	json.close_document();
 }
 
 Exit verdict(const std::vector<Finding> &findings)

@@ -126,6 +126,19 @@ void Json::close()
 		out << '\n';
 }
 
+void Json::open_document(std::string_view key, char bracket)
+{
+	open_object();
+	number("format", json_format);
+	open(key, bracket);
+}
+
+void Json::close_document()
+{
+	close();
+	close();
+}
+
 void Json::text(std::string_view key, std::string_view value)
 {
 	begin(key);

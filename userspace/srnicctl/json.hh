@@ -10,6 +10,10 @@
 
 namespace srnicctl {
 
+// Of everything that is printed: a field "format". It changes with what a field means, or when one
+// goes; new fields do not change it. Documented in srnicctl(8).
+constexpr uint64_t json_format = 1;
+
 class Json {
 public:
 	// pretty: one member a line, indented.
@@ -18,6 +22,9 @@ public:
 	// The key is for members of objects only.
 	void open_array(std::string_view key = {}) { open(key, '['); }
 	void open_object(std::string_view key = {}) { open(key, '{'); }
+	// The whole of an output: an object with the format and this member.
+	void open_document(std::string_view key, char bracket = '[');
+	void close_document();
 	// Closes the innermost one; after the outermost comes a newline.
 	void close();
 

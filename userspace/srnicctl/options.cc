@@ -13,31 +13,26 @@
 
 namespace srnicctl {
 
-const char *const usage =
-	"usage: srnicctl [OPTION...] COMMAND\n"
-	"  show [DEVICE]                       devices, settings and connections\n"
-	"  top [DEVICE]                        rates of devices and connections\n"
-	"  set DEVICE SETTING VALUE [SETTING VALUE...]\n"
-	"                                      for connections made from now on\n"
-	"  doctor [DEVICE]                     what is wrong, and what to do\n"
-	"options:\n"
-	"  -j, --json            JSON instead of text\n"
-	"  -p, --pretty          the same with line breaks\n"
-	"  -b, --batch           top: does not clear the screen\n"
-	"  -n, --iterations=N    top: ends after N times\n"
-	"  -d, --delay=SECONDS   top: time between two of them (1)\n"
-	"  -h, --help            this text\n"
-	"  -V, --version         the version\n";
-
 namespace {
 
 constexpr double least_delay = 0.01, longest_delay = 86400;
 
+// Those without a letter.
+enum : int { option_peer = 0x100, option_pid, option_qp };
+
 const option long_options[] = {
-	{"json", no_argument, nullptr, 'j'},	    {"pretty", no_argument, nullptr, 'p'},
-	{"batch", no_argument, nullptr, 'b'},	    {"iterations", required_argument, nullptr, 'n'},
-	{"delay", required_argument, nullptr, 'd'}, {"help", no_argument, nullptr, 'h'},
-	{"version", no_argument, nullptr, 'V'},	    {},
+	{"json", no_argument, nullptr, 'j'},
+	{"pretty", no_argument, nullptr, 'p'},
+	{"short", no_argument, nullptr, 's'},
+	{"peer", required_argument, nullptr, option_peer},
+	{"pid", required_argument, nullptr, option_pid},
+	{"qp", required_argument, nullptr, option_qp},
+	{"batch", no_argument, nullptr, 'b'},
+	{"iterations", required_argument, nullptr, 'n'},
+	{"delay", required_argument, nullptr, 'd'},
+	{"help", no_argument, nullptr, 'h'},
+	{"version", no_argument, nullptr, 'V'},
+	{},
 };
 
 unsigned long iterations_of(const char *text)
@@ -48,6 +43,27 @@ unsigned long iterations_of(const char *text)
 	if (*text < '0' || *text > '9' || *end || !n || n > 1000000000)
 		wrong("-n takes a number from 1 on, not " + clean(text));
 	return n;
+}
+
+uint32_t number_of(const char *option, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n > UINT32_MAX)
+		wrong(std::string(option) + " takes a number, not " + clean(text));
+	return static_cast<uint32_t>(n);
+}
+
+Address peer_of(const char *text)
+{
+	auto address = parse_address(text);
+
+	if (!address)
+		wrong("--peer takes an address, as 10.0.0.2, 10.0.0.2:7174 or [fd00::2]:7174, "
+		      "not " +
+		      clean(text));
+	return *address;
 }
 
 double delay_of(const char *text)
@@ -68,6 +84,18 @@ void take(Options &options, int option)
 		[[fallthrough]];
 	case 'j':
 		options.json = true;
+		break;
+	case 's':
+		options.brief = true;
+		break;
+	case option_peer:
+		options.filter.peer = peer_of(optarg);
+		break;
+	case option_pid:
+		options.filter.pid = number_of("--pid", optarg);
+		break;
+	case option_qp:
+		options.filter.qp = number_of("--qp", optarg);
 		break;
 	case 'b':
 		options.batch = true;
@@ -99,9 +127,13 @@ std::vector<char *> argv_of(std::vector<std::string> &arguments)
 	return argv;
 }
 
-// The one that getopt_long() refuses. It names letters, but not words that it does not know.
+// The one that getopt_long() refuses: optopt is its letter, or the number of one without a letter,
+// or 0 for a word that it does not know.
 std::string option_at(const std::vector<char *> &argv)
 {
+	for (const option *known = long_options; known->name; known++)
+		if (optopt >= option_peer && optopt == known->val)
+			return std::string("--") + known->name;
 	if (optopt)
 		return clean(std::string{'-', static_cast<char>(optopt)});
 	return clean(argv[static_cast<size_t>(optind) - 1]);
@@ -120,7 +152,7 @@ Options parse(const std::vector<std::string> &arguments)
 
 	optind = 0; // glibc: begin anew
 	opterr = 0;
-	while ((option = getopt_long(argc, argv.data(), ":jpbn:d:hV", long_options, nullptr)) !=
+	while ((option = getopt_long(argc, argv.data(), ":jpsbn:d:hV", long_options, nullptr)) !=
 	       -1) {
 		if (option == '?')
 			wrong("wrong option " + option_at(argv));

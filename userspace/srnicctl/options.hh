@@ -2,13 +2,24 @@
 // The command line.
 #pragma once
 
-#include <string>
+#include "address.hh"
+
 #include <vector>
 
 namespace srnicctl {
 
+// Which QPs `show` shows. All that is given must apply.
+struct Filter {
+	std::optional<uint32_t> pid, qp;
+	std::optional<Address> peer; // port 0: any
+
+	bool any() const { return pid || qp || peer; }
+};
+
 struct Options {
 	bool json = false, pretty = false;
+	bool brief = false;
+	Filter filter;
 	bool batch = false;
 	unsigned long iterations = 0; // 0: without end
 	double delay = 1;	      // seconds
@@ -16,8 +27,6 @@ struct Options {
 	std::string command;
 	std::vector<std::string> arguments; // of the command
 };
-
-extern const char *const usage;
 
 // Throws Failure, as wrong() does for an error of the command line.
 Options parse(const std::vector<std::string> &arguments);

@@ -217,14 +217,6 @@ void write_setting(Json &json, const Setting &setting, const std::string &value)
 	}
 }
 
-void write_settings(Json &json, const Settings &settings)
-{
-	json.open_object("settings");
-	for (const auto &[setting, value] : settings)
-		write_setting(json, *setting, value);
-	json.close();
-}
-
 // An object of each, whose content `write` writes.
 template <class Entry, class Write>
 void write_array(Json &json, const char *name, const std::vector<Entry> &entries, Write write)
@@ -259,7 +251,7 @@ void write_queues(Json &json, const Connection &connection)
 {
 	json.open_object("sq");
 	json.number("entries", connection.figure("sq_entries"));
-	json.number("posted", connection.sends());
+	json.number("outstanding", connection.sends());
 	json.number("completed", connection.figure("sq_done"));
 	json.close();
 	json.flag("srq", connection.figure("srq"));
@@ -267,7 +259,7 @@ void write_queues(Json &json, const Connection &connection)
 		return;
 	json.open_object("rq");
 	json.number("entries", connection.figure("rq_entries"));
-	json.number("posted", connection.receives());
+	json.number("available", connection.receives());
 	json.number("taken", connection.figure("rq_taken"));
 	json.close();
 }
@@ -291,7 +283,7 @@ void write_cq(Json &json, const Queue &cq)
 void write_srq(Json &json, const Queue &srq)
 {
 	write_queue(json, "srqn", srq);
-	json.number("posted", srq.fill());
+	json.number("available", srq.fill());
 	for (const char *name : {"taken", "limit"})
 		json.number(name, srq.figure(name));
 }
@@ -351,7 +343,9 @@ void write_device(Json &json, const Device &device)
 		json.text("netdev", device.port.netdev);
 		json.number("netdev_index", *device.port.netdev_index);
 	}
+	json.open_object("settings");
 	write_settings(json, device.settings);
+	json.close();
 	write_array(json, "listening", device.listening,
 		    [&](Json &out, const Listening &listening) {
 			    write_listening(out, listening, port_map);
@@ -363,6 +357,12 @@ void write_device(Json &json, const Device &device)
 }
 
 } // namespace
+
+void write_settings(Json &json, const Settings &settings)
+{
+	for (const auto &[setting, value] : settings)
+		write_setting(json, *setting, value);
+}
 
 std::string owner_text(const Owner &owner, const std::string &program)
 {
@@ -399,10 +399,10 @@ std::string show_text(const std::vector<Device> &devices)
 
 void show_json(Json &json, const std::vector<Device> &devices)
 {
-	json.open_array();
+	json.open_document("devices");
 	for (const Device &device : devices)
 		write_device(json, device);
-	json.close();
+	json.close_document();
 }
 
 } // namespace srnicctl

@@ -177,10 +177,10 @@ std::string top_text(const std::vector<Rates> &rates)
 
 void top_json(Json &json, const std::vector<Rates> &rates)
 {
-	json.open_array();
+	json.open_document("rates");
 	for (const Rates &row : rates)
 		write_row(json, row);
-	json.close();
+	json.close_document();
 }
 
 } // namespace srnicctl

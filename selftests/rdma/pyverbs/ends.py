@@ -29,7 +29,7 @@ def terminate(client):
 
 def shown(device, end):
     said = subprocess.run(['srnicctl', '-j', 'show', device], stdout=subprocess.PIPE, check=True).stdout
-    for connection in json.loads(said)[0]['connections']:
+    for connection in json.loads(said)['devices'][0]['connections']:
         if connection['lqpn'] == end.qp.qp_num:
             return connection.get('end')
     sys.exit('a QP is not shown')
