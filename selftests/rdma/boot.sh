@@ -180,6 +180,45 @@ module_refusals() {
 			"$insert Unknown symbol in module" unit Start dummy7
 }
 
+# ---- the module ----
+
+loads() {
+	local command
+	command=$(UNIT=${UNIT/@/-module} line Start)
+	[ -n "$command" ] && $command
+}
+
+doctor_says() { srnicctl doctor | grep -A 1 -F "	$1"; } # TEXT
+
+# What runs of the module stays for a device that is there, and is replaced without one.
+module_stays() {
+	local before said
+	before=$(srcversion)
+	rdma link add own0 type srnic netdev dummy7 && change_module && doctor_says "installed module: another srnic" &&
+		said=$(loads 2>&1) || return
+	echo "$said"
+	[[ $said = *"has devices of no unit: own0" ]] && [ "$(srcversion)" = "$before" ] && [ -e $LIST/own0 ]
+}
+
+module_is_replaced() {
+	local before
+	before=$(srcversion)
+	rdma link delete own0 && loads && [ "$(srcversion)" = "$(rev <<<"$before")" ] &&
+		doctor_says "installed module: the loaded one"
+}
+
+# Not if it is the installed one already: a parameter keeps its value.
+module_is_kept() {
+	local file=/sys/module/srnic/parameters/startup_timeout status=0
+	echo 7 >$file && loads && [ "$(cat $file)" = 7 ] || status=1
+	echo 10 >$file
+	return $status
+}
+
+module_is_back() { change_module_back && loads && doctor_says "installed module: the loaded one"; }
+
+module_is_loaded() { rmmod srnic && loads && [ -e /sys/module/srnic ]; }
+
 # The device of type srnic_ib has its own unit, file and name, and its GID index 0 is an address of the interface.
 ib_beside_srnic() {
 	local UNIT=${UNIT/srnic@/srnic-ib@} FILE=/etc/srnic/ib/dummy7.conf gid
@@ -194,7 +233,7 @@ ib_beside_srnic() {
 		refuses "type srnic_ib, which has no framing" unit Start dummy7 && rm "$FILE"
 }
 
-needs rping
+needs rping srnicctl
 modprobe -a ib_uverbs rdma_ucm
 ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev dummy7 && ip link set dummy7 up ||
 	{ echo "Bail out! no interface"; exit 1; }
@@ -226,6 +265,15 @@ rm $FILE
 check "no interface: the message says so" refuses "no interface nosuch0" unit Start nosuch0
 check "a module that is refused: the message says why" module_refusals
 check "without the failures, it still works" without_file
+if may_change_module; then
+	check "a new module: the old one stays while it has devices" module_stays
+	check "and is replaced without them" module_is_replaced
+	check "and again" module_is_back
+else
+	skip_one "a new module replaces the loaded one" "the installed one is compressed"
+fi
+check "the installed module stays loaded" module_is_kept
+check "without a module, it is loaded" module_is_loaded
 if modinfo -F alias srnic | grep -q srnic_ib; then
 	check "a device of type srnic_ib beside it, with the address of GID index 0" ib_beside_srnic
 fi

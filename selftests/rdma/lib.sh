@@ -426,6 +426,20 @@ within() { # TENTHS COMMAND...
 	return 1
 }
 
+srcversion() { cat /sys/module/srnic/srcversion; }
+
+# Changes the installed module: another srcversion, the same code. No package's module is as plain as that.
+change_module() {
+	local module
+	module=$(modinfo -n srnic) && cp "$module" "$LOGS/srnic.ko" && [ "$(modinfo -F srcversion srnic)" = "$(srcversion)" ] &&
+		LC_ALL=C sed -i "s/srcversion=$(srcversion)/srcversion=$(srcversion | rev)/" "$module" &&
+		[ "$(modinfo -F srcversion srnic)" = "$(srcversion | rev)" ]
+}
+
+change_module_back() { cp "$LOGS/srnic.ko" "$(modinfo -n srnic)"; }
+
+may_change_module() { [[ $(modinfo -n srnic) = *.ko ]]; }
+
 # Who waits in the kernel, and where; for what has not happened in time.
 blocked_tasks() {
 	dmesg -C && echo w >/proc/sysrq-trigger && dmesg

@@ -66,6 +66,8 @@ stranger() { # CASE
 	ns0 "$STRANGER" sr0 "$IP0" sr1 "$IP1" "$1"
 }
 
+noticed() { ns0 srnicctl doctor | grep -A 1 '^warn	siw: siw1 of siw here'; }
+
 strangers() {
 	check "an addition fails with REM_OP_ERR at a peer that does not know RFC 7306" stranger fetch-add
 	check "so does a comparison" stranger cmp-swap
@@ -136,9 +138,10 @@ variants() {
 if ! modinfo siw >/dev/null 2>&1; then
 	skip "this kernel has no siw"
 fi
-needs rping ib_write_bw tcpdump tshark
+needs rping ib_write_bw tcpdump tshark srnicctl
 built_or_skip "$OPERATIONS" "$CARRIER" "$STRANGER"
 siw_up || { echo "Bail out! no devices"; exit 1; }
+check "srnicctl doctor warns of a device of siw" noticed
 for crc in 1 0; do
 	check "mpa_crc $crc can be set" set_device 0 mpa_crc $crc
 	for size in 64 65535; do

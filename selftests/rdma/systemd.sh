@@ -3,9 +3,8 @@
 # srnic@.service under systemd, which boots in a container here, with all interfaces of the machine: the device of an
 # interface is there before the services that need it, comes and goes with its interface, and is there again after the next boot.
 # boot.sh has what the unit's commands do.
-cd "$(dirname "$0")" && . ./lib.sh
+cd "$(dirname "$0")" && . ./lib.sh && . shared/systemd.sh
 
-SYSTEMD=/usr/lib/systemd/systemd
 FILE=/etc/srnic/dummy7.conf
 LIST=/sys/class/infiniband
 RULE=/etc/udev/rules.d/90-other0.rules
@@ -17,36 +16,6 @@ interface_up() { ip link add dummy7 type dummy && ip addr add 10.97.0.1/24 dev d
 has_device() { [ -e $LIST/store0 ]; }
 has_no_device() { [ ! -e $LIST/store0 ]; }
 has() { [ "$(cat $LIST/store0/"$1")" = "$2" ]; } # SETTING VALUE
-
-# systemd answers only processes of its own namespace.
-inside() { nsenter --target "$INIT" --pid --mount "$@"; }
-
-is() { [ "$(inside systemctl show --value -p ActiveState "$2")" = "$1" ]; } # STATE UNIT
-
-# As PID 1 of a namespace of its own, with a /tmp of its own: bookworm's systemd empties it. The interfaces' units come
-# from the udevd that systemd starts.
-boots() {
-	unshare --pid --fork --mount --mount-proc sh -c 'mount -t tmpfs tmpfs /tmp && exec env container=lab "$@"' boots \
-		$SYSTEMD --unit=multi-user.target >"$LOGS/systemd" 2>&1 &
-	CONTAINER=$!
-	within 50 has_init && within 600 is active multi-user.target && return
-	tail -n 50 "$LOGS/systemd"
-	inside systemctl list-jobs
-	return 1
-}
-
-has_init() {
-	INIT=$(pgrep -P "$CONTAINER")
-	[ -n "$INIT" ]
-}
-
-powers_off() {
-	inside systemctl poweroff
-	within 600 gone || { tail -n 50 "$LOGS/systemd"; return 1; }
-	rm -rf /run/systemd
-}
-
-gone() { ! kill -0 "$CONTAINER" 2>/dev/null; }
 
 enable() {
 	mkdir -p /etc/srnic
@@ -121,19 +90,50 @@ mended() {
 	inside systemctl restart srnic@dummy7 && has_device
 }
 
+# ---- all units at once ----
+
+ib_up() { inside systemctl start srnic-ib@dummy7 && ib_is_there; }
+ib_is_there() { is active srnic-ib@dummy7.service && [ -e $LIST/srnic-ib-dummy7 ]; }
+
+# systemctl waits for the target, which stops before its units.
+stops_all() { ib_up && inside systemctl stop srnic.target && within 100 all_stopped; }
+
+all_stopped() {
+	has_no_device && [ ! -e $LIST/srnic-ib-dummy7 ] && is inactive srnic@dummy7.service &&
+		is inactive srnic-ib@dummy7.service
+}
+
+# What is enabled.
+starts_all() { inside systemctl start srnic.target && is_there 1; }
+
+restarts_all() {
+	local index
+	inside systemctl reset-failed && ib_up && index=$(index_of store0) && inside systemctl restart srnic.target && is_there 1 &&
+		ib_is_there && [ "$(index_of store0)" != "$index" ]
+}
+
+index_of() { rdma dev show "$1" | cut -d : -f 1; } # DEVICE
+
+doctor_says() { srnicctl doctor | grep -F "	installed module: $1"; } # TEXT
+
+reloads_module() {
+	local before
+	before=$(srcversion)
+	change_module && doctor_says "another srnic is installed" && restarts_all && [ "$(srcversion)" = "$(rev <<<"$before")" ] &&
+		doctor_says "the loaded one" && change_module_back && restarts_all && [ "$(srcversion)" = "$before" ] && return
+	inside journalctl --no-pager -u srnic-module -u srnic@dummy7 | tail
+	return 1
+}
+
 power_off_deletes() { powers_off && has_no_device; }
 
 # shellcheck disable=SC2086 # names
 disable() { systemctl --root=/ disable $UNITS && rm $NEEDS_IT $FILE; }
 
-[ ! -d /run/systemd/system ] || skip "systemd runs this machine already"
-[ -x $SYSTEMD ] || skip "systemd is not installed"
-[ -e /usr/lib/systemd/system/srnic@.service ] ||
-	skip "srnic@.service is not there: make install, on a machine with systemd"
-needs systemctl journalctl
+systemd_or_skip
 [ ! -e $LIST/store0 ] || skip "there is a device store0 already"
 interface_up || { echo "Bail out! no interface"; exit 1; }
-pkill -x systemd-udevd
+own_udevd_down
 if check "systemctl enables the unit for an interface" enable && check "systemd boots" boots; then
 	check "the device is there, with the settings of its file" is_there
 	check "what comes after remote-fs-pre.target found it" needed_it
@@ -145,11 +145,19 @@ if check "systemctl enables the unit for an interface" enable && check "systemd 
 	check "and comes with it" comes_with_interface
 	check "settings that are refused: the unit fails, and the journal says why" refused
 	check "with a file that is right again it starts" mended
+	check "srnic.target stops the devices of all units, of both types" stops_all
+	check "it starts those that are enabled" starts_all
+	check "it restarts all" restarts_all
+	if may_change_module; then
+		check "with a new module, which doctor has missed" reloads_module
+	else
+		skip_one "with a new module" "the installed one is compressed"
+	fi
 	check "power off deletes the device" power_off_deletes
 	check "after the next boot it is there again" boots && check "with what needs it" needed_it
 	check "and goes again" power_off_deletes
 fi
 check "systemctl disables the unit" disable
 ip link delete dummy7
-/usr/lib/systemd/systemd-udevd --daemon
+own_udevd_up
 finish

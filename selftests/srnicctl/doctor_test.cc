@@ -29,7 +29,10 @@ protected:
 		fake::serve(machine.kernel, &network);
 		machine.devices = {{.index = 3, .name = "srnic0"}};
 		machine.write_settings("srnic0");
+		machine.write("/sys/module/ib_core/x", "");
 		machine.write("/sys/module/srnic/version", SRNIC_VERSION "\n");
+		machine.write("/sys/module/srnic/srcversion", "C5B7FBC8\n");
+		machine.outputs = {{"modinfo -F srcversion srnic", "C5B7FBC8\n"}};
 		machine.write("/sys/module/ib_uverbs/x", "");
 		machine.write("/sys/class/infiniband_verbs/abi_version", "6\n");
 		machine.write("/dev/infiniband/rdma_cm", "");
@@ -59,7 +62,9 @@ protected:
 	}
 };
 
-const std::string well = "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
+const std::string well = "ok\tib_core: the kernel has its RDMA core\n"
+			 "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
+			 "ok\tinstalled module: the loaded one\n"
 			 "ok\tib_uverbs: programs can use devices\n"
 			 "ok\trdma_ucm: programs can connect\n"
 			 "ok\tverbs ABI: version 6\n"
@@ -68,6 +73,7 @@ const std::string well = "ok\tmodule: srnic " SRNIC_VERSION " is loaded\n"
 			 "ok\tnamespaces: shared: every network namespace has all devices\n"
 			 "ok\tmemlock: no limit\n"
 			 "ok\tport mapper: iwpmd does not run here\n"
+			 "ok\tsiw: no device of siw is here\n"
 			 "ok\tfirewall: nothing filters what comes in\n"
 			 "ok\tsrnic0, ABI: version 1\n"
 			 "ok\tsrnic0, file: /dev/infiniband/uverbs3\n"
@@ -95,9 +101,10 @@ TEST_F(Doctor, Json)
 	network.mtu = 1000;
 	std::string text = says(7, {"-j", "doctor"});
 
-	EXPECT_TRUE(
-		text.starts_with("{\"format\":1,\"checks\":[{\"check\":\"module\",\"level\":\"ok\","
-				 "\"text\":\"srnic " SRNIC_VERSION " is loaded\"},{\"check\""))
+	EXPECT_TRUE(text.starts_with(
+		"{\"format\":1,\"checks\":[{\"check\":\"ib_core\",\"level\":\"ok\",\"text\":\"the "
+		"kernel has its RDMA core\"},{\"check\":\"module\",\"level\":\"ok\",\"text\":\""
+		"srnic " SRNIC_VERSION " is loaded\"},{\"check\""))
 		<< text;
 	EXPECT_NE(
 		text.find("{\"check\":\"MTU\",\"ifname\":\"srnic0\",\"level\":\"warn\",\"text\":\""
@@ -129,6 +136,75 @@ TEST_F(Doctor, AnotherVersionOfTheModule)
 	machine.write("/sys/module/srnic/version", "9.9\n");
 	expect(7, "warn\tmodule: srnic 9.9 is loaded, but this is the srnicctl of " SRNIC_VERSION
 		  "\n\tdo: install module and user space of the same version");
+}
+
+TEST_F(Doctor, AnotherModuleIsInstalledThanIsLoaded)
+{
+	machine.outputs = {{"modinfo -F srcversion srnic", "0123ABCD\n"}};
+	expect(7, "warn\tinstalled module: another srnic is installed than is loaded (srcversion "
+		  "0123ABCD, not C5B7FBC8)\n"
+		  "\tdo: systemctl restart srnic.target; or delete the devices, ");
+}
+
+// In a container, or when the module was unpacked by hand.
+TEST_F(Doctor, NoModuleIsInstalled)
+{
+	machine.outputs.clear();
+	expect(0, "ok\tinstalled module: unknown here\n");
+	machine.outputs = {{"modinfo -F srcversion srnic", "0123ABCD\n"}};
+	machine.remove("/sys/module/srnic/srcversion");
+	expect(0, "ok\tinstalled module: unknown here\n");
+}
+
+constexpr const char *modules = "/lib/modules/6.12.1-test/modules.dep";
+
+TEST_F(Doctor, TheRdmaCoreIsNotInstalled)
+{
+	machine.remove("/sys/module");
+	machine.remove("/sys/class/infiniband");
+	machine.write(modules, "updates/srnic.ko: \nkernel/x/not_ib_core.ko.xz: \n");
+	expect(8, "FAIL\tib_core: Linux 6.12.1-test has no RDMA core installed, which srnic needs\n"
+		  "\tdo: install the package of this kernel that has it: "
+		  "linux-modules-extra-6.12.1-test on Ubuntu, kernel-modules-6.12.1-test on Fedora "
+		  "and RHEL\n");
+}
+
+// A line's end lists what its module needs.
+TEST_F(Doctor, TheRdmaCoreIsNotInstalledBecauseItIsNeeded)
+{
+	machine.remove("/sys/module");
+	machine.remove("/sys/class/infiniband");
+	machine.write(modules, "updates/srnic.ko: kernel/drivers/infiniband/core/ib_core.ko.xz\n");
+	expect(8, "FAIL\tib_core: ");
+}
+
+TEST_F(Doctor, TheRdmaCoreIsInstalled)
+{
+	machine.remove("/sys/module");
+	machine.remove("/sys/class/infiniband");
+	for (const char *end : {".ko", ".ko.xz", ".ko.zst"}) {
+		machine.write(modules, "kernel/drivers/infiniband/core/ib_core" + std::string(end) +
+					       ": kernel/net/x.ko\n");
+		expect(8, "ok\tib_core: installed, not loaded\n");
+	}
+	machine.write(modules, "");
+	machine.write("/lib/modules/6.12.1-test/modules.builtin",
+		      "kernel/drivers/infiniband/core/ib_core.ko\n");
+	expect(8, "ok\tib_core: installed, not loaded\n");
+	machine.remove("/lib/modules");
+	expect(8, "ok\tib_core: not loaded; modules are not visible here\n");
+	machine.write("/sys/class/infiniband/x/y", "");
+	expect(8, "ok\tib_core: the kernel has its RDMA core\n");
+}
+
+TEST_F(Doctor, ADeviceOfSiw)
+{
+	machine.devices.push_back({.index = 4, .name = "siw0", .driver = 18});
+	expect(7, "warn\tsiw: siw0 of siw here: a program that listens on all addresses fails, or "
+		  "listens on one of siw and srnic only\n"
+		  "\tdo: rdma link delete siw0\n");
+	machine.devices[1].driver = 17; // another driver's
+	expect(0, "ok\tsiw: no device of siw is here\n");
 }
 
 TEST_F(Doctor, NoUverbs)
@@ -171,6 +247,10 @@ TEST_F(Doctor, AFileForRdmaUcmThatEverybodyMayOpen)
 	expect(7, "warn\trdma_ucm: every user may open /dev/infiniband/rdma_cm, and with it crash "
 		  "the kernel\n"
 		  "\tdo: cp /share/here/90-rdma-cm.rules /etc/udev/rules.d/, then reboot\n");
+	machine.write("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+	expect(0, "ok\trdma_ucm: programs can connect\n");
+	machine.write("/proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+	expect(7, "warn\trdma_ucm: every user may open");
 }
 
 TEST_F(Doctor, AnotherVerbsAbi)
@@ -193,12 +273,15 @@ TEST_F(Doctor, NamespaceModes)
 
 TEST_F(Doctor, LittleMemoryMayBeLocked)
 {
-	machine.system.memlock = 8 << 20;
-	expect(7, "warn\tmemlock: programs of this user may register only 8.39MB of memory\n"
+	machine.system.memlock = 64 << 10;
+	expect(7, "warn\tmemlock: programs of this user may register only 65.5kB of memory\n"
 		  "\tdo: raise memlock in /etc/security/limits.conf, or LimitMEMLOCK= of the "
 		  "service\n");
-	machine.system.memlock = 1ull << 33;
-	expect(0, "ok\tmemlock: programs may register 8.59GB\n");
+	machine.system.memlock = (8 << 20) - 1;
+	expect(7, "warn\tmemlock");
+	machine.system.memlock = 8 << 20;
+	expect(0, "ok\tmemlock: programs of this user may register 8.39MB; more with memlock in "
+		  "/etc/security/limits.conf, or LimitMEMLOCK= of a service\n");
 }
 
 TEST_F(Doctor, ButThisUserIsExempt)
@@ -207,7 +290,19 @@ TEST_F(Doctor, ButThisUserIsExempt)
 	machine.write("/proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
 	expect(0, "ok\tmemlock: this user is exempt; others may register 8.39MB\n");
 	machine.write("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
-	expect(7, "warn\tmemlock");
+	expect(0, "ok\tmemlock: programs of this user may register 8.39MB;");
+}
+
+// On a machine as it is installed.
+TEST_F(Doctor, AllIsWellForAnOrdinaryUser)
+{
+	machine.system.memlock = 8 << 20;
+	machine.allow_all("/dev/infiniband/rdma_cm");
+	machine.write("/sys/module/nf_tables/x", "");
+	machine.kernel.netfilter[NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN] =
+		[](const nlmsghdr *, fake::Answer &answer) { answer.refuse(EPERM); };
+	machine.write("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+	EXPECT_EQ(says(0).find("warn"), std::string::npos);
 }
 
 TEST_F(Doctor, APacketFilter)

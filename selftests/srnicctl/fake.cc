@@ -339,33 +339,18 @@ Handler of_device(std::vector<Device> *devices, void (*put)(Answer &, const Devi
 
 Qp connected_qp(uint32_t number, uint32_t pid)
 {
-	return {number,
-		3,
-		pid,
-		"",
-		{{"state", 1ul},
-		 {"framing", 0ul},
-		 {"initiator", 1ul},
-		 {"crc", 1ul},
-		 {"tx_markers", 0ul},
-		 {"rx_markers", 0ul},
-		 {"large_fpdus", 0ul},
-		 {"shortcut", 0ul},
-		 {"mulpdu", 1454ul},
-		 {"ird", 2ul},
-		 {"ord", 1ul},
-		 {"sq_entries", 64ul},
-		 {"sq_posted", 7ul},
-		 {"sq_taken", 7ul},
-		 {"sq_done", 4ul},
-		 {"srq", 0ul},
-		 {"rq_entries", 8ul},
-		 {"rq_posted", 9ul},
-		 {"rq_taken", 4ul},
-		 {"tx_octets", 1234567ul},
-		 {"rx_octets", 89ul},
-		 {"end", "none"},
-		 {"end_detail", 0ul}}};
+	return {number, 3, pid, "", {{"state", 1ul},	   {"framing", 0ul},
+				     {"initiator", 1ul},   {"crc", 1ul},
+				     {"tx_markers", 0ul},  {"rx_markers", 0ul},
+				     {"large_fpdus", 0ul}, {"shortcut", 0ul},
+				     {"mulpdu", 1454ul},   {"ird", 2ul},
+				     {"ord", 1ul},	   {"sq_entries", 64ul},
+				     {"sq_posted", 7ul},   {"sq_taken", 7ul},
+				     {"sq_done", 4ul},	   {"srq", 0ul},
+				     {"rq_entries", 8ul},  {"rq_posted", 9ul},
+				     {"rq_taken", 4ul},	   {"tx_octets", 1234567ul},
+				     {"rx_octets", 89ul},  {"end", "none"},
+				     {"end_detail", 0ul}}};
 }
 
 void serve(Kernel &kernel, std::vector<Device> *devices, Modules modules)
@@ -410,7 +395,7 @@ void serve(Kernel &kernel, std::vector<Device> *devices, Modules modules)
 
 // ---- the machine ----
 
-Machine::Machine() : system{kernel, out, err, "", UINT64_MAX, false, {}, {}}
+Machine::Machine() : system{.netlink = kernel, .out = out, .err = err, .release = "6.12.1-test"}
 {
 	char name[] = "/tmp/srnicctl-test-XXXXXX";
 
@@ -420,6 +405,12 @@ Machine::Machine() : system{kernel, out, err, "", UINT64_MAX, false, {}, {}}
 	system.root = root;
 	system.now = [this] { return clock; };
 	system.sleep = [this](double seconds) { clock += seconds; };
+	system.output = [this](const char *command) -> std::string {
+		for (const auto &[text, output] : outputs)
+			if (std::string(command).find(text) != std::string::npos)
+				return output;
+		return "";
+	};
 	serve(kernel, &devices);
 }
 

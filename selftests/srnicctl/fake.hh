@@ -57,9 +57,9 @@ using Handler = std::function<void(const nlmsghdr *request, Answer &answer)>;
 
 class Kernel : public srnicctl::Netlink {
 public:
-	int no_socket = 0;		     // errno of opening a socket
-	std::map<uint16_t, Handler> rdma;    // by command of RDMA_NL_NLDEV
-	std::map<uint16_t, Handler> route;   // by message type
+	int no_socket = 0;				// errno of opening a socket
+	std::map<uint16_t, Handler> rdma;		// by command of RDMA_NL_NLDEV
+	std::map<uint16_t, Handler> route;		// by message type
 	std::map<uint16_t, Handler> generic, netfilter; // likewise
 	std::vector<std::pair<Bus, uint16_t>> asked;
 	int forgotten = 0;
@@ -133,6 +133,7 @@ public:
 	std::vector<Device> devices;
 	std::ostringstream out, err;
 	double clock = 100;
+	std::map<std::string, std::string> outputs = {}; // of commands that contain this text
 	srnicctl::System system;
 
 	Machine();

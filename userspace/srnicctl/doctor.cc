@@ -27,9 +27,18 @@ struct OfDevice {
 };
 
 constexpr OfMachine machine_checks[] = {
-	{check_module},	    {check_uverbs},   {check_rdma_cm, For::srnic},
-	{check_verbs_abi},  {check_provider}, {check_driver_file},
-	{check_namespaces}, {check_memlock},  {check_port_mapper, For::srnic},
+	{check_ib_core},
+	{check_module},
+	{check_installed_module},
+	{check_uverbs},
+	{check_rdma_cm, For::srnic},
+	{check_verbs_abi},
+	{check_provider},
+	{check_driver_file},
+	{check_namespaces},
+	{check_memlock},
+	{check_port_mapper, For::srnic},
+	{check_siw, For::srnic},
 	{check_firewall},
 };
 

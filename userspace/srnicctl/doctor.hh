@@ -28,13 +28,22 @@ Finding judge_file(const System &system, const std::string &file, const std::str
 
 // ---- the machine (machine.cc) ----
 
-Finding check_module(System &system);
 Finding check_uverbs(System &system);
 Finding check_rdma_cm(System &system);
 Finding check_verbs_abi(System &system);
 Finding check_namespaces(System &system);
 Finding check_memlock(System &system);
 Finding check_port_mapper(System &system);
+
+// ---- modules (modules.cc) ----
+
+Finding check_ib_core(System &system);
+Finding check_module(System &system);
+Finding check_installed_module(System &system);
+
+// ---- other drivers (siw.cc) ----
+
+Finding check_siw(System &system);
 
 // ---- packet filters (firewall.cc) ----
 

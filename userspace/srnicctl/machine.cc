@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Checks of `srnicctl doctor` that do not concern a single device: modules, limits, namespaces.
+// Checks of `srnicctl doctor` that do not concern a single device: what programs need, limits,
+// namespaces.
 #include "doctor.hh"
 #include "text.hh"
 
@@ -10,14 +11,24 @@
 #include <cstring>
 #include <sstream>
 
-#include "version.h"
-
 namespace srnicctl {
 namespace {
 
-constexpr uint64_t enough_memlock = 1 << 30;
+constexpr uint64_t usual_memlock = 8 << 20; // the kernel's default
 constexpr uint16_t port_mapper = 3935;
 
+// Has this process the capability? unknown: if the kernel does not say.
+bool may(const System &system, unsigned int capability, bool unknown)
+{
+	std::string status = whole(system, "/proc/self/status").value_or("");
+	size_t at = status.find("\nCapEff:");
+
+	if (at == std::string::npos)
+		return unknown;
+	return strtoull(status.c_str() + at + strlen("\nCapEff:"), nullptr, 16) >> capability & 1;
+}
+
+// Of a danger that only an administrator can end, nobody else is warned.
 Finding judge_rdma_cm(System &system)
 {
 	auto rdma_cm = Rdma(system.netlink).chardev("rdma_cm");
@@ -28,22 +39,11 @@ Finding judge_rdma_cm(System &system)
 			"modprobe rdma_ucm"};
 	std::string file = "/dev/infiniband/" + clean(rdma_cm->name);
 
-	if (writable_for_all(system, file))
+	if (writable_for_all(system, file) && may(system, CAP_SYS_ADMIN, true))
 		return {Level::warn, "",
 			"every user may open " + file + ", and with it crash the kernel",
 			"cp " SRNIC_DATADIR "/90-rdma-cm.rules /etc/udev/rules.d/, then reboot"};
 	return judge_file(system, file, "programs can connect");
-}
-
-// May this process lock more memory than its limit?
-bool exempt(const System &system)
-{
-	std::string status = whole(system, "/proc/self/status").value_or("");
-	size_t at = status.find("\nCapEff:");
-
-	if (at == std::string::npos)
-		return false;
-	return strtoull(status.c_str() + at + strlen("\nCapEff:"), nullptr, 16) >> CAP_IPC_LOCK & 1;
 }
 
 // Does anybody have this UDP port? A file of /proc/net, with ADDRESS:PORT in hexadecimal digits.
@@ -64,20 +64,6 @@ bool udp_port_is_taken(const System &system, const std::string &file, uint16_t p
 }
 
 } // namespace
-
-Finding check_module(System &system)
-{
-	std::string version = first_line(system, "/sys/module/srnic/version").value_or("");
-
-	if (!loaded(system, "srnic"))
-		return {Level::fail, "module", "srnic is not loaded", "modprobe srnic"};
-	if (version != SRNIC_VERSION)
-		return {Level::warn, "module",
-			"srnic " + clean(version) +
-				" is loaded, but this is the srnicctl of " SRNIC_VERSION,
-			"install module and user space of the same version, and load it again"};
-	return {Level::ok, "module", "srnic " + version + " is loaded"};
-}
 
 Finding check_uverbs(System &system)
 {
@@ -153,10 +139,13 @@ Finding check_memlock(System &system)
 
 	if (system.memlock == UINT64_MAX)
 		return {Level::ok, "memlock", "no limit"};
-	if (exempt(system))
+	if (may(system, CAP_IPC_LOCK, false))
 		return {Level::ok, "memlock", "this user is exempt; others may register " + limit};
-	if (system.memlock >= enough_memlock)
-		return {Level::ok, "memlock", "programs may register " + limit};
+	if (system.memlock >= usual_memlock)
+		return {Level::ok, "memlock",
+			"programs of this user may register " + limit +
+				"; more with memlock in /etc/security/limits.conf, or "
+				"LimitMEMLOCK= of a service"};
 	return {Level::warn, "memlock",
 		"programs of this user may register only " + limit + " of memory",
 		"raise memlock in /etc/security/limits.conf, or LimitMEMLOCK= of the service"};

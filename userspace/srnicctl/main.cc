@@ -3,9 +3,11 @@
 #include "commands.hh"
 
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <iostream>
 #include <thread>
 
@@ -34,13 +36,41 @@ void wait_for(double seconds)
 	std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+std::string release()
+{
+	utsname name;
+
+	return uname(&name) ? "" : name.release;
+}
+
+std::string output(const char *command)
+{
+	FILE *pipe = popen(command, "re");
+	char piece[256];
+	std::string all;
+
+	if (!pipe)
+		return "";
+	while (size_t n = fread(piece, 1, sizeof(piece), pipe))
+		all.append(piece, n);
+	return pclose(pipe) ? "" : all;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
 	NetlinkSockets sockets;
-	System system{sockets, std::cout, std::cerr, "", memlock(), bool(isatty(STDOUT_FILENO)),
-		      now,     wait_for};
+	System system{.netlink = sockets,
+		      .out = std::cout,
+		      .err = std::cerr,
+		      .root = "",
+		      .memlock = memlock(),
+		      .terminal = bool(isatty(STDOUT_FILENO)),
+		      .now = now,
+		      .sleep = wait_for,
+		      .release = release(),
+		      .output = output};
 
 	return run(system, {argv + (argc > 0), argv + argc});
 }

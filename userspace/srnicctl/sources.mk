@@ -3,7 +3,7 @@
 # and its file of libibverbs), DATADIR (the udev rule), MULTIARCH (below /usr/lib, Debian's libibverbs).
 SRNICCTL_DIR := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 SRNICCTL_SOURCES := address.cc commands.cc device.cc doctor.cc ending.cc filter.cc firewall.cc get_set.cc interface.cc \
-	json.cc machine.cc netlink.cc options.cc pairing.cc provider.cc rdma.cc settings.cc short.cc show.cc snapshot.cc \
+	json.cc machine.cc modules.cc netlink.cc options.cc pairing.cc provider.cc rdma.cc settings.cc short.cc show.cc siw.cc snapshot.cc \
 	system.cc text.cc top.cc usage.cc
 SRNICCTL_FLAGS = -I$(SRNICCTL_DIR) -I$(SRNICCTL_DIR)../../include/uapi -I$(SRNICCTL_DIR)../../kernel \
 	-DSRNIC_LIBDIR='"$(LIBDIR)"' -DSRNIC_SYSCONFDIR='"$(SYSCONFDIR)"' -DSRNIC_DATADIR='"$(DATADIR)"' \

@@ -17,6 +17,9 @@ struct System {
 	bool terminal = false;	       // out is one
 	std::function<double()> now;   // seconds
 	std::function<void(double)> sleep;
+	std::string release; // of the kernel, as uname -r
+	// What a shell's command prints; "" if it fails.
+	std::function<std::string(const char *command)> output;
 };
 
 // ---- files; each path is one of the real root ----
