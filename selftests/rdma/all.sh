@@ -21,7 +21,7 @@ programs="rping.sh perftest.sh statistic.sh fair.sh tenants.sh tracing.sh qperf.
 	outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh dissector.sh siw.sh rdmacm.sh ib_rdmacm.sh preload.sh fio.sh
 	libfabric.sh mpi.sh kunit.sh"
 by_hand="ucx.sh mpi_ucx.sh gloo.sh smc.sh"
-consumers="consumer.sh crowd.sh burst.sh nfs.sh nfsload.sh iser.sh srp.sh nvme.sh rnbd.sh smb.sh"
+consumers="consumer.sh crowd.sh burst.sh nfs.sh nfsload.sh iser.sh srp.sh nvme.sh mounts.sh rnbd.sh smb.sh"
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
 	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh
 	large:hostile.sh shortcut:rcopy.sh shortcut:rstream.sh shortcut:semantics.sh shortcut:consumer.sh shortcut:nfs.sh

@@ -22,9 +22,11 @@ inside() { nsenter --target "$INIT" --pid --mount "$@"; }
 
 is() { [ "$(inside systemctl show --value -p ActiveState "$2")" = "$1" ]; } # STATE UNIT
 
-# With a /tmp of its own: bookworm's systemd empties it.
+# With a /tmp of its own: bookworm's systemd empties it. Mounts are shared, as systemd has them where the kernel starts it:
+# otherwise services with mount namespaces of their own would keep what is unmounted.
 boots() {
-	unshare --pid --fork --mount --mount-proc sh -c 'mount -t tmpfs tmpfs /tmp && exec env container=lab "$@"' boots \
+	unshare --pid --fork --mount --mount-proc sh -c \
+		'mount --make-rshared / && mount -t tmpfs tmpfs /tmp && exec env container=lab "$@"' boots \
 		$SYSTEMD --unit=multi-user.target >"$LOGS/systemd" 2>&1 &
 	CONTAINER=$!
 	within 50 has_init && within 600 is active multi-user.target && return
