@@ -185,13 +185,6 @@ bool core_acks_must_fail(const struct core_acks *acks);
  * core_tx_ack_now() is due within 10 ms. For both halves.
  */
 bool core_acks_owed(const struct core_acks *acks);
-/* Does the peer wait for an Ack of a request that is delivered? For both halves. */
-bool core_acks_asked(const struct core_acks *acks);
-/*
- * Is all that there is to say to the peer an Ack, of at most so many requests? Not so if it has
- * asked by an Ack (rule 16), or is refused something. For both halves.
- */
-bool core_acks_only_asked(const struct core_acks *acks, u32 most);
 
 /* Whether the engine waits for @acked to advance: the receive half kicks it then. */
 bool core_acks_awaited(const struct core_acks *acks);

@@ -363,18 +363,6 @@ bool core_acks_owed(const struct core_acks *acks)
 	return ib::is_after(ib::seen(acks->received), ib::seen(acks->said));
 }
 
-bool core_acks_asked(const struct core_acks *acks)
-{
-	return ib::is_after(ib::seen(acks->asked), ib::seen(acks->said));
-}
-
-bool core_acks_only_asked(const struct core_acks *acks, u32 most)
-{
-	return ib::seen(acks->received) - ib::seen(acks->said) <= most &&
-	       ib::seen(acks->probes) == ib::seen(acks->probes_answered) &&
-	       ib::seen(acks->refusals) == ib::seen(acks->refusals_said);
-}
-
 bool core_acks_awaited(const struct core_acks *acks)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); // acked before awaited: await_acks()
