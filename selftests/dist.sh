@@ -15,3 +15,10 @@ checkout() { # DIRECTORY
 
 # $WORK/rdma-core.tar.gz, of the release that the root has.
 rdma_core_tarball() { in_work tar -C /usr/src --exclude=rdma-core/build -czf /run/work/rdma-core.tar.gz rdma-core; }
+# That release.
+rdma_core_release() { in_work sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' /usr/src/rdma-core/CMakeLists.txt; }
+# $WORK/other: the same source, which says that it is of another release, 50.0.
+other_rdma_core() {
+	mkdir "$WORK/other" && tar -C "$WORK/other" --strip-components=1 -xf "$WORK/rdma-core.tar.gz" &&
+		sed -i 's/^set(PACKAGE_VERSION ".*")/set(PACKAGE_VERSION "50.0")/' "$WORK/other/CMakeLists.txt"
+}
