@@ -43,7 +43,10 @@ tree_of_sources() {
 
 # ---- what is lost comes back ----
 
-server_restarts() { threads_down && sleep 3 && threads_up; }
+# Before, nobody's file is opened, so that the next case's fio would not begin.
+grace_is_over() { grep -q Y "$NFSD/v4_end_grace"; }
+
+server_restarts() { threads_down && sleep 3 && threads_up && within 300 grace_is_over; }
 
 cable_away() {
 	ip -n sr1 link set veth1 down && sleep 3 && ip -n sr1 link set veth1 up &&
