@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Completions: how the provider translates, polls and arms; and what it checks of a ring's header.
+// Completions: how the provider translates and polls; and what it checks of a ring's header.
 #include "fake_kernel.hh"
 
 #include <gtest/gtest.h>
@@ -246,70 +246,6 @@ TEST(Completion, LazyPolling)
 	EXPECT_EQ(c.ring.hdr().cons, 2u);
 	ibv_wc wc;
 	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 0);
-}
-
-TEST(Completion, Arming)
-{
-	fake::Cq c;
-	const auto cqe = completion(0, SRNIC_OP_RECV);
-
-	EXPECT_FALSE(c.produce(cqe));
-	srnic_req_notify_cq(&c.cq.base, 1);
-	EXPECT_FALSE(c.produce(cqe, false));
-	EXPECT_TRUE(c.produce(cqe, true));
-	EXPECT_FALSE(c.produce(cqe, true)) << "an event is raised once per arming";
-	srnic_req_notify_cq(&c.cq.base, 0);
-	EXPECT_TRUE(c.produce(cqe));
-	srnic_req_notify_cq(&c.cq.base, 0);
-	srnic_req_notify_cq(&c.cq.base, 1); // does not weaken the first
-	EXPECT_TRUE(c.produce(cqe, false));
-	srnic_req_notify_cq(&c.cq.base, 1);
-	srnic_req_notify_cq(&c.cq.base, 0);
-	EXPECT_TRUE(c.produce(cqe, false));
-}
-
-// A program may arm after it has polled, and then wait without polling again.
-TEST(Completion, TheKernelIsAskedForTheEventOfWhatCameBeforeTheCqWasArmed)
-{
-	fake::Cq c(8);
-	const auto cqe = completion(0, SRNIC_OP_RECV);
-	ibv_wc wc;
-
-	fake::armings = 0;
-	srnic_req_notify_cq(&c.cq.base, 0);
-	EXPECT_EQ(fake::armings, 0) << "nothing is there";
-	EXPECT_TRUE(c.produce(cqe));
-	srnic_cq_event(&c.cq.base);
-	srnic_req_notify_cq(&c.cq.base, 0);
-	EXPECT_EQ(fake::armings, 0) << "its event was taken";
-	EXPECT_TRUE(c.produce(cqe));
-	srnic_req_notify_cq(&c.cq.base, 0);
-	EXPECT_EQ(fake::armings, 0) << "a program polls after an event";
-
-	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 1);
-	srnic_req_notify_cq(&c.cq.base, 0);
-	EXPECT_EQ(fake::armings, 1) << "all that the event was for is taken, another one is there";
-	EXPECT_EQ(srnic_poll_cq(&c.cq.base, 1, &wc), 1);
-	srnic_req_notify_cq(&c.cq.base, 1);
-	EXPECT_EQ(fake::armings, 1);
-	c.produce(cqe);
-	srnic_req_notify_cq(&c.cq.base, 1);
-	EXPECT_EQ(fake::armings, 2);
-}
-
-TEST(Completion, WhatAnEventAnnouncedIsKnownAcrossTheWrapOfTheIndex)
-{
-	fake::Cq c(8);
-	const auto cqe = completion(0, SRNIC_OP_RECV);
-
-	fake::armings = 0;
-	c.start_at(~0u);
-	c.cq.announced = ~0u;
-	c.produce(cqe);
-	c.produce(cqe);
-	srnic_cq_event(&c.cq.base);
-	srnic_req_notify_cq(&c.cq.base, 0);
-	EXPECT_EQ(fake::armings, 0);
 }
 
 // ---- Ring headers ----

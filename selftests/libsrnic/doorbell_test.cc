@@ -18,9 +18,10 @@ int srnic_doorbell(srnic_qp *)
 	return fake::doorbell_result;
 }
 
-int srnic_cq_arm_in_kernel(srnic_cq *, int)
+int srnic_cq_arm_in_kernel(srnic_cq *, int solicited_only)
 {
 	fake::armings++;
+	fake::armed_solicited = solicited_only;
 	return 0;
 }
 

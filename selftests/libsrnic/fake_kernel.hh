@@ -18,6 +18,7 @@ namespace fake {
 inline int doorbells;
 inline int doorbell_result;
 inline int armings; // by the kernel
+inline bool armed_solicited;
 inline std::atomic<uint32_t> *engine_bell;
 inline std::function<void()> on_doorbell;
 

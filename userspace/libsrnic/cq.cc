@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Polling and arming completion queues.
+// Polling completion queues.
+#include "arming.hh"
 #include "doorbell.hh"
 
 #include <errno.h>
@@ -62,28 +63,12 @@ bool take(srnic_cq &cq, srnic_cqe *out)
 	return true;
 }
 
-// How many completions are there: even if the shared index is corrupt, no more than the ring holds.
-u32 pending(const srnic_cq &cq)
-{
-	return ring_pending(load_acquire(cq.ring.hdr->prod), cq.cons, cq.ring.entries);
-}
-
 // Neither a completion nor a doorbell that was put off. Without the lock, because programs poll an
 // empty CQ all the time: what another thread is taking is that thread's.
 bool nothing_there(const srnic_cq &cq)
 {
 	return load_acquire(cq.ring.hdr->prod) == load_relaxed(cq.cons) &&
 	       !load_relaxed(cq.deferred);
-}
-
-// Completions that no event has announced: the program has taken all that was there at the last
-// one. It may not poll again before it waits: UCX does not, since other devices raise an event for
-// what has come before the CQ was armed.
-bool unannounced(const srnic_cq &cq)
-{
-	const u32 cons = load_relaxed(cq.cons), announced = load_relaxed(cq.announced) - cons;
-
-	return load_relaxed(cq.ring.hdr->prod) != cons && (!announced || announced >> 31);
 }
 
 void release(srnic_cq &cq) { store_release(cq.ring.hdr->cons, cq.cons); }
@@ -198,6 +183,8 @@ int take_all(srnic_cq &cq, int most, ibv_wc *wc)
 		to_wc(cqe, &wc[n++]);
 	if (cq.cons != before)
 		release(cq);
+	if (n)
+		has_taken(cq);
 	return n;
 }
 
@@ -242,6 +229,7 @@ void end_poll(ibv_cq_ex *ex)
 	srnic_cq &cq = to_cq(ex);
 
 	release(cq);
+	has_taken(cq);
 	unlock(cq.lock);
 }
 
@@ -286,21 +274,6 @@ int srnic_poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 	if (!n && num_entries && ring_before_wait(cq))
 		n = take_all(cq, num_entries, wc);
 	return n;
-}
-
-int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
-{
-	srnic_cq &cq = to_cq(ibcq);
-
-	arm(cq.ring.hdr->state, solicited_only);
-	return unannounced(cq) ? srnic_cq_arm_in_kernel(&cq, solicited_only) : 0;
-}
-
-void srnic_cq_event(ibv_cq *ibcq)
-{
-	srnic_cq &cq = to_cq(ibcq);
-
-	store_relaxed(cq.announced, load_acquire(cq.ring.hdr->prod));
 }
 
 void srnic_cq_ring(srnic_cq *cq)

@@ -69,6 +69,17 @@ struct srnic_deferred {
 	uint32_t taken_elsewhere; /* from the QP's other CQ; under this CQ's lock */
 };
 
+/*
+ * When a CQ's last event was taken (arming.hh). Without the lock: what two threads do at once is as
+ * if one had done it first.
+ */
+struct srnic_told {
+	uint32_t prod;		/* the kernel's index */
+	uint32_t takings;	/* of the thread that took it */
+	const uint32_t *thread;	/* that thread's counter of them, never read by another */
+	uint32_t trusted;	/* armed since, without an event for what it had announced */
+};
+
 /* The anonymous union is what driver.h calls struct verbs_cq. */
 struct srnic_cq {
 	union {
@@ -81,10 +92,10 @@ struct srnic_cq {
 	uint32_t cons;
 	uint32_t prod_seen;	/* the kernel's index when last read */
 	uint32_t receives;	/* completions of receives that were taken */
-	uint32_t announced;	/* the kernel's index when an event was taken; without the lock */
 	struct srnic_cqe now;	/* taken by start_poll or next_poll */
 	struct srnic_deferred *deferred; /* QPs to ring for before a wait; without the lock */
 	struct ibv_pd *parent;	/* the parent domain, or NULL */
+	struct srnic_told told;
 };
 
 /* The first three members are what driver.h calls struct verbs_qp. */
