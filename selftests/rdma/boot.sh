@@ -103,6 +103,37 @@ interface_renamed() {
 		unit Stop dummy8 && no_device && ip link delete dummy9
 }
 
+# By what srnic-stop.service runs. The units themselves have nothing to delete then.
+all_stop() {
+	local command
+	command=$(sed -n 's/^ExecStop=//p' "${UNIT/@/-stop}")
+	[ -n "$command" ] && $command
+}
+
+all_devices_stop() {
+	rm -f $FILE
+	ip link add dummy8 type dummy && ip link add dummy9 type dummy && unit Start dummy7 && unit Start dummy8 &&
+		UNIT=${UNIT/srnic@/srnic-ib@} unit Start dummy7 && [ "$(rdma link | grep -c srnic-)" = 3 ] &&
+		rdma link add own0 type srnic netdev dummy9 && all_stop && no_device && on dummy9 && all_stop &&
+		unit Stop dummy7 && unit Stop dummy8 && rdma link delete own0 && ip link delete dummy8 &&
+		ip link delete dummy9
+}
+
+# A stop that fails fails with what rdma says, and the next one deletes the device.
+deletion_fails() { # COMMAND...
+	local said status=0
+	mkdir -p "$LOGS/bin"
+	printf '#!/bin/sh\n[ "$2" != delete ] || { echo "busy today" >&2; exit 1; }\nexec %s "$@"\n' \
+		"$(command -v rdma)" >"$LOGS/bin/rdma"
+	chmod +x "$LOGS/bin/rdma"
+	unit Start dummy7
+	said=$(PATH=$LOGS/bin:$PATH "$@" 2>&1) && status=1
+	rm "$LOGS/bin/rdma"
+	echo "$said"
+	grep -qF "srnic-dummy7 cannot be deleted: busy today" <<<"$said" && on dummy7 && unit Stop dummy7 &&
+		no_device && return $status
+}
+
 # Each unit keeps the device that it made.
 names_exchanged() {
 	rm -f $FILE
@@ -249,6 +280,10 @@ check "a device renamed as soon as it was made is set and deleted" renamed_befor
 check "a device renamed while it is set is set and deleted" renamed_before srnicctl
 check "a stop deletes the device of an interface that got another name" interface_renamed
 check "two devices exchange their names: a stop deletes the unit's own" names_exchanged
+check "a device that cannot be deleted: the message says why, and the next stop deletes it" \
+	deletion_fails unit Stop dummy7
+check "or all of them" deletion_fails all_stop
+check "all devices of units go at once, and no other" all_devices_stop
 check "what was made by hand instead of the unit's device is left alone" made_by_hand
 check "a unit that is stopped while it starts leaves nothing" stopped_meanwhile
 if before_linux 6.6; then

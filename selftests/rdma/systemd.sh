@@ -95,13 +95,11 @@ mended() {
 ib_up() { inside systemctl start srnic-ib@dummy7 && ib_is_there; }
 ib_is_there() { is active srnic-ib@dummy7.service && [ -e $LIST/srnic-ib-dummy7 ]; }
 
-# systemctl waits for the target, which stops before its units.
-stops_all() { ib_up && inside systemctl stop srnic.target && within 100 all_stopped; }
+# At once: srnic-stop.service. The units stop after the target.
+stops_all() { ib_up && inside systemctl stop srnic.target && all_deleted && within 100 all_stopped; }
 
-all_stopped() {
-	has_no_device && [ ! -e $LIST/srnic-ib-dummy7 ] && is inactive srnic@dummy7.service &&
-		is inactive srnic-ib@dummy7.service
-}
+all_deleted() { has_no_device && [ ! -e $LIST/srnic-ib-dummy7 ]; }
+all_stopped() { is inactive srnic@dummy7.service && is inactive srnic-ib@dummy7.service; }
 
 # What is enabled.
 starts_all() { inside systemctl start srnic.target && is_there 1; }
@@ -145,7 +143,7 @@ if check "systemctl enables the unit for an interface" enable && check "systemd 
 	check "and comes with it" comes_with_interface
 	check "settings that are refused: the unit fails, and the journal says why" refused
 	check "with a file that is right again it starts" mended
-	check "srnic.target stops the devices of all units, of both types" stops_all
+	check "when srnic.target has stopped, the devices of all units are gone, of both types" stops_all
 	check "it starts those that are enabled" starts_all
 	check "it restarts all" restarts_all
 	if may_change_module; then
