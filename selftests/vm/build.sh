@@ -3,11 +3,13 @@
 # the programs, which all kernels share, and one for each kernel's modules. The tree itself is never written to, and a
 # second build compiles only what changed. TESTS: directories of selftests/rdma whose programs are wanted, if not all.
 # Run as a script it builds, shows the compiler's messages and exits with make's status:
-#	build.sh [stock | bookworm | backports | sid | uml | uml-debug | uml-newest | debug]
-# Sourced, project_ready is the entry.
+#	build.sh [stock | bookworm | backports | sid | arm64 | uml | uml-debug | uml-newest | debug]
+# Sourced, project_ready is the entry, after root_ready and tools_ready.
 
 # shellcheck source=deps.sh
 . "${BASH_SOURCE[0]%/*}/deps.sh"
+# shellcheck source=cross.sh
+. "${BASH_SOURCE[0]%/*}/cross.sh"
 # shellcheck source=linux.sh
 . "${BASH_SOURCE[0]%/*}/linux.sh"
 # shellcheck source=uml.sh
@@ -47,6 +49,7 @@ copy_tree() {
 # For the kernel called $1, sets KVER, its version, KERNEL_SOURCE, the tree that modules are built against, and MAKE_VARS,
 # make's variables for it.
 kernel_vars() {
+	PROGRAM_VARS=() PROGRAM_BINDS=()
 	case $1 in
 	stock | bookworm | backports | sid)
 		KVER=$RELEASE_KERNEL
@@ -54,6 +57,7 @@ kernel_vars() {
 		MAKE_VARS=(KDIR="/lib/modules/$KVER/build")
 		KERNEL_BINDS=()
 		;;
+	arm64) cross_vars ;;
 	uml | uml-debug | uml-newest)
 		uml_ready "$1"
 		MAKE_VARS=(KDIR=/run/linux ARCH=um)
@@ -64,17 +68,19 @@ kernel_vars() {
 		MAKE_VARS=(KDIR=/run/linux)
 		KERNEL_BINDS=(--bind "$KERNEL_SOURCE" /run/linux)
 		;;
-	*) die "there is no kernel called $1; those there are: stock, bookworm, backports, sid, uml, uml-debug, uml-newest, debug" ;;
+	*) die "there is no kernel called $1; those there are: stock, bookworm, backports, sid, arm64, uml, uml-debug, uml-newest, debug" ;;
 	esac
 	MAKE_VARS+=(RDMA_CORE_SRC="$RDMA_CORE")
+	PROGRAM_VARS+=(RDMA_CORE_SRC="$RDMA_CORE")
 }
 
-in_build() { in_root "${KERNEL_BINDS[@]}" --bind "$BUILD" /run/build "$ROOT" "$@"; }
+in_build() { in_root "${KERNEL_BINDS[@]}" --bind "$BUILD" /run/build "$TOOLS" "$@"; }
 
 project_make() { in_build make -C /run/build/srnic -j"$(nproc)" "${MAKE_VARS[@]}" "$@"; }
 
 programs_make() {
-	in_root --bind "$PROGRAMS" /run/build "$ROOT" make -C /run/build/srnic -j"$(nproc)" RDMA_CORE_SRC="$RDMA_CORE" "$@"
+	in_root "${PROGRAM_BINDS[@]}" --bind "$PROGRAMS" /run/build "$TOOLS" make -C /run/build/srnic -j"$(nproc)" \
+		"${PROGRAM_VARS[@]}" "$@"
 }
 
 merge_usr() {
@@ -163,5 +169,6 @@ if [ "${BASH_SOURCE[0]}" = "$0" ]; then
 	deps_ready
 	set_release "${1:-stock}"
 	locked cache root_ready
+	locked cache tools_ready
 	locked "$(build_lock "${1:-stock}")" project_shown "${1:-stock}"
 fi

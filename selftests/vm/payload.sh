@@ -19,7 +19,7 @@ index_modules() {
 					binds+=(--bind "$d" "/run/base/lib/modules/$KVER/$(basename "$d")")
 			done
 		fi
-		in_root --bind "$modules" "/run/base/lib/modules/$KVER" "${binds[@]}" "$ROOT" depmod -b /run/base "$KVER" || return
+		in_root --bind "$modules" "/run/base/lib/modules/$KVER" "${binds[@]}" "$TOOLS" depmod -b /run/base "$KVER" || return
 		rm -rf "$cached.new" && mkdir "$cached.new" && cp "$modules"/modules.* "$cached.new/" && mv "$cached.new" "$cached" || return
 	fi
 	cp "$cached"/* "$modules/"

@@ -4,21 +4,35 @@
 # shellcheck source=emulator.sh
 . "${BASH_SOURCE[0]%/*}/emulator.sh"
 
-KERNEL_LINE="console=ttyS0 loglevel=6 panic=-1 oops=panic sysrq_always_enabled reboot=t"
-
-# An emulated timer is late when this machine is busy: not to be tested at boot, as if it were a broken one.
-EMULATED_LINE="$KERNEL_LINE watchdog_thresh=30 no_timer_check"
-
-# Without the fast forms of rep movsb the guest copies by words. An emulator takes as long for each octet of it as for a
-# word, and counts as many instructions.
-EMULATED_CPU=max,-erms,-fsrm,-fsrs,-fzrm,-fsrc
-
 GUEST_MB=3072
+
+# Sets MACHINE, and what depends on it: the processor, and the kernel's command line.
+#
+# x86: an emulated timer is late when this machine is busy: not to be tested at boot, as if it were a broken one. Without the
+# fast forms of rep movsb the guest copies by words. An emulator takes as long for each octet of it as for a word, and
+# counts as many instructions.
+#
+# arm64: an emulator needs long for signatures of pointers.
+set_machine() {
+	local line="loglevel=6 panic=-1 oops=panic sysrq_always_enabled reboot=t" emulated=watchdog_thresh=30
+	if for_arm64; then
+		MACHINE=virt,gic-version=3
+		EMULATED_CPU=max,pauth=off
+		KERNEL_LINE="console=ttyAMA0 $line"
+	else
+		MACHINE=q35
+		EMULATED_CPU=max,-erms,-fsrm,-fsrs,-fzrm,-fsrc
+		KERNEL_LINE="console=ttyS0 $line"
+		emulated+=" no_timer_check"
+	fi
+	EMULATED_LINE="$KERNEL_LINE $emulated"
+}
 
 # The common part of the command line.
 qemu_base() {
+	set_machine
 	QEMU=("${EMULATOR[@]}" -name srnic -nodefaults -no-user-config -display none -no-reboot -m "$GUEST_MB"
-		-machine q35 -smp 2 -kernel "$KERNEL" -initrd "$INITRD")
+		-machine "$MACHINE" -smp 2 -kernel "$KERNEL" -initrd "$INITRD")
 }
 
 # KVM may be present and yet hang every guest, so it is used only if a test guest reaches its initrd. Tested once per
@@ -26,7 +40,7 @@ qemu_base() {
 kvm_works() {
 	local memo
 	memo=$CACHE/kvm-$(cat /proc/sys/kernel/random/boot_id)
-	[ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo || return 1
+	! for_arm64 && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo || return 1
 	[ -e "$memo" ] || { rm -f "$CACHE"/kvm-*; kvm_probe >"$memo"; }
 	[ "$(cat "$memo")" = yes ]
 }

@@ -5,6 +5,8 @@
 
 # shellcheck source=common.sh
 . "${BASH_SOURCE[0]%/*}/common.sh"
+# shellcheck source=unpacked.sh
+. "${BASH_SOURCE[0]%/*}/unpacked.sh"
 
 RDMA_CORE=/usr/src/rdma-core	# inside the root
 PREPARE=$VM/../../userspace/prepare-rdma-core
@@ -16,6 +18,7 @@ bootstrap_of() {
 	case $RELEASE in
 	trixie) echo bootstrap ;;
 	*-backports) echo bootstrap_backports ;;
+	*-arm64) echo bootstrap_arm64 ;;
 	*) echo bootstrap_release ;;
 	esac
 }
@@ -23,6 +26,8 @@ bootstrap_of() {
 root_key() {
 	if [ "$RELEASE" = trixie ]; then
 		{ package_list; echo "$RELEASE"; declare -f bootstrap rdma_core_source; } | key
+	elif for_arm64; then
+		{ package_list -arm64; echo "$RELEASE"; arm64_recipe; } | key
 	else
 		{ package_list -release; echo "$RELEASE"; declare -f "$(bootstrap_of)"; } | key
 	fi
@@ -174,14 +179,16 @@ forget_old() {
 	find "$CACHE/build" "$CACHE/log" -mindepth 1 -maxdepth 1 -mtime +14 -exec rm -rf {} + 2>/dev/null || :
 }
 
-# Sets ROOT (the root's directory) and RELEASE_KERNEL (the version of its kernel), creating the root if missing.
+# Sets ROOT (the root's directory), TOOLS (that of the root whose programs build for it) and RELEASE_KERNEL (the version
+# of its kernel), creating the root if missing. For arm64, TOOLS must be set by tools_ready after that.
 root_ready() {
 	ROOT=$CACHE/root-$(root_key)
 	[ -d "$ROOT" ] || make_root "$ROOT"
 	touch "$ROOT"
+	TOOLS=$ROOT
 	if [ "$RELEASE" = trixie ]; then
 		ln -sfn "${ROOT##*/}" "$CACHE/root"
-	else
+	elif ! for_arm64; then
 		rdma_core_ready "$ROOT"
 	fi
 	RELEASE_KERNEL=$(basename "$(echo "$ROOT"/lib/modules/*)")
