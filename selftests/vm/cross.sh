@@ -27,11 +27,11 @@ cross_vars() {
 	local dir
 	KVER=$RELEASE_KERNEL
 	KERNEL_SOURCE=/usr/src/linux-headers-$KVER
-	MAKE_VARS=(KDIR="$KERNEL_SOURCE" ARCH=arm64 CROSS_COMPILE=$CROSS-)
+	MAKE_VARS=(KDIR="$KERNEL_SOURCE" ARCH=arm64 CROSS_COMPILE="$CROSS-")
 	KERNEL_BINDS=()
 	for dir in "$KERNEL_SOURCE" "${KERNEL_SOURCE%-*}-common" "/usr/lib/linux-kbuild-${KVER%-*}"; do
 		KERNEL_BINDS+=(--bind "$ROOT$dir" "$dir")
 	done
-	PROGRAM_VARS=(CC=$CROSS-gcc CXX=$CROSS-g++)
+	PROGRAM_VARS=(CC="$CROSS-gcc" CXX="$CROSS-g++")
 	PROGRAM_BINDS=(--bind "$ROOT/usr/lib/$CROSS" "/usr/lib/$CROSS")
 }

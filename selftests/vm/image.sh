@@ -28,7 +28,8 @@ initrd_modules() {
 	for m in virtio_pci virtio_console virtio_blk crc32c_generic ext4 9pnet_virtio 9p; do
 		# (later kernels have no module of this name: ext4 calls the function)
 		[ "$m" != crc32c_generic ] || [ -n "$(find "$ROOT/lib/modules/" -name "$m.ko*")" ] || continue
-		in_root --bind "$ROOT" /run/base "$TOOLS" modprobe --dirname /run/base --set-version "$RELEASE_KERNEL" --show-depends "$m"
+		in_root --bind "$ROOT" /run/base "$TOOLS" \
+			modprobe --dirname /run/base --set-version "$RELEASE_KERNEL" --show-depends "$m"
 	done | awk '$1 == "insmod" && !seen[$2]++ { sub("^/run/base", "", $2); print $2 }'
 }
 
