@@ -8,7 +8,7 @@
 #   MPICH      sr0: ranks 0, 1 ── srnic0 ──cable── srnic1 ── ranks 2, 3 :sr1
 #
 # LARGEST: the largest message. RANKS. ATOMICS: operations of each rank on one word; of 20 some come to an interface of
-# UCX that is armed and not polled again (libsrnic/cq.cc, unannounced()). BUILT: a folder that has everything.openmpi and
+# UCX that is armed and not polled again (libsrnic/arming.hh). BUILT: a folder that has everything.openmpi and
 # everything.mpich, built before: the compilers take minutes in an emulated guest.
 cd "$(dirname "$0")" && . ./lib.sh
 
