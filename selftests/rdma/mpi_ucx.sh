@@ -19,12 +19,16 @@ PROGRAM=${BUILT:-$LOGS}/everything
 LIMIT=${LIMIT:-300}
 LEAST=$((LARGEST * RANKS * 2))	# bytes of the program's largest messages
 
-# UCX exchanges addresses by TCP; with more than one lane half of a large message goes that way. Its fences, of one-sided
-# operations, are strong by default (1.18), which rc_verbs has only on mlx5: on others, rxe as srnic, they fail.
-environment() { # DEVICE NETDEV
-	echo "$PWD/own-net-sys env UCX_TLS=rc_verbs,tcp,self UCX_NET_DEVICES=$1:1,$2 UCX_FENCE_MODE=weak" \
+# With more than one lane half of a large message goes by TCP. UCX's fences, of one-sided operations, are strong by
+# default (1.18), which rc_verbs has only on mlx5: on others, rxe as srnic, they fail.
+environment() { # WAYS DEVICE NETDEV
+	echo "$PWD/own-net-sys env UCX_TLS=rc_verbs,$1,self UCX_NET_DEVICES=$2:1,$3 UCX_FENCE_MODE=weak" \
 		"UCX_MAX_RNDV_LANES=1 UCX_MAX_EAGER_LANES=1 UCX_LOG_LEVEL=${UCX_LOG_LEVEL:-warn}"
 }
+
+# How UCX exchanges addresses: by datagrams, with rxe only by TCP. Open MPI would flush a way by TCP, too, where a window
+# ends, and wait for ever if its peers have passed that point and read no more.
+ways() { [ "$1" = srnic ] && echo ud_verbs || echo tcp; } # DRIVER
 
 # The compiler of this MPI. The C++ interfaces of old releases are left out.
 build() { # MPI
@@ -34,8 +38,8 @@ build() { # MPI
 
 # Open MPI takes UCX only for devices that it knows by name, mlx*, unless it is made to.
 openmpi() { # DRIVER PROGRAM...
-	in_ns sr0 "exec $(environment "${1}0" veth0) mpirun.openmpi --allow-run-as-root --oversubscribe -n $RANKS \
-		--mca pml ucx --mca osc ucx --mca opal_common_ucx_devices any ${*:2}"
+	in_ns sr0 "exec $(environment "$(ways "$1")" "${1}0" veth0) mpirun.openmpi --allow-run-as-root \
+		--oversubscribe -n $RANKS --mca pml ucx --mca osc ucx --mca opal_common_ucx_devices any ${*:2}"
 }
 
 # The ranks' processes are started in their namespaces. Without NOLOCAL those of one host share memory.
@@ -44,7 +48,7 @@ mpich() { # DRIVER PROGRAM...
 		#!/bin/sh
 		n=\$((PMI_RANK * 2 / PMI_SIZE))
 		exec nsenter --net=/run/netns/sr\$n \\
-			$(environment "${1}\$n" "veth\$n") "\$@"
+			$(environment tcp "${1}\$n" "veth\$n") "\$@"
 	END
 	chmod +x "$LOGS/rank"
 	in_ns sr0 "MPIR_CVAR_NOLOCAL=1 exec mpiexec.mpich -n $RANKS $LOGS/rank ${*:2}"
