@@ -5,8 +5,6 @@
 namespace srnic {
 namespace {
 
-srnic_cq &to_cq(ibv_cq *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
-
 // Completions are there that no event has announced: the program has taken all that was there at
 // the last one.
 bool unannounced(const srnic_cq &cq, u32 cons)

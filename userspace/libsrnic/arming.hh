@@ -13,6 +13,8 @@
 
 namespace srnic {
 
+inline srnic_cq &to_cq(ibv_cq *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
+
 // How often this thread has taken completions.
 inline constinit thread_local u32 takings;
 

@@ -9,7 +9,6 @@
 namespace srnic {
 namespace {
 
-srnic_cq &to_cq(ibv_cq *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
 srnic_cq &to_cq(ibv_cq_ex *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
 
 // Marks a completion that srnic_cq_pick() took; the kernel does not see the mark.
