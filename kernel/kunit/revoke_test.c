@@ -158,6 +158,33 @@ static void nothing_is_held_for_long(struct kunit *test)
 	KUNIT_EXPECT_LT(test, i, 1000);
 }
 
+/* Copies from all memory count, however long they are. */
+static void nothing_is_held_through_many_copies_by_the_local_key(struct kunit *test)
+{
+	struct context *c = test->priv;
+	u32 stag = srnic_test_reg(test, c->mr, WRITES), i;
+	struct srnic_held held = { .dev = c->dev };
+	const struct srnic_region_access access = {
+		.stag = SRNIC_LOCAL_DMA_LKEY, .to = (uintptr_t)c->mr->page[0], .kernel = true,
+	};
+	u8 *octets = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
+	enum core_region_verdict good;
+	bool dropped;
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	good = put_held(c, &held, stag, c->mr->base->iova, 1);
+	for (i = 0; held.mr && i < SRNIC_HELD_MAX; i++)
+		srnic_region_read(&held, &access, octets, PAGE_SIZE);
+	srnic_held_drop(&held);
+	KUNIT_EXPECT_EQ(test, good, CORE_REGION_OK);
+	KUNIT_EXPECT_LE(test, i, SRNIC_HELD_MAX / PAGE_SIZE);
+	put_held(c, &held, stag, c->mr->base->iova, 1);
+	srnic_held_pause_for(&held, U32_MAX);
+	dropped = !held.mr;
+	srnic_held_drop(&held);
+	KUNIT_EXPECT_TRUE(test, dropped);
+}
+
 static void invalidation_returns_after_the_last_copy(struct kunit *test)
 {
 	struct context *c = test->priv;
@@ -268,6 +295,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(every_copy_checks_what_is_held),
 	KUNIT_CASE(what_is_held_is_given_up_when_it_must_go),
 	KUNIT_CASE(nothing_is_held_for_long),
+	KUNIT_CASE(nothing_is_held_through_many_copies_by_the_local_key),
 	KUNIT_CASE(invalidation_returns_after_the_last_copy),
 	KUNIT_CASE(invalidation_by_a_peer_returns_after_the_last_copy),
 	KUNIT_CASE(mapping_anew_returns_after_the_last_copy),

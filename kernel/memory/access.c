@@ -140,7 +140,7 @@ static enum core_region_verdict copy_local_dma(struct srnic_held *held,
 {
 	enum core_region_verdict verdict = len ? check_local_dma(access) : CORE_REGION_OK;
 
-	srnic_held_pause(held);
+	srnic_held_pause_for(held, len);
 	if (verdict == CORE_REGION_OK)
 		copy_and_sum((void *)(uintptr_t)access->to, bytes, len, direction, held->sum);
 	return verdict;

@@ -73,14 +73,23 @@ static inline void srnic_held_drop(struct srnic_held *held)
 		srnic_held_give_back(held);
 }
 
-/* Before other work that takes a while: drops the region if it was held for long, or must go. */
-static inline void srnic_held_pause(struct srnic_held *held)
+/*
+ * Before other work that takes as long as a copy of len bytes, any number: drops the region if it
+ * would be held for long, or must go.
+ */
+static inline void srnic_held_pause_for(struct srnic_held *held, u32 len)
 {
 	if (!held->mr)
 		return;
-	srnic_held_use(held, 0);
+	srnic_held_use(held, min_t(u32, len, SRNIC_HELD_MAX));
 	if (unlikely(!srnic_held_lasts(held, 0)))
 		srnic_held_give_back(held);
+}
+
+/* Before other work that takes a while. */
+static inline void srnic_held_pause(struct srnic_held *held)
+{
+	srnic_held_pause_for(held, 0);
 }
 
 #endif
