@@ -141,8 +141,8 @@ static int put_connection(struct sk_buff *msg, const struct srnic_qp *qp)
 		{ "large_fpdus", READ_ONCE(tx->params.long_segments) },
 		{ "shortcut", READ_ONCE(qp->shortcut_used) },
 		{ "mulpdu", READ_ONCE(tx->mulpdu) },
-		{ "ird", READ_ONCE(qp->ird) },
-		{ "ord", READ_ONCE(qp->ord) },
+		{ "ird", READ_ONCE(qp->inbound.most) },
+		{ "ord", READ_ONCE(qp->outbound.most) },
 	};
 
 	return put_figures(msg, figures, ARRAY_SIZE(figures));

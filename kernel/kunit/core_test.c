@@ -346,7 +346,7 @@ static void an_rdma_read_request_is_read_as_it_was_built(struct kunit *test)
 	struct core_tx_msg msg = {.opcode = CORE_MSG_READ_REQUEST, .msn = 1, .request = &req};
 	u32 i;
 
-	c->qp->ird = 1;
+	c->qp->inbound.most = 1;
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		start_stream(c);
 		transmit(test, c, msg, NULL);

@@ -65,8 +65,8 @@ static void set_ord(struct srnic_pairing *pairing, u32 ord)
 	pairing->core.ord = ord;
 	if (!qp->sock)
 		return;
-	qp->ord = min(qp->ord, ord);
-	core_tx_set_ord(&qp->tx.core, qp->ord);
+	qp->outbound.most = min(qp->outbound.most, ord);
+	core_tx_set_ord(&qp->tx.core, qp->outbound.most);
 }
 
 static void set_times(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)

@@ -34,15 +34,14 @@ static int alloc_reads(struct srnic_qp *qp, const struct core_startup_agreed *ag
 	struct mem_cgroup *former;
 	int ret;
 
-	qp->ord = min_t(u32, agreed->ord, SRNIC_MAX_ORD);
-	qp->ird = min_t(u32, agreed->ird, SRNIC_MAX_IRD);
 	/* Sizes and counts fit their fields. */
 	BUILD_BUG_ON(max(SRNIC_MAX_IRD, SRNIC_MAX_ORD) > SHRT_MAX);
 	BUILD_BUG_ON(sizeof(*read) + SRNIC_MAX_SGE * sizeof(read->sge[0]) > USHRT_MAX);
 	srnic_qp_free_reads(qp);	/* before the new ones are charged */
 	former = set_active_memcg(qp->payer);
-	ret = srnic_reads_alloc(&qp->inbound, qp->ird, sizeof(struct core_asked)) ?:
-	      srnic_reads_alloc(&qp->outbound, qp->ord,
+	ret = srnic_reads_alloc(&qp->inbound, min_t(u32, agreed->ird, SRNIC_MAX_IRD),
+				sizeof(struct core_asked)) ?:
+	      srnic_reads_alloc(&qp->outbound, min_t(u32, agreed->ord, SRNIC_MAX_ORD),
 				struct_size(read, sge, qp->cap.max_send_sge));
 	set_active_memcg(former);
 	if (ret)

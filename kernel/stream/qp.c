@@ -9,6 +9,10 @@
 
 #include "stream/qp.h"
 
+#ifdef SRNIC_CHECK_SIZES
+static_assert(sizeof(struct srnic_qp) <= SRNIC_QP_BYTES);
+#endif
+
 void srnic_qp_hold(struct srnic_qp *qp)
 {
 	refcount_inc(&qp->users);

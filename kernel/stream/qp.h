@@ -24,9 +24,11 @@ struct srnic_datagrams;
 struct srnic_qp_owner;
 struct srnic_shortcut;
 
+/* Of more the RDMA core would allocate 4,096. So without the kernel's debugging it has no more. */
+#define SRNIC_QP_BYTES	2048
+
 /**
- * struct srnic_qp - a queue pair. Of more than 2,048 bytes the RDMA core would allocate 4,096:
- * without debugging it has 2,048 on x86-64 in Linux 7.2, and less before
+ * struct srnic_qp - a queue pair, of at most SRNIC_QP_BYTES
  * @base: the core's part; its qp_num is the index in srnic_dev.qps
  * @dev: its device
  * @pd: number of its protection domain
@@ -64,12 +66,11 @@ struct srnic_shortcut;
  * @own_callbacks: those that the socket had before, restored by srnic_qp_stop()
  * @sends: this QP as a user of its send CQ
  * @receives: this QP as a user of its receive CQ
- * @ird: most outstanding reads of the peer
- * @ord: most outstanding reads of this end
  * @inbound: reads of the peer, and atomic operations, which are done: what is to be answered
- *	(reads.h)
+ *	(reads.h). Its most are the IRD
  * @outbound: reads and atomic operations issued here. The engine awaits it while the head of the
- *	send queue waits for a read to complete (ORD, fence); the receive half then kicks the engine
+ *	send queue waits for a read to complete (ORD, fence); the receive half then kicks the engine.
+ *	Its most are the ORD
  */
 struct srnic_qp {
 	struct ib_qp base;
@@ -100,7 +101,6 @@ struct srnic_qp {
 	struct srnic_rq rq;
 	struct srnic_cq_user sends, receives;
 
-	u32 ird, ord;
 	struct srnic_reads inbound, outbound;
 	struct srnic_stats __percpu *stats;
 	struct mem_cgroup *payer;

@@ -11,6 +11,7 @@
 int srnic_reads_alloc(struct srnic_reads *reads, u16 most, u16 stride)
 {
 	srnic_reads_free(reads);
+	reads->most = most;
 	reads->stride = stride;
 	reads->size = roundup_pow_of_two(max_t(u32, most, 1));
 	reads->entries = kvcalloc(reads->size, stride, GFP_KERNEL_ACCOUNT);
@@ -20,5 +21,5 @@ int srnic_reads_alloc(struct srnic_reads *reads, u16 most, u16 stride)
 void srnic_reads_free(struct srnic_reads *reads)
 {
 	kvfree(reads->entries);
-	*reads = (struct srnic_reads) { };
+	*reads = (struct srnic_reads) { .most = reads->most };
 }

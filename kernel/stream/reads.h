@@ -21,6 +21,7 @@
  * @entries: the entries, or NULL between connections
  * @stride: bytes from one entry to the next
  * @size: number of entries: a power of two, so that the indices may wrap
+ * @most: entries that may be outstanding; of the last connection where there is none
  * @head: index of the oldest entry; the consumer's
  * @tail: index of the next new entry; the producer's
  * @awaited: the producer waits for entries to be popped; see srnic_reads_await()
@@ -30,6 +31,7 @@ struct srnic_reads {
 	u16 stride, size;
 	u32 head, tail;
 	bool awaited;
+	u16 most;
 };
 
 /* An RDMA Read or atomic operation that this end issued and whose response is not complete. */
@@ -45,7 +47,7 @@ struct srnic_outbound_read {
 };
 
 /*
- * Allocates a queue for at least `most` entries of `stride` bytes, all zeros, with indices 0. Frees
+ * Allocates a queue for `most` entries of `stride` bytes, all zeros, with indices 0. Frees
  * one that is there already. 0 or -ENOMEM. May sleep; charges the active memory control group.
  */
 int srnic_reads_alloc(struct srnic_reads *reads, u16 most, u16 stride);

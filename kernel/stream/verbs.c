@@ -465,8 +465,8 @@ int srnic_query_qp(struct ib_qp *base, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->cap = qp->cap;
 	attr->qp_access_flags = qp->access_flags;
-	attr->max_rd_atomic = qp->ord;
-	attr->max_dest_rd_atomic = qp->ird;
+	attr->max_rd_atomic = qp->outbound.most;
+	attr->max_dest_rd_atomic = qp->inbound.most;
 	attr->timeout = qp->ack_timeout;
 	attr->retry_cnt = qp->retry_cnt;
 	attr->port_num = 1;

@@ -54,7 +54,7 @@ kernel_vars() {
 	stock | bookworm | backports | sid)
 		KVER=$RELEASE_KERNEL
 		KERNEL_SOURCE=/usr/src/linux-headers-$KVER
-		MAKE_VARS=(KDIR="/lib/modules/$KVER/build")
+		MAKE_VARS=(KDIR="/lib/modules/$KVER/build" SRNIC_CHECK_SIZES=1)
 		KERNEL_BINDS=()
 		;;
 	arm64) cross_vars ;;

@@ -71,7 +71,7 @@ bool core_host_read_room(void *ctx)
 {
 	struct srnic_qp *qp = ctx;
 
-	return srnic_reads_count(&qp->inbound) < qp->ird;
+	return srnic_reads_count(&qp->inbound) < qp->inbound.most;
 }
 
 /* ---- placement ---- */

@@ -281,7 +281,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct srnic_qp_start *start)
 		.connection_id = agreed->connection_id,
 		.first_msn = agreed->send_msn,
 		.long_segments = agreed->long_segments,
-		.ord = qp->ord,
+		.ord = qp->outbound.most,
 		.slot_size = qp->sq.ring.slot_size,
 		.kernel = !qp->user,
 		.crc = agreed->crc,
