@@ -5,6 +5,7 @@
 // selftests/core compiles each file for itself, and checks that none is missing here.
 #include "core/connection.cc"
 #include "core/crc32c.cc"
+#include "core/crc32c_folded.cc"
 #include "core/framings.cc"
 #include "core/invalidate.cc"
 #include "core/operations.cc"

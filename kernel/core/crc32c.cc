@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // CRC32C (RFC 5044 4.4: iSCSI's polynomial, 0x1edc6f41): by tables, and by the instruction of
 // SSE 4.2.
+#include "crc32c.hh"
 #include "sliced_crc.hh"
-
-namespace srnic {
-namespace {
-
-constexpr u32 polynomial = 0x82f63b78; // reflected
-
-} // namespace
-} // namespace srnic
 
 u32 core_crc32c_table(u32 crc, const void *data, u64 len)
 {
@@ -25,91 +18,6 @@ u32 core_crc32c_table(u32 crc, const void *data, u64 len)
 
 namespace srnic {
 namespace {
-
-u64 add_word(u64 crc, u64 word)
-{
-	asm("crc32q %1, %0" : "+r"(crc) : "rm"(word));
-	return crc;
-}
-
-u64 add_octet(u64 crc, u8 octet)
-{
-	asm("crc32b %1, %0" : "+r"(crc) : "rm"(octet));
-	return crc;
-}
-
-// Passes a sum over `octets` zeros.
-template <u32 octets> class Zeros {
-public:
-	static u64 pass(u64 crc)
-	{
-		return tables.of[0][crc & 0xff] ^ tables.of[1][crc >> 8 & 0xff] ^
-		       tables.of[2][crc >> 16 & 0xff] ^ tables.of[3][crc >> 24 & 0xff];
-	}
-
-private:
-	struct Tables {
-		u32 of[4][256];
-	};
-
-	static constexpr u32 pass_bit_by_bit(u32 crc)
-	{
-		for (u32 bit = 0; bit < 8 * octets; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
-		return crc;
-	}
-
-	// For each octet of a sum and each value of it: built from the sums of single bits.
-	static constexpr Tables make_tables()
-	{
-		Tables made{};
-
-		for (u32 bit = 0; bit < 32; bit++) {
-			const u32 passed = pass_bit_by_bit(u32{1} << bit);
-
-			for (u32 value = 0; value < 256; value++)
-				if (value >> (bit % 8) & 1)
-					made.of[bit / 8][value] ^= passed;
-		}
-		return made;
-	}
-
-	static constexpr Tables tables = make_tables();
-};
-
-// Octets to be summed, and where they are copied meanwhile if `copies`: each is read once.
-template <bool copies> struct Octets {
-	const u8 *from;
-	u8 *to;
-	u64 len;
-
-	u64 word(u32 at) const
-	{
-		const u64 value = load<u64>(from + at);
-
-		if constexpr (copies)
-			store(to + at, value);
-		return value;
-	}
-
-	void pass(u32 n)
-	{
-		from += n;
-		if constexpr (copies)
-			to += n;
-		len -= n;
-	}
-
-	u8 next()
-	{
-		const u8 octet = *from;
-
-		if constexpr (copies)
-			*to = octet;
-		pass(1);
-		return octet;
-	}
-};
 
 // Consumes all whole groups of three lanes.
 template <u32 lane, bool copies> u64 add_lanes(u64 crc, Octets<copies> &octets)

@@ -105,23 +105,25 @@ static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 enum direction { INTO_REGION, FROM_REGION };
 
 /*
- * Adds the bytes to *sum, unless that is NULL. Of the two sides only `bytes` is private: a program
- * may change its region meanwhile, and the sum is to be that of what the peer sent, or gets.
+ * Adds the bytes to held->sum, unless that is NULL. Of the two sides only `bytes` is private: a
+ * program may change its region meanwhile, and the sum is to be that of what the peer sent, or gets.
  */
-static void copy_and_sum(void *region, void *bytes, u32 len, enum direction direction, u32 *sum)
+static void copy_and_sum(const struct srnic_held *held, void *region, void *bytes, u32 len,
+			 enum direction direction)
 {
+	u32 *sum = held->sum;
 	void *to = direction == INTO_REGION ? region : bytes;
 	void *from = direction == INTO_REGION ? bytes : region;
 
-	if (sum && srnic_crc32c_copy(sum, to, from, len))
+	if (sum && srnic_crc32c_copy(sum, to, from, len, direction == FROM_REGION, held->sums_many))
 		return;
 	srnic_copy(to, from, len);
 	if (sum)
 		*sum = core_host_crc32c(*sum, bytes, len);
 }
 
-static __always_inline void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *bytes, u32 len,
-					enum direction direction, u32 *sum)
+static __always_inline void copy_pieces(const struct srnic_held *held, const struct srnic_mr *mr,
+					u64 to, u8 *bytes, u32 len, enum direction direction)
 {
 	u32 n;
 
@@ -130,7 +132,7 @@ static __always_inline void copy_pieces(const struct srnic_mr *mr, u64 to, u8 *b
 
 		n = len;
 		at = locate(mr, to, &n);
-		copy_and_sum(at, bytes, n, direction, sum);
+		copy_and_sum(held, at, bytes, n, direction);
 	}
 }
 
@@ -142,7 +144,7 @@ static enum core_region_verdict copy_local_dma(struct srnic_held *held,
 
 	srnic_held_pause_for(held, len);
 	if (verdict == CORE_REGION_OK)
-		copy_and_sum((void *)(uintptr_t)access->to, bytes, len, direction, held->sum);
+		copy_and_sum(held, (void *)(uintptr_t)access->to, bytes, len, direction);
 	return verdict;
 }
 
@@ -156,7 +158,7 @@ static enum core_region_verdict copy_under_one_hold(struct srnic_held *held,
 	struct srnic_mr *mr = hold_checked(held, access, to, len, &verdict);
 
 	if (likely(mr))
-		copy_pieces(mr, to, bytes, len, direction, held->sum);
+		copy_pieces(held, mr, to, bytes, len, direction);
 	return verdict;
 }
 
@@ -191,10 +193,11 @@ enum core_region_verdict srnic_region_read(struct srnic_held *held,
 	return copy(held, access, dst, len, FROM_REGION);
 }
 
-static void copy_runs(const struct srnic_mr *mr, u64 to, const struct kvec *run, u32 num, u32 *sum)
+static void copy_runs(const struct srnic_held *held, const struct srnic_mr *mr, u64 to,
+		      const struct kvec *run, u32 num)
 {
 	for (u32 i = 0; i < num; to += run[i++].iov_len)
-		copy_pieces(mr, to, run[i].iov_base, run[i].iov_len, INTO_REGION, sum);
+		copy_pieces(held, mr, to, run[i].iov_base, run[i].iov_len, INTO_REGION);
 }
 
 static enum core_region_verdict write_each(struct srnic_held *held,
@@ -219,7 +222,7 @@ enum core_region_verdict srnic_region_write_runs(struct srnic_held *held,
 		return write_each(held, *access, run, num);
 	mr = hold_checked(held, access, access->to, len, &verdict);
 	if (likely(mr))
-		copy_runs(mr, access->to, run, num, held->sum);
+		copy_runs(held, mr, access->to, run, num);
 	return verdict;
 }
 

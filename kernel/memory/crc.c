@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC32C of the framing (RFC 5044 4.4): the kernel's implementation, the processor's instruction or
- * the core's tables, whichever is fastest in a short measurement at load. No function pointer,
- * because this runs for every FPDU and its calls would be indirect.
+ * CRC32C of the framing (RFC 5044 4.4): the kernel's implementation, the processor's instruction,
+ * that beside folding, or the core's tables, whichever is fastest in a short measurement at load.
+ * No function pointer, because this runs for every FPDU and its calls would be indirect.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/crc32c.h>
 #include <linux/ktime.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #ifdef __x86_64__
 #include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
 #endif
 
 #include "core/api/core.h"
@@ -20,10 +23,14 @@
 #define CALLS	16	/* per round */
 #define ROUNDS	5	/* the fastest one counts */
 
+/* The core folds no fewer. */
+#define FOLDED	1344
+
 enum method {
 	METHOD_KERNEL,
 	METHOD_TABLES,
 	METHOD_INSTRUCTION,
+	METHOD_FOLDING,
 	METHODS
 };
 
@@ -31,6 +38,7 @@ static const char *const names[METHODS] = {
 	[METHOD_KERNEL] = "kernel",
 	[METHOD_TABLES] = "tables",
 	[METHOD_INSTRUCTION] = "instruction",
+	[METHOD_FOLDING] = "folding",
 };
 
 static enum method chosen;
@@ -40,10 +48,56 @@ static bool has_instruction(void)
 {
 	return boot_cpu_has(X86_FEATURE_XMM4_2);
 }
+
+#ifdef CONFIG_UML
+static bool has_registers(void)
+{
+	return true;
+}
+#else
+static bool has_registers(void)
+{
+	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+}
+#endif
+
+static bool has_folding(void)
+{
+	return has_instruction() && boot_cpu_has(X86_FEATURE_AVX2) &&
+	       boot_cpu_has(X86_FEATURE_VPCLMULQDQ) && has_registers();
+}
+
+/* Nobody else uses the registers until end_folding(); false if somebody does already. */
+static bool begin_folding(enum method method, u64 len, bool many)
+{
+	if (method != METHOD_FOLDING || !many || len < FOLDED || !irq_fpu_usable())
+		return false;
+	kernel_fpu_begin();
+	return true;
+}
+
+static void end_folding(void)
+{
+	kernel_fpu_end();
+}
 #else
 static bool has_instruction(void)
 {
 	return false;
+}
+
+static bool has_folding(void)
+{
+	return false;
+}
+
+static bool begin_folding(enum method method, u64 len, bool many)
+{
+	return false;
+}
+
+static void end_folding(void)
+{
 }
 
 static u32 core_crc32c_sse42(u32 crc, const void *data, u64 len)
@@ -55,27 +109,48 @@ static u32 core_crc32c_copy_sse42(u32 crc, void *to, const void *from, u64 len)
 {
 	return 0;
 }
+
+static u32 core_crc32c_folded(u32 crc, const void *data, u64 len)
+{
+	return 0;
+}
+
+static u32 core_crc32c_copy_folded(u32 crc, void *to, const void *from, u64 len, bool into_own)
+{
+	return 0;
+}
 #endif
 
-static u32 sum(enum method method, u32 crc, const void *data, u64 len)
+static u32 sum(enum method method, u32 crc, const void *data, u64 len, bool many)
 {
-	if (method == METHOD_INSTRUCTION)
-		return core_crc32c_sse42(crc, data, len);
 	if (method == METHOD_KERNEL)
 		return crc32c(crc, data, len);
-	return core_crc32c_table(crc, data, len);
+	if (method == METHOD_TABLES)
+		return core_crc32c_table(crc, data, len);
+	if (!begin_folding(method, len, many))
+		return core_crc32c_sse42(crc, data, len);
+	crc = core_crc32c_folded(crc, data, len);
+	end_folding();
+	return crc;
 }
 
 u32 core_host_crc32c(u32 crc, const void *data, u64 len)
 {
-	return sum(READ_ONCE(chosen), crc, data, len);
+	return sum(READ_ONCE(chosen), crc, data, len, len >= SRNIC_CRC_MANY);
 }
 
-bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len)
+bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len, bool into_own, bool many)
 {
-	if (READ_ONCE(chosen) != METHOD_INSTRUCTION)
+	enum method method = READ_ONCE(chosen);
+
+	if (method != METHOD_INSTRUCTION && method != METHOD_FOLDING)
 		return false;
-	*crc = core_crc32c_copy_sse42(*crc, to, from, len);
+	if (begin_folding(method, len, many)) {
+		*crc = core_crc32c_copy_folded(*crc, to, from, len, into_own);
+		end_folding();
+	} else {
+		*crc = core_crc32c_copy_sse42(*crc, to, from, len);
+	}
 	return true;
 }
 
@@ -92,7 +167,7 @@ static u64 measure(enum method method, const void *sample)
 		preempt_disable();
 		start = ktime_get_ns();
 		for (call = 0; call < CALLS; call++)
-			crc = sum(method, crc, sample, SAMPLE);
+			crc = sum(method, crc, sample, SAMPLE, true);
 		best = min(best, ktime_get_ns() - start);
 		preempt_enable();
 		OPTIMIZER_HIDE_VAR(crc);
@@ -101,9 +176,17 @@ static u64 measure(enum method method, const void *sample)
 }
 
 /* The usual check value of CRC32C, with the polynomial and bit order of RFC 3720 B.4. */
-static bool correct(enum method method)
+static bool correct(enum method method, const void *sample)
 {
-	return ~sum(method, CORE_CRC_SEED, "123456789", 9) == 0xe3069283;
+	return ~sum(method, CORE_CRC_SEED, "123456789", 9, true) == 0xe3069283 &&
+	       sum(method, CORE_CRC_SEED, sample, SAMPLE, true) ==
+		       core_crc32c_table(CORE_CRC_SEED, sample, SAMPLE);
+}
+
+static bool there_is(enum method method)
+{
+	return (method != METHOD_INSTRUCTION || has_instruction()) &&
+	       (method != METHOD_FOLDING || has_folding());
 }
 
 int srnic_crc_init(void)
@@ -112,15 +195,16 @@ int srnic_crc_init(void)
 	enum method method;
 	void *sample;
 
-	sample = kzalloc(SAMPLE, GFP_KERNEL);
+	sample = kmalloc(SAMPLE, GFP_KERNEL);
 	if (!sample)
 		return -ENOMEM;
+	get_random_bytes(sample, SAMPLE);
 	for (method = 0; method < METHODS; method++) {
 		u64 ns;
 
-		if (method == METHOD_INSTRUCTION && !has_instruction())
+		if (!there_is(method))
 			continue;
-		if (!correct(method))
+		if (!correct(method, sample))
 			break;
 		ns = measure(method, sample);
 		pr_debug("CRC32C of %u bytes by %s: %llu ns\n", SAMPLE * CALLS, names[method], ns);

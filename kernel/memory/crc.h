@@ -5,6 +5,7 @@
 #ifndef SRNIC_CRC_H
 #define SRNIC_CRC_H
 
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 /*
@@ -14,9 +15,17 @@
 int srnic_crc_init(void);
 
 /*
- * Copies, and adds what is copied to *crc in the same pass; reads each byte once. False if the
- * selected implementation cannot do that: nothing was done. Any context.
+ * Copies of so many octets together are worth the saving of a process's registers, which it gets
+ * back when it returns to its program.
  */
-bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len);
+#define SRNIC_CRC_MANY	SZ_16K
+
+/*
+ * Copies, and adds what is copied to *crc in the same pass. into_own: nobody else changes the copy
+ * meanwhile; else nobody changes the source. The other one is read, or written, once. many: it is a
+ * part of SRNIC_CRC_MANY octets or more. False if the selected implementation cannot do that:
+ * nothing was done. Any context.
+ */
+bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len, bool into_own, bool many);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <linux/sizes.h>
 
+#include "memory/crc.h"
 #include "memory/mr.h"
 
 /* Bytes that are copied under one hold: an invalidation on another CPU spins meanwhile. */
@@ -19,6 +20,7 @@
  * @stag: the STag that was looked up last; 0, which no region has, before the first
  * @slot: of @stag in srnic_dev.mrs; to compute it takes longer than to look there
  * @left: bytes that may be copied before it has to be dropped
+ * @sums_many: of SRNIC_CRC_MANY octets or more; set with @sum
  * @sum: what is copied is added to this CRC32C (core_host_crc32c()); NULL: to none. Set for the
  *	time of a copy
  *
@@ -30,6 +32,7 @@ struct srnic_held {
 	struct srnic_mr *mr;
 	u32 stag, slot;
 	u32 left;
+	bool sums_many;
 	u32 *sum;
 };
 
@@ -64,6 +67,13 @@ static inline struct srnic_mr *srnic_held_region(struct srnic_held *held, u32 st
 		srnic_held_exchange(held, stag);
 	srnic_held_use(held, len);
 	return held->mr;
+}
+
+/* The next copies, of len octets together, are added to *sum; NULL: to nothing. */
+static inline void srnic_held_sums(struct srnic_held *held, u32 *sum, u32 len)
+{
+	held->sum = sum;
+	held->sums_many = len >= SRNIC_CRC_MANY;
 }
 
 /* Drops the region, if one is held. */

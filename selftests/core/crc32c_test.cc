@@ -7,6 +7,14 @@ using wire::Bytes;
 
 namespace {
 
+#ifdef __x86_64__
+bool folds()
+{
+	return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("avx2") &&
+	       __builtin_cpu_supports("vpclmulqdq");
+}
+#endif
+
 using Way = u32 (*)(u32 crc, const void *data, u64 len);
 
 std::vector<Way> ways()
@@ -16,6 +24,8 @@ std::vector<Way> ways()
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("sse4.2"))
 		all.push_back(core_crc32c_sse42);
+	if (folds())
+		all.push_back(core_crc32c_folded);
 #endif
 	return all;
 }
@@ -61,11 +71,13 @@ TEST_P(Crc32c, VectorsOfIscsi)
 
 TEST_P(Crc32c, NothingChangesNothing) { EXPECT_EQ(GetParam()(0x12345678, nullptr, 0), 0x12345678); }
 
-// Among them those at which the instruction goes from three lanes to shorter ones, or to one.
+// Among them those at which the instruction goes from three lanes to shorter ones, or to one, and
+// folding from a page to less, or to none.
 TEST_P(Crc32c, AgreesBitByBitForLongOnes)
 {
-	for (size_t len : {383, 384, 385, 767, 768, 1391, 1392, 1393, 1448, 2784, 4079, 4080, 4081,
-			   4096, 5472, 4080 + 384, 4080 + 1393, 64768}) {
+	for (size_t len : {383,	 384,  385,  767,  768,	 1391,	     1392,	  1393, 1448, 2784,
+			   4079, 4080, 4081, 1343, 1344, 1345,	     2688,	  4095, 4096, 4097,
+			   5439, 5440, 8191, 8192, 5472, 4080 + 384, 4080 + 1393, 64768}) {
 		const Bytes data = wire::payload(len);
 
 		EXPECT_EQ(crc_of(data), wire::crc32c(data)) << len;
@@ -98,25 +110,54 @@ TEST_P(Crc32c, RunsOnAcrossPieces)
 }
 
 #ifdef __x86_64__
-// What is copied is what was summed, and nothing beside it is written.
-TEST(Crc32cCopy, CopiesWhatItSums)
+namespace {
+
+using Copy = u32 (*)(u32 crc, void *to, const void *from, u64 len);
+
+u32 copy_into_own(u32 crc, void *to, const void *from, u64 len)
 {
-	if (!__builtin_cpu_supports("sse4.2"))
-		GTEST_SKIP() << "the processor lacks SSE 4.2";
+	return core_crc32c_copy_folded(crc, to, from, len, true);
+}
+
+u32 copy_from_own(u32 crc, void *to, const void *from, u64 len)
+{
+	return core_crc32c_copy_folded(crc, to, from, len, false);
+}
+
+// What is copied is what was summed, and nothing beside it is written.
+void copies_what_it_sums(Copy copy)
+{
 	for (u32 offset = 0; offset < 8; offset++) {
-		for (u32 len : {0, 1, 7, 8, 9, 100, 383, 384, 385, 1391, 1392, 1393, 4079, 4080,
-				4081, 6500, 65536}) {
+		for (u32 len :
+		     {0,    1,	  7,	8,    9,    100,  383,	384,  385,  1391, 1392, 1393,
+		      4079, 4080, 4081, 1343, 1344, 1345, 4095, 4096, 4097, 6500, 65536}) {
 			const Bytes from = wire::payload(offset + len);
 			Bytes to(offset + len + 8, 0xee), expected = to;
 			u32 crc;
 
 			std::copy(from.begin() + offset, from.end(), expected.begin() + 3);
-			crc = core_crc32c_copy_sse42(CORE_CRC_SEED, to.data() + 3,
-						     from.data() + offset, len);
+			crc = copy(CORE_CRC_SEED, to.data() + 3, from.data() + offset, len);
 			EXPECT_EQ(crc, core_crc32c_table(CORE_CRC_SEED, from.data() + offset, len));
 			EXPECT_EQ(to, expected) << offset << " " << len;
 		}
 	}
+}
+
+} // namespace
+
+TEST(Crc32cCopy, CopiesWhatItSums)
+{
+	if (!__builtin_cpu_supports("sse4.2"))
+		GTEST_SKIP() << "the processor lacks SSE 4.2";
+	copies_what_it_sums(core_crc32c_copy_sse42);
+}
+
+TEST(Crc32cCopy, CopiesWhatItFolds)
+{
+	if (!folds())
+		GTEST_SKIP() << "the processor lacks VPCLMULQDQ";
+	copies_what_it_sums(copy_into_own);
+	copies_what_it_sums(copy_from_own);
 }
 #endif
 

@@ -192,7 +192,7 @@ enum core_region_verdict core_host_place(void *ctx, const struct core_place *at,
 {
 	struct srnic_qp *qp = ctx;
 
-	qp->rx.held.sum = sum;
+	srnic_held_sums(&qp->rx.held, sum, n);
 	return after_placing(qp, at, copy_to(qp, at, data, n));
 }
 
@@ -224,7 +224,7 @@ enum core_rx_event srnic_place_runs(struct srnic_qp *qp, const struct core_place
 	enum core_rx_event event = CORE_RX_MORE;
 	enum core_region_verdict verdict;
 
-	qp->rx.held.sum = sum;
+	srnic_held_sums(&qp->rx.held, sum, n);
 	verdict = after_placing(qp, at, copy_runs_to(qp, at, run, num, n));
 	if (unlikely(verdict != CORE_REGION_OK))
 		return not_placed(qp, at, verdict);

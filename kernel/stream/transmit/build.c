@@ -143,7 +143,7 @@ static enum core_region_verdict put_payload(struct srnic_qp *qp, const struct co
 
 	if (may_borrow(qp, step))
 		return borrow_payload(qp, step);
-	qp->tx.held.sum = core_tx_sum(&qp->tx.core);
+	srnic_held_sums(&qp->tx.held, core_tx_sum(&qp->tx.core), step->payload);
 	verdict = copy_payload(qp, step, 0, step->payload);
 	qp->tx.held.sum = NULL;
 	return verdict;
