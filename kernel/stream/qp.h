@@ -69,8 +69,8 @@ struct srnic_shortcut;
  * @inbound: reads of the peer, and atomic operations, which are done: what is to be answered
  *	(reads.h). Its most are the IRD
  * @outbound: reads and atomic operations issued here. The engine awaits it while the head of the
- *	send queue waits for a read to complete (ORD, fence); the receive half then kicks the engine.
- *	Its most are the ORD
+ *	send queue waits for a read to complete (ORD, fence); the receive half then kicks the
+ *	engine. Its most are the ORD
  */
 struct srnic_qp {
 	struct ib_qp base;
@@ -96,14 +96,14 @@ struct srnic_qp {
 		struct srnic_datagrams *datagrams;
 	};
 	struct srnic_acks *acks;
+	struct srnic_stats __percpu *stats;
+	struct mem_cgroup *payer;
 
 	struct srnic_sq sq;
 	struct srnic_rq rq;
 	struct srnic_cq_user sends, receives;
 
 	struct srnic_reads inbound, outbound;
-	struct srnic_stats __percpu *stats;
-	struct mem_cgroup *payer;
 
 	struct srnic_tx tx;
 	struct srnic_rx_half rx;

@@ -124,17 +124,13 @@ struct srnic_tx {
 	struct delayed_work work;
 	struct srnic_standby standby;
 	unsigned long again;
-	bool validated;
 	bool term_pending;
 	bool last_wqe;
 	u8 starved;
+	u8 runner;
 	u32 spent;
 	u32 built;
 	u32 completed;
-	struct core_terminate term;
-	u8 runner;
-	unsigned long term_deadline;
-	unsigned long rest;
 	u64 bytes;
 	struct srnic_batch *batch;
 
@@ -142,6 +138,12 @@ struct srnic_tx {
 	struct srnic_held held;
 	struct srnic_sge_cursor cursor;
 	struct srnic_send_wqe *wqe;
+
+	/* Seldom written, so that what is above shares no cache line with the receive half. */
+	struct core_terminate term;
+	bool validated;
+	unsigned long term_deadline;
+	unsigned long rest;
 };
 
 /* May the engine's caller wait for the memory of the QP's user? tx.mutex held. */
