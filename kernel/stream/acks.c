@@ -52,6 +52,7 @@ int srnic_acks_alloc(struct srnic_qp *qp)
 	acks->qp = qp;
 	srnic_compat_hrtimer(&acks->delay, delay_over);
 	srnic_compat_hrtimer(&acks->late, late);
+	srnic_ride_init(&acks->ride, qp, &acks->core);
 	acks->core.rnr_retry = CORE_RNR_FOR_EVER;
 	acks->core.access = qp->access_flags;
 	acks->core.ask_every = qp->sq.sig_all ? 1 : max(entries / 2, 1U);
@@ -95,6 +96,7 @@ void srnic_acks_start(struct srnic_qp *qp)
 	acks->asked = acks->core.asked;
 	acks->probes = acks->core.probes;
 	acks->due = 0;
+	srnic_ride_start(&acks->ride);
 }
 
 void srnic_acks_stop(struct srnic_qp *qp)
@@ -103,6 +105,7 @@ void srnic_acks_stop(struct srnic_qp *qp)
 		return;
 	hrtimer_cancel(&qp->acks->delay);
 	hrtimer_cancel(&qp->acks->late);
+	srnic_ride_stop(&qp->acks->ride);
 }
 
 /* To the error state, without a Terminate. tx.mutex or the socket's lock held. */
@@ -337,8 +340,8 @@ void srnic_acks_begin_run(struct sock *sk)
 
 void srnic_acks_end_run(struct srnic_qp *qp)
 {
-	if (asked_anew(qp->acks))
-		srnic_tx_soon(qp);
-	else
+	if (!asked_anew(qp->acks))
 		srnic_acks_rest(qp);
+	else if (!srnic_ride_takes(&qp->acks->ride))
+		srnic_tx_soon(qp);
 }

@@ -8,6 +8,7 @@
 
 #include <linux/hrtimer.h>
 
+#include "stream/ack_ride.h"
 #include "stream/qp.h"
 
 struct sock;
@@ -63,6 +64,7 @@ struct srnic_kept {
  * @due: bits by enum srnic_acks_due, set by the timers and taken by the engine
  * @delay: until a request that the peer was not ready for is sent again (rule 22)
  * @late: until deliveries are acknowledged that nobody asked about (rule 14)
+ * @ride: whether an Ack waits for the program's answer
  * @overdue: until the peer counts as gone (rule 28)
  * @had_stream: since it was RESET
  * @communicates: COMM_EST was raised since it was RESET. The receive half's
@@ -81,6 +83,7 @@ struct srnic_acks {
 	struct srnic_qp *qp;
 	unsigned long due;
 	struct hrtimer delay, late;
+	struct srnic_ride ride;
 	struct srnic_overdue overdue;
 	bool had_stream, communicates, draining, keepalive;
 	struct srnic_kept kept;

@@ -202,6 +202,32 @@ TEST(IbAcks, OneForAllThatWasAsked)
 	EXPECT_FALSE(core_acks_owed(&end.acks));
 }
 
+// 14: an Ack that may wait for the program is one that was asked for, of a few requests.
+TEST(IbAcks, WhatMayWaitForTheProgram)
+{
+	IbEnd end;
+
+	end.sends();
+	gets(end, 1, false);
+	gets(end, 2, true);
+	EXPECT_TRUE(core_acks_only_asked(&end.acks, 2));
+	EXPECT_FALSE(core_acks_only_asked(&end.acks, 1));
+	end.sends();
+}
+
+// 16, 17: not an answer to a peer that asks by an Ack, and no refusal.
+TEST(IbAcks, WhatMayNotWaitForTheProgram)
+{
+	IbEnd probed, refusing;
+
+	EXPECT_EQ(probed.comes(wire::ack({0}, 1, wire::op_ack | wire::ask)), CORE_RX_ACK);
+	EXPECT_FALSE(core_acks_only_asked(&probed.acks, 4));
+	probed.sends();
+	EXPECT_TRUE(core_acks_only_asked(&probed.acks, 4));
+	EXPECT_EQ(refusing.comes(wire::Tagged{.stag = 1, .data = wire::Bytes(4)}), CORE_RX_REFUSED);
+	EXPECT_FALSE(core_acks_only_asked(&refusing.acks, 4));
+}
+
 // 14: within 10 ms what nobody asked about.
 TEST(IbAcks, WhatNobodyAskedAboutInTime)
 {

@@ -10,7 +10,7 @@ SUITES="srnic_core srnic_framing srnic_mr srnic_gaps srnic_dmabuf srnic_window s
 	srnic_srq srnic_ring srnic_resize srnic_qp srnic_listen srnic_connect srnic_stream srnic_standby srnic_extension
 	srnic_rdmatcp srnic_batch srnic_shortcut srnic_one_copy srnic_asker srnic_stats srnic_mad srnic_acks srnic_pairing
 	srnic_ib_device srnic_ah srnic_datagram srnic_datagram_drop srnic_group srnic_place srnic_word srnic_kept
-	srnic_feed"
+	srnic_ack_ride srnic_feed"
 
 # Replaces the installed module, which the next `rdma link add` loads again.
 load() {

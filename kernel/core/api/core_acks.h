@@ -79,7 +79,7 @@ enum core_over {
  * @sent: a ring of the requests that are not acknowledged, by number
  * @mask: its entries - 1; at least as many as the send queue has
  *
- * The engine's. The receive half reads @begun, @whole and @refusals_said:
+ * The engine's. The receive half reads @begun, @whole, @said, @probes_answered and @refusals_said:
  * @index: the next request's index in the send queue
  * @was_done: requests before this index have been taken before: their local operations are done
  * @begun: the last request of which an FPDU is built
@@ -185,6 +185,11 @@ bool core_acks_must_fail(const struct core_acks *acks);
  * core_tx_ack_now() is due within 10 ms. For both halves.
  */
 bool core_acks_owed(const struct core_acks *acks);
+/*
+ * Is all that there is to say to the peer an Ack, of at most so many requests? Not so if it has
+ * asked by an Ack (rule 16), or is refused something. For both halves.
+ */
+bool core_acks_only_asked(const struct core_acks *acks, u32 most);
 
 /* Whether the engine waits for @acked to advance: the receive half kicks it then. */
 bool core_acks_awaited(const struct core_acks *acks);

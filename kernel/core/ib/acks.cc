@@ -119,7 +119,7 @@ void lay_out(core_acks &acks, u32 done, u8 syndrome)
 	acks.message.msn = ++acks.ack_msn;
 	acks.message.ack = &acks.ack;
 	acks.ack_active = 1;
-	acks.probes_answered = seen(acks.probes);
+	publish(acks.probes_answered, seen(acks.probes));
 	acks.probe = acks.first = 0;
 }
 
@@ -361,6 +361,13 @@ bool core_acks_must_fail(const struct core_acks *acks) { return acks->over || ib
 bool core_acks_owed(const struct core_acks *acks)
 {
 	return ib::is_after(ib::seen(acks->received), ib::seen(acks->said));
+}
+
+bool core_acks_only_asked(const struct core_acks *acks, u32 most)
+{
+	return ib::seen(acks->received) - ib::seen(acks->said) <= most &&
+	       ib::seen(acks->probes) == ib::seen(acks->probes_answered) &&
+	       ib::seen(acks->refusals) == ib::seen(acks->refusals_said);
 }
 
 bool core_acks_awaited(const struct core_acks *acks)

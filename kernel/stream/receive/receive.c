@@ -133,8 +133,10 @@ static void forget_urgent(struct sock *sk)
 static u64 begin_run(struct srnic_qp *qp, const struct sock *sk)
 {
 	lockdep_assert(lockdep_sock_is_held(sk));
-	if (qp->acks)
+	if (qp->acks) {
 		srnic_kept_look(qp, sk);
+		srnic_ride_begin_run(&qp->acks->ride);
+	}
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS)
 		core_rx_stop(&qp->rx.core);
 	return core_rx_fpdus(&qp->rx.core);

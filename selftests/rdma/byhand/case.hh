@@ -47,6 +47,7 @@ struct Ports {
 Cases transfer_cases(); // transfers.cc: each operation, over each kind of address
 Cases meeting_cases();	// meetings.cc: orders in which two ends become ready
 Cases last_ack_cases(); // last_acks.cc: an end that goes right after its last completion
+Cases conversation_cases(); // conversations.cc: Acks that wait for an answer that does not come
 Cases event_cases();	// events.cc: CQs that are armed while completions are there
 Cases error_cases();	// errors.cc: what fails, as what, and when
 Cases wall_cases();	// walls.cc: firewalls, and SYNs that are lost

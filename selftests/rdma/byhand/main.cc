@@ -79,8 +79,9 @@ int main(int argc, char **argv)
 		    getenv("UNTIL") ?: ""};
 	const Tally tally =
 		run_cases(all_of({transfer_cases(), meeting_cases(), last_ack_cases(),
-				  event_cases(), error_cases(), extended_cases(), window_cases(),
-				  wall_cases(), release_cases(), life_cases()}),
+				  conversation_cases(), event_cases(), error_cases(),
+				  extended_cases(), window_cases(), wall_cases(), release_cases(),
+				  life_cases()}),
 			  argc > 8 ? argv[8] : "", passes);
 
 	printf("# all cases\n");
