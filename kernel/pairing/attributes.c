@@ -65,7 +65,7 @@ static void set_ord(struct srnic_pairing *pairing, u32 ord)
 	pairing->core.ord = ord;
 	if (!qp->sock)
 		return;
-	qp->outbound.most = min(qp->outbound.most, ord);
+	qp->outbound.most = min_t(u32, qp->outbound.most, ord);
 	core_tx_set_ord(&qp->tx.core, qp->outbound.most);
 }
 

@@ -21,5 +21,10 @@ int srnic_reads_alloc(struct srnic_reads *reads, u16 most, u16 stride)
 void srnic_reads_free(struct srnic_reads *reads)
 {
 	kvfree(reads->entries);
-	*reads = (struct srnic_reads) { .most = reads->most };
+	reads->entries = NULL;
+	reads->stride = 0;
+	reads->size = 0;
+	reads->head = 0;
+	reads->tail = 0;
+	reads->awaited = false;	/* and @most stays for those who ask */
 }
