@@ -58,10 +58,12 @@ template <bool copies> struct Octets {
 
 	u64 word(u32 at) const
 	{
-		const u64 value = load<u64>(from + at);
+		u64 value = load<u64>(from + at);
 
-		if constexpr (copies)
+		if constexpr (copies) {
+			asm("" : "+r"(value)); // it is not read again
 			store(to + at, value);
+		}
 		return value;
 	}
 

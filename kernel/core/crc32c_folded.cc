@@ -44,18 +44,18 @@ constexpr Blocks distance = {power(8 * octets + 64), power(8 * octets), power(8 
 	return first ^ second;
 }
 
-// Octets to be summed, and copied first if `copies`. own: the source or the copy, the one that
-// nobody else changes meanwhile: words are summed from there.
-template <bool copies> struct Copied {
+// Octets that are copied and summed. own: the source or the copy, the one that nobody else changes
+// meanwhile: words are summed from there.
+struct Copied {
 	const u8 *from, *own;
 	u8 *to;
 
 	[[SRNIC_FOLDS, gnu::always_inline]] inline Blocks blocks(u64 at) const
 	{
-		const Blocks value = reinterpret_cast<const BlocksAnywhere *>(from + at)->blocks;
+		Blocks value = reinterpret_cast<const BlocksAnywhere *>(from + at)->blocks;
 
-		if constexpr (copies)
-			reinterpret_cast<BlocksAnywhere *>(to + at)->blocks = value;
+		asm("" : "+x"(value)); // it is not read again
+		reinterpret_cast<BlocksAnywhere *>(to + at)->blocks = value;
 		return value;
 	}
 
@@ -63,7 +63,7 @@ template <bool copies> struct Copied {
 
 	[[gnu::always_inline]] inline Copied behind(u64 n) const
 	{
-		return {from + n, own + n, copies ? to + n : nullptr};
+		return {from + n, own + n, to + n};
 	}
 };
 
@@ -79,14 +79,11 @@ template <u64 octets> struct Lanes {
 	u64 first = 0, second = 0, third = 0;
 
 	// Of each lane as many octets as two blocks have.
-	template <bool copies>
-	[[SRNIC_FOLDS, gnu::always_inline]] inline void add(const Copied<copies> &from)
+	[[SRNIC_FOLDS, gnu::always_inline]] inline void add(const Copied &from)
 	{
-		if constexpr (copies) {
-			from.blocks(0);
-			from.blocks(octets);
-			from.blocks(2 * octets);
-		}
+		from.blocks(0);
+		from.blocks(octets);
+		from.blocks(2 * octets);
 #pragma GCC unroll 4
 		for (u64 at = 0; at < sizeof(Blocks); at += sizeof(u64)) {
 			first = add_word(first, from.word(at));
@@ -105,10 +102,10 @@ template <u64 octets> struct Lanes {
 
 // `groups` of blocks, and three lanes of as many octets as `steps` times two blocks; there are at
 // least groups - 1 steps.
-template <u32 groups, u32 steps, bool copies>
-[[SRNIC_FOLDS, gnu::always_inline]] inline u64 add_chunk(u64 sum, Copied<copies> octets)
+template <u32 groups, u32 steps>
+[[SRNIC_FOLDS, gnu::always_inline]] inline u64 add_chunk(u64 sum, Copied octets)
 {
-	Copied<copies> at = octets, lane = octets.behind(groups * group);
+	Copied at = octets, lane = octets.behind(groups * group);
 	Lanes<steps * sizeof(Blocks)> lanes;
 	Blocks sums[at_once] = {octets.blocks(0) ^ Blocks{static_cast<u32>(sum)}, octets.blocks(32),
 				octets.blocks(64), octets.blocks(96)};
@@ -130,8 +127,8 @@ template <u32 groups, u32 steps, bool copies>
 }
 
 // Adds chunks while there are any, and returns how many octets they have.
-template <u32 groups, u32 steps, bool copies>
-[[SRNIC_FOLDS]] u64 add_chunks(u32 &sum, const Copied<copies> &octets, u64 len)
+template <u32 groups, u32 steps>
+[[SRNIC_FOLDS]] u64 add_chunks(u32 &sum, const Copied &octets, u64 len)
 {
 	constexpr u64 chunk = groups * group + 3 * steps * sizeof(Blocks);
 	u64 at = 0;
@@ -142,7 +139,7 @@ template <u32 groups, u32 steps, bool copies>
 }
 
 // Returns how many octets are added: all but the last few.
-template <bool copies> u64 add_folded(u32 &sum, const Copied<copies> &octets, u64 len)
+u64 add_folded(u32 &sum, const Copied &octets, u64 len)
 {
 	const u64 pages = add_chunks<17, 20>(sum, octets, len);
 
@@ -152,20 +149,11 @@ template <bool copies> u64 add_folded(u32 &sum, const Copied<copies> &octets, u6
 } // namespace
 } // namespace srnic
 
-u32 core_crc32c_folded(u32 crc, const void *data, u64 len)
-{
-	const u8 *octets = static_cast<const u8 *>(data);
-	const u64 done = srnic::add_folded<false>(crc, {octets, octets, nullptr}, len);
-
-	return core_crc32c_sse42(crc, octets + done, len - done);
-}
-
 u32 core_crc32c_copy_folded(u32 crc, void *to, const void *from, u64 len, bool into_own)
 {
 	const u8 *source = static_cast<const u8 *>(from);
 	u8 *copy = static_cast<u8 *>(to);
-	const u64 done =
-		srnic::add_folded<true>(crc, {source, into_own ? copy : source, copy}, len);
+	const u64 done = srnic::add_folded(crc, {source, into_own ? copy : source, copy}, len);
 
 	return core_crc32c_copy_sse42(crc, copy + done, source + done, len - done);
 }

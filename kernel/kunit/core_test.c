@@ -4,6 +4,9 @@
  * 7.1, RFC 6581), one message of every RDMAP opcode, framed for transmit and parsed again, STags.
  */
 #include <linux/crc32c.h>
+#ifdef CONFIG_X86_64
+#include <asm/fpu/api.h>
+#endif
 
 #include "compat/unaligned.h"
 #include "fixture.h"
@@ -86,6 +89,56 @@ static void all_agree_at_every_length_alignment_and_split(struct kunit *test)
 		}
 	KUNIT_EXPECT_EQ(test, bad, 0);
 }
+
+struct copies {
+	u8 from[SZ_16K], to[SZ_16K];
+};
+
+static bool copy_is_summed(struct copies *c, u32 len, bool into_own, bool many)
+{
+	u32 crc = CORE_CRC_SEED;
+
+	memset(c->to, 0, sizeof(c->to));
+	srnic_crc32c_copy(&crc, c->to, c->from, len, into_own, many);
+	return crc == crc32c(CORE_CRC_SEED, c->from, len) && !memcmp(c->from, c->to, len) &&
+	       !memchr_inv(c->to + len, 0, sizeof(c->to) - len);
+}
+
+static u32 copies_not_summed(struct copies *c)
+{
+	static const u32 lengths[] = { 0, 1, 1343, 1344, 1345, 4095, 4096, 4097, 5449, SZ_16K };
+	u32 bad = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(lengths); i++)
+		for (u32 way = 0; way < 4; way++)
+			bad += !copy_is_summed(c, lengths[i], way & 1, way & 2);
+	return bad;
+}
+
+static void copies_are_summed_by_each_way(struct kunit *test)
+{
+	struct copies *c = kunit_kmalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	get_random_bytes(c->from, sizeof(c->from));
+	KUNIT_EXPECT_EQ(test, copies_not_summed(c), 0);
+}
+
+#ifdef CONFIG_X86_64
+/* A softirq over somebody else's use. */
+static void copies_are_summed_while_the_registers_are_in_use(struct kunit *test)
+{
+	struct copies *c = kunit_kmalloc(test, sizeof(*c), GFP_KERNEL);
+	u32 bad;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	get_random_bytes(c->from, sizeof(c->from));
+	kernel_fpu_begin();
+	bad = copies_not_summed(c);
+	kernel_fpu_end();
+	KUNIT_EXPECT_EQ(test, bad, 0);
+}
+#endif
 
 /* ---- MPA startup frames ---- */
 
@@ -498,6 +551,10 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(the_tables_give_rfc3720s_values),
 	KUNIT_CASE(what_was_chosen_at_load_gives_rfc3720s_values),
 	KUNIT_CASE(all_agree_at_every_length_alignment_and_split),
+	KUNIT_CASE(copies_are_summed_by_each_way),
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(copies_are_summed_while_the_registers_are_in_use),
+#endif
 	KUNIT_CASE(startup_frames_are_read_as_they_were_built),
 	KUNIT_CASE(a_key_with_any_bit_changed_is_no_mpa_frame),
 	KUNIT_CASE(crcs_are_off_only_if_both_ends_ask_for_it),

@@ -105,8 +105,8 @@ static void *locate(const struct srnic_mr *mr, u64 to, u32 *len)
 enum direction { INTO_REGION, FROM_REGION };
 
 /*
- * Adds the bytes to held->sum, unless that is NULL. Of the two sides only `bytes` is private: a
- * program may change its region meanwhile, and the sum is to be that of what the peer sent, or gets.
+ * Adds the bytes to held->sum, unless that is NULL. A program may change its region meanwhile: the
+ * sum is that of `bytes`, which the peer sent, or gets.
  */
 static void copy_and_sum(const struct srnic_held *held, void *region, void *bytes, u32 len,
 			 enum direction direction)
@@ -115,11 +115,10 @@ static void copy_and_sum(const struct srnic_held *held, void *region, void *byte
 	void *to = direction == INTO_REGION ? region : bytes;
 	void *from = direction == INTO_REGION ? bytes : region;
 
-	if (sum && srnic_crc32c_copy(sum, to, from, len, direction == FROM_REGION, held->sums_many))
-		return;
-	srnic_copy(to, from, len);
 	if (sum)
-		*sum = core_host_crc32c(*sum, bytes, len);
+		srnic_crc32c_copy(sum, to, from, len, direction == FROM_REGION, held->sums_many);
+	else
+		srnic_copy(to, from, len);
 }
 
 static __always_inline void copy_pieces(const struct srnic_held *held, const struct srnic_mr *mr,

@@ -21,11 +21,10 @@ int srnic_crc_init(void);
 #define SRNIC_CRC_MANY	SZ_16K
 
 /*
- * Copies, and adds what is copied to *crc in the same pass. into_own: nobody else changes the copy
- * meanwhile; else nobody changes the source. The other one is read, or written, once. many: it is a
- * part of SRNIC_CRC_MANY octets or more. False if the selected implementation cannot do that:
- * nothing was done. Any context.
+ * Copies, and adds what is copied to *crc: in the same pass, if the selected implementation can do
+ * that. into_own: nobody else changes the copy meanwhile; else nobody changes the source. The other
+ * one is read, or written, once. many: it is a part of SRNIC_CRC_MANY octets or more. Any context.
  */
-bool srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len, bool into_own, bool many);
+void srnic_crc32c_copy(u32 *crc, void *to, const void *from, u32 len, bool into_own, bool many);
 
 #endif

@@ -107,7 +107,6 @@ u32 core_crc32c_copy_sse42(u32 crc, void *to, const void *from, u64 len);
  * octets on. into_own: nobody else changes the copy meanwhile; else nobody changes the source. The
  * other one is read, or written, once.
  */
-u32 core_crc32c_folded(u32 crc, const void *data, u64 len);
 u32 core_crc32c_copy_folded(u32 crc, void *to, const void *from, u64 len, bool into_own);
 #endif
 
