@@ -3,7 +3,7 @@
 # the programs, which all kernels share, and one for each kernel's modules. The tree itself is never written to, and a
 # second build compiles only what changed. TESTS: directories of selftests/rdma whose programs are wanted, if not all.
 # Run as a script it builds, shows the compiler's messages and exits with make's status:
-#	build.sh [stock | bookworm | backports | sid | arm64 | uml | uml-debug | uml-newest | debug]
+#	build.sh [stock | bookworm | backports | sid | arm64 | arm64-16k | uml | uml-debug | uml-newest | debug]
 # Sourced, project_ready is the entry, after root_ready and tools_ready.
 
 # shellcheck source=deps.sh
@@ -57,7 +57,7 @@ kernel_vars() {
 		MAKE_VARS=(KDIR="/lib/modules/$KVER/build" SRNIC_CHECK_SIZES=1)
 		KERNEL_BINDS=()
 		;;
-	arm64) cross_vars ;;
+	arm64 | arm64-16k) cross_vars ;;
 	uml | uml-debug | uml-newest)
 		uml_ready "$1"
 		MAKE_VARS=(KDIR=/run/linux ARCH=um)
@@ -68,7 +68,7 @@ kernel_vars() {
 		MAKE_VARS=(KDIR=/run/linux)
 		KERNEL_BINDS=(--bind "$KERNEL_SOURCE" /run/linux)
 		;;
-	*) die "there is no kernel called $1; those there are: stock, bookworm, backports, sid, arm64, uml, uml-debug, uml-newest, debug" ;;
+	*) die "there is no kernel called $1; those there are: stock, bookworm, backports, sid, arm64, arm64-16k, uml, uml-debug, uml-newest, debug" ;;
 	esac
 	MAKE_VARS+=(RDMA_CORE_SRC="$RDMA_CORE")
 	PROGRAM_VARS+=(RDMA_CORE_SRC="$RDMA_CORE")

@@ -25,13 +25,13 @@ set_release() {
 	case $1 in
 	bookworm | sid) RELEASE=$1 LINUX='' ;;	# siw is not built for these
 	backports) RELEASE=trixie-backports LINUX='' ;;
-	arm64) RELEASE=trixie-arm64 LINUX='' ;;
+	arm64 | arm64-16k) RELEASE=trixie-$1 LINUX='' ;;
 	uml-newest) RELEASE=trixie LINUX=$NEWEST_LINUX ;;
 	*) RELEASE=trixie LINUX=6.12 ;;
 	esac
 }
 
-for_arm64() { [[ $RELEASE = *-arm64 ]]; }
+for_arm64() { [[ $RELEASE = *-arm64* ]]; }
 
 # A key for the contents of standard input.
 key() { sha256sum | cut -c1-16; }

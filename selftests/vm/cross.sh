@@ -29,7 +29,7 @@ cross_vars() {
 	KERNEL_SOURCE=/usr/src/linux-headers-$KVER
 	MAKE_VARS=(KDIR="$KERNEL_SOURCE" ARCH=arm64 CROSS_COMPILE="$CROSS-")
 	KERNEL_BINDS=()
-	for dir in "$KERNEL_SOURCE" "${KERNEL_SOURCE%-*}-common" "/usr/lib/linux-kbuild-${KVER%-*}"; do
+	for dir in "$KERNEL_SOURCE" "${KERNEL_SOURCE%-arm64*}-common" "/usr/lib/linux-kbuild-${KVER%-arm64*}"; do
 		KERNEL_BINDS+=(--bind "$ROOT$dir" "$dir")
 	done
 	PROGRAM_VARS=(CC="$CROSS-gcc" CXX="$CROSS-g++")

@@ -18,7 +18,7 @@ bootstrap_of() {
 	case $RELEASE in
 	trixie) echo bootstrap ;;
 	*-backports) echo bootstrap_backports ;;
-	*-arm64) echo bootstrap_arm64 ;;
+	*-arm64*) echo bootstrap_arm64 ;;
 	*) echo bootstrap_release ;;
 	esac
 }

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# The guest root for arm64, of Debian packages that are only unpacked: their scripts are programs for arm64. Sourced by
-# root.sh, which calls bootstrap_arm64.
+# The guest roots for arm64, of Debian packages that are only unpacked: their scripts are programs for arm64. Their kernels
+# have pages of 4 KiB, or of 16. Sourced by root.sh, which calls bootstrap_arm64.
 
 arm64_recipe() { declare -f bootstrap_arm64 add_headers finish_unpacked; }
 
 bootstrap_arm64() {
-	local dir=$1 suite=${RELEASE%-arm64} uri
+	local dir=$1 suite=${RELEASE%%-*} kernel=linux-image-${RELEASE#*-} uri
 	uri=$(mirror)
 	mmdebstrap --variant=extract --architectures=arm64,amd64 --include='?and(?essential,?architecture(arm64))' \
-		--include="$(package_list -arm64 | paste -sd,)" --extract-hook="set -e; $(declare -f add_headers); add_headers \"\$1\"" \
+		--include="$kernel,$(package_list -arm64 | paste -sd,)" --extract-hook="set -e; $(declare -f add_headers); add_headers \"\$1\"" \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' "$suite" "$dir" \
 		"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" &&
@@ -21,7 +21,7 @@ add_headers() {
 	kernel=$(basename "$root"/usr/lib/modules/*)
 	work=$(mktemp -d)
 	(cd "$work" && APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get download "linux-headers-$kernel:arm64" \
-		"linux-headers-${kernel%-*}-common" "linux-kbuild-${kernel%-*}:amd64")
+		"linux-headers-${kernel%%-*}-common" "linux-kbuild-${kernel%%-*}:amd64")
 	for deb in "$work"/*.deb; do dpkg-deb --extract "$deb" "$root"; done
 	rm -rf "$work"
 }
