@@ -75,22 +75,22 @@ enum srnic_stage {
  * @look: has the device's thread run the engine, before long
  * @timer: has the engine run in another way if @look takes too long
  * @end: when the timer is to act; written without a lock
- * @stage: of the thread; written without a lock
+ * @stage: enum srnic_stage of the thread; written without a lock
  * @called: srnic_standby_call() has called the thread, and the engine has not run since; written
  *	without a lock
  * @posts: for doorbells; tx.mutex held
  * @answers: for srnic_tx_soon(); the socket's lock held
- * @alone: requests of the peer that came last, each when all before it were answered; the socket's
- *	lock held
+ * @alone: requests of the peer that came last, each when all before it were answered, modulo 65536;
+ *	the socket's lock held
  */
 struct srnic_standby {
 	struct kthread_work look;
 	struct hrtimer timer;
 	ktime_t end;
-	enum srnic_stage stage;
+	u8 stage;
 	bool called;
 	struct srnic_trust posts, answers;
-	u32 alone;
+	u16 alone;
 };
 
 /**
