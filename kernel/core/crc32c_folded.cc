@@ -126,11 +126,16 @@ template <u32 groups, u32 steps>
 				   fold(sums[2], distance<32>) ^ sums[3]));
 }
 
+template <u32 groups, u32 steps>
+constexpr u64 chunk_octets = u64{groups} * group + 3 * steps * sizeof(Blocks);
+
+static_assert(chunk_octets<6, 6> == CORE_CRC_FOLDED);
+
 // Adds chunks while there are any, and returns how many octets they have.
 template <u32 groups, u32 steps>
 [[SRNIC_FOLDS]] u64 add_chunks(u32 &sum, const Copied &octets, u64 len)
 {
-	constexpr u64 chunk = groups * group + 3 * steps * sizeof(Blocks);
+	constexpr u64 chunk = chunk_octets<groups, steps>;
 	u64 at = 0;
 
 	for (; len - at >= chunk; at += chunk)

@@ -21,12 +21,9 @@
 #include "memory/crc.h"
 
 #define SAMPLE	4096	/* bytes per call: the size of one copied page */
-#define ODD	(SAMPLE + 1344 + 9)	/* bytes for each way to sum long and short ones */
+#define ODD	(SAMPLE + CORE_CRC_FOLDED + 9)	/* bytes for each way to sum long and short ones */
 #define CALLS	16	/* per round */
 #define ROUNDS	5	/* the fastest one counts */
-
-/* The core folds no fewer. */
-#define FOLDED	1344
 
 enum method {
 	METHOD_KERNEL,
@@ -72,7 +69,7 @@ static bool has_folding(void)
 /* Nobody else uses the registers until end_folding(); false if somebody does already. */
 static bool begin_folding(enum method method, u64 len, bool many)
 {
-	if (method != METHOD_FOLDING || !many || len < FOLDED || !irq_fpu_usable())
+	if (method != METHOD_FOLDING || !many || len < CORE_CRC_FOLDED || !irq_fpu_usable())
 		return false;
 	kernel_fpu_begin();
 	return true;

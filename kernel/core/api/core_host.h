@@ -94,6 +94,8 @@ u32 core_host_crc32c(u32 crc, const void *data, u64 len);
 
 /* core_host_crc32c() with tables, for hosts without a faster way. */
 u32 core_crc32c_table(u32 crc, const void *data, u64 len);
+/* Fewer octets are not folded. */
+#define CORE_CRC_FOLDED	1344
 #ifdef __x86_64__
 /* core_host_crc32c() with the instruction of SSE 4.2, which the processor must have. */
 u32 core_crc32c_sse42(u32 crc, const void *data, u64 len);
@@ -103,9 +105,9 @@ u32 core_crc32c_sse42(u32 crc, const void *data, u64 len);
  */
 u32 core_crc32c_copy_sse42(u32 crc, void *to, const void *from, u64 len);
 /*
- * The same with AVX2 and VPCLMULQDQ as well, whose registers are the caller's: quicker from 1344
- * octets on. into_own: nobody else changes the copy meanwhile; else nobody changes the source. The
- * other one is read, or written, once.
+ * The same with AVX2 and VPCLMULQDQ as well, whose registers are the caller's: quicker from
+ * CORE_CRC_FOLDED octets on. into_own: nobody else changes the copy meanwhile; else nobody changes
+ * the source. The other one is read, or written, once.
  */
 u32 core_crc32c_copy_folded(u32 crc, void *to, const void *from, u64 len, bool into_own);
 #endif
