@@ -334,15 +334,20 @@ struct TakesAll {
 	fake::Qp &q;
 	unsigned owed = 0;
 
-	void operator()()
+	unsigned take()
 	{
 		const unsigned posted = q.sq.prod() - q.sq.hdr().cons;
+
 		q.sq.complete(posted);
 		for (unsigned i = 0; i < posted; i++)
 			q.sends.produce(fake::completion(0, SRNIC_OP_SEND));
-		for (owed += posted; owed >= 64; owed -= 64)
-			q.receives.produce(fake::completion(0, SRNIC_OP_RECV));
 		q.sq.hdr().state = q.sq.hdr().burst ? SRNIC_SQ_STANDBY : SRNIC_SQ_NEED_DOORBELL;
+		return posted;
+	}
+	void operator()()
+	{
+		for (owed += take(); owed >= 64; owed -= 64)
+			q.receives.produce(fake::completion(0, SRNIC_OP_RECV));
 	}
 };
 
@@ -369,6 +374,117 @@ TEST(Credits, AProgramThatLooksForThemAfterEachSendRingsOnceInTen)
 	}
 	fake::on_doorbell = nullptr;
 	EXPECT_LE(doorbells, 1000);
+}
+
+// The peer has the processor only while the program waits.
+TEST(Credits, AProgramThatPostsAllThatItMayBetweenTwoWaitsRingsOnceInTen)
+{
+	fake::Qp q(128, 128, 256);
+	auto wr = work(IBV_WR_SEND);
+	ibv_send_wr *bad;
+
+	doorbells = doorbell_result = 0;
+	fake::on_doorbell = [&, engine = TakesAll{q}]() mutable { engine.take(); };
+	q.qp.burst_gap = ~uint64_t{0};
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	for (unsigned wait = 0; wait < 100; wait++) {
+		for (unsigned posted = 0; posted < 64; posted++) {
+			ASSERT_EQ(srnic_post_send(&q.qp.base, &wr, &bad), 0);
+			ASSERT_EQ(poll(q.receives), 0);
+		}
+		for (unsigned done = 0; done < 64; done++)
+			ASSERT_EQ(poll(q.sends), 1);
+		ASSERT_EQ(poll(q.sends), 0);
+		q.receives.produce(fake::completion(0, SRNIC_OP_RECV));
+		ASSERT_EQ(poll(q.receives), 1);
+	}
+	fake::on_doorbell = nullptr;
+	EXPECT_LE(doorbells, 640);
+}
+
+// ---- nor while the program only looks at its receive CQ between two posts ----
+
+class Look : public Burst {
+protected:
+	// Three times it looked once and went on: it is trusted to do so again.
+	Look()
+	{
+		q.sq.hdr().state = SRNIC_SQ_STANDBY;
+		for (int i = 0; i < 3; i++)
+			post_and_look();
+		EXPECT_EQ(doorbells, 3);
+	}
+	void post() { ASSERT_EQ(send(wr), 0); }
+	void look() { ASSERT_EQ(poll(q.receives), 0); }
+	void post_and_look()
+	{
+		for (int i = 0; i < 2; i++) // one alone is no burst
+			post();
+		look();
+		q.sq.complete(q.sq.prod() - q.sq.hdr().cons);
+	}
+
+	ibv_send_wr wr = work(IBV_WR_SEND);
+};
+
+TEST_F(Look, OneBetweenTwoPostsRingsNothing)
+{
+	post_and_look();
+	post_and_look();
+	EXPECT_EQ(doorbells, 3);
+	ASSERT_EQ(poll(q.sends), 0);
+	EXPECT_EQ(doorbells, 4) << "of Sends themselves the program wants completions";
+}
+
+TEST_F(Look, ASecondOneIsAWait)
+{
+	post_and_look();
+	look();
+	EXPECT_EQ(doorbells, 4);
+	post_and_look();
+	EXPECT_EQ(doorbells, 5) << "who has waited is not trusted";
+}
+
+TEST_F(Look, ALazyOneRingsNothingEither)
+{
+	ibv_poll_cq_attr attr{};
+	post();
+	EXPECT_EQ(ibv_start_poll(&q.receives.cq.ex, &attr), ENOENT);
+	EXPECT_EQ(doorbells, 3);
+	EXPECT_EQ(ibv_start_poll(&q.receives.cq.ex, &attr), ENOENT);
+	EXPECT_EQ(doorbells, 4);
+}
+
+TEST_F(Look, ArmingIsASignOfAWait)
+{
+	post_and_look();
+	srnic_req_notify_cq(&q.receives.cq.base, 0);
+	EXPECT_EQ(doorbells, 4);
+	post_and_look();
+	EXPECT_EQ(doorbells, 5) << "a program that has armed the CQ may wait after each look";
+}
+
+TEST_F(Look, AtACqOfBothIsAWait)
+{
+	q.qp.base.recv_cq = q.qp.base.send_cq;
+	for (int i = 0; i < 4; i++) {
+		for (int n = 0; n < 2; n++)
+			post();
+		ASSERT_EQ(poll(q.sends), 0);
+		q.sq.complete(2);
+	}
+	EXPECT_EQ(doorbells, 7);
+}
+
+TEST_F(Burst, ArmingACqRingsForWhatWasPostedBefore)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	ASSERT_EQ(send(wr), 0);
+	srnic_req_notify_cq(&q.receives.cq.base, 0);
+	EXPECT_EQ(doorbells, 1);
+	srnic_req_notify_cq(&q.receives.cq.base, 0);
+	EXPECT_EQ(doorbells, 1);
 }
 
 // ---- a burst of one wakes the engine's thread for nothing ----

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // When to ring a send queue's doorbell (<rdma/srnic-abi.h>, struct srnic_ring_hdr): at once if the
 // engine is idle, or the post is not one of a burst; else, if the engine stands by, only when the
-// process finds a CQ of the QP empty and is not busy with the QP's other CQ. So a process that
-// posts many requests one by one makes few system calls.
+// process finds a CQ of the QP empty, is not busy with the QP's other CQ, and does not only look
+// for receives between its posts. So a process that posts many requests one by one makes few system
+// calls.
 #pragma once
 
 #include "clock.hh"
@@ -183,13 +184,37 @@ inline bool busy_elsewhere(srnic_deferred &entry, const srnic_cq &cq)
 	return load_acquire(other.ring.hdr->prod) != taken;
 }
 
+// Looks at an empty CQ that the process has followed by a post, in a row, before it is trusted to
+// post again after one.
+constexpr u32 enough_looks = 3;
+
+// Is this but a look for receives, between two posts? Not if the process has just looked, nor if
+// the CQ is armed: then it may be about to wait. If it waits after all, and does not look again,
+// the engine's thread finds the posts. The lock of this CQ is held.
+inline bool only_looks(srnic_deferred &entry, const srnic_cq &cq)
+{
+	const srnic_qp &qp = *entry.qp;
+	const u32 posted = load_relaxed(qp.sq.ring.hdr->prod), trusted = entry.looks;
+
+	if (!load_relaxed(qp.deferred)) // nothing waits for a doorbell
+		return false;
+	entry.looks = posted == entry.posted ? 0 : std::min(trusted + 1, enough_looks);
+	entry.posted = posted;
+	return entry.looks && trusted == enough_looks && &cq != &send_cq(qp) &&
+	       load_relaxed(cq.ring.hdr->state) == SRNIC_CQ_ARM_NONE;
+}
+
 // The CQ is empty: rings for the QPs listed there, unless the process is busy elsewhere with the
-// one listed last. Returns as ring_deferred(). The CQ's lock is held.
+// one listed last, or will post more to it. Returns as ring_deferred(). The CQ's lock is held.
 inline bool ring_before_wait(srnic_cq &cq)
 {
 	srnic_deferred *last = __atomic_load_n(&cq.deferred, __ATOMIC_ACQUIRE);
 
-	return last && !busy_elsewhere(*last, cq) && ring_deferred(cq);
+	if (!last)
+		return false;
+	const bool looks = only_looks(*last, cq), busy = busy_elsewhere(*last, cq);
+
+	return !looks && !busy && ring_deferred(cq);
 }
 
 } // namespace srnic

@@ -66,7 +66,10 @@ struct srnic_deferred {
 	struct srnic_deferred *next;
 	struct srnic_qp *qp;
 	int listed;
-	uint32_t taken_elsewhere; /* from the QP's other CQ; under this CQ's lock */
+	/* All under this CQ's lock, when it was last found empty: */
+	uint32_t taken_elsewhere; /* from the QP's other CQ */
+	uint32_t posted;	/* the send queue's index */
+	uint32_t looks;		/* such times that a post followed, in a row */
 };
 
 /*
