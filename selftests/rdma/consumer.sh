@@ -4,13 +4,13 @@
 # links where TCP must keep data for long; fast registration and invalidation of keys; chains of requests; draining; all
 # contexts of polling.
 #
-# REUSE: rounds of each way on each link. REUSE_OCTETS: bytes of each; siw registers 256 pages at most. RACES: tries of
+# REUSE: rounds of each way on each link. REUSE_OCTETS: bytes of each, whole pages. RACES: tries of
 # each race. TYPE: another driver, first part only; siw fails some of it, which shows that the test can fail. (siw listens
 # in the caller's namespace, so it has no connections between namespaces.)
 cd "$(dirname "$0")" && . ./lib.sh && . shared/kernel_consumer.sh && . faults/carry.sh && . semantics/links.sh
 
 REUSE=${REUSE:-20}
-REUSE_OCTETS=${REUSE_OCTETS:-1044480}
+REUSE_OCTETS=${REUSE_OCTETS:-$LARGE}
 RACES=${RACES:-20}
 
 gives_back() { # WAY NS ADDRESS PEER-NS PEER-ADDRESS

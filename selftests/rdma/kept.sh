@@ -7,7 +7,7 @@ export DEVICE_TYPE=srnic_ib
 cd "$(dirname "$0")" && . ./lib.sh && . shared/kernel_consumer.sh
 
 COUNT=200 SIZE=60000
-ROUNDS=20 OCTETS=1044480
+ROUNDS=20 OCTETS=$LARGE
 COPIED="tx_copied >= $ROUNDS * $OCTETS"
 KEPT="tx_octets > $ROUNDS * $OCTETS and 10 * tx_copied < tx_octets"
 if before_linux 6.5; then

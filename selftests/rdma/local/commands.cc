@@ -12,6 +12,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "../shared/page.hh"
 #include "case.hh"
 #include "process.hh"
 
@@ -243,13 +244,13 @@ void too_little_room()
 void room_that_is_not_there()
 {
 	Objects objects;
-	auto *pages = static_cast<uint8_t *>(
-		mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	auto *pages = static_cast<uint8_t *>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+						  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
-	require(pages != MAP_FAILED && !mprotect(pages + 4096, 4096, PROT_NONE), "mmap");
+	require(pages != MAP_FAILED && !mprotect(pages + page, page, PROT_NONE), "mmap");
 	for (const Command &command : with_rings(objects)) {
-		for (uint8_t *where : {static_cast<uint8_t *>(nullptr), pages + 4096,
-				       pages + 4096 - command.response_len})
+		for (uint8_t *where : {static_cast<uint8_t *>(nullptr), pages + page,
+				       pages + page - command.response_len})
 			require(issue(objects.fd(), command, {}, where, command.driver_len) ==
 					EFAULT,
 				named(command) + " with a response in no memory does not fail");

@@ -11,12 +11,13 @@
 #include <unistd.h>
 #include <utility>
 
+#include "../shared/page.hh"
 #include "case.hh"
 #include "process.hh"
 
 namespace {
 
-constexpr size_t page = 4096, file_len = 16 * page, first = 2 * page, len = 8 * page;
+const size_t file_len = 16 * page, first = 2 * page, len = 8 * page;
 constexpr int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 // A part of a memfd, as a dma-buf.
@@ -68,7 +69,7 @@ struct Exported {
 	}
 };
 
-constexpr uint64_t iova = 0x5000000000, offset = page + 100, part = 3 * page + 7;
+const uint64_t iova = 0x5000000000, offset = page + 100, part = 3 * page + 7;
 
 // A connection, whose server has a part of the buffer as a region.
 struct Stage : Exported, Pair {

@@ -5,12 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../shared/page.hh"
 #include "case.hh"
 #include "process.hh"
 
 namespace {
-
-constexpr size_t page = 4096;
 
 void *map(const Pair &pair, size_t size, int prot, int flags, uint64_t offset)
 {

@@ -9,12 +9,13 @@
 #include <sys/utsname.h>
 #include <thread>
 
+#include "../shared/page.hh"
 #include "case.hh"
 #include "process.hh"
 
 namespace {
 
-constexpr size_t page = 4096, some = 4 * page;
+const size_t some = 4 * page;
 constexpr int to_write = IBV_ACCESS_LOCAL_WRITE, to_be_written = to_write | IBV_ACCESS_REMOTE_WRITE;
 
 uint8_t *memory(int protection)

@@ -2,6 +2,8 @@
 # For scripts that use the kernel consumer (consumer/), a module that does what it is told.
 MODULE=$PWD/consumer/srnic_consumer.ko
 DEVICE=/dev/srnic_consumer
+# Bytes of a large buffer: whole pages, of which siw registers 256 at most.
+LARGE=$((1044480 - 1044480 % $(getconf PAGESIZE)))
 
 consumer_or_skip() {
 	[ -e "$MODULE" ] || skip "$MODULE is not built: make guest-tests"
