@@ -172,7 +172,7 @@ int srnic_batch_reserve(struct srnic_batch *batch, u32 len, gfp_t gfp)
 	return 0;
 }
 
-static void next_frag(struct srnic_batch *batch)
+void srnic_batch_next_frag(struct srnic_batch *batch)
 {
 	if (batch->frag.page)
 		put_page(batch->frag.page);
@@ -181,29 +181,14 @@ static void next_frag(struct srnic_batch *batch)
 	memmove(&batch->spare[0], &batch->spare[1], batch->num_spare * sizeof(batch->spare[0]));
 }
 
-void *srnic_batch_room(struct srnic_batch *batch, u32 *len)
+void srnic_batch_add_piece(struct srnic_batch *batch, u32 len)
 {
-	if (!frag_room(&batch->frag))
-		next_frag(batch);
-	*len = min(*len, frag_room(&batch->frag));
-	return page_address(batch->frag.page) + batch->frag.offset;
-}
+	const struct page_frag *frag = &batch->frag;
 
-void srnic_batch_commit(struct srnic_batch *batch, u32 len)
-{
-	struct page_frag *frag = &batch->frag;
-	struct bio_vec *last = batch->num > batch->first ? &batch->vec[batch->num - 1] : NULL;
-
-	if (last && last->bv_page == frag->page && last->bv_offset + last->bv_len == frag->offset) {
-		last->bv_len += len;
-	} else {
-		get_page(frag->page);
-		batch->vec[batch->num++] = (struct bio_vec) {
-			.bv_page = frag->page, .bv_len = len, .bv_offset = frag->offset,
-		};
-	}
-	frag->offset += len;
-	batch->len += len;
+	get_page(frag->page);
+	batch->vec[batch->num++] = (struct bio_vec) {
+		.bv_page = frag->page, .bv_len = len, .bv_offset = frag->offset,
+	};
 }
 
 /* ---- borrowed bytes ---- */

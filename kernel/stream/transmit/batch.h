@@ -9,7 +9,7 @@
 #define SRNIC_BATCH_H
 
 #include <linux/bvec.h>
-#include <linux/mm_types.h>
+#include <linux/mm.h>
 
 struct mem_cgroup;
 struct socket;
@@ -81,12 +81,41 @@ bool srnic_batch_takes(const struct srnic_batch *batch, u32 len);
 int srnic_batch_reserve(struct srnic_batch *batch, u32 len, gfp_t gfp);
 /* Does srnic_batch_reserve() have nothing to do? Else it may sleep, if gfp lets it. */
 bool srnic_batch_has_room(const struct srnic_batch *batch, u32 len);
+/* For srnic_batch_room(): the fragment is full, and the next one was reserved. */
+void srnic_batch_next_frag(struct srnic_batch *batch);
+/* For srnic_batch_commit(): the bytes do not follow those before them. */
+void srnic_batch_add_piece(struct srnic_batch *batch, u32 len);
+
 /*
  * The next contiguous room; *len is lowered to its size. The caller has reserved the room.
  */
-void *srnic_batch_room(struct srnic_batch *batch, u32 *len);
+static inline void *srnic_batch_room(struct srnic_batch *batch, u32 *len)
+{
+	if (unlikely(batch->frag.offset == batch->frag.size))
+		srnic_batch_next_frag(batch);
+	*len = min(*len, batch->frag.size - batch->frag.offset);
+	return page_address(batch->frag.page) + batch->frag.offset;
+}
+
+static inline bool srnic_batch_goes_on(const struct srnic_batch *batch)
+{
+	const struct bio_vec *last = &batch->vec[batch->num - 1];
+
+	return batch->num > batch->first && last->bv_page == batch->frag.page &&
+	       last->bv_offset + last->bv_len == batch->frag.offset;
+}
+
 /* Adds the first len bytes of that room to the stream. */
-void srnic_batch_commit(struct srnic_batch *batch, u32 len);
+static inline void srnic_batch_commit(struct srnic_batch *batch, u32 len)
+{
+	if (srnic_batch_goes_on(batch))
+		batch->vec[batch->num - 1].bv_len += len;
+	else
+		srnic_batch_add_piece(batch, len);
+	batch->frag.offset += len;
+	batch->len += len;
+}
+
 /* In so many pieces the next bytes may be borrowed. */
 u32 srnic_batch_may_borrow(const struct srnic_batch *batch);
 /*

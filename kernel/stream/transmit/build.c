@@ -173,7 +173,8 @@ void srnic_build_fpdu(struct srnic_qp *qp)
 	do {
 		step = core_tx_next(&tx->core);
 		put_bytes(tx->batch, step.bytes, step.len);
-		verdict = put_payload(qp, &step);
+		if (step.payload)
+			verdict = put_payload(qp, &step);
 		if (unlikely(verdict != CORE_REGION_OK)) {
 			srnic_batch_truncate(tx->batch, keep);
 			core_tx_fail(&tx->core, verdict);
