@@ -40,7 +40,10 @@ struct srnic_overdue {
 /* The peer has said something, or TCP has delivered something. Any context. */
 static inline void srnic_note_progress(struct srnic_overdue *overdue)
 {
-	WRITE_ONCE(overdue->since, jiffies);
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(overdue->since) != now)	/* the other half reads it all the time */
+		WRITE_ONCE(overdue->since, now);
 }
 
 /**

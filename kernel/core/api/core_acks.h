@@ -79,7 +79,8 @@ enum core_over {
  * @sent: a ring of the requests that are not acknowledged, by number
  * @mask: its entries - 1; at least as many as the send queue has
  *
- * The engine's. The receive half reads @begun, @whole, @said, @probes_answered and @refusals_said:
+ * The engine's, and what the host sets: two cache lines. The receive half reads @begun, @whole,
+ * @said, @probes_answered and @refusals_said:
  * @index: the next request's index in the send queue
  * @was_done: requests before this index have been taken before: their local operations are done
  * @begun: the last request of which an FPDU is built
@@ -94,7 +95,6 @@ enum core_over {
  * @ack: what @message says
  * @message: the Ack that is chosen
  * @ack_active: there is one
- * @answer_refused: enum core_syndrome of a response that cannot be built; NONE: there is none
  * @failing: the request taken last cannot be sent: its enum srnic_wc_status; 0: it can
  * @signaled: the request taken last asks for an Ack
  * @again: the request taken last was taken before
@@ -102,11 +102,15 @@ enum core_over {
  * @now: say what was delivered, even if nobody asked
  * @probe: ask the peer by an Ack
  * @first: an initiator's first FPDU is an Ack, so that the responder may send
- * @half_done: the Write is done whose Immediate Data are to be sent again
- * @delayed: no request is taken until core_tx_resume()
- * @over: enum core_over
  *
- * The receive half's. The engine reads @acked, @received, @asked, @probes, @refusals, @refusing:
+ * The engine's, seldom written:
+ * @over: enum core_over
+ * @delayed: no request is taken until core_tx_resume()
+ * @half_done: the Write is done whose Immediate Data are to be sent again
+ * @answer_refused: enum core_syndrome of a response that cannot be built; NONE: there is none
+ *
+ * The receive half's, the third cache line. The engine reads @acked, @received, @asked, @probes,
+ * @refusals and @refusing:
  * @acked: the last of this end's requests that the peer has acknowledged
  * @acked_end: the index in the send queue behind it
  * @received: requests of the peer that are delivered
@@ -132,9 +136,10 @@ struct core_acks {
 	u8 rnr_retry, min_rnr_timer;
 	u16 access;
 	u8 paused;
+	u8 over, delayed, half_done;
 	u32 ask_every;
-	struct core_sent *sent;
 	u32 mask;
+	struct core_sent *sent;
 
 	u32 index, was_done;
 	u32 begun, whole;
@@ -146,9 +151,9 @@ struct core_acks {
 	u32 ack_msn;
 	struct core_ack ack;
 	struct core_tx_msg message;
-	u8 ack_active, answer_refused, failing, signaled, again, unbegun, now, probe, first;
-	u8 half_done, delayed, over;
+	u8 ack_active, failing, signaled, again, unbegun, now, probe, first;
 
+	u8 answer_refused;
 	u32 acked, acked_end;
 	u32 received, asked;
 	u32 probes, refusals;

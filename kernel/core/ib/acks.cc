@@ -7,6 +7,10 @@
 namespace srnic::ib {
 namespace {
 
+// What the halves write all the time is in cache lines of their own.
+static_assert(__builtin_offsetof(core_acks, first) < 128 &&
+	      __builtin_offsetof(core_acks, acked) >= 128 && sizeof(core_acks) <= 192);
+
 // ---- the requester ----
 
 // The last request that may be acknowledged. While the engine has to go back, what it has built
