@@ -455,13 +455,29 @@ TEST_F(Look, ALazyOneRingsNothingEither)
 	EXPECT_EQ(doorbells, 4);
 }
 
-TEST_F(Look, ArmingIsASignOfAWait)
+TEST_F(Look, AtAnArmedCqIsAWait)
 {
 	post_and_look();
 	srnic_req_notify_cq(&q.receives.cq.base, 0);
+	EXPECT_EQ(doorbells, 3) << "who arms looks once more before it waits";
+	look();
 	EXPECT_EQ(doorbells, 4);
+	for (int i = 0; i < 4; i++)
+		post_and_look();
+	EXPECT_EQ(doorbells, 8) << "it may wait after each";
+}
+
+TEST_F(Look, ForTwoQpsIsAWait)
+{
+	fake::Qp other;
+	ibv_send_wr *bad;
+
+	other.qp.base.recv_cq = &q.receives.cq.base;
+	other.sq.hdr().state = SRNIC_SQ_STANDBY;
+	other.be_in_burst();
+	ASSERT_EQ(srnic_post_send(&other.qp.base, &wr, &bad), 0);
 	post_and_look();
-	EXPECT_EQ(doorbells, 5) << "a program that has armed the CQ may wait after each look";
+	EXPECT_EQ(doorbells, 5) << "each is rung for, whichever was listed last";
 }
 
 TEST_F(Look, AtACqOfBothIsAWait)
@@ -474,17 +490,6 @@ TEST_F(Look, AtACqOfBothIsAWait)
 		q.sq.complete(2);
 	}
 	EXPECT_EQ(doorbells, 7);
-}
-
-TEST_F(Burst, ArmingACqRingsForWhatWasPostedBefore)
-{
-	auto wr = work(IBV_WR_SEND);
-	q.sq.hdr().state = SRNIC_SQ_STANDBY;
-	ASSERT_EQ(send(wr), 0);
-	srnic_req_notify_cq(&q.receives.cq.base, 0);
-	EXPECT_EQ(doorbells, 1);
-	srnic_req_notify_cq(&q.receives.cq.base, 0);
-	EXPECT_EQ(doorbells, 1);
 }
 
 // ---- a burst of one wakes the engine's thread for nothing ----
@@ -513,6 +518,21 @@ TEST_F(Burst, EachBurstOfOneMakesTheNextAnnouncedLater)
 	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
 	ASSERT_EQ(send(wr), 0);
 	EXPECT_EQ(q.sq.hdr().burst, 1u);
+}
+
+TEST_F(Burst, WhatAPostHasRungForIsNoPartOfTheNext)
+{
+	auto wr = work(IBV_WR_SEND);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	ASSERT_EQ(send(wr), 0);
+	q.sq.hdr().state = SRNIC_SQ_NEED_DOORBELL;
+	ASSERT_EQ(send(wr), 0);
+	EXPECT_EQ(doorbells, 1);
+	q.sq.hdr().state = SRNIC_SQ_STANDBY;
+	ASSERT_EQ(send(wr), 0);
+	ASSERT_EQ(poll(q.sends), 0);
+	EXPECT_EQ(doorbells, 2);
+	EXPECT_EQ(q.sq.hdr().burst, 0u) << "one request is no burst";
 }
 
 TEST_F(Burst, AFullQueueIsRungFor)

@@ -30,8 +30,6 @@ int srnic_req_notify_cq(ibv_cq *ibcq, int solicited_only)
 	srnic_cq &cq = to_cq(ibcq);
 
 	arm(cq.ring.hdr->state, solicited_only);
-	if (load_relaxed(cq.deferred)) // the program may wait now
-		srnic_cq_ring(&cq);
 
 	const u32 cons = load_relaxed(cq.cons);
 

@@ -125,6 +125,7 @@ inline bool publish_sends(srnic_qp &qp, bool full = false)
 
 	if (wants_doorbell(state) || (standby && (now.paused || !now.more))) {
 		store_relaxed(qp.sq.ring.hdr->burst, now.more && announces(qp));
+		store_relaxed(qp.deferred, 0);
 		return true;
 	}
 	if (full)
@@ -189,8 +190,9 @@ inline bool busy_elsewhere(srnic_deferred &entry, const srnic_cq &cq)
 constexpr u32 enough_looks = 3;
 
 // Is this but a look for receives, between two posts? Not if the process has just looked, nor if
-// the CQ is armed: then it may be about to wait. If it waits after all, and does not look again,
-// the engine's thread finds the posts. The lock of this CQ is held.
+// the CQ is armed: then it may be about to wait; nor if another QP is listed, for which it may. If
+// it waits after all, and does not look again, the engine's thread finds the posts. The lock of
+// this CQ is held.
 inline bool only_looks(srnic_deferred &entry, const srnic_cq &cq)
 {
 	const srnic_qp &qp = *entry.qp;
@@ -200,7 +202,7 @@ inline bool only_looks(srnic_deferred &entry, const srnic_cq &cq)
 		return false;
 	entry.looks = posted == entry.posted ? 0 : std::min(trusted + 1, enough_looks);
 	entry.posted = posted;
-	return entry.looks && trusted == enough_looks && &cq != &send_cq(qp) &&
+	return entry.looks && trusted == enough_looks && !entry.next && &cq != &send_cq(qp) &&
 	       load_relaxed(cq.ring.hdr->state) == SRNIC_CQ_ARM_NONE;
 }
 

@@ -83,9 +83,9 @@ struct srnic_ring_map {
  * in the same way, and looks at the queue once or twice as soon as a processor has time for it; a
  * timer of about a millisecond makes that more urgent. Requests posted meanwhile need no doorbell,
  * so many are taken at once. A user finding SRNIC_SQ_STANDBY rings when it has nothing left to do
- * but to wait, that is, when it arms a CQ of this QP or finds one empty (and is not taking
- * completions from its other CQ, nor known to look for receives between its posts) or the queue
- * full, and after a pause: it may leave no processor to others.
+ * but to wait, that is, when it finds a CQ of this QP empty (and is not taking completions from its
+ * other CQ, nor known to look for receives between its posts) or the queue full, and after a pause:
+ * it may leave no processor to others.
  *
  * RESET of a QP of type srnic_ib is silent. When modify_qp returns, the kernel has consumed all
  * requests and receives that were posted before (an SRQ keeps those that the QP has not taken), and

@@ -102,12 +102,11 @@ enum core_over {
  * @now: say what was delivered, even if nobody asked
  * @probe: ask the peer by an Ack
  * @first: an initiator's first FPDU is an Ack, so that the responder may send
- *
- * The engine's, seldom written:
  * @over: enum core_over
  * @delayed: no request is taken until core_tx_resume()
  * @half_done: the Write is done whose Immediate Data are to be sent again
- * @answer_refused: enum core_syndrome of a response that cannot be built; NONE: there is none
+ * @answer_refused: enum core_syndrome of a response that cannot be built; NONE: there is none.
+ *	Seldom written, so it may be in the third line
  *
  * The receive half's, the third cache line. The engine reads @acked, @received, @asked, @probes,
  * @refusals and @refusing:

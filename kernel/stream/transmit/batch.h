@@ -99,9 +99,12 @@ static inline void *srnic_batch_room(struct srnic_batch *batch, u32 *len)
 
 static inline bool srnic_batch_goes_on(const struct srnic_batch *batch)
 {
-	const struct bio_vec *last = &batch->vec[batch->num - 1];
+	const struct bio_vec *last;
 
-	return batch->num > batch->first && last->bv_page == batch->frag.page &&
+	if (batch->num == batch->first)
+		return false;
+	last = &batch->vec[batch->num - 1];
+	return last->bv_page == batch->frag.page &&
 	       last->bv_offset + last->bv_len == batch->frag.offset;
 }
 
