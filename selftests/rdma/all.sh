@@ -4,9 +4,9 @@
 # group of them (programs, by_hand, consumers, modes, more_modes), or MODE:TEST, which runs TEST with other settings
 # of the devices, in small: what a message means is the same code. Modes: rdmatcp, the framing of RDMA/TCP; bare,
 # without CRCs; large, without CRCs and with FPDUs larger than TCP segments; shortcut, both ends on one host, without
-# TCP; ib, devices of type srnic_ib, on which rdma_cm connects as on InfiniBand; wire, on interfaces with DMA, where
-# vm/run --wire has made some. OMIT: tests to leave out. Those of a group may be skipped, those named may not; with
-# MAY_SKIP, of a group only these.
+# TCP; onecopy, the same without CRCs, which leaves one copy; ib, devices of type srnic_ib, on which rdma_cm connects as
+# on InfiniBand; wire, on interfaces with DMA, where vm/run --wire has made some. OMIT: tests to leave out. Those of a
+# group may be skipped, those named may not; with MAY_SKIP, of a group only these.
 cd "$(dirname "$0")" || exit
 status=0
 failed() { # NAME: 4 is a skip
@@ -25,11 +25,11 @@ consumers="consumer.sh crowd.sh burst.sh nfs.sh nfsload.sh iser.sh srp.sh nvme.s
 modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer.sh rdmatcp:nfs.sh
 	rdmatcp:rnbd.sh bare:semantics.sh large:rcopy.sh large:rstream.sh large:semantics.sh large:consumer.sh large:nfs.sh
 	large:hostile.sh shortcut:rcopy.sh shortcut:rstream.sh shortcut:semantics.sh shortcut:consumer.sh shortcut:nfs.sh
-	shortcut:chaos.sh ib:rping.sh ib:rdmacm.sh ib:nfs.sh ib:nvme.sh ib:iser.sh
-	ib:srp.sh"
+	onecopy:semantics.sh onecopy:consumer.sh onecopy:chaos.sh ib:rping.sh ib:rdmacm.sh ib:consumer.sh ib:nfs.sh
+	ib:nvme.sh ib:iser.sh ib:srp.sh"
 more_modes="rdmatcp:chaos.sh bare:hostile.sh bare:local.sh large:local.sh large:startup.sh large:faults.sh
 	large:outage.sh large:chaos.sh large:lifecycle.sh shortcut:local.sh shortcut:startup.sh shortcut:faults.sh
-	shortcut:lifecycle.sh ib:rcopy.sh ib:rstream.sh ib:consumer.sh ib:qperf.sh ib:preload.sh ib:fio.sh ib:rnbd.sh
+	shortcut:lifecycle.sh shortcut:chaos.sh onecopy:nfs.sh ib:rcopy.sh ib:rstream.sh ib:qperf.sh ib:preload.sh ib:fio.sh ib:rnbd.sh
 	ib:smb.sh ib:libfabric.sh ib:netns.sh ib:burst.sh ib:outage.sh ib:mpi.sh ib:lifecycle.sh ib:examples.sh"
 
 members() { # NAME...
@@ -52,6 +52,7 @@ for name in $(members "$@"); do
 	rdmatcp:*) FRAMING=rdmatcp in_small ./"${name#*:}" || failed "$name" ;;
 	bare:*) SETTINGS=mpa_crc=0 in_small ./"${name#*:}" || failed "$name" ;;
 	shortcut:*) ONE_HOST=1 LINKS=good SETTINGS="local_shortcut=1" in_small ./"${name#*:}" || failed "$name" ;;
+	onecopy:*) ONE_HOST=1 LINKS=good SETTINGS="local_shortcut=1 mpa_crc=0" in_small ./"${name#*:}" || failed "$name" ;;
 	large:*) SETTINGS="mpa_crc=0 mpa_large_fpdus=1" in_small ./"${name#*:}" || failed "$name" ;;
 	ib:*) DEVICE_TYPE=srnic_ib in_small ./"${name#*:}" || failed "$name" ;;
 	wire:*) CABLE=wire in_small ./"${name#*:}" || failed "$name" ;;

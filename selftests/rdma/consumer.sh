@@ -61,7 +61,7 @@ consumer_or_skip
 hosts_up && typed_devices_up && modprobe rdma_cm && insmod "$MODULE" ${FRAMING:+resets=1} || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 on_each_link buffers_come_back "a kernel's buffer"
-if [ "$TYPE" = srnic ]; then
+if is_ours; then
 	rights
 	queues
 	contexts

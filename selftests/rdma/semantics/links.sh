@@ -5,12 +5,14 @@
 # LINKS: which.
 # shellcheck shell=bash
 
-TYPE=${TYPE:-srnic}
+TYPE=${TYPE:-${DEVICE_TYPE:-srnic}}
 LINKS=${LINKS:-good slow lossy}
+
+is_ours() { [[ $TYPE = srnic* ]]; }
 
 # srnic0, srnic1: the names, whatever the driver.
 typed_devices_up() {
-	modprobe rdma_ucm && modprobe "$TYPE" && ns0 rdma link add srnic0 type "$TYPE" netdev veth0 &&
+	modprobe rdma_ucm && modprobe "${TYPE%_ib}" && ns0 rdma link add srnic0 type "$TYPE" netdev veth0 &&
 		ns1 rdma link add srnic1 type "$TYPE" netdev veth1 &&
 		settings_up 0 1 && host_device_up "$TYPE" && modprobe sch_netem && modprobe sch_tbf
 }
@@ -42,7 +44,7 @@ on_each_link() {
 
 no_crc_errors() {
 	local device
-	[ "$TYPE" = srnic ] || return 0
+	is_ours || return 0
 	for device in srnic0 srnic1 srnic2; do
 		[ "$(counter $device rx_crc_errors)" = 0 ] || { echo "$device has CRC errors"; return 1; }
 	done
