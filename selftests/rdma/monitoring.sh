@@ -100,6 +100,15 @@ texts() {
 	mv "$TEXTS/rdma.new" "$TEXTS/rdma.prom"
 }
 
+# What the expressions of administration.rst name.
+shows_what_alerts_read() {
+	local name
+	for name in node_infiniband_{info,state_id,port_errors_received_total,rate_bytes_per_second} \
+		rdma_{resets,startup_failures,pairing_failures,rx_crc_errors}_total; do
+		grep -qE "^$name[{].*device=\"srnic" "$LOGS/metrics" || { echo "no $name"; return 1; }
+	done
+}
+
 shows_texts() {
 	local name
 	ns0 timeout 20 rping -c -a $IP1 -p 7199 -C 1 # nobody listens
@@ -121,6 +130,7 @@ if check "the node exporter answers" exporter_up; then
 	check "and its datagrams" moves srnic2 100000 pingpong ud 1000 100
 	check "it shows a link that goes down and comes back" shows_state
 	check "it shows rdma's other counters by its text collector" shows_texts
+	check "it shows all that the alerts read" shows_what_alerts_read
 	kill $EXPORTER
 	wait $EXPORTER 2>/dev/null
 fi

@@ -166,7 +166,7 @@ TEST_F(Doctor, TheRdmaCoreIsNotInstalled)
 	expect(8, "FAIL\tib_core: Linux 6.12.1-test has no RDMA core installed, which srnic needs\n"
 		  "\tdo: install the package of this kernel that has it: "
 		  "linux-modules-extra-6.12.1-test on Ubuntu, kernel-modules-6.12.1-test on Fedora "
-		  "and RHEL\n");
+		  "and RHEL, kernel-default on SUSE\n");
 }
 
 // A line's end lists what its module needs.

@@ -52,7 +52,7 @@ Finding check_ib_core(System &system)
 		"Linux " + clean(system.release) + " has no RDMA core installed, which srnic needs",
 		"install the package of this kernel that has it: linux-modules-extra-" +
 			clean(system.release) + " on Ubuntu, kernel-modules-" +
-			clean(system.release) + " on Fedora and RHEL"};
+			clean(system.release) + " on Fedora and RHEL, kernel-default on SUSE"};
 }
 
 Finding check_module(System &system)

@@ -76,7 +76,7 @@ Finding check_provider(System &system)
 
 	if (!libibverbs)
 		return {Level::warn, "provider", "libibverbs is not installed",
-			"apt install libibverbs1, if programs shall use RDMA"};
+			"install it (Debian: libibverbs1), if programs shall use RDMA"};
 	if (libibverbs->private_abi.empty())
 		return {Level::fail, "provider",
 			libibverbs->dir + "/libibverbs.so.1 does not show its private interface",
