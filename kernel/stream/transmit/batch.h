@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Batches: bytes of the stream that are built and not yet gone, in our own pages, which TCP
- * gets without another copy where the kernel can (compat/sock.h). One sendmsg carries as many FPDUs
- * as fit. All functions but srnic_batch_init() are for the engine of one QP: tx.mutex held, process
- * context.
+ * Batches: bytes of the stream that are built and not yet gone, in our own pages, or in a region's,
+ * which TCP gets without another copy where the kernel can (compat/sock.h). One sendmsg carries as
+ * many FPDUs as fit. All functions but srnic_batch_init() are for the engine of one QP: tx.mutex
+ * held, process context.
  */
 #ifndef SRNIC_BATCH_H
 #define SRNIC_BATCH_H

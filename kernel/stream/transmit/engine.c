@@ -4,9 +4,9 @@
  * (core/scheduler.cc, requests.c) in batches (build.c), and sends these (output.c).
  *
  * One caller at a time is the engine (run.c). A run is bounded; the rest is queued again. Payload
- * is copied once, into the engine's own pages, so a request whose bytes are built no longer needs
- * its buffers; it completes when TCP, or the peer, has taken all its bytes (RFC 5040 5.5 rule 14,
- * RFC 5041 5.4).
+ * is copied once, into the engine's own pages, unless it is kept (kept.h) or goes to another QP of
+ * this host (shortcut.h). A request completes when TCP, or on type srnic_ib the peer, has taken all
+ * its bytes (RFC 5040 5.5 rule 14, RFC 5041 5.4, ib.rst rule 13).
  */
 #include <net/tcp.h>
 
