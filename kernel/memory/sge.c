@@ -5,6 +5,7 @@
  */
 #include "memory/access.h"
 #include "memory/sge.h"
+#include "memory/table.h"
 
 /*
  * Sets *access to the bytes at the cursor, or of the next entry that has any left, and lowers *n to
@@ -104,17 +105,32 @@ enum core_region_verdict srnic_sges_scatter_runs(const struct srnic_sge_list *li
 	return srnic_region_write_runs(list->held, &access, run, num, len);
 }
 
+static u32 bytes_in(const struct bio_vec *pages, u32 num)
+{
+	u32 bytes = 0;
+
+	for (u32 i = 0; i < num; i++)
+		bytes += pages[i].bv_len;
+	return bytes;
+}
+
 u32 srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
-		      struct bio_vec *out, u32 most)
+		      u32 least, struct bio_vec *out, u32 most)
 {
 	struct srnic_region_access access = access_of(list, 0);
-	u32 num;
+	u32 num = 0, more, bytes;
 
-	if (!access_at(list, at, &access, &len))
-		return 0;
-	num = srnic_region_locate(list->held, &access, len, out, most);
-	for (u32 i = 0; i < num; i++)
-		at->offset += out[i].bv_len;
+	do {
+		u32 n = len;
+
+		if (!access_at(list, at, &access, &n) || n < least)
+			break;
+		more = srnic_region_locate(list->held, &access, n, out + num, most - num);
+		bytes = bytes_in(out + num, more);
+		at->offset += bytes;
+		len -= bytes;
+		num += more;
+	} while (more && len && num < most && access.stag == SRNIC_LOCAL_DMA_LKEY);
 	return num;
 }
 

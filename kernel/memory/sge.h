@@ -45,12 +45,13 @@ enum core_region_verdict srnic_sges_scatter_runs(const struct srnic_sge_list *li
 						 struct srnic_sge_cursor *at,
 						 const struct kvec *run, u32 num, u32 len);
 /*
- * Where the next bytes are: the first of len, which is not 0, not beyond the entry, and in at most
- * @most pages. Advances the cursor by the bytes in these. The number of pages; 0 if the bytes can
- * only be copied.
+ * Where the next bytes are: the first of len, which is not 0, in at most @most pages. Advances the
+ * cursor by the bytes in these. The number of pages; 0 if the bytes can only be copied. Ends with
+ * an entry of a region, because only one region is held at a time; and before an entry with less
+ * than @least bytes left.
  */
 u32 srnic_sges_locate(const struct srnic_sge_list *list, struct srnic_sge_cursor *at, u32 len,
-		      struct bio_vec *out, u32 most);
+		      u32 least, struct bio_vec *out, u32 most);
 /* Bytes from the cursor to the end of its entry, or of the next one that has any. */
 u32 srnic_sges_contiguous(const struct srnic_sge_list *list, struct srnic_sge_cursor *at);
 /* Checks the whole list for these local access rights. Not with hard interrupts disabled. */

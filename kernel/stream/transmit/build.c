@@ -98,16 +98,16 @@ static bool may_borrow(const struct srnic_qp *qp, const struct core_tx_step *ste
 
 #define PAGES_AT_ONCE	17U	/* of 64 KiB, wherever they begin */
 
-/* The bytes that were borrowed, of the next `len` of the list; 0: they are to be copied. */
+/* The bytes that were borrowed, of the next `len` of the list; 0: those of its entry are copied. */
 static u32 borrow(struct srnic_qp *qp, const struct srnic_sge_list *list, u32 len)
 {
 	u32 most = min(srnic_batch_may_borrow(qp->tx.batch), PAGES_AT_ONCE);
 	struct bio_vec pages[PAGES_AT_ONCE];
 	u32 num, borrowed = 0;
 
-	if (len < BORROW_MIN || !most)
+	if (!most)
 		return 0;
-	num = srnic_sges_locate(list, &qp->tx.cursor, len, pages, most);
+	num = srnic_sges_locate(list, &qp->tx.cursor, len, BORROW_MIN, pages, most);
 	for (u32 i = 0; i < num; i++) {
 		srnic_batch_borrow(qp->tx.batch, &pages[i]);
 		borrowed += pages[i].bv_len;
@@ -125,14 +125,15 @@ static enum core_region_verdict borrow_payload(struct srnic_qp *qp,
 	u32 done = 0;
 
 	while (done < step->payload && verdict == CORE_REGION_OK) {
-		u32 n = min(step->payload - done, srnic_sges_contiguous(&list, &qp->tx.cursor));
-		u32 borrowed = borrow(qp, &list, n);
+		u32 n = borrow(qp, &list, step->payload - done);
 
-		if (!n)
-			return CORE_REGION_BOUNDS;
-		if (!borrowed)
+		if (!n) {
+			n = min(step->payload - done, srnic_sges_contiguous(&list, &qp->tx.cursor));
+			if (!n)
+				return CORE_REGION_BOUNDS;
 			verdict = copy_payload(qp, step, done, n);
-		done += borrowed ?: n;
+		}
+		done += n;
 	}
 	return verdict;
 }

@@ -35,11 +35,31 @@ bool srnic_request_pending(struct srnic_qp *qp)
 	return srnic_sq_pending(sq) && sq->taken - READ_ONCE(sq->done) < sq->ring.entries;
 }
 
+/* Bytes of a slot that belong to its request behind the head; what they say is not checked yet. */
+static u32 behind_head(const struct srnic_send_wqe *wqe, u32 room)
+{
+	u32 len = wqe->num_sge * sizeof(struct srnic_sge);
+
+	if (wqe->flags & SRNIC_WQE_INLINE)
+		len = wqe->inline_len;
+	return min(len, room);
+}
+
+/* The user may write the slot meanwhile, so nothing is read twice. */
+static void copy_slot(struct srnic_send_wqe *wqe, const struct srnic_send_wqe *slot, u32 size)
+{
+	memcpy(wqe, slot, sizeof(*wqe));
+	barrier();	/* how long the rest is, the copy says */
+	memcpy(wqe + 1, slot + 1, behind_head(wqe, size - sizeof(*wqe)));
+}
+
 const struct srnic_send_wqe *srnic_request_next(struct srnic_qp *qp)
 {
+	struct srnic_ring *ring = &qp->sq.ring;
+
 	if (READ_ONCE(qp->state) != SRNIC_QP_RTS || !srnic_request_pending(qp))
 		return NULL;
-	memcpy(qp->tx.wqe, srnic_ring_slot(&qp->sq.ring, qp->sq.taken), qp->sq.ring.slot_size);
+	copy_slot(qp->tx.wqe, srnic_ring_slot(ring, qp->sq.taken), ring->slot_size);
 	return srnic_tx_wqe(&qp->tx);
 }
 
