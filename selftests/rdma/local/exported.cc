@@ -69,7 +69,9 @@ struct Exported {
 	}
 };
 
-const uint64_t iova = 0x5000000000, offset = page + 100, part = 3 * page + 7;
+// In several pages, and short enough for one FPDU, which is placed or not as a whole.
+constexpr uint64_t iova = 0x5000000000, part = 12295;
+const uint64_t offset = 2 * page - 5000;
 
 // A connection, whose server has a part of the buffer as a region.
 struct Stage : Exported, Pair {
