@@ -179,9 +179,7 @@ static const char *inline_octets(struct scene *s)
 
 /* ---- ib_drain_qp ---- */
 
-/*
- * All have completed, successfully or flushed, and none successfully after a flushed one.
- */
+/* All have completed, successfully or flushed, and none successfully after a flushed one. */
 static const char *all_completed(struct request *requests, u32 num)
 {
 	bool flushed = false;
@@ -195,10 +193,13 @@ static const char *all_completed(struct request *requests, u32 num)
 			return ib_wc_status_msg(status);
 		flushed = status == IB_WC_WR_FLUSH_ERR;
 	}
-	return flushed ? NULL : "nothing was flushed";
+	return NULL;
 }
 
-/* More Writes than TCP takes, and receives for which nothing arrives. */
+/*
+ * More Writes than TCP takes, and receives for which nothing arrives, so that all of these are flushed. On one host without
+ * TCP the Writes may be complete before the drain begins, if the processor was away.
+ */
 static const char *drained(struct scene *s)
 {
 	struct ib_sge sge = piece(&s->client, &s->source, 0, s->source.len);
@@ -221,6 +222,7 @@ static const char *drained(struct scene *s)
 		return wrong;
 	ib_drain_qp(s->client.id->qp);
 	return all_completed(s->client.received, SLOTS) ?:
+	       ends_with(&s->client.received[0], IB_WC_WR_FLUSH_ERR) ?:
 	       all_completed(s->client.sent, SLOTS) ?:
 	       post_send(&s->client, 0, &wr.wr) ?:
 	       ends_with(&s->client.sent[0], IB_WC_WR_FLUSH_ERR) ?:
