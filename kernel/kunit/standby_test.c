@@ -18,14 +18,21 @@ static u32 queue_state(const struct stream *s)
 }
 
 /* As a user does: without telling the engine. */
-static void publish(struct kunit *test, struct stream *s, const void *octets)
+static void publish_with(struct kunit *test, struct stream *s, const void *octets, int flags)
 {
 	struct ib_sge sge = sge_of(test->priv, octets);
-	struct ib_send_wr wr = {.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND, .send_flags = flags, .sg_list = &sge, .num_sge = 1,
+	};
 	const struct ib_send_wr *bad;
 
 	KUNIT_ASSERT_EQ(test, srnic_sq_post(&s->qp->sq, &wr, &bad), 0);
 	smp_mb();	/* prod before state */
+}
+
+static void publish(struct kunit *test, struct stream *s, const void *octets)
+{
+	publish_with(test, s, octets, 0);
 }
 
 static void ring(struct stream *s, bool burst)
@@ -45,6 +52,33 @@ static void without_a_burst_the_engine_goes_idle_after_a_doorbell(struct kunit *
 	KUNIT_EXPECT_EQ(test, queue_state(&s), SRNIC_SQ_NEED_DOORBELL);
 	KUNIT_EXPECT_TRUE(test, list_empty(&s.qp->tx.standby.look.node));
 	hear(test, &s, CORE_MSG_SEND);
+	srnic_test_expect_nothing_left(test, c);
+}
+
+/* The end of the Read has the engine look. */
+static void while_a_read_is_awaited_posts_need_no_doorbell(struct kunit *test)
+{
+	struct srnic_test_conn *c = test->priv;
+	struct stream s = begin(test, c->set.pd);
+	u8 *octets = octets_for(test);
+	u32 sink;
+
+	post(test, &s, IB_WR_RDMA_READ, octets + OCTETS);
+	sink = sink_of(hear(test, &s, CORE_MSG_READ_REQUEST));
+	srnic_test_calm(s.qp);
+	publish_with(test, &s, octets, IB_SEND_FENCE);
+	ring(&s, true);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&s.qp->tx.standby.look.node));
+	publish(test, &s, octets);
+	KUNIT_EXPECT_EQ(test, queue_state(&s), 0);
+
+	say_response(test, &s, sink, octets);
+	hear(test, &s, CORE_MSG_SEND);
+	hear(test, &s, CORE_MSG_SEND);
+	expect_completion(test, IB_WC_RDMA_READ);
+	KUNIT_EXPECT_TRUE(test,
+			  srnic_test_eventually(queue_state(&s) == SRNIC_SQ_NEED_DOORBELL));
 	srnic_test_expect_nothing_left(test, c);
 }
 
@@ -409,6 +443,7 @@ static void a_real_time_task_that_polls_is_served(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(without_a_burst_the_engine_goes_idle_after_a_doorbell),
+	KUNIT_CASE(while_a_read_is_awaited_posts_need_no_doorbell),
 	KUNIT_CASE(what_is_posted_while_the_engine_stands_by_needs_no_doorbell),
 	KUNIT_CASE(an_engine_that_stands_by_goes_idle),
 	KUNIT_CASE(a_thread_that_comes_between_leaves_once),

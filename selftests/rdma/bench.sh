@@ -59,6 +59,7 @@ cases() {
 		read-1M read 300 depth=4 size=1048576
 		read-64K read 3000 depth=16 size=65536
 		read-4K read 10000 depth=16 size=4096
+		read-64 read 20000 depth=64 size=64
 		write-imm-64 write-imm 20000 depth=16 size=64 list=0
 		write-imm-64K write-imm 2000 depth=16 size=65536 list=0
 		fetch-add-1 fetch-add 10000 depth=1

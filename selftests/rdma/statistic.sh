@@ -11,8 +11,10 @@ PORT=7174
 large_writes() { ITERS=100 perf ib_write_lat 1048576; }
 small_writes() { ITERS=163840 perf ib_write_bw 8 --post_list=8192 --tx-depth=8192; }
 
-# Sends of 64 octets, 64 outstanding.
-sends() { bench/build/rate cm "sr0:$IP0" "sr1:$IP1" send count=6400 size=64 depth=64 "$@"; }
+# Of 64 octets, 64 outstanding.
+rate() { bench/build/rate cm "sr0:$IP0" "sr1:$IP1" "$1" count=6400 size=64 depth=64 "${@:2}"; } # OPERATION OPTION...
+sends() { rate send "$@"; }
+reads() { rate read; } # four times the ORD
 
 # ---- Terminates ----
 
@@ -129,6 +131,8 @@ check "20 lists of 8192 small Writes: the doorbell leaves the rest of each to a 
 	grown srnic0 "tx_passes_worker >= 20 and tx_socket_full == 0" small_writes
 check "Sends in lists of 16: a system call for ten at the most" grown srnic0 "0 < tx_doorbells <= 640" sends list=16
 check "Sends posted one by one: a system call for two at the most" grown srnic0 "0 < tx_doorbells <= 3200" sends
+check "Reads posted one by one, four times the ORD: they wait once for 16, and need no more system calls" \
+	grown srnic0 "100 <= tx_ord_stalls <= 400 and 0 < tx_doorbells <= 400" reads
 check "reads are answered by thread, workers or the asking task" \
 	grown srnic1 "tx_passes_thread + tx_passes_worker + tx_passes_asker > 0 and tx_copied >= $ITERS * 65536" perf ib_read_bw 65536
 check "reads one at a time: the asking task answers, being on the same host" \

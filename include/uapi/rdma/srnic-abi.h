@@ -74,7 +74,8 @@ struct srnic_ring_map {
  *
  * Doorbell protocol: the user stores prod (release), executes a full barrier, then reads state. The
  * engine sets SRNIC_SQ_NEED_DOORBELL, executes a full barrier, then reads prod once more. So one of
- * the two sees the other. Arming: the user stores state, executes a full barrier, and polls once
+ * the two sees the other. It sets no flag while its next request waits for a Read to complete,
+ * which has it look. Arming: the user stores state, executes a full barrier, and polls once
  * more. The kernel stores prod (release), executes a full barrier, then exchanges state. A user
  * that has armed the CQ and sees completions, but will not poll, calls the command REQ_NOTIFY_CQ:
  * then the event is raised at once.

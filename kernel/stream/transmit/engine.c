@@ -83,13 +83,25 @@ static u32 may_spend(const struct srnic_tx *tx)
 /* ---- the work of each state ---- */
 
 /*
+ * A request waits for a Read to complete, which kicks the engine: nothing posted behind it can be
+ * sent before. The count is for a request that has ceased to wait, because the engine went back.
+ */
+static bool read_will_kick(const struct srnic_qp *qp)
+{
+	return srnic_reads_awaiting(&qp->outbound) && srnic_reads_count(&qp->outbound);
+}
+
+/*
  * True if the engine may go idle, or stand by. Doorbell protocol (srnic-abi.h): sets the flag
  * before it reads the ring again.
  */
 static bool go_idle(struct srnic_qp *qp)
 {
-	bool standby = srnic_standby_wanted(qp);
+	bool standby;
 
+	if (read_will_kick(qp))
+		return true;
+	standby = srnic_standby_wanted(qp);
 	WRITE_ONCE(qp->sq.ring.hdr->state, standby ? SRNIC_SQ_STANDBY : SRNIC_SQ_NEED_DOORBELL);
 	smp_mb();	/* flag before prod; pairs with the producer's, prod before flag */
 	if (!srnic_reads_awaiting(&qp->outbound) && core_tx_may_take(&qp->tx.core) &&

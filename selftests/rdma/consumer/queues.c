@@ -197,8 +197,9 @@ static const char *all_completed(struct request *requests, u32 num)
 }
 
 /*
- * More Writes than TCP takes, and receives for which nothing arrives, so that all of these are flushed. On one host without
- * TCP the Writes may be complete before the drain begins, if the processor was away.
+ * More Writes than TCP takes, and receives for which nothing arrives: all of these are flushed. On
+ * one host without TCP the Writes may be complete before the drain begins, if the test's thread was
+ * away.
  */
 static const char *drained(struct scene *s)
 {
