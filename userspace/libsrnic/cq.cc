@@ -4,10 +4,16 @@
 #include "doorbell.hh"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 namespace srnic {
 namespace {
+
+// struct srnic_cq has no alignment: this far apart they are never in one line.
+constexpr size_t cache_line = 64;
+static_assert(offsetof(srnic_cq, receives) >=
+	      offsetof(srnic_cq, prod_seen) + sizeof(srnic_cq::prod_seen) - 1 + cache_line);
 
 srnic_cq &to_cq(ibv_cq_ex *cq) { return *reinterpret_cast<srnic_cq *>(cq); }
 

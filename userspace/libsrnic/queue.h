@@ -83,22 +83,25 @@ struct srnic_told {
 	uint32_t trusted;	/* armed since, without an event for what it had announced */
 };
 
-/* The anonymous union is what driver.h calls struct verbs_cq. */
+/*
+ * The anonymous union is what driver.h calls struct verbs_cq. What each poll writes, from @lock to
+ * @prod_seen, is in no cache line with what each post reads, from @receives on (cq.cc).
+ */
 struct srnic_cq {
 	union {
 		struct ibv_cq base;
 		struct ibv_cq_ex ex;
 	};
 	struct srnic_ring ring;
-	struct srnic_ring resized; /* the mapping of ring.slots, after a resize */
+	struct ibv_pd *parent;	/* the parent domain, or NULL */
 	struct srnic_lock lock;
 	uint32_t cons;
 	uint32_t prod_seen;	/* the kernel's index when last read */
-	uint32_t receives;	/* completions of receives that were taken */
 	struct srnic_cqe now;	/* taken by start_poll or next_poll */
-	struct srnic_deferred *deferred; /* QPs to ring for before a wait; without the lock */
-	struct ibv_pd *parent;	/* the parent domain, or NULL */
 	struct srnic_told told;
+	struct srnic_ring resized; /* the mapping of ring.slots, after a resize */
+	uint32_t receives;	/* completions of receives that were taken */
+	struct srnic_deferred *deferred; /* QPs to ring for before a wait; without the lock */
 };
 
 /* The first three members are what driver.h calls struct verbs_qp. */
