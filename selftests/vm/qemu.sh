@@ -32,7 +32,7 @@ set_machine() {
 qemu_base() {
 	set_machine
 	QEMU=("${EMULATOR[@]}" -name srnic -nodefaults -no-user-config -display none -no-reboot -m "$GUEST_MB"
-		-machine "$MACHINE" -smp 2 -kernel "$KERNEL" -initrd "$INITRD")
+		-machine "$MACHINE" -smp "$PROCESSORS" -kernel "$KERNEL" -initrd "$INITRD")
 }
 
 # KVM may be present and yet hang every guest, so it is used only if a test guest reaches its initrd. Tested once per
