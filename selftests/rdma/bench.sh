@@ -17,7 +17,8 @@
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names (bench/wanted.sh). SCALE: one of so
 # many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
 # COUNTS: the file in which vm/run --count counts instructions. It gets another name after each run, which a line says:
-# environment, case, peer, name, how many operations there were.
+# environment, case, peer, name, how many operations there were. PINNED: same, all but the consumers is kept on the first
+# processor; other, the end that responds on the second.
 export NO_TAP=1
 cd "$(dirname "$0")" && . ./lib.sh && . bench/wanted.sh
 
@@ -29,6 +30,7 @@ ENVIRONMENTS=${ENVIRONMENTS:-lo veth}
 CONSUMERS=${CONSUMERS-nfs nvme iser programs}
 SCALE=${SCALE:-1}
 POLLED=${POLLED:-0}
+PINNED=${PINNED:-}
 COUNTS=${COUNTS:-} COUNTED=0
 
 # NAME OPERATION COUNT OPTION... of rate.
@@ -175,14 +177,15 @@ talk() { # PEER
 }
 
 one_run() { # ENVIRONMENT CASE PEER OPERATION COUNT OPTION...
-	local where said count=$(($5 / SCALE))
+	local where said count=$(($5 / SCALE)) on=()
 	where=$(ends "$1" "$3")
 	[ -n "$where" ] || return
 	talk "$3"
 	[ "$3" != tcp-zerocopy ] || set -- "$@" zerocopy=1
-	[ "$1" != wire ] || set -- "$@" apart=1
+	[[ $1 != wire && $PINNED != other ]] || set -- "$@" apart=1
+	[ "$PINNED" != same ] || on=(taskset -c 0)
 	# shellcheck disable=SC2086
-	said=$(timeout 300 "$RATE" $where "$4" count=$count "${@:6}") || said=failed
+	said=$(timeout 300 "${on[@]}" "$RATE" $where "$4" count=$count "${@:6}") || said=failed
 	echo "$1 $2 $3 ${said% *}"
 	[[ $said != *' '* ]] || echo "$1 $2-switches $3 ${said#* }"
 	[[ -z $COUNTS || $said = failed ]] || counted "$1" "$2" "$3" "$count"
