@@ -40,9 +40,18 @@ LONG_CREDITS = "Send of 64 KiB, look for credits, one completion"
 LISTS = "Sends of 64 bytes in lists of 16"
 HALF = "Half a round trip of 64 bytes"
 WIRE = "Write of 64 KiB, interfaces with DMA, MTU 1500"
+APART = ", two processes"
+
+
+def both_ways(case):
+    """With one process, and with a process for each end: {case: what a goal's text says of it}."""
+    return {case: "", f"{case}-2-procs": APART}
+
+
 GOALS = [
     goal("ucmatose, 64 bytes: time to siw", "uml", "programs", "ucmatose-64", 0.9),
     goal("rstream, a stream of 64 bytes: time to siw", "uml", "programs", "rstream-64-stream", 0.9),
+    goal("rstream, a stream of 64 bytes: switches to siw", "uml", "programs", "rstream-64-stream", 1.0, SWITCHES),
     goal("rstream, half a round trip of 64 bytes: time to siw", "uml", "programs", "rstream-64", 1.0),
     goal("rstream, half a round trip of 64 bytes: switches to siw", "uml", "programs", "rstream-64", 1.0, SWITCHES),
     goal("ib_send_bw -e, 64 KiB: time to siw", "uml", "programs", "ib_send_bw-64K", 0.9),
@@ -52,7 +61,10 @@ GOALS = [
     goal(f"{CREDITS}: switches to siw", "uml", "lo veth", "send-64-credits", 1.0, SWITCHES),
     goal(f"{CREDITS}: instructions to siw", "qemu", "lo veth", "send-64-credits", 0.9, ALL),
     goal(f"{CREDITS}, receiver in SCHED_BATCH: time to siw", "uml", "lo veth", "send-64-credits-batch", 0.9),
+    goal(f"{CREDITS}, receiver in SCHED_BATCH: switches to siw", "uml", "lo veth", "send-64-credits-batch", 1.0,
+         SWITCHES),
     goal(f"{LONG_CREDITS}: time to siw", "uml", "lo veth", "send-64K-credits", 0.9),
+    goal(f"{LONG_CREDITS}: switches to siw", "uml", "lo veth", "send-64K-credits", 1.0, SWITCHES),
     goal(f"{LONG_CREDITS}: instructions to siw", "qemu", "lo veth", "send-64K-credits", 1.0, ALL),
     goal(f"{LISTS}, two processes: time to siw", "uml", "lo veth", "send-64-list-2-procs", 0.9),
     goal(f"{LISTS}, two processes: switches to siw", "uml", "lo veth", "send-64-list-2-procs", 1.0, SWITCHES),
@@ -62,27 +74,32 @@ GOALS = [
     goal(f"{HALF}, two processes: switches to siw", "uml", "lo veth", "ping-pong-64-2-procs", 1.0, SWITCHES),
     goal(f"{HALF}, two polling processes, a processor each: time to siw", "smp", "lo veth",
          "ping-pong-64-2-procs-polled", 1.0),
-    goal(f"{WIRE}: instructions to TCP's write()", "wire", "wire", "write-64K", (1.6, 1.1), ALL, to="tcp"),
-    goal(f"{WIRE}, large FPDUs: instructions to TCP's write()", "wire", "wire", "write-64K", (1.4, None), ALL,
-         ("srnic-large", None), "tcp"),
-    goal(f"{WIRE}: instructions but copies to TCP's write()", "wire", "wire", "write-64K", (1.6, 1.1), UNCOPIED,
-         to="tcp"),
-    goal(f"{WIRE}, large FPDUs: instructions but copies to TCP's write()", "wire", "wire", "write-64K", (1.4, None),
-         UNCOPIED, ("srnic-large", None), "tcp"),
+    *(row for case, ends in both_ways("write-64K").items() for row in (
+        goal(f"{WIRE}{ends}: instructions to TCP's write()", "wire", "wire", case, (1.6, 1.1), ALL, to="tcp"),
+        goal(f"{WIRE}, large FPDUs{ends}: instructions to TCP's write()", "wire", "wire", case, (1.4, None), ALL,
+             ("srnic-large", None), "tcp"),
+        goal(f"{WIRE}{ends}: instructions but copies to TCP's write()", "wire", "wire", case, (1.6, 1.1), UNCOPIED,
+             to="tcp"),
+        goal(f"{WIRE}, large FPDUs{ends}: instructions but copies to TCP's write()", "wire", "wire", case, (1.4, None),
+             UNCOPIED, ("srnic-large", None), "tcp"))),
     goal("NFS, a read of 1 MiB, one host: time to TCP", "uml", "nfs", "fio-read-1M", (1.15, 1.0), to="tcp"),
     goal("NFS, a read of 1 MiB, one host, local_shortcut: time to TCP", "uml", "nfs", "fio-read-1M", (1.15, 1.0), "",
          ONE_COPY, "tcp"),
     goal("NVMe, a read of 1 MiB, one host: time to TCP", "uml", "nvme", "fio-read-1M", (1.15, 1.0), to="tcp"),
     goal("NVMe, a read of 1 MiB, one host, local_shortcut: time to TCP", "uml", "nvme", "fio-read-1M", (1.15, 1.0), "",
          ONE_COPY, "tcp"),
-    goal("Write of 1 MiB, one host, local_shortcut: time to siw", "uml", "lo", "write-1M", (None, 0.6), "", ONE_COPY),
-    *(goal(f"{name} of 64 KiB with a CRC: time to without", "uml", "lo veth", case, (crc_limit(), None), "",
+    *(goal(f"Write of 1 MiB, one host, local_shortcut{ends}: time to siw", "uml", "lo", case, (None, 0.6), "", ONE_COPY)
+      for case, ends in both_ways("write-1M").items()),
+    *(goal(f"{name} of 64 KiB with a CRC{ends}: time to without", "uml", "lo veth", case, (crc_limit(), None), "",
            ("srnic-crc", None), "srnic")
-      for name, case in (("Write", "write-64K"), ("Send", "send-64K"), ("Read", "read-64K"))),
-    goal("Receiving a Write of 64 KiB in siw's 46 FPDUs: own instructions for an FPDU", "qemu", "veth", "write-64K",
-         (600, None), OWN, ("siw-to-srnic", None), 46),
-    goal("Send of 64 bytes, depth 64: own instructions, both ends", "qemu", "lo veth", "send-64", 2000, OWN, to=1),
-    goal(f"{HALF}: own instructions, both ends", "qemu", "lo veth", "ping-pong-64", 2500, OWN, to=1),
+      for name in ("Write", "Send", "Read") for case, ends in both_ways(f"{name.lower()}-64K").items()),
+    goal("Send of 64 KiB, two processes: switches to siw", "uml", "lo veth", "send-64K-2-procs", 1.0, SWITCHES),
+    *(goal(f"Receiving a Write of 64 KiB in siw's 46 FPDUs{ends}: own instructions for an FPDU", "qemu", "veth", case,
+           (600, None), OWN, ("siw-to-srnic", None), 46) for case, ends in both_ways("write-64K").items()),
+    *(goal(f"Send of 64 bytes, depth 64{ends}: own instructions, both ends", "qemu", "lo veth", case, 2000, OWN, to=1)
+      for case, ends in both_ways("send-64").items()),
+    *(goal(f"{HALF}{ends}: own instructions, both ends", "qemu", "lo veth", case, 2500, OWN, to=1)
+      for case, ends in both_ways("ping-pong-64").items()),
     goal("Sends of 64 bytes by 16 QPs in as many threads: instructions to one QP", "qemu", "lo veth", "send-64-16-QPs",
          1.1, ALL, to=("send-64-1-QP", ALL)),
 ]

@@ -68,12 +68,14 @@ cases() {
 		fetch-add-16 fetch-add 40000 depth=16 list=0
 		ping-pong-64 ping-pong 20000 size=64
 		ping-pong-64-polled ping-pong 20000 size=64 poll=1
+		write-1M-2-procs write 300 depth=4 size=1048576 processes=2
 		write-64K-2-procs write 1500 depth=16 size=65536 processes=2
 		write-64-2-procs write 20000 depth=64 size=64 processes=2
 		send-64K-2-procs send 1500 depth=16 size=65536 processes=2
 		send-64-2-procs send 20000 depth=64 size=64 processes=2
 		send-64-2-procs-polled send 20000 depth=64 size=64 processes=2 poll=1 apart=1
 		send-64-list-2-procs send 48000 depth=64 size=64 list=16 processes=2
+		read-64K-2-procs read 1500 depth=16 size=65536 processes=2
 		read-4K-2-procs read 5000 depth=16 size=4096 processes=2
 		read-4K-2-procs-polled read 5000 depth=16 size=4096 processes=2 poll=1 apart=1
 		ping-pong-64-2-procs ping-pong 10000 size=64 processes=2
@@ -89,6 +91,7 @@ has() { # PEER NAME
 	case $1:$2 in
 	*siw*:write-imm* | *siw*:fetch-add* | *-to-*:*connect | *-to-*:*QPs* | srnic-rdmatcp:fetch-add*) return 1 ;;
 	rxe:connect | rxe:*QPs* | srnic-ib*:connect) return 1 ;;
+	*-crc:*-64K-2-procs | *-large:*-64K-2-procs | *-to-*:*-64K-2-procs) ;;
 	*-crc:*-2-procs* | *-large:*-2-procs* | *-rdmatcp:*-2-procs* | *-to-*:*-2-procs*) return 1 ;;	# to save time
 	siw:*-16-QPs* | siw:*-256-QPs*) return 1 ;;	# 55 CQs at the most
 	tcp*:*list | tcp*:write-imm* | tcp*:*QPs* | tcp*:*-polled) return 1 ;;
