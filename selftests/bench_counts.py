@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """How many instructions an emulated guest executes for an operation: all of them, without copies, and srnic's own.
 
-The emulator counts while a run measures (vm/instructions.cc), and bench.sh keeps what it has counted after each run in
-a file of its own. A count is of all runs so far.
+The emulator counts while a run measures (vm/instructions.cc), and bench/counts.sh keeps what it has counted after each
+run in a file of its own. A count is of all runs so far.
 """
 
+import collections
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -35,17 +36,27 @@ class Counts:
     def __init__(self, share):
         self.share = pathlib.Path(share)
         self.symbols = None
-        self.before = {}
+        self.before = collections.Counter()
+
+    def since_before(self, text):
+        """Of each block, how often it was executed in the latest run, as the emulator writes it."""
+        now = collections.Counter()
+        for line in text.splitlines():
+            address, instructions, *times = line.split()
+            now[address, instructions] += sum(map(int, times))
+        latest, self.before = now - self.before, now
+        return "\n".join(f"{address} {instructions} {times} 0" for (address, instructions), times in latest.items())
 
     def take(self, name, operations):
         """Of the latest run, for an operation: {what a case's name gets behind it: instructions}."""
-        self.symbols = self.symbols or profile.Symbols(self.share / "kallsyms")
-        file = self.share / name
-        counted, *_ = profile.count_blocks(file.read_text(), self.symbols, NoPrograms())
+        symbols, file = self.share / f"{name}.symbols", self.share / name
+        if symbols.exists():
+            self.symbols = profile.Symbols(symbols)
+            symbols.unlink()
+        counted, *_ = profile.count_blocks(self.since_before(file.read_text()), self.symbols, NoPrograms())
         file.unlink()
         stages = dict(profile.stages_of(counted))
-        now = {ALL: sum(stages.values()), UNCOPIED: sum(stages.values()) - stages.get("copying", 0),
-               OWN: sum(stages.get(stage, 0) for stage in OWN_STAGES)}
-        taken = {end: round((now[end] - self.before.get(end, 0)) / operations) for end in now}
-        self.before = now
-        return taken
+        whole = sum(stages.values())
+        taken = {ALL: whole, UNCOPIED: whole - stages.get("copying", 0),
+                 OWN: sum(stages.get(stage, 0) for stage in OWN_STAGES)}
+        return {end: round(instructions / operations) for end, instructions in taken.items()}

@@ -16,11 +16,10 @@
 #
 # ROUNDS: of all cases. PEERS, ENVIRONMENTS, CONSUMERS: which. ONLY: of the cases' names (bench/wanted.sh). SCALE: one of so
 # many operations. POLLED: 1 if polling is fair. READY: a file that gets the kernel's symbols when all devices are there.
-# COUNTS: the file in which vm/run --count counts instructions. It gets another name after each run, which a line says:
-# environment, case, peer, name, how many operations there were. PINNED: same, all but the consumers is kept on the first
-# processor; other, the end that responds on the second.
+# COUNTS: as of bench/counts.sh. PINNED: same, all but the consumers is kept on the first processor; other, the end that
+# responds on the second.
 export NO_TAP=1
-cd "$(dirname "$0")" && . ./lib.sh && . bench/wanted.sh
+cd "$(dirname "$0")" && . ./lib.sh && . bench/wanted.sh && . bench/counts.sh
 
 RATE=$PWD/bench/build/rate
 ROUNDS=${ROUNDS:-5}
@@ -31,7 +30,6 @@ CONSUMERS=${CONSUMERS-nfs nvme iser programs}
 SCALE=${SCALE:-1}
 POLLED=${POLLED:-0}
 PINNED=${PINNED:-}
-COUNTS=${COUNTS:-} COUNTED=0
 
 # NAME OPERATION COUNT OPTION... of rate.
 cases() {
@@ -191,12 +189,7 @@ one_run() { # ENVIRONMENT CASE PEER OPERATION COUNT OPTION...
 	said=$(timeout 300 "${on[@]}" "$RATE" $where "$4" count=$count "${@:6}") || said=failed
 	echo "$1 $2 $3 ${said% *}"
 	[[ $said != *' '* ]] || echo "$1 $2-switches $3 ${said#* }"
-	[[ -z $COUNTS || $said = failed ]] || counted "$1" "$2" "$3" "$count"
-}
-
-counted() { # ENVIRONMENT CASE PEER OPERATIONS
-	COUNTED=$((COUNTED + 1))
-	mv "$COUNTS" "$COUNTS.$COUNTED" && echo "$1 $2 $3 ${COUNTS##*/}.$COUNTED $4"
+	[ "$said" = failed ] || counted "$1" "$2" "$3" "$count"
 }
 
 round() {
@@ -220,6 +213,7 @@ hosts_up && devices_up && host_device_up srnic && ib_up && siw_up && mixed_up &&
 [ "$ENVIRONMENTS" != wire ] || wire_up || { echo "Bail out! no wire"; exit 1; }
 # The whole file at once: a reader that waits for it finds all of it.
 [ -z "${READY:-}" ] || { cat /proc/kallsyms >"$READY.new" && mv "$READY.new" "$READY"; }
+keep_symbols
 for ((run = 0; run < ROUNDS; run++)); do
 	round
 done

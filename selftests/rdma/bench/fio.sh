@@ -3,13 +3,17 @@
 # shared/disk.sh. A line for each run, as bench.sh prints them.
 #
 # PEERS: which, of srnic (without CRCs), srnic-crc, srnic-shortcut, srnic-ib (type srnic_ib), srnic-ib-shortcut, siw, tcp;
-# a bench says by HAS which of them it can have. ROUNDS, ONLY, SCALE: as of bench.sh.
+# a bench says by HAS which of them it can have. ROUNDS, ONLY, SCALE, COUNTS: as of bench.sh. If instructions are counted, so
+# are those of the program that makes the marks, two million, and each run has 200 blocks or more.
 # shellcheck shell=bash
 
 . bench/wanted.sh
+. bench/counts.sh
 ROUNDS=${ROUNDS:-5}
 PEERS=${PEERS:-$HAS}
 SCALE=${SCALE:-1}
+MARKS=()
+[ -z "$COUNTS" ] || SCALE=2 MARKS=(--exec_prerun="$PWD/bench/build/mark begin" --exec_postrun="$PWD/bench/build/mark end")
 
 # NAME FIO'S-RW BLOCK-SIZE COUNT, of those that are wanted.
 patterns() {
@@ -37,10 +41,11 @@ up_or_exit() { # COMMAND...
 	exit 1
 }
 
-# Of one block, 16 at a time; past the caches of the end that asks.
+# Of one block, 16 at a time; past the caches of the end that asks. In $LOGS, where fio makes a file for each mark.
 nanoseconds() { # FILE FIO'S-RW BLOCK-SIZE COUNT
-	timeout "$LIMIT" fio --name=bench --filename="$1" --direct=1 --ioengine=libaio --iodepth=16 --rw="$2" --bs="$3" \
-		--size="${MIB}M" --io_size=$(($3 * $4 / SCALE)) --eta=never --output-format=json --output="$LOGS/fio" >&2 &&
+	cd "$LOGS" && timeout "$LIMIT" fio "${MARKS[@]}" --name=bench --filename="$1" --direct=1 --ioengine=libaio \
+		--iodepth=16 --rw="$2" --bs="$3" --size="${MIB}M" --io_size=$(($3 * $4 / SCALE)) --eta=never \
+		--output-format=json --output="$LOGS/fio" >&2 &&
 		python3 -c '
 import json, sys
 job = json.load(open(sys.argv[1]))["jobs"][0]
@@ -49,9 +54,12 @@ print(round(side["runtime"] * 1e6 / side["total_ios"]))' "$LOGS/fio" "$2"
 }
 
 each_pattern() { # CONSUMER PEER FILE
-	local name rw block count
+	local name rw block count took
+	keep_symbols
 	while read -r name rw block count; do
-		echo "$1 $name $2 $(nanoseconds "$3" "$rw" "$block" "$count" </dev/null || echo failed)"
+		took=$(nanoseconds "$3" "$rw" "$block" "$count" </dev/null) || took=failed
+		echo "$1 $name $2 $took"
+		[ "$took" = failed ] || counted "$1" "$name" "$2" $((count / SCALE))
 	done < <(patterns)
 }
 
