@@ -327,8 +327,8 @@ Joint::Joint(const Place &to, const Place &from, uint8_t reads, int entries,
 	client.connect(to, from, rdma_get_src_port(listener), reads, entries);
 	server.requested(entries);
 	server.accept(reads);
+	client.established(); // on InfiniBand librdmacm answers here, and the server waits for it
 	server.established();
-	client.established();
 	rdma_destroy_id(listener);
 }
 
