@@ -16,8 +16,9 @@ in_small() { LINKS=${LINKS:-good lossy} REUSE=3 HUGE=0 RACES=5 VERSIONS=4.2 FILE
 	KILLS=${KILLS:-20} DELETES=${DELETES:-1} UNLOADS=${UNLOADS:-3} "$@"; }
 programs="rping.sh perftest.sh statistic.sh fair.sh tenants.sh tracing.sh qperf.sh rcopy.sh rstream.sh pyverbs.sh
 	examples.sh srnicctl.sh boot.sh systemd.sh capabilities.sh markers.sh lifecycle.sh ib_device.sh ib_programs.sh
-	kept.sh ib_datagrams.sh ib_datagram_port.sh ib_multicast.sh ib_pyverbs.sh pairing.sh local.sh semantics.sh shortcut.sh ports.sh
-	sources.sh startup.sh hostile.sh ib_hostile.sh ib_strays.sh netem.sh gone.sh netns.sh underlay.sh faults.sh
+	kept.sh kept_trouble.sh ib_datagrams.sh ib_datagram_port.sh ib_multicast.sh ib_pyverbs.sh pairing.sh local.sh
+	semantics.sh shortcut.sh ports.sh sources.sh startup.sh hostile.sh ib_hostile.sh ib_strays.sh netem.sh gone.sh
+	netns.sh underlay.sh faults.sh
 	outage.sh chaos.sh capture.sh ipsec.sh rdmatcp.sh dissector.sh siw.sh rdmacm.sh ib_rdmacm.sh preload.sh fio.sh
 	libfabric.sh mpi.sh kunit.sh"
 by_hand="ucx.sh mpi_ucx.sh gloo.sh smc.sh"

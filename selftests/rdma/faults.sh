@@ -6,23 +6,12 @@
 #
 # STEP: from the 100th allocation of a call on, only every STEP-th fails. ROUNDS: of each kind of random failure.
 # LIMIT_ALL: seconds for all calls.
-cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh
+cd "$(dirname "$0")" && . ./lib.sh && . faults/carry.sh && . faults/storm.sh
 
 NTH=$PWD/faults/build/nth
-DEBUGFS=/sys/kernel/debug
 ROUNDS=${ROUNDS:-4}
 
 # ---- one after the other ----
-
-set_faults() { # NAME VALUE: of both kinds
-	echo "$2" >"$DEBUGFS/failslab/$1" && echo "$2" >"$DEBUGFS/fail_page_alloc/$1"
-}
-
-# All allocations may fail, also those that may sleep; failures are not logged.
-arm_faults() {
-	set_faults probability 0 && set_faults ignore-gfp-wait N && set_faults verbose 0 && set_faults interval 1 &&
-		echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
-}
 
 # nth's lines count as this script's.
 each_allocation() {
@@ -41,31 +30,7 @@ leak_check() { # NAME
 	[ ! -w "$DEBUGFS/kmemleak" ] || check "$1" no_leaks
 }
 
-# Leaks of memory that srnic itself allocated: it is the innermost module in kmemleak's backtrace. Others are cleared: the
-# RDMA core leaks when memory runs out (uverbs some nodes of its tables, if "rdma link add" fails half way), with srnic
-# among its callers.
-no_leaks() {
-	local list=$DEBUGFS/kmemleak
-	sleep 6
-	echo scan >"$list" && echo scan >"$list"
-	awk 'BEGIN { RS = "unreferenced object" } match($0, /\[[a-z0-9_]+\]\n/) && substr($0, RSTART, 7) == "[srnic]"' \
-		"$list" >"$LOGS/leaks"
-	cat "$LOGS/leaks"
-	echo clear >"$list"
-	[ ! -s "$LOGS/leaks" ]
-}
-
 # ---- at random ----
-
-# The kernel threads that srnic's work runs in. Not the unbound ones of iw_cm and rdma_cm: rdma_ucm of 6.12 deadlocks if it
-# has no memory for a CONNECT_REQUEST (it destroys the id that its caller has locked).
-mark_workers() { # 1 or 0
-	local p name
-	for p in /proc/[0-9]*; do
-		read -r name 2>/dev/null <"$p/comm" || continue
-		[[ $name != kworker/[0-9]* ]] || echo "$1" >"$p/make-it-fail"
-	done 2>/dev/null
-}
 
 # As carrier(), but with failing allocations.
 failing_carrier() {
@@ -74,17 +39,6 @@ failing_carrier() {
 	: >"$LOGS/$log"
 	nsenter --net="/run/netns/$ns" bash -c 'echo 1 >/proc/self/make-it-fail; exec "$@"' bash "$CARRIER" "$@" \
 		>"$LOGS/$log" 2>&1 &
-}
-
-injections_left() { echo $(($(cat "$DEBUGFS/failslab/times") + $(cat "$DEBUGFS/fail_page_alloc/times"))); }
-
-# Builtins only: a fork of this shell might fail, too.
-storm() { # PERCENT TIMES SECONDS
-	local none
-	set_faults times "$2"
-	set_faults probability "$1"
-	read -r -t "$3" none <>"$LOGS/never"
-	until set_faults probability 0; do :; done
 }
 
 # Carriers may break and reconnect, but must move data after the storm. Both end when they have to, without a wrong byte or a
@@ -143,11 +97,9 @@ in_network() {
 
 works() { settled "$OBJECTS" && carries 1 && settled "$OBJECTS"; }
 
-if [ ! -e "$DEBUGFS/failslab" ] || [ ! -e /proc/self/fail-nth ]; then
-	skip "this kernel has no fault injection"
-fi
+can_inject || skip "this kernel has no fault injection"
 built_or_skip "$CARRIER" "$NTH"
-hosts_up && devices_up && arm_faults && mkfifo "$LOGS/never" || { echo "Bail out! no devices"; exit 1; }
+hosts_up && devices_up && arm_faults || { echo "Bail out! no devices"; exit 1; }
 OBJECTS=$(objects)
 each_allocation
 measured "allocations fail at random in kernel threads" in_workers

@@ -59,6 +59,7 @@ struct settings {
 	struct sockaddr_storage from, to;
 	unsigned int rounds;
 	u32 octets;
+	u8 retries;	/* of a request that is not acknowledged; of type srnic_ib */
 };
 
 /* Where completions are handled. */
@@ -104,9 +105,13 @@ const char *region_awaits(const struct region *region);
 /* Fills whole words with distinct values that depend on the seed. */
 void fill(void *at, size_t len, u64 seed);
 const char *verify(const void *at, size_t len, u64 seed);
+/* How many octets are in words that fill() has left there. */
+size_t filled(const void *at, size_t len, u64 seed);
 
 /* ends.c */
 const char *scene_up(struct scene *s, const struct settings *settings, enum polled polled);
+/* Only a client, whose QP is in INIT, with a source. */
+const char *lone_end(struct scene *s, const struct settings *settings);
 void scene_down(struct scene *s);
 /* A request is posted with the cqe that this returns; its completion is then awaited by slot. */
 struct ib_cqe *begin(struct request *request, struct buffer *spoils);
@@ -124,9 +129,16 @@ const char *refuses(struct end *end);
 /* The end's QP gets the event for a Terminate from its peer; or the peer has reset. */
 const char *is_ended(struct end *end);
 
+/* stranger.c: a client whose peer is a program that speaks TCP; says the number of its QP. */
+const char *stranger_up(struct scene *s, const struct settings *settings);
+
 /* The cases. */
 const char *reuse(struct scene *s, const struct settings *settings, const char *way);
 bool reuse_knows(const char *way);
+/* held.c: steps of a scene that lives on between them */
+bool held_knows(const char *name);
+const char *held_step(const struct settings *settings, const char *name);
+void held_free(void);
 extern const struct scene_case key_cases[], queue_cases[], context_cases[];
 
 #endif

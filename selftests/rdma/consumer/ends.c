@@ -245,7 +245,10 @@ static const char *accept(struct end *end, struct rdma_conn_param *param)
 
 static const char *connect(struct scene *s, enum polled polled)
 {
-	struct rdma_conn_param param = { .responder_resources = READS, .initiator_depth = READS };
+	struct rdma_conn_param param = {
+		.responder_resources = READS, .initiator_depth = READS,
+		.retry_count = s->settings->retries,
+	};
 	struct sockaddr_storage from = s->settings->from, to = s->settings->to;
 
 	if (to.ss_family == AF_INET)
@@ -285,6 +288,20 @@ const char *scene_up(struct scene *s, const struct settings *settings, enum poll
 	init_waitqueue_head(&s->client.changed);
 	init_waitqueue_head(&s->server.changed);
 	return connect(s, polled) ?: memory(s);
+}
+
+const char *lone_end(struct scene *s, const struct settings *settings)
+{
+	struct sockaddr_storage from = settings->from;
+	struct end *end = &s->client;
+
+	memset(s, 0, sizeof(*s));
+	s->settings = settings;
+	init_waitqueue_head(&end->changed);
+	return create_id(&end->id, settings->net, end) ?:
+	       failed("rdma_bind_addr", rdma_bind_addr(end->id, (struct sockaddr *)&from)) ?:
+	       create_queues(end, POLLED_IN_SOFTIRQ) ?:
+	       buffer_make(&s->source, end->id->device, settings->octets);
 }
 
 static void stop(struct end *end)

@@ -69,12 +69,13 @@ static int run(const char *name, const struct settings *settings)
 	const char *wrong;
 	struct scene *s;
 
-	if (!which && !reuse_knows(name))
+	if (!which && !reuse_knows(name) && !held_knows(name))
 		return -EINVAL;
 	s = kvmalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
 		return -ENOMEM;
-	wrong = which ? rounds(s, settings, which) : reuse(s, settings, name);
+	wrong = which ? rounds(s, settings, which) :
+		held_knows(name) ? held_step(settings, name) : reuse(s, settings, name);
 	kvfree(s);
 	if (wrong)
 		say("%s\n", wrong);
@@ -84,7 +85,7 @@ static int run(const char *name, const struct settings *settings)
 static int parse_and_run(const char *line)
 {
 	char name[32], from[48], to[48];
-	struct settings settings;
+	struct settings settings = { };
 	int fd, err;
 
 	if (sscanf(line, "%31s %u %u %47s %47s %d", name, &settings.rounds, &settings.octets, from,
@@ -143,7 +144,20 @@ static struct miscdevice consumer = {
 	.fops = &consumer_fops,
 	.mode = 0600,
 };
-module_misc_device(consumer);
+
+static int __init consumer_init(void)
+{
+	return misc_register(&consumer);
+}
+
+static void __exit consumer_exit(void)
+{
+	misc_deregister(&consumer);
+	held_free();
+}
+
+module_init(consumer_init);
+module_exit(consumer_exit);
 
 MODULE_DESCRIPTION("A consumer of RDMA in the kernel, for tests");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -157,3 +157,13 @@ const char *verify(const void *at, size_t len, u64 seed)
 		}
 	return NULL;
 }
+
+size_t filled(const void *at, size_t len, u64 seed)
+{
+	const u64 *words = at;
+	size_t count = 0;
+
+	for (size_t i = 0; i < len / sizeof(u64); i++)
+		count += READ_ONCE(words[i]) == word(seed, i);
+	return count * sizeof(u64);
+}

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,6 +162,14 @@ Bytes Socket::rest(End *end, int ms) const
 		out.insert(out.end(), piece, piece + n);
 	}
 	return out;
+}
+
+size_t Socket::waiting() const
+{
+	int octets = 0;
+
+	checked(ioctl(fd, FIONREAD, &octets), "FIONREAD");
+	return static_cast<size_t>(octets);
 }
 
 bool Socket::silent(int ms) const { return !readable(fd, ms); }

@@ -54,6 +54,7 @@ public:
 	Bytes receive(size_t len, int ms = 10000) const; // exactly len, or a Failure
 	// Until the end of the stream, or a pause of so long.
 	Bytes rest(End *end, int ms = 10000) const;
+	size_t waiting() const; // octets that have come and were not read
 	bool silent(int ms) const;			  // nothing comes, not even the end
 
 	void fin() const;
