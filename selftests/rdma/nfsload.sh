@@ -48,9 +48,18 @@ grace_is_over() { grep -q Y "$NFSD/v4_end_grace"; }
 
 server_restarts() { threads_down && sleep 3 && threads_up && within 300 grace_is_over; }
 
-cable_away() {
+cable_unplugged() {
 	ip -n sr1 link set veth1 down && sleep 3 && ip -n sr1 link set veth1 up &&
 		ip -n sr1 addr replace "$IP61/64" dev veth1 nodad
+}
+
+# The client's neighbour entry must not fail, as it may after three seconds without an answer. With srnic_ib, as with any
+# device for RoCE, rdma_cm then reports the peer of an established connection as unreachable. rpcrdma makes no more memory
+# regions for that connection: a request that needs one waits for ever, and so do all behind it (6.0 to 7.2).
+cable_away() {
+	ip -n sr0 neigh change "$IP1" dev veth0 nud permanent && cable_unplugged
+	local status=$?
+	ip -n sr0 neigh change "$IP1" dev veth0 nud reachable && return $status
 }
 
 device_away() { # NUMBER
