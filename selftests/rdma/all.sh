@@ -31,7 +31,7 @@ modes="rdmatcp:rcopy.sh rdmatcp:rstream.sh rdmatcp:semantics.sh rdmatcp:consumer
 more_modes="rdmatcp:chaos.sh bare:hostile.sh bare:local.sh large:local.sh large:startup.sh large:faults.sh
 	large:outage.sh large:chaos.sh large:lifecycle.sh shortcut:local.sh shortcut:startup.sh shortcut:faults.sh
 	shortcut:lifecycle.sh shortcut:chaos.sh onecopy:nfs.sh ib:rcopy.sh ib:rstream.sh ib:qperf.sh ib:preload.sh ib:fio.sh ib:rnbd.sh
-	ib:smb.sh ib:libfabric.sh ib:netns.sh ib:burst.sh ib:outage.sh ib:mpi.sh ib:lifecycle.sh ib:examples.sh
+	ib:smb.sh ib:libfabric.sh ib:netns.sh ib:burst.sh ib:outage.sh ib:nfsload.sh ib:mpi.sh ib:lifecycle.sh ib:examples.sh
 	ib:semantics.sh"
 
 members() { # NAME...
