@@ -101,18 +101,16 @@ static bool may_borrow(const struct srnic_qp *qp, const struct core_tx_step *ste
 /* The bytes that were borrowed, of the next `len` of the list; 0: those of its entry are copied. */
 static u32 borrow(struct srnic_qp *qp, const struct srnic_sge_list *list, u32 len)
 {
-	u32 most = min(srnic_batch_may_borrow(qp->tx.batch), PAGES_AT_ONCE);
+	struct srnic_batch *batch = qp->tx.batch;
+	u32 most = min(srnic_batch_may_borrow(batch), PAGES_AT_ONCE), before = batch->len, num;
 	struct bio_vec pages[PAGES_AT_ONCE];
-	u32 num, borrowed = 0;
 
 	if (!most)
 		return 0;
 	num = srnic_sges_locate(list, &qp->tx.cursor, len, BORROW_MIN, pages, most);
-	for (u32 i = 0; i < num; i++) {
-		srnic_batch_borrow(qp->tx.batch, &pages[i]);
-		borrowed += pages[i].bv_len;
-	}
-	return borrowed;
+	for (u32 i = 0; i < num; i++)
+		srnic_batch_borrow(batch, &pages[i]);
+	return batch->len - before;
 }
 
 /* Of each entry of the list what can be borrowed, and copies of the rest. */
